@@ -1,0 +1,6 @@
+//! Strategic merge, overlays and server-side apply for Kubernetes.
+
+pub mod diagnostic;
+pub mod schema;
+pub mod source;
+pub mod yaml;

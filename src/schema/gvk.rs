@@ -1,0 +1,41 @@
+//! Group, version, kind: what names a type.
+
+use std::fmt;
+
+use smol_str::SmolStr;
+
+/// A group, version and kind, such as `apps`, `v1`, `Deployment`; the core group is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Gvk {
+    /// The API group; empty for the core group.
+    pub group: SmolStr,
+    /// The version.
+    pub version: SmolStr,
+    /// The kind.
+    pub kind: SmolStr,
+}
+
+impl Gvk {
+    /// From the `apiVersion` and `kind` of a manifest: `apps/v1`, or `v1` for the core group.
+    #[must_use]
+    pub fn from_manifest(api_version: &str, kind: &str) -> Self {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Self { group: group.into(), version: version.into(), kind: kind.into() }
+    }
+
+    /// `apps/v1`, or `v1` for the core group.
+    #[must_use]
+    pub fn api_version(&self) -> SmolStr {
+        if self.group.is_empty() {
+            return self.version.clone();
+        }
+        smol_str::format_smolstr!("{}/{}", self.group, self.version)
+    }
+}
+
+impl fmt::Display for Gvk {
+    /// `apps/v1 Deployment`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.api_version(), self.kind)
+    }
+}

@@ -1,0 +1,5 @@
+//! What is known of types: a compact graph of fields, their merge directives and scopes.
+
+mod gvk;
+
+pub use gvk::Gvk;

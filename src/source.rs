@@ -1,0 +1,152 @@
+//! Which file, which bytes: the texts that nodes come from.
+//!
+//! Owns the texts and turns byte ranges into lines and columns. Knows nothing of YAML.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// Names one text of a [`SourceMap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct SourceId(u32);
+
+/// A half-open byte range `start..end` of one text.
+///
+/// The default span, `0..0` of the source 0, stands for "no place": values that a program made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    /// The text.
+    pub source: SourceId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span of bytes `start..end` of `source`; offsets past 4 GiB are cut.
+    #[must_use]
+    pub fn new(source: SourceId, start: usize, end: usize) -> Self {
+        let cut = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Self { source, start: cut(start), end: cut(end) }
+    }
+
+    /// Whether this is no place at all: the value was not read from a text.
+    #[must_use]
+    pub fn is_none(self) -> bool {
+        self.source == SourceId::default()
+    }
+
+    /// The empty span at this one's start.
+    #[must_use]
+    pub fn at_start(self) -> Self {
+        Self { end: self.start, ..self }
+    }
+}
+
+/// One text and its name.
+#[derive(Debug)]
+pub struct Source {
+    name: PathBuf,
+    text: Arc<str>,
+    /// Byte offsets at which lines begin; made on first use, since only messages need it.
+    lines: OnceLock<Vec<u32>>,
+}
+
+impl Source {
+    /// The path as the user would write it, or a name such as `<stdin>`.
+    #[must_use]
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    fn lines(&self) -> &[u32] {
+        self.lines.get_or_init(|| {
+            let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
+            std::iter::once(0).chain(breaks.map(|i| u32::try_from(i + 1).unwrap_or(u32::MAX))).collect()
+        })
+    }
+
+    /// The line and column of a byte offset, both from 1; columns count characters.
+    #[must_use]
+    pub fn line_column(&self, offset: u32) -> (usize, usize) {
+        let lines = self.lines();
+        let line = lines.partition_point(|&start| start <= offset).max(1);
+        let start = lines[line - 1] as usize;
+        let end = (offset as usize).min(self.text.len());
+        let column = self.text.get(start..end).map_or(1, |before| before.chars().count() + 1);
+        (line, column)
+    }
+
+    /// The text of a line (from 1), without its line break; empty when there is no such line.
+    #[must_use]
+    pub fn line(&self, line: usize) -> &str {
+        let lines = self.lines();
+        let Some(&start) = line.checked_sub(1).and_then(|i| lines.get(i)) else { return "" };
+        let end = lines.get(line).map_or(self.text.len(), |&next| next as usize);
+        self.text.get(start as usize..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+    }
+}
+
+/// All texts of one run. Shared by threads; texts are only ever added.
+#[derive(Debug, Clone, Default)]
+pub struct SourceMap {
+    sources: Arc<RwLock<Vec<Arc<Source>>>>,
+}
+
+impl SourceMap {
+    /// Adds a text and returns its id.
+    pub fn add(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
+        let source = Source { name: name.into(), text: text.into(), lines: OnceLock::new() };
+        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        sources.push(Arc::new(source));
+        SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The text behind an id; none for the id of values that a program made.
+    #[must_use]
+    pub fn get(&self, id: SourceId) -> Option<Arc<Source>> {
+        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        id.0.checked_sub(1).and_then(|i| sources.get(i as usize)).cloned()
+    }
+
+    /// `path:line:column` of a span's start, or none when the span is no place.
+    #[must_use]
+    pub fn describe(&self, span: Span) -> Option<String> {
+        let source = self.get(span.source)?;
+        let (line, column) = source.line_column(span.start);
+        Some(format!("{}:{line}:{column}", source.name().display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one() {
+        let map = SourceMap::default();
+        let id = map.add("a.yaml", "a: 1\r\né: 2\n");
+        let source = map.get(id).expect("just added");
+        assert_eq!(source.line_column(0), (1, 1));
+        assert_eq!(source.line_column(6), (2, 1));
+        assert_eq!(source.line_column(8), (2, 2), "é is two bytes and one column");
+        assert_eq!(source.line(1), "a: 1");
+        assert_eq!(source.line(2), "é: 2");
+        assert_eq!(source.line(9), "");
+        assert_eq!(map.describe(Span::new(id, 6, 7)).as_deref(), Some("a.yaml:2:1"));
+    }
+
+    #[test]
+    fn no_place_has_no_description() {
+        let map = SourceMap::default();
+        map.add("a.yaml", "a: 1");
+        assert!(Span::default().is_none());
+        assert_eq!(map.describe(Span::default()), None);
+    }
+}

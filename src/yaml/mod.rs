@@ -1,0 +1,7 @@
+//! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
+
+mod node;
+mod scalar;
+
+pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
+pub use scalar::{Resolved, resolve_plain};

@@ -1,0 +1,39 @@
+# Sourced by `up` and `down`.
+
+state=${SMP_TEST_STATE:-/tmp/kubectl-smp-live}
+state=${state%/}
+marker=$state/.kubectl-smp-live
+
+die() {
+    echo "$(basename "$0"): $*" >&2
+    exit 1
+}
+
+# Only a folder that `up` has made may be removed.
+check_state() {
+    [[ $state == /* ]] || die "SMP_TEST_STATE must be an absolute path: $state"
+    [[ ! -e $state || (-O $state && -f $marker) ]] ||
+        die "$state exists and was not made by tests/live/up"
+}
+
+# Whether the server named $1 runs. Its process id may have been given to another
+# process since; ours has the state folder among its arguments.
+running() {
+    local pid
+    [[ -s $state/$1.pid ]] && pid=$(<"$state/$1.pid") &&
+        grep -qzF -e "=$state/" "/proc/$pid/cmdline" 2>/dev/null
+}
+
+# There is nothing to save, so there is no reason to ask first: kube-apiserver
+# takes its time to end in order.
+stop() {
+    local name i
+    for name in kube-apiserver etcd; do
+        running "$name" || continue
+        kill -KILL "$(<"$state/$name.pid")" 2>/dev/null || true
+        for ((i = 0; i < 100; i++)); do
+            running "$name" || break
+            sleep 0.05
+        done
+    done
+}
