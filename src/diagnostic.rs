@@ -94,7 +94,16 @@ pub struct Diagnostic(Box<Inner>);
 impl Diagnostic {
     fn new(severity: Severity, code: Code, message: String) -> Self {
         let (labels, notes) = (Vec::new(), Vec::new());
-        Self(Box::new(Inner { severity, code, message, labels, resource: None, field: None, help: None, notes }))
+        Self(Box::new(Inner {
+            severity,
+            code,
+            message,
+            labels,
+            resource: None,
+            field: None,
+            help: None,
+            notes,
+        }))
     }
 
     /// An error. The message is a sentence without a capital or a full stop.
@@ -224,7 +233,8 @@ mod tests {
 
     #[test]
     fn the_deepest_resource_and_field_win() {
-        let inner = Diagnostic::error(Code::WrongType, "expected a list").resource("Service a").field("spec.ports");
+        let inner =
+            Diagnostic::error(Code::WrongType, "expected a list").resource("Service a").field("spec.ports");
         let outer = inner.resource("Service b").field("spec");
         assert_eq!(outer.to_string(), "Service a: spec.ports: expected a list");
     }
