@@ -1,0 +1,311 @@
+//! One resource: its tree, its identity, and what the build has to remember of it.
+
+use smol_str::SmolStr;
+
+use super::id::ResId;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::{Gvk, Schema, Scope};
+use crate::yaml::{Map, Node, Tag, Value};
+
+/// What a generated resource does when its id exists already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Behavior {
+    /// Nothing was said: as `create`.
+    #[default]
+    Unspecified,
+    /// It must not exist.
+    Create,
+    /// It takes the place of the one that exists.
+    Replace,
+    /// Its data is merged into the one that exists.
+    Merge,
+}
+
+/// Marks a resource that a generator made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Generated {
+    /// How it joins resources of the same id.
+    pub behavior: Behavior,
+    /// Whether its name gets a hash of its content.
+    pub name_hash: bool,
+}
+
+/// Where a resource comes from, as the annotation `config.kubernetes.io/origin` says it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// The file, relative to the root that is built or to the repository.
+    pub path: SmolStr,
+    /// The repository of a remote base.
+    pub repo: SmolStr,
+    /// The branch, tag or commit of a remote base.
+    pub reference: SmolStr,
+    /// The kustomization file or configuration that a generator or transformer stands in.
+    pub configured_in: SmolStr,
+    /// The configuration's `apiVersion`, `kind`, `name` and `namespace`.
+    pub configured_by: Option<(SmolStr, SmolStr, SmolStr, SmolStr)>,
+}
+
+/// A manifest with its identity and history.
+///
+/// Changes that do not go through the setters here are followed by [`Resource::sync`].
+#[derive(Debug, Clone)]
+pub struct Resource {
+    node: Node,
+    id: ResId,
+    /// Former ids, the oldest first. The names that other resources may still use for this one.
+    pub previous: Vec<ResId>,
+    /// Name prefixes that were added, the innermost first.
+    pub prefixes: Vec<SmolStr>,
+    /// Name suffixes that were added, the innermost first.
+    pub suffixes: Vec<SmolStr>,
+    /// Ids of the resources that refer to this one by name.
+    pub referred_by: Vec<ResId>,
+    /// Names of the `vars` that take their value from this resource.
+    pub vars: Vec<SmolStr>,
+    /// Set when a generator made it.
+    pub generated: Option<Generated>,
+    /// Whether a patch may change the name (of a patch).
+    pub allow_name_change: bool,
+    /// Whether a patch may change the kind (of a patch).
+    pub allow_kind_change: bool,
+    /// Where it comes from, when the build keeps track of it.
+    pub origin: Option<Origin>,
+    /// What transformed it, when the build keeps track of it.
+    pub transformations: Vec<Origin>,
+}
+
+impl Resource {
+    /// A resource from a manifest, which must be a map with a kind and a name.
+    ///
+    /// # Errors
+    /// A manifest that is no map, has no `kind`, or no `metadata.name`.
+    pub fn new(node: Node, schema: &Schema) -> Result<Self> {
+        let Some(map) = node.as_map() else {
+            let message = format!("a resource must be a map, not {}", node.type_name());
+            return Err(Diagnostic::error(Code::WrongType, message).at(node.span()));
+        };
+        let kind = text_of(map.get("kind"));
+        if kind.is_empty() {
+            return Err(Diagnostic::error(Code::MissingField, "this resource has no `kind`")
+                .at(node.span().at_start())
+                .help("every manifest needs apiVersion, kind and metadata.name"));
+        }
+        let resource = Self::unchecked(node, schema);
+        if resource.id.name.is_empty() && !kind.ends_with("List") {
+            let span = resource.node.span().at_start();
+            return Err(Diagnostic::error(Code::MissingField, format!("this {kind} has no `metadata.name`"))
+                .at(span)
+                .help("every manifest needs a name; generateName is not enough to merge and reference by"));
+        }
+        Ok(resource)
+    }
+
+    /// A resource from a tree that may lack kind and name, as patches may.
+    #[must_use]
+    pub fn unchecked(node: Node, schema: &Schema) -> Self {
+        let id = id_of(&node, schema);
+        Self {
+            node,
+            id,
+            previous: Vec::new(),
+            prefixes: Vec::new(),
+            suffixes: Vec::new(),
+            referred_by: Vec::new(),
+            vars: Vec::new(),
+            generated: None,
+            allow_name_change: false,
+            allow_kind_change: false,
+            origin: None,
+            transformations: Vec::new(),
+        }
+    }
+
+    /// The manifest.
+    #[must_use]
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// The manifest, to change it; call [`Resource::sync`] when kind, name or namespace may have changed.
+    pub fn node_mut(&mut self) -> &mut Node {
+        &mut self.node
+    }
+
+    /// The manifest alone.
+    #[must_use]
+    pub fn into_node(self) -> Node {
+        self.node
+    }
+
+    /// Whether nothing is left of it: a patch deleted it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.node.as_map().is_none_or(Map::is_empty)
+    }
+
+    /// Reads the identity anew after the manifest was changed. Returns whether it is another.
+    pub fn sync(&mut self, schema: &Schema) -> bool {
+        let same = {
+            let map = self.node.as_map();
+            let field = |key| text_of(map.and_then(|m| m.get(key)));
+            let meta = metadata(&self.node);
+            let meta_field = |key| text_of(meta.and_then(|m| m.get(key)));
+            field("kind") == self.id.gvk.kind
+                && meta_field("name") == self.id.name
+                && meta_field("namespace") == self.id.namespace
+                && Gvk::from_manifest(field("apiVersion"), "").api_version() == self.id.gvk.api_version()
+        };
+        if !same {
+            self.id = id_of(&self.node, schema);
+        }
+        !same
+    }
+
+    /// What it is now.
+    #[must_use]
+    pub fn id(&self) -> &ResId {
+        &self.id
+    }
+
+    /// What it was when it was loaded.
+    #[must_use]
+    pub fn original_id(&self) -> &ResId {
+        self.previous.first().unwrap_or(&self.id)
+    }
+
+    /// Remembers the current id as a former one: names that were written for it still mean this resource.
+    pub fn store_previous_id(&mut self) {
+        let mut id = self.id.clone();
+        if !id.cluster_scoped {
+            id.namespace = id.effective_namespace().into();
+        }
+        self.previous.push(id);
+    }
+
+    /// Sets `metadata.name`, keeping how it is quoted.
+    pub fn set_name(&mut self, name: &str) {
+        set_plain(&mut self.node, "name", name);
+        self.id.name = name.into();
+    }
+
+    /// Sets `metadata.namespace`, or removes it when `namespace` is empty.
+    pub fn set_namespace(&mut self, namespace: &str) {
+        if namespace.is_empty() {
+            if let Some(meta) = self.node.get_mut("metadata").and_then(Node::as_map_mut) {
+                meta.remove("namespace");
+            }
+        } else {
+            set_plain(&mut self.node, "namespace", namespace);
+        }
+        self.id.namespace = namespace.into();
+    }
+
+    /// Sets `kind`.
+    pub fn set_kind(&mut self, kind: &str, schema: &Schema) {
+        if let Some(map) = self.node.as_map_mut() {
+            set_text(map, "kind", kind);
+        }
+        self.sync(schema);
+    }
+
+    /// The labels, in order; values that are no scalars are empty.
+    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.strings("labels")
+    }
+
+    /// The annotations, in order; values that are no scalars are empty.
+    pub fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.strings("annotations")
+    }
+
+    /// One annotation.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        metadata(&self.node)?.get("annotations")?.get(key).map(|value| text_of(Some(value)))
+    }
+
+    fn strings(&self, field: &str) -> impl Iterator<Item = (&str, &str)> {
+        let map = metadata(&self.node).and_then(|m| m.get(field)).and_then(Node::as_map);
+        map.into_iter().flat_map(Map::iter).map(|(key, value)| (key, text_of(Some(value))))
+    }
+
+    /// Replaces `metadata.labels` or `metadata.annotations` by strings in sorted order; removes
+    /// the field when there are none.
+    pub fn set_strings<'a>(&mut self, field: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        let mut pairs: Vec<_> = pairs.into_iter().map(|(k, v)| (SmolStr::new(k), Node::string(v))).collect();
+        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        let Some(map) = self.node.as_map_mut() else { return };
+        let Some(meta) = map.get_or_insert_with("metadata", || Node::map(Map::new())).as_map_mut() else { return };
+        meta.remove(field);
+        if !pairs.is_empty() {
+            meta.push(field, Node::map(pairs.into_iter().collect()));
+        }
+    }
+}
+
+/// `metadata`, when it is a map.
+fn metadata(node: &Node) -> Option<&Map> {
+    node.get("metadata").and_then(Node::as_map)
+}
+
+/// The text of a scalar, empty for what is none. Null counts as empty.
+fn text_of(node: Option<&Node>) -> &str {
+    node.filter(|n| !n.is_null()).and_then(Node::scalar_text).map_or("", SmolStr::as_str)
+}
+
+fn id_of(node: &Node, schema: &Schema) -> ResId {
+    let map = node.as_map();
+    let field = |key| text_of(map.and_then(|m| m.get(key)));
+    let meta = metadata(node);
+    let meta_field = |key| SmolStr::new(text_of(meta.and_then(|m| m.get(key))));
+    let gvk = Gvk::from_manifest(field("apiVersion"), field("kind"));
+    let cluster_scoped = schema.scope(&gvk) == Some(Scope::Cluster);
+    ResId { gvk, name: meta_field("name"), namespace: meta_field("namespace"), cluster_scoped }
+}
+
+fn set_plain(node: &mut Node, field: &str, text: &str) {
+    let Some(map) = node.as_map_mut() else { return };
+    let meta = map.get_or_insert_with("metadata", || Node::map(Map::new()));
+    if let Some(meta) = meta.as_map_mut() {
+        set_text(meta, field, text);
+    }
+}
+
+/// Sets a scalar as kustomize does: the style stays, the tag goes.
+fn set_text(map: &mut Map, field: &str, text: &str) {
+    let node = map.get_or_insert_with(field, || Node::plain(""));
+    node.value = Value::Scalar(text.into());
+    node.meta.tag = Tag::None;
+}
+
+/// Takes lists (`List`, `ConfigMapList`, ...) apart into their items, lists of lists too.
+///
+/// A kind that ends in `List` and has no field `items` is a resource of its own.
+///
+/// # Errors
+/// `items` that is no list.
+pub fn flatten_lists(documents: Vec<Node>) -> Result<Vec<Node>> {
+    let mut out = Vec::with_capacity(documents.len());
+    // A list's items come after all documents that follow it in the text, as in kustomize.
+    let mut queue = std::collections::VecDeque::from(documents);
+    while let Some(mut node) = queue.pop_front() {
+        if node.is_null() || node.as_map().is_some_and(Map::is_empty) {
+            continue;
+        }
+        let is_list = node.get("kind").and_then(Node::scalar_text).is_some_and(|kind| kind.ends_with("List"));
+        let Some(items) = node.as_map_mut().filter(|_| is_list).and_then(|m| m.remove("items")) else {
+            out.push(node);
+            continue;
+        };
+        let span = items.span();
+        match items {
+            items if items.is_null() => {}
+            Node { value: Value::List(items), .. } => queue.extend(items),
+            items => {
+                let message = format!("`items` must be a list, not {}", items.type_name());
+                return Err(Diagnostic::error(Code::WrongType, message).at(span));
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,14 @@
+//! Resources: manifests with an identity, sets of them, and what selects among them.
+//!
+//! Knows what identifies a manifest and where names, labels and annotations stand in it; knows
+//! nothing of kustomizations or of how resources are changed.
+
+mod id;
+mod manifest;
+mod selector;
+mod set;
+
+pub use id::ResId;
+pub use manifest::{Behavior, Generated, Origin, Resource, flatten_lists};
+pub use selector::{LabelSelector, Pattern, Selector};
+pub use set::ResourceSet;
