@@ -1,5 +1,15 @@
 //! What is known of types: a compact graph of fields, their merge directives and scopes.
 
+mod cursor;
+mod embedded;
+mod graph;
 mod gvk;
+mod lookup;
+mod model;
+mod write;
 
+pub use cursor::{Cursor, ListMapKeys, ListType, MapType, PatchStrategy, Scope};
+pub use graph::TypeGraph;
 pub use gvk::Gvk;
+pub use lookup::Schema;
+pub use model::{Directives, KindDef, Model, TypeDef, TypeKind};

@@ -1,0 +1,295 @@
+//! A position in a type graph: what is known of one field, list entry or object.
+
+use smol_str::SmolStr;
+
+use super::graph::{ListIter, NONE, Record, TypeGraph};
+use super::model::{Directives, TypeKind};
+
+/// Whether objects of a kind live in namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// In a namespace.
+    Namespaced,
+    /// Once per cluster.
+    Cluster,
+}
+
+/// `x-kubernetes-list-type`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListType {
+    /// One value: replaced whole.
+    Atomic,
+    /// Distinct scalars.
+    Set,
+    /// Entries told apart by their list map keys.
+    Map,
+}
+
+/// `x-kubernetes-map-type`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MapType {
+    /// Fields merge.
+    Granular,
+    /// One value: replaced whole.
+    Atomic,
+}
+
+/// `x-kubernetes-patch-strategy`; all false when the schema has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PatchStrategy {
+    /// `merge`
+    pub merge: bool,
+    /// `replace`
+    pub replace: bool,
+    /// `retainKeys`
+    pub retain_keys: bool,
+}
+
+impl PatchStrategy {
+    /// Reads `merge`, `replace`, `retainKeys` with commas between; other words are passed over.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let has = |word| text.split(',').any(|part| part.trim() == word);
+        Self { merge: has("merge"), replace: has("replace"), retain_keys: has("retainKeys") }
+    }
+
+    /// Whether the schema has none.
+    #[must_use]
+    pub fn is_none(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// A position in a [`TypeGraph`], or nowhere.
+///
+/// As cheap to copy as a pair of pointers; moving on takes no memory. Whatever is asked of an
+/// unknown position answers that nothing is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor<'s> {
+    graph: Option<&'s TypeGraph>,
+    record: Record,
+}
+
+impl<'s> Cursor<'s> {
+    pub(super) fn new(graph: &'s TypeGraph, node: u32) -> Self {
+        match graph.record(node) {
+            Some(record) => Self { graph: Some(graph), record },
+            None => Self::unknown(),
+        }
+    }
+
+    /// A position of which nothing is known.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self { graph: None, record: Record::default() }
+    }
+
+    /// Whether the schema describes this position.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self.graph.is_some()
+    }
+
+    fn go(self, node: u32) -> Self {
+        match self.graph {
+            Some(graph) if node != NONE => Self::new(graph, node),
+            _ => Self::unknown(),
+        }
+    }
+
+    /// The declared field of that name, else the value of a map with free keys, else unknown.
+    #[must_use]
+    pub fn field(self, name: &str) -> Self {
+        let declared = self.graph.and_then(|g| g.find_field(&self.record, name));
+        self.go(declared.map_or(self.record.additional, |f| f.node))
+    }
+
+    /// Whether a field of that name is declared.
+    #[must_use]
+    pub fn has_field(self, name: &str) -> bool {
+        self.graph.is_some_and(|g| g.find_field(&self.record, name).is_some())
+    }
+
+    /// The declared fields, sorted by name.
+    pub fn fields(self) -> impl Iterator<Item = (&'s str, Cursor<'s>)> {
+        let record = self.record;
+        self.graph.into_iter().flat_map(move |graph| {
+            graph.fields(record).map(move |f| (graph.text(f.name), Cursor::new(graph, f.node)))
+        })
+    }
+
+    /// The entries of a list.
+    #[must_use]
+    pub fn element(self) -> Self {
+        self.go(self.record.element)
+    }
+
+    /// The values of a map with free keys.
+    #[must_use]
+    pub fn additional(self) -> Self {
+        self.go(self.record.additional)
+    }
+
+    /// What the value is.
+    #[must_use]
+    pub fn type_kind(self) -> TypeKind {
+        self.record.kind
+    }
+
+    /// `object`, `array`, `string`, `integer`, `number`, `boolean`, `int-or-string` or `any`.
+    #[must_use]
+    pub fn kind_name(self) -> &'static str {
+        self.record.kind.name()
+    }
+
+    /// `x-kubernetes-list-type`
+    #[must_use]
+    pub fn list_type(self) -> Option<ListType> {
+        self.record.list_type
+    }
+
+    /// `x-kubernetes-list-map-keys`
+    #[must_use]
+    pub fn list_map_keys(self) -> ListMapKeys<'s> {
+        ListMapKeys { graph: self.graph, ids: self.graph.map(|g| g.list(self.record.list_map_keys)) }
+    }
+
+    /// `x-kubernetes-patch-strategy`
+    #[must_use]
+    pub fn patch_strategy(self) -> PatchStrategy {
+        self.record.patch_strategy
+    }
+
+    /// `x-kubernetes-patch-merge-key` as written: one key, or several with commas between.
+    #[must_use]
+    pub fn patch_merge_key(self) -> Option<&'s str> {
+        self.optional(self.record.patch_merge_key)
+    }
+
+    /// `x-kubernetes-recommended-patch-merge-key` as written.
+    #[must_use]
+    pub fn recommended_merge_key(self) -> Option<&'s str> {
+        self.optional(self.record.recommended_merge_key)
+    }
+
+    /// `x-kubernetes-map-type`
+    #[must_use]
+    pub fn map_type(self) -> Option<MapType> {
+        self.record.map_type
+    }
+
+    /// The JSON text of this field's default, when it is a scalar.
+    ///
+    /// The zero value of a required field is no default: servers list `port: 0` without meaning it.
+    #[must_use]
+    pub fn default(self) -> Option<&'s str> {
+        self.optional(self.record.default)
+    }
+
+    /// Whether a declared field must be there.
+    #[must_use]
+    pub fn is_required(self, name: &str) -> bool {
+        self.graph.and_then(|g| g.find_field(&self.record, name)).is_some_and(|f| f.required)
+    }
+
+    /// Of a list's element: the default that an entry without `key` is matched by, as JSON text.
+    #[must_use]
+    pub fn key_default(self, key: &str) -> Option<&'s str> {
+        let field = self.graph.and_then(|g| g.find_field(&self.record, key))?;
+        self.go(field.node).default()
+    }
+
+    /// `x-kubernetes-embedded-resource`
+    #[must_use]
+    pub fn is_embedded_resource(self) -> bool {
+        self.record.embedded_resource
+    }
+
+    /// `x-kubernetes-preserve-unknown-fields`
+    #[must_use]
+    pub fn preserves_unknown_fields(self) -> bool {
+        self.record.preserve_unknown_fields
+    }
+
+    /// The name of the definition that this position is, or refers to.
+    #[must_use]
+    pub fn type_name(self) -> Option<&'s str> {
+        self.optional(self.record.type_name)
+    }
+
+    /// The definition that this position refers to, without what the referring field says itself.
+    #[must_use]
+    pub fn definition(self) -> Self {
+        self.graph.zip(self.type_name()).and_then(|(g, name)| g.named(name)).unwrap_or_else(Self::unknown)
+    }
+
+    /// All merge directives at once.
+    #[must_use]
+    pub fn directives(self) -> Directives {
+        Directives {
+            list_type: self.list_type(),
+            list_map_keys: self.list_map_keys().map(SmolStr::from).collect(),
+            patch_strategy: self.patch_strategy(),
+            patch_merge_key: self.patch_merge_key().map(SmolStr::from),
+            recommended_merge_key: self.recommended_merge_key().map(SmolStr::from),
+            map_type: self.map_type(),
+        }
+    }
+
+    /// The text 0 is the empty one and stands for none.
+    fn optional(self, text: u32) -> Option<&'s str> {
+        self.graph.filter(|_| text != 0).map(|g| g.text(text))
+    }
+}
+
+/// The list map keys of a field, in the schema's order.
+#[derive(Debug, Clone)]
+pub struct ListMapKeys<'s> {
+    graph: Option<&'s TypeGraph>,
+    ids: Option<ListIter<'s>>,
+}
+
+impl<'s> Iterator for ListMapKeys<'s> {
+    type Item = &'s str;
+
+    fn next(&mut self) -> Option<&'s str> {
+        let id = self.ids.as_mut()?.next()?;
+        self.graph.map(|g| g.text(id))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ids.as_ref().map_or((0, Some(0)), Iterator::size_hint)
+    }
+}
+
+impl ExactSizeIterator for ListMapKeys<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patch_strategies_are_words_with_commas() {
+        let table = [
+            ("", PatchStrategy::default()),
+            ("merge", PatchStrategy { merge: true, ..PatchStrategy::default() }),
+            ("merge,retainKeys", PatchStrategy { merge: true, retain_keys: true, replace: false }),
+            ("replace", PatchStrategy { replace: true, ..PatchStrategy::default() }),
+            ("mergeX", PatchStrategy::default()),
+        ];
+        for (text, want) in table {
+            assert_eq!(PatchStrategy::parse(text), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_of_the_unknown() {
+        let cursor = Cursor::unknown().field("a").element().field("b");
+        assert!(!cursor.is_known());
+        assert_eq!(cursor.kind_name(), "any");
+        assert_eq!(cursor.list_map_keys().count(), 0);
+        assert_eq!(cursor.fields().count(), 0);
+        assert_eq!(cursor.default(), None);
+        assert_eq!(cursor.type_name(), None);
+    }
+}

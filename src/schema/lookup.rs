@@ -1,0 +1,76 @@
+//! The schema that a merge asks: graphs in order, the first that knows a kind answers.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+use super::embedded;
+use super::{Cursor, Gvk, Scope, TypeGraph};
+
+/// An ordered list of named type graphs.
+///
+/// Cheap to clone. Once built it never changes while a merge reads it.
+#[derive(Debug, Clone, Default)]
+pub struct Schema {
+    graphs: Vec<(SmolStr, Arc<TypeGraph>)>,
+}
+
+impl Schema {
+    /// Knows nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Kubernetes 1.37, and the kinds that were removed since 1.21.
+    #[must_use]
+    pub fn embedded() -> Self {
+        Self { graphs: vec![(SmolStr::new_static("embedded"), embedded::kubernetes())] }
+    }
+
+    /// What `kustomize build` 5.8 has built in: Kubernetes 1.21.2 and some kinds of its own.
+    #[must_use]
+    pub fn kustomize() -> Self {
+        Self { graphs: vec![(SmolStr::new_static("kustomize"), embedded::kustomize())] }
+    }
+
+    /// Adds a graph that is asked before all others.
+    pub fn push_front(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
+        self.graphs.insert(0, (name.into(), graph));
+    }
+
+    /// Adds a graph that is asked after all others.
+    pub fn push_back(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
+        self.graphs.push((name.into(), graph));
+    }
+
+    /// The graphs and the names of their sources, in the order in which they are asked.
+    #[must_use]
+    pub fn graphs(&self) -> impl ExactSizeIterator<Item = (&str, &Arc<TypeGraph>)> {
+        self.graphs.iter().map(|(name, graph)| (name.as_str(), graph))
+    }
+
+    /// The type of a kind's objects.
+    #[must_use]
+    pub fn kind(&self, gvk: &Gvk) -> Option<Cursor<'_>> {
+        self.answer(gvk).map(|(_, cursor)| cursor)
+    }
+
+    /// The type of a kind's objects and the name of the source that knew it.
+    #[must_use]
+    pub fn answer(&self, gvk: &Gvk) -> Option<(&str, Cursor<'_>)> {
+        self.graphs.iter().find_map(|(name, graph)| Some((name.as_str(), graph.kind(gvk)?)))
+    }
+
+    /// Whether objects of a kind live in namespaces, from the first graph that says so.
+    #[must_use]
+    pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
+        self.graphs.iter().find_map(|(_, graph)| graph.scope(gvk))
+    }
+
+    /// The definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
+        self.graphs.iter().find_map(|(_, graph)| graph.named(name))
+    }
+}
