@@ -84,7 +84,7 @@ impl Resource {
             let message = format!("a resource must be a map, not {}", node.type_name());
             return Err(Diagnostic::error(Code::WrongType, message).at(node.span()));
         };
-        let kind = text_of(map.get("kind"));
+        let kind = SmolStr::new(text_of(map.get("kind")));
         if kind.is_empty() {
             return Err(Diagnostic::error(Code::MissingField, "this resource has no `kind`")
                 .at(node.span().at_start())
@@ -235,7 +235,9 @@ impl Resource {
         let mut pairs: Vec<_> = pairs.into_iter().map(|(k, v)| (SmolStr::new(k), Node::string(v))).collect();
         pairs.sort_by(|a, b| a.0.cmp(&b.0));
         let Some(map) = self.node.as_map_mut() else { return };
-        let Some(meta) = map.get_or_insert_with("metadata", || Node::map(Map::new())).as_map_mut() else { return };
+        let Some(meta) = map.get_or_insert_with("metadata", || Node::map(Map::new())).as_map_mut() else {
+            return;
+        };
         meta.remove(field);
         if !pairs.is_empty() {
             meta.push(field, Node::map(pairs.into_iter().collect()));

@@ -247,16 +247,40 @@ mod tests {
         let labels = [("app", "web"), ("tier", "front"), ("n", "5"), ("a.b/c", "x")];
         let get = |key: &str| labels.iter().find(|(k, _)| *k == key).map(|(_, v)| *v);
         let table = [
-            ("", true), ("app=web", true), ("app==web", true), ("app!=web", false), ("other!=web", true),
-            ("app = web , tier in (front, back)", true), ("tier notin (front)", false), ("x notin (y)", true),
-            ("app", true), ("!app", false), ("! x", true), ("n>4", true), ("n<5", false), ("a.b/c=x", true),
-            ("app=", false), ("zzz=", false),
+            ("", true),
+            ("app=web", true),
+            ("app==web", true),
+            ("app!=web", false),
+            ("other!=web", true),
+            ("app = web , tier in (front, back)", true),
+            ("tier notin (front)", false),
+            ("x notin (y)", true),
+            ("app", true),
+            ("!app", false),
+            ("! x", true),
+            ("n>4", true),
+            ("n<5", false),
+            ("a.b/c=x", true),
+            ("app=", false),
+            ("zzz=", false),
         ];
         for (text, want) in table {
             let selector = LabelSelector::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
             assert_eq!(selector.matches(get), want, "{text}");
         }
-        for text in ["app=web,", "=x", "a b", "app in", "app in (a", "app=a b", "-a=b", "a=-b", ",", "a>x", "a in (b) c"] {
+        for text in [
+            "app=web,",
+            "=x",
+            "a b",
+            "app in",
+            "app in (a",
+            "app=a b",
+            "-a=b",
+            "a=-b",
+            ",",
+            "a>x",
+            "a in (b) c",
+        ] {
             assert!(LabelSelector::parse(text).is_err(), "{text}");
         }
     }
@@ -264,7 +288,9 @@ mod tests {
     #[test]
     fn patterns_match_the_whole_text() {
         let matches = |p: &str, t: &str| Pattern::new(p).expect(p).matches(t);
-        assert!(matches("", "x") && matches("a|b", "b") && matches("my-.*", "my-app") && matches("web", "web"));
+        assert!(
+            matches("", "x") && matches("a|b", "b") && matches("my-.*", "my-app") && matches("web", "web")
+        );
         assert!(!matches("web", "web2") && !matches("a|b", "ab") && !matches("v1.2", "v1x20"));
         assert!(Pattern::new("(").is_err());
     }

@@ -64,7 +64,8 @@ impl ResourceSet {
 
     fn by_id(&mut self) -> &mut FxHashMap<ResId, u32> {
         self.by_id.get_or_insert_with(|| {
-            let position = |(i, r): (usize, &Resource)| (r.id().clone(), u32::try_from(i).unwrap_or(u32::MAX));
+            let position =
+                |(i, r): (usize, &Resource)| (r.id().clone(), u32::try_from(i).unwrap_or(u32::MAX));
             self.resources.iter().enumerate().map(position).collect()
         })
     }
@@ -166,8 +167,29 @@ impl ResourceSet {
                 let help = "use `behavior: merge` or `behavior: replace` to change the one that exists";
                 Err(self.twice(*i, &resource).help(help))
             }
-            _ => Err(Diagnostic::error(Code::Ambiguous, format!("several resources could be changed by {id}")).at(at)),
+            _ => {
+                Err(Diagnostic::error(Code::Ambiguous, format!("several resources could be changed by {id}"))
+                    .at(at))
+            }
         }
+    }
+}
+
+impl<'s> IntoIterator for &'s ResourceSet {
+    type Item = &'s Resource;
+    type IntoIter = std::slice::Iter<'s, Resource>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for ResourceSet {
+    type Item = Resource;
+    type IntoIter = std::vec::IntoIter<Resource>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.resources.into_iter()
     }
 }
 

@@ -259,6 +259,7 @@ impl Map {
     }
 
     /// Names and values in order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Node)> + DoubleEndedIterator {
         self.entries.iter().map(|e| (e.key.text.as_str(), &e.value))
     }

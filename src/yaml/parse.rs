@@ -532,6 +532,7 @@ fn measure(node: &Node) -> (usize, usize) {
 }
 
 #[cfg(test)]
+#[allow(clippy::format_push_string, clippy::format_collect)] // Clearer for made-up texts.
 mod tests {
     use super::*;
 
