@@ -1,9 +1,14 @@
 //! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
 
+mod decode;
 mod node;
 mod parse;
 mod scalar;
+mod spanned;
+mod suggest;
 
+pub use decode::{DecodeOptions, UnknownFields, from_node, from_node_with};
 pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
+pub use spanned::Spanned;
