@@ -1,11 +1,13 @@
 //! What is known of types: a compact graph of fields, their merge directives and scopes.
 
+pub mod compile;
 mod cursor;
 mod embedded;
 mod graph;
 mod gvk;
 mod lookup;
 mod model;
+pub mod openapi;
 mod write;
 
 pub use cursor::{Cursor, ListMapKeys, ListType, MapType, PatchStrategy, Scope};
