@@ -115,7 +115,8 @@ fn alternatives(map: &Map) -> Option<TypeKind> {
 /// The one kind that all names stand for; `null` does not count.
 fn common_kind<'n>(names: impl Iterator<Item = &'n str>) -> TypeKind {
     use TypeKind::{Any, IntOrString, Integer, Number, String};
-    let kinds = names.filter(|&name| name != "null").map(|name| TypeKind::from_name(name).unwrap_or_default());
+    let kinds =
+        names.filter(|&name| name != "null").map(|name| TypeKind::from_name(name).unwrap_or_default());
     let both = |one, other| match (one, other) {
         _ if one == other => one,
         (Integer | Number, Integer | Number) => Number,
