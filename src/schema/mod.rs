@@ -1,5 +1,7 @@
 //! What is known of types: a compact graph of fields, their merge directives and scopes.
 
+pub mod cache;
+pub mod chain;
 pub mod compile;
 mod cursor;
 mod embedded;
