@@ -193,3 +193,6 @@ impl Writer<'_> {
         text::indent(columns, self.out);
     }
 }
+
+#[cfg(test)]
+mod tests;

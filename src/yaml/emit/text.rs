@@ -28,7 +28,7 @@ pub(super) fn indent(columns: usize, out: &mut String) {
 }
 
 /// Writes a name that fits before a `:`; false, and nothing written, when it does not.
-pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, Box<Failure>> {
+pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, Failure> {
     let traits = Traits::of(text);
     check(text, traits, span)?;
     if text.len() > MAX_SIMPLE_KEY || traits.has_break() {
