@@ -13,7 +13,7 @@ mod spanned;
 mod suggest;
 
 pub use decode::{DecodeOptions, UnknownFields, from_node, from_node_with};
-pub use emit::{refold, to_yaml, write_documents, write_yaml};
+pub use emit::{reread, to_yaml, write_documents, write_yaml};
 pub use json::{to_json, to_json_pretty, write_json};
 pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};

@@ -109,7 +109,7 @@ impl Traits {
         !self.has(HIGH)
     }
 
-    /// Whether the text can stand in double quotes as it is.
+    /// Whether the text cannot stand in double quotes as it is.
     pub(super) fn needs_escapes(self) -> bool {
         self.has(QUOTE | SPECIAL | BREAK | FORBIDDEN)
     }
