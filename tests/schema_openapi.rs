@@ -75,10 +75,15 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+#[allow(clippy::print_stderr)] // Whoever reads the log should know that nothing was compared.
+fn skipped() {
+    eprintln!("skipped: SMP_TEST_OPENAPI names no folder with OpenAPI documents");
+}
+
 /// The documents of the folder whose path has `part` in it; none when the variable is not set.
 fn documents(part: &str) -> Option<Documents> {
     let Some(folder) = std::env::var_os("SMP_TEST_OPENAPI").filter(|folder| !folder.is_empty()) else {
-        eprintln!("skipped: SMP_TEST_OPENAPI names no folder with OpenAPI documents");
+        skipped();
         return None;
     };
     let mut paths = Vec::new();

@@ -19,3 +19,4 @@ pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;
+pub(crate) use suggest::suggestion;
