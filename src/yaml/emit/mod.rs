@@ -13,6 +13,7 @@ mod text;
 mod traits;
 
 pub use reread::reread;
+pub(super) use text::unfolded;
 
 use std::fmt::Write as _;
 

@@ -114,6 +114,11 @@ impl Traits {
         self.has(QUOTE | SPECIAL | BREAK | FORBIDDEN)
     }
 
+    /// Whether the text needs double quotes for more than a quote or a backslash in it.
+    pub(super) fn needs_escapes_but_quotes(self) -> bool {
+        self.has(SPECIAL | BREAK | FORBIDDEN)
+    }
+
     /// The style in which go-yaml v2 writes the string.
     pub(super) fn style(self, text: &str) -> Written {
         if self.has(BREAK) && text.contains('\n') {
