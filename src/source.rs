@@ -9,6 +9,18 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SourceId(u32);
 
+impl SourceId {
+    /// The id as a number, to carry it through serde.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The id of a number that [`SourceId::number`] gave.
+    pub(crate) fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+}
+
 /// A half-open byte range `start..end` of one text.
 ///
 /// The default span, `0..0` of the source 0, stands for "no place": values that a program made.
