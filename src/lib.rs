@@ -5,4 +5,5 @@ pub mod path;
 pub mod resource;
 pub mod schema;
 pub mod source;
+pub mod transform;
 pub mod yaml;
