@@ -4,4 +4,5 @@ pub mod diagnostic;
 pub mod resource;
 pub mod schema;
 pub mod source;
+pub mod transform;
 pub mod yaml;
