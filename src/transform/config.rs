@@ -84,7 +84,9 @@ impl TransformerConfig {
     /// Specs of one field that do not agree on whether it is created.
     pub fn merge(&self, other: &Self) -> Result<Self> {
         let named = |name: &'static str| {
-            move |d: crate::diagnostic::Diagnostic| d.note(format!("in the transformer configuration `{name}`"))
+            move |d: crate::diagnostic::Diagnostic| {
+                d.note(format!("in the transformer configuration `{name}`"))
+            }
         };
         let merge = |a: &FieldSpecs, b: &FieldSpecs, name| Ok(a.merge(b).map_err(named(name))?.sorted());
         Ok(Self {
@@ -99,7 +101,11 @@ impl TransformerConfig {
                 &other.volume_claim_template_labels,
                 "volumeClaimTemplateLabels",
             )?,
-            common_annotations: merge(&self.common_annotations, &other.common_annotations, "commonAnnotations")?,
+            common_annotations: merge(
+                &self.common_annotations,
+                &other.common_annotations,
+                "commonAnnotations",
+            )?,
             name_reference: self
                 .name_reference
                 .merge(&other.name_reference)
@@ -196,7 +202,8 @@ impl From<Vec<NameBackReference>> for NameReferences {
 
 impl<'de> Deserialize<'de> for NameReferences {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        Option::<Vec<NameBackReference>>::deserialize(deserializer).map(|list| list.unwrap_or_default().into())
+        Option::<Vec<NameBackReference>>::deserialize(deserializer)
+            .map(|list| list.unwrap_or_default().into())
     }
 }
 

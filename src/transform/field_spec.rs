@@ -299,7 +299,8 @@ fn visit(steps: &[Step], node: &mut Node, create: Create, set: &mut Set<'_>) -> 
     if node.is_null() {
         return Ok(());
     }
-    let message = format!("expected a map or a list with the field `{}`, found {}", step.name, node.type_name());
+    let message =
+        format!("expected a map or a list with the field `{}`, found {}", step.name, node.type_name());
     Err(Diagnostic::error(Code::WrongType, message).at(node.span()))
 }
 

@@ -47,7 +47,9 @@ fn content(node: &Node, kind: &str, fields: &[&str], optional: &str) -> Node {
         // Whatever a scalar is, its text counts as a string.
         let value = match node.get(field) {
             None => Node::string(""),
-            Some(value) => value.scalar_text().map_or_else(|| value.clone(), |text| Node::string(text.clone())),
+            Some(value) => {
+                value.scalar_text().map_or_else(|| value.clone(), |text| Node::string(text.clone()))
+            }
         };
         map.push(*field, value);
     }

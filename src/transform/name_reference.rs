@@ -114,7 +114,12 @@ impl Mender<'_, '_> {
     }
 
     /// A name, or a map with a name and perhaps a namespace.
-    fn one(&mut self, node: &mut Node, field: NameField<'_>, role: Option<&(SmolStr, SmolStr)>) -> Result<()> {
+    fn one(
+        &mut self,
+        node: &mut Node,
+        field: NameField<'_>,
+        role: Option<&(SmolStr, SmolStr)>,
+    ) -> Result<()> {
         if node.is_null() {
             return Ok(());
         }
@@ -122,7 +127,8 @@ impl Mender<'_, '_> {
         match &mut node.value {
             Value::Scalar(name) => {
                 let name = name.clone();
-                let reference = Reference { name: &name, namespace: Beside::Nothing, target: field.target, role };
+                let reference =
+                    Reference { name: &name, namespace: Beside::Nothing, target: field.target, role };
                 self.name(node, &reference).map_err(|d| d.at(span))
             }
             Value::Map(map) => self.map(map, field, role).map_err(|d| d.at(span)),

@@ -84,9 +84,9 @@ impl VarSet {
         vars.into_iter().try_for_each(|var| {
             if self.0.contains_key(&var.name) {
                 let message = format!("there are two variables with the name `{}`", var.name);
-                return Err(Diagnostic::error(Code::InvalidValue, message)
-                    .field("vars")
-                    .help("give one of them another name; bases share their variables with what contains them"));
+                return Err(Diagnostic::error(Code::InvalidValue, message).field("vars").help(
+                    "give one of them another name; bases share their variables with what contains them",
+                ));
             }
             self.0.insert(var.name.clone(), var);
             Ok(())
@@ -199,13 +199,19 @@ fn contents(set: &ResourceSet, vars: &VarSet) -> Result<BTreeMap<SmolStr, Conten
     }
     let content = |var: &Var| {
         let source = sources.get(var.name.as_str()).ok_or_else(|| {
-            let message = format!("the variable `{}` is of a resource that is not there: {}", var.name, var.object.id());
+            let message = format!(
+                "the variable `{}` is of a resource that is not there: {}",
+                var.name,
+                var.object.id()
+            );
             Diagnostic::error(Code::NoMatch, message).field("vars")
         })?;
         let path = if var.field.field_path.is_empty() { "metadata.name" } else { &var.field.field_path };
         content_at(source, path).ok_or_else(|| {
             let message = format!("the variable `{}` is of a field that is not there: `{path}`", var.name);
-            Diagnostic::error(Code::NoMatch, message).label(source.span().at_start(), "in this resource").field("vars")
+            Diagnostic::error(Code::NoMatch, message)
+                .label(source.span().at_start(), "in this resource")
+                .field("vars")
         })
     };
     vars.0.iter().map(|(name, var)| Ok((name.clone(), content(var)?))).collect()
@@ -289,9 +295,9 @@ fn replace(field: &mut Node, contents: &Contents, used: &mut FxHashSet<SmolStr>)
         Value::List(list) => {
             if let Some(other) = list.iter().find(|entry| entry.as_str().is_none()) {
                 let message = format!("expected a string, found {}", other.type_name());
-                return Err(Diagnostic::error(Code::WrongType, message)
-                    .at(other.span())
-                    .help("variables are replaced here, and kustomize wants strings only; write it in quotes"));
+                return Err(Diagnostic::error(Code::WrongType, message).at(other.span()).help(
+                    "variables are replaced here, and kustomize wants strings only; write it in quotes",
+                ));
             }
             list.iter_mut().for_each(|entry| replace_scalar(entry, contents, used));
         }

@@ -1,4 +1,4 @@
-//! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
+//! The only room that knows YAML text: the tree of nodes, reading, typing, printing, decoding.
 
 mod decode;
 mod edit;
