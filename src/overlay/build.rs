@@ -190,7 +190,10 @@ impl Build<'_> {
             Step::Replicas(replicas) => transform::replicas(resources, replicas, &config.replicas, schema),
             Step::Images(images) => transform::images(resources, images, &config.images, schema),
             Step::Replacements(_replacements) => Ok(()),
-            Step::Vars => transform::bind_vars(resources, vars, &k.vars),
+            Step::Vars => {
+                transform::bind_vars(resources, &k.vars)?;
+                vars.extend(k.vars.iter().cloned())
+            }
         }
     }
 
