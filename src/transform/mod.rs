@@ -6,8 +6,18 @@
 
 mod generators;
 mod key_values;
+mod lookup;
+mod replacements;
+mod selector_args;
+mod structured;
 
 pub use generators::{GeneratorArgs, GeneratorMetadata, GeneratorOptions, config_map, secret};
+pub use replacements::{
+    FieldOptions, Replacement, ReplacementSource, ReplacementTarget, load_replacements, replacements,
+};
+pub use selector_args::SelectorArgs;
+
+use std::path::PathBuf;
 
 use crate::diagnostic::Result;
 use crate::source::Span;
@@ -22,4 +32,9 @@ pub trait Files {
     /// # Errors
     /// A file that is not there, is none, or must not be read.
     fn read(&self, path: &str, at: Span) -> Result<Vec<u8>>;
+
+    /// What messages call the file.
+    fn name(&self, path: &str) -> PathBuf {
+        path.into()
+    }
 }
