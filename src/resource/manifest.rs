@@ -68,6 +68,8 @@ pub struct Resource {
     pub allow_name_change: bool,
     /// Whether a patch may change the kind (of a patch).
     pub allow_kind_change: bool,
+    /// Whether a Helm chart made it; Helm has set the namespace then.
+    pub from_helm: bool,
     /// Where it comes from, when the build keeps track of it.
     pub origin: Option<Origin>,
     /// What transformed it, when the build keeps track of it.
@@ -115,6 +117,7 @@ impl Resource {
             generated: None,
             allow_name_change: false,
             allow_kind_change: false,
+            from_helm: false,
             origin: None,
             transformations: Vec::new(),
         }
@@ -157,6 +160,12 @@ impl Resource {
         };
         if !same {
             self.id = id_of(&self.node, schema);
+            // Former ids have former kinds, but always today's group and version: what selects a
+            // resource by a former id must not miss it because its API version was patched.
+            for former in &mut self.previous {
+                former.gvk.group.clone_from(&self.id.gvk.group);
+                former.gvk.version.clone_from(&self.id.gvk.version);
+            }
         }
         !same
     }

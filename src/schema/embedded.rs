@@ -26,3 +26,66 @@ pub(super) fn kustomize() -> Arc<TypeGraph> {
 fn open(bytes: &'static [u8]) -> Arc<TypeGraph> {
     Arc::new(TypeGraph::from_bytes(bytes).unwrap_or_else(|_| TypeGraph::empty()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Gvk, Scope};
+
+    #[test]
+    fn both_tables_open_and_stay_small() {
+        for graph in [kubernetes(), kustomize()] {
+            assert!(graph.kinds().count() > 250);
+            assert!(graph.as_bytes().len() < 250 * 1024, "{} bytes", graph.as_bytes().len());
+        }
+    }
+
+    fn scope(graph: &TypeGraph, api_version: &str, kind: &str) -> Option<Scope> {
+        graph.scope(&Gvk::from_manifest(api_version, kind))
+    }
+
+    #[test]
+    fn scopes_of_new_and_removed_kinds() {
+        use Scope::{Cluster, Namespaced};
+        let (new, old) = (kubernetes(), kustomize());
+        let table = [
+            ("v1", "Pod", Some(Namespaced), Some(Namespaced)),
+            ("v1", "Node", Some(Cluster), Some(Cluster)),
+            ("v1", "Binding", Some(Namespaced), None),
+            ("authentication.k8s.io/v1", "TokenReview", Some(Cluster), None),
+            ("policy/v1beta1", "PodSecurityPolicy", Some(Cluster), Some(Cluster)),
+            ("batch/v1beta1", "CronJob", Some(Namespaced), Some(Namespaced)),
+            ("extensions/v1beta1", "Ingress", Some(Namespaced), Some(Namespaced)),
+            ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", Some(Cluster), Some(Cluster)),
+            ("storagemigration.k8s.io/v1", "StorageVersionMigration", Some(Cluster), None),
+            ("certificates.k8s.io/v1", "PodCertificateRequest", Some(Namespaced), None),
+            ("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema", Some(Cluster), None),
+            ("example.com/v1", "Thing", None, None),
+        ];
+        for (api_version, kind, in_new, in_old) in table {
+            assert_eq!(scope(&new, api_version, kind), in_new, "{api_version} {kind}");
+            assert_eq!(scope(&old, api_version, kind), in_old, "{api_version} {kind} in kustomize");
+        }
+    }
+
+    #[test]
+    fn only_kinds_that_are_no_objects_have_no_scope() {
+        let graph = kubernetes();
+        let odd = ["APIGroup", "APIVersions", "DeleteOptions", "Status", "WatchEvent"];
+        for (gvk, scope) in graph.kinds() {
+            let exempt = gvk.kind.ends_with("List") || odd.contains(&gvk.kind.as_str());
+            assert!(scope.is_some() || exempt, "{gvk}");
+        }
+    }
+
+    #[test]
+    fn ports_have_their_keys_and_the_default_that_counts() {
+        let graph = kubernetes();
+        let spec = graph.named("io.k8s.api.core.v1.ServiceSpec").expect("known");
+        let ports = spec.field("ports");
+        assert_eq!(ports.list_map_keys().collect::<Vec<_>>(), ["port", "protocol"]);
+        assert_eq!(ports.patch_merge_key(), Some("port"));
+        assert_eq!(ports.element().key_default("protocol"), Some("\"TCP\""));
+        assert_eq!(ports.element().key_default("port"), None);
+    }
+}

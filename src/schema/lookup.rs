@@ -10,6 +10,16 @@ use super::{Cursor, Gvk, Scope, TypeGraph};
 /// An ordered list of named type graphs.
 ///
 /// Cheap to clone. Once built it never changes while a merge reads it.
+///
+/// ```
+/// use kubectl_smp::schema::{Gvk, Schema};
+///
+/// let schema = Schema::embedded();
+/// let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
+/// let ports = service.field("spec").field("ports");
+/// assert_eq!(ports.list_map_keys().collect::<Vec<_>>(), ["port", "protocol"]);
+/// assert_eq!(ports.element().key_default("protocol"), Some("\"TCP\""));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     graphs: Vec<(SmolStr, Arc<TypeGraph>)>,

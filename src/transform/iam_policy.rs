@@ -61,12 +61,10 @@ pub fn iam_policy(config: &IamPolicy, schema: &Schema) -> Result<Resource> {
     let CloudAccount { name, project_id } = &config.service_account;
     let email = Node::string(format!("{}@{}.iam.gserviceaccount.com", **name, **project_id));
     let annotation = ("iam.gke.io/gcp-service-account", email.with_span(name.span));
-    let mut metadata: Map = [
-        ("annotations", Node::map([annotation].into_iter().collect())),
-        ("name", plain(&account.name)),
-    ]
-    .into_iter()
-    .collect();
+    let mut metadata: Map =
+        [("annotations", Node::map([annotation].into_iter().collect())), ("name", plain(&account.name))]
+            .into_iter()
+            .collect();
     if !account.namespace.is_empty() {
         metadata.push("namespace", plain(&account.namespace));
     }

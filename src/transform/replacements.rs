@@ -155,9 +155,8 @@ pub fn replacements(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<()> {
     for replacement in replacements {
-        let value = value_of(replacement, set).map_err(|error| {
-            if error.labels().is_empty() { error.at(replacement.place()) } else { error }
-        })?;
+        let value = value_of(replacement, set)
+            .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error })?;
         for target in &replacement.targets {
             apply(set, &value, target, schema, warnings)?;
         }

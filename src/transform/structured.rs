@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Result;
 use crate::source::{SourceMap, Span};
-use crate::yaml::{Node, ParseOptions, Value, parse_documents, to_json};
+use crate::yaml::{Node, ParseOptions, Value, parse_documents, to_json, write_documents_as_written};
 
 /// Reads the first document of a text; none when it has no document.
 ///
@@ -50,7 +50,7 @@ fn forget_places(node: &mut Node) {
 /// Values that JSON does not have.
 pub(super) fn write(node: &Node, original: &str) -> Result<String> {
     if !original.trim_start().starts_with(['{', '[']) {
-        return Ok(crate::yaml::to_yaml(node)?.trim().to_string());
+        return Ok(write_documents_as_written(std::slice::from_ref(node)).trim().to_string());
     }
     let json = to_json(node)?;
     let indented = original.contains('\n') && original.contains("  ");

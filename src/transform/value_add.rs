@@ -12,7 +12,8 @@ use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::SourceMap;
 use crate::yaml::{
-    DecodeOptions, DuplicateKeys, Node, ParseOptions, Spanned, Tag, Value, decode, from_node_with, parse_documents,
+    DecodeOptions, DuplicateKeys, Node, ParseOptions, Spanned, Tag, Value, decode, from_node_with,
+    parse_documents,
 };
 
 /// The configuration of a `ValueAddTransformer`.
@@ -58,7 +59,9 @@ impl ValueAdd {
         }
         for target in &self.targets {
             if target.field_path.is_empty() {
-                return Err(Diagnostic::error(Code::MissingField, "this target has no `fieldPath`").at(target.span));
+                return Err(
+                    Diagnostic::error(Code::MissingField, "this target has no `fieldPath`").at(target.span)
+                );
             }
             if target.file_path_position < 0 {
                 let message = "`filePathPosition` cannot be negative";

@@ -14,26 +14,26 @@ pub(super) struct Failure {
     steps: Vec<String>,
 }
 
-/// What the functions that print return; the error is boxed because it is rare.
-pub(super) type Printed = Result<(), Box<Failure>>;
+/// What the functions that print return.
+pub(super) type Printed = Result<(), Failure>;
 
 impl Failure {
-    pub(super) fn new(code: Code, message: impl Into<String>, span: Span) -> Box<Self> {
-        Box::new(Self { diagnostic: Diagnostic::error(code, message).at(span), steps: Vec::new() })
+    pub(super) fn new(code: Code, message: impl Into<String>, span: Span) -> Self {
+        Self { diagnostic: Diagnostic::error(code, message).at(span), steps: Vec::new() }
     }
 
     /// A number that neither JSON nor kustomize's YAML can write.
-    pub(super) fn not_finite(span: Span) -> Box<Self> {
+    pub(super) fn not_finite(span: Span) -> Self {
         Self::new(Code::InvalidValue, "infinity and NaN cannot be written as JSON", span)
     }
 
-    pub(super) fn too_deep(span: Span) -> Box<Self> {
+    pub(super) fn too_deep(span: Span) -> Self {
         let message = format!("maps and lists nest more than {MAX_DEPTH} levels deep");
         Self::new(Code::LimitExceeded, message, span)
     }
 
     /// The error happened in, or below, this field.
-    pub(super) fn in_field(mut self: Box<Self>, name: &str) -> Box<Self> {
+    pub(super) fn in_field(mut self, name: &str) -> Self {
         let simple = |b: u8| b.is_ascii_alphanumeric() || b"_-$".contains(&b);
         self.steps.push(if !name.is_empty() && name.bytes().all(simple) {
             format!(".{name}")
@@ -44,12 +44,12 @@ impl Failure {
     }
 
     /// The error happened in, or below, this entry of a list.
-    pub(super) fn in_entry(mut self: Box<Self>, index: usize) -> Box<Self> {
+    pub(super) fn in_entry(mut self, index: usize) -> Self {
         self.steps.push(format!("[{index}]"));
         self
     }
 
-    pub(super) fn into_diagnostic(self: Box<Self>) -> Diagnostic {
+    pub(super) fn into_diagnostic(self) -> Diagnostic {
         let mut path = String::new();
         for step in self.steps.iter().rev() {
             let step = if path.is_empty() { step.strip_prefix('.').unwrap_or(step) } else { step };

@@ -172,3 +172,74 @@ fn write_char(c: char, out: &mut String) {
         _ => out.push(c),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Code;
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_one};
+
+    fn parse(text: &str) -> Node {
+        let sources = SourceMap::default();
+        let id = sources.add("test.yaml", text);
+        parse_one(&sources, id, ParseOptions::default()).expect("test input is valid")
+    }
+
+    #[test]
+    fn values_are_written_as_go_writes_them() {
+        let text = "
+b: [~, true, 0x1F, 1.0, 1e21, 0.0000001, -0.0, 18446744073709551615, 2020-01-01]
+a10: {}
+a2: []
+B: '1'
+";
+        let want = r#"{"B":"1","a10":{},"a2":[],"b":[null,true,31,1,1e+21,1e-7,-0,18446744073709551615,"2020-01-01T00:00:00Z"]}"#;
+        assert_eq!(to_json(&parse(text)).as_deref(), Ok(want));
+    }
+
+    #[test]
+    fn strings_have_the_escapes_of_go() {
+        let table = [
+            ("a\"b\\c/d", r#""a\"b\\c/d""#),
+            ("<a> & b", r#""\u003ca\u003e \u0026 b""#),
+            ("\n\r\t\x08\x0c\0\x1f", r#""\n\r\t\b\f\u0000\u001f""#),
+            ("\u{2028}\u{2029}\u{2027}☃", "\"\\u2028\\u2029\u{2027}☃\""),
+            ("\u{7f}\u{85}\u{feff}😀é", "\"\u{7f}\u{85}\u{feff}😀é\""),
+            ("", r#""""#),
+        ];
+        for (text, want) in table {
+            assert_eq!(to_json(&Node::string(text)).as_deref(), Ok(want));
+        }
+    }
+
+    #[test]
+    fn pretty_json_is_that_of_kubectl() {
+        let node = parse("{b: [1, {c: []}], a: {}, d: [[2]]}");
+        let want = r#"{
+    "a": {},
+    "b": [
+        1,
+        {
+            "c": []
+        }
+    ],
+    "d": [
+        [
+            2
+        ]
+    ]
+}
+"#;
+        assert_eq!(to_json_pretty(&node).as_deref(), Ok(want));
+    }
+
+    #[test]
+    fn infinity_is_an_error_with_its_path() {
+        let mut out = "before".to_string();
+        let error = write_json(&parse("a: {b: [1, -.inf]}"), &mut out).expect_err("infinity");
+        assert_eq!((error.code(), error.field_path()), (Code::InvalidValue, Some("a.b[1]")));
+        assert_eq!(error.labels().len(), 1);
+        assert_eq!(out, "before");
+    }
+}

@@ -1,6 +1,7 @@
-//! The only room that knows YAML text: the tree of nodes, reading, typing, printing, decoding.
+//! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
 
 mod decode;
+mod edit;
 mod emit;
 mod failure;
 mod json;
@@ -13,9 +14,11 @@ mod spanned;
 mod suggest;
 
 pub use decode::{DecodeOptions, UnknownFields, from_node, from_node_with};
-pub use emit::{refold, to_yaml, write_documents, write_yaml};
+pub use edit::{edit, write_documents_as_written};
+pub use emit::{reread, to_yaml, write_documents, write_yaml};
 pub use json::{to_json, to_json_pretty, write_json};
 pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;
+pub(crate) use suggest::suggestion;

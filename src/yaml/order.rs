@@ -110,7 +110,8 @@ fn first(text: &str, at: usize) -> Option<char> {
     text.get(at..)?.chars().next()
 }
 
-/// Letters as go-yaml sees them: no numerals, circled or Roman, among them.
+/// Letters as go-yaml sees them: no Roman numerals. Vowel signs and circled letters are none to
+/// go-yaml, and are here; that much the standard library cannot tell.
 fn is_letter(c: char) -> bool {
     c.is_ascii_alphabetic() || (!c.is_ascii() && c.is_alphabetic() && !c.is_numeric())
 }
@@ -126,4 +127,68 @@ fn number(text: &str, inside: bool) -> (i64, usize) {
     digits.fold((i64::from(inside), 0), |(n, len), b| {
         (n.wrapping_mul(10).wrapping_add(i64::from(b - b'0')), len + 1)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::node::Node;
+
+    fn names(fields: InOrder<'_>) -> Vec<&str> {
+        fields.map(|entry| entry.key.text.as_str()).collect()
+    }
+
+    fn map<'k>(names: impl IntoIterator<Item = &'k str>) -> Map {
+        names.into_iter().map(|name| (name, Node::null())).collect()
+    }
+
+    #[test]
+    fn names_are_sorted_naturally() {
+        // Each list is in order; it is sorted from its reverse and from itself.
+        let table: [&[&str]; 9] = [
+            &["", "a", "aa", "ab", "b"],
+            &["k", "k1", "k2", "k10", "k10a", "k11"],
+            &["-a", ".a", "/a", "_a", "1", "2", "10", "A", "Z", "a", "z", "é"],
+            &["a-b", "a.b", "a/b", "a_b", "a1", "ab"],
+            &["a0", "a00", "a1", "a01", "a001", "a2"],
+            &["a100", "a101", "a110", "a1000"],
+            &["v1alpha1", "v1beta1", "v1beta2", "v2alpha1"],
+            &["a b", "a:b", "aB", "ab"],
+            &["Ⅷ", "☃", "b", "é", "中"],
+        ];
+        for want in table {
+            let reversed = map(want.iter().rev().copied());
+            assert_eq!(names(natural_order(&reversed)), want);
+            assert_eq!(names(natural_order(&map(want.iter().copied()))), want);
+        }
+    }
+
+    #[test]
+    fn circles_are_cut_in_one_place() {
+        let all = [["a10", "a1b", "a2"], ["a2", "a10", "a1b"], ["a1b", "a2", "a10"], ["a2", "a1b", "a10"]];
+        let orders: Vec<_> = all.map(map).iter().map(|m| names(natural_order(m)).join(" ")).collect();
+        assert!(orders.windows(2).all(|pair| pair[0] == pair[1]), "{orders:?}");
+    }
+
+    #[test]
+    fn large_maps_are_sorted() {
+        let mut fields: Vec<String> = (0..1000).map(|i| format!("k{i}")).collect();
+        let want = fields.clone();
+        fields.sort();
+        let fields = map(fields.iter().map(String::as_str));
+        assert_eq!(names(natural_order(&fields)), want);
+    }
+
+    #[test]
+    fn digits_that_do_not_fit_a_number_do_no_harm() {
+        let long = "9".repeat(50);
+        let fields = map(["1", &long, "2"]);
+        assert_eq!(natural_order(&fields).count(), 3);
+    }
+
+    #[test]
+    fn bytes_know_nothing_of_numbers() {
+        let fields = map(["k2", "k10", "a", "B", "é", "z"]);
+        assert_eq!(names(by_bytes(&fields)), ["B", "a", "k10", "k2", "z", "é"]);
+    }
 }

@@ -340,6 +340,7 @@ impl<'t> Builder<'t> {
         }
         let mut node = anchored.node.clone();
         node.meta.aliased = true;
+        node.meta.span = at;
         node.meta.comments = None;
         Ok(node)
     }

@@ -23,10 +23,10 @@ const HIGH: u8 = 64;
 const QUOTE: u8 = 128;
 
 const CLASS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = match byte as u8 {
+    let mut table = [HIGH; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
             b' ' => SPACE,
             b'\n' => BREAK,
             b'\r' => BREAK | SPECIAL,
@@ -34,7 +34,6 @@ const CLASS: [u8; 256] = {
             b'#' => HASH,
             b'\'' | b'"' | b'\\' => QUOTE,
             0x7F => FORBIDDEN,
-            0x80.. => HIGH,
             0..b' ' => SPECIAL,
             _ => 0,
         };
@@ -110,9 +109,14 @@ impl Traits {
         !self.has(HIGH)
     }
 
-    /// Whether the text can stand in double quotes as it is.
+    /// Whether the text cannot stand in double quotes as it is.
     pub(super) fn needs_escapes(self) -> bool {
         self.has(QUOTE | SPECIAL | BREAK | FORBIDDEN)
+    }
+
+    /// Whether the text needs double quotes for more than a quote or a backslash in it.
+    pub(super) fn needs_escapes_but_quotes(self) -> bool {
+        self.has(SPECIAL | BREAK | FORBIDDEN)
     }
 
     /// The style in which go-yaml v2 writes the string.
@@ -143,19 +147,23 @@ impl Traits {
 
     /// Whether a printable string without line breaks can stand without quotes.
     fn is_plain(self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        let starts_well = match bytes {
-            [b' ' | b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|', ..] => false,
-            [b'>' | b'\'' | b'"' | b'%' | b'@' | b'`', ..] => false,
-            [b'?' | b'-'] | [b'?' | b'-', b' ', ..] => false,
-            [b'-', b'-', b'-', ..] | [b'.', b'.', b'.', ..] => false,
-            _ => true,
-        };
-        starts_well
-            && bytes.last() != Some(&b' ')
-            && !(self.has(COLON) && (bytes.last() == Some(&b':') || text.contains(": ")))
-            && !(self.has(HASH) && text.contains(" #"))
+        let ends_key = self.has(COLON) && (text.ends_with(':') || text.contains(": "));
+        let begins_comment = self.has(HASH) && text.contains(" #");
+        !(starts_as_syntax(text) || text.ends_with(' ') || ends_key || begins_comment)
     }
+}
+
+/// Whether readers take the start of the text for something else than plain text.
+fn starts_as_syntax(text: &str) -> bool {
+    let (first, second) = match text.as_bytes() {
+        [first, second, ..] => (*first, *second),
+        [first] => (*first, b' '),
+        [] => return true,
+    };
+    b" #,[]{}&*!|>'\"%@`".contains(&first)
+        || (matches!(first, b'?' | b'-') && second == b' ')
+        || text.starts_with("---")
+        || text.starts_with("...")
 }
 
 /// Whether go-yaml v2 would read the text, written plain, as something else than a string, or

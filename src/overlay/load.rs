@@ -1,0 +1,304 @@
+//! All file reading: directories that a build may read from, and the texts in them.
+//!
+//! A [`Root`] is one directory with a kustomization. Files are read only from in and below it,
+//! symbolic links followed, unless the load restriction is lifted; other directories are entered
+//! as roots of their own.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::{SourceId, SourceMap, Span};
+use crate::transform::Files;
+use crate::yaml;
+
+/// Names of kustomization files.
+pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// What all reading of one run shares.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    sources: SourceMap,
+    /// Whether files must be in or below the root that names them.
+    restricted: bool,
+    working_directory: Arc<Path>,
+}
+
+impl Reader {
+    /// A reader that adds texts to `sources`.
+    ///
+    /// # Errors
+    /// The working directory cannot be found.
+    pub fn new(sources: SourceMap, restricted: bool) -> Result<Self> {
+        let here = std::env::current_dir().and_then(|d| d.canonicalize());
+        let working_directory = here.map_err(|error| {
+            Diagnostic::error(Code::Io, format!("the working directory cannot be read: {}", plain(&error)))
+        })?;
+        Ok(Self { sources, restricted, working_directory: working_directory.into() })
+    }
+
+    /// The texts read so far.
+    #[must_use]
+    pub fn sources(&self) -> &SourceMap {
+        &self.sources
+    }
+
+    /// A path as the user would write it: relative when it is below the working directory.
+    #[must_use]
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        if let Ok(below) = path.strip_prefix(&self.working_directory) {
+            return if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.to_path_buf() };
+        }
+        path.to_path_buf()
+    }
+
+    /// Opens the directory that the user named.
+    ///
+    /// # Errors
+    /// It is not there, or is no directory.
+    pub fn open(&self, path: &Path) -> Result<Root> {
+        let root = path.canonicalize().map_err(|error| {
+            Diagnostic::error(Code::Io, format!("{}: {}", path.display(), plain(&error)))
+                .help("name a directory that has a kustomization file or manifests")
+        })?;
+        if !root.is_dir() {
+            return Err(Diagnostic::error(Code::Io, format!("{} is a file, not a directory", path.display()))
+                .help("name the directory that the file is in"));
+        }
+        Ok(Root { reader: self.clone(), path: root.into(), visited: Vec::new() })
+    }
+
+    /// Reads a file into the sources.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no text.
+    pub fn text(&self, path: &Path) -> Result<SourceId> {
+        let shown = self.shown(path);
+        let named = |d: Diagnostic| {
+            Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()))
+        };
+        let bytes = fs::read(path).map_err(|e| named(Diagnostic::error(Code::Io, plain(&e))))?;
+        let text = yaml::decode(bytes).map_err(named)?;
+        Ok(self.sources.add(shown.clone(), text))
+    }
+}
+
+/// A directory that files are read from.
+#[derive(Debug, Clone)]
+pub struct Root {
+    reader: Reader,
+    /// The real path, without symbolic links.
+    path: Arc<Path>,
+    /// The roots that led here, the outermost first.
+    visited: Vec<Arc<Path>>,
+}
+
+/// What a path of a kustomization leads to.
+#[derive(Debug)]
+pub enum Target {
+    /// A file, by its real path.
+    File(PathBuf),
+    /// A directory with a kustomization of its own.
+    Directory(Root),
+}
+
+impl Root {
+    /// The real path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path as the user would write it.
+    #[must_use]
+    pub fn shown(&self) -> PathBuf {
+        self.reader.shown(&self.path)
+    }
+
+    /// What reads here.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Finds out whether a path leads to a file or a directory, and whether it may be used.
+    ///
+    /// # Errors
+    /// It is not there, is outside the root, or is a directory that led here.
+    pub fn find(&self, path: &str, at: Span) -> Result<Target> {
+        refuse_remote(path, at)?;
+        let real = self.real(path, at)?;
+        if real.is_dir() {
+            return self.enter_real(path, real, at).map(Target::Directory);
+        }
+        self.check_inside(path, &real, at)?;
+        Ok(Target::File(real))
+    }
+
+    /// Enters a directory that the kustomization names.
+    ///
+    /// # Errors
+    /// As [`Root::find`], and when it is a file.
+    pub fn enter(&self, path: &str, at: Span) -> Result<Self> {
+        refuse_remote(path, at)?;
+        let real = self.real(path, at)?;
+        if !real.is_dir() {
+            return Err(Diagnostic::error(Code::Io, format!("`{path}` is a file; a directory is needed here"))
+                .at(at)
+                .help("name the directory that has the kustomization file"));
+        }
+        self.enter_real(path, real, at)
+    }
+
+    fn enter_real(&self, path: &str, real: PathBuf, at: Span) -> Result<Self> {
+        if Path::new(path).is_absolute() {
+            return Err(Diagnostic::error(Code::OutsideRoot, format!("`{path}` is an absolute path"))
+                .at(at)
+                .help("write the directory relative to this kustomization"));
+        }
+        if let Some(part) = ambiguous_part(path) {
+            return Err(Diagnostic::error(Code::InvalidValue, format!("the path `{path}` is ambiguous: `{part}`"))
+                .at(at)
+                .help("check the indentation: two list entries may have become one"));
+        }
+        // A root that is or contains one that led here would be read for ever.
+        if let Some(visited) = self.visited.iter().chain([&self.path]).find(|v| v.starts_with(&real)) {
+            let chain: Vec<_> = self.visited.iter().chain([&self.path]).collect();
+            let names = chain.iter().map(|p| self.reader.shown(p).display().to_string()).collect::<Vec<_>>();
+            let message = if **visited == *real {
+                format!("`{path}` leads back to {}, which is being built", self.reader.shown(&real).display())
+            } else {
+                format!(
+                    "`{path}` leads to {}, which contains {}, which is being built",
+                    self.reader.shown(&real).display(),
+                    self.reader.shown(visited).display()
+                )
+            };
+            return Err(Diagnostic::error(Code::Cycle, message)
+                .at(at)
+                .note(format!("the way here: {}", names.join(" -> ")))
+                .help("a kustomization cannot contain itself; move what both need to a directory of its own"));
+        }
+        let mut visited = self.visited.clone();
+        visited.push(self.path.clone());
+        Ok(Self { reader: self.reader.clone(), path: real.into(), visited })
+    }
+
+    fn real(&self, path: &str, at: Span) -> Result<PathBuf> {
+        if path.is_empty() {
+            return Err(Diagnostic::error(Code::InvalidValue, "this path is empty").at(at));
+        }
+        self.path.join(path).canonicalize().map_err(|error| {
+            let shown = self.reader.shown(&clean(&self.path.join(path)));
+            let message = format!("`{path}` cannot be read: {}", plain(&error));
+            Diagnostic::error(Code::Io, message).at(at).help(format!("looked for {}", shown.display()))
+        })
+    }
+
+    fn check_inside(&self, path: &str, real: &Path, at: Span) -> Result<()> {
+        if !self.reader.restricted || real.starts_with(&self.path) {
+            return Ok(());
+        }
+        let (real, root) = (self.reader.shown(real), self.shown());
+        Err(Diagnostic::error(Code::OutsideRoot, format!("`{path}` leads outside of {}", root.display()))
+            .at(at)
+            .note(format!("it is {}", real.display()))
+            .help("move the file, or allow it with --load-restrictor=LoadRestrictionsNone"))
+    }
+
+    /// Reads a text file that the kustomization names.
+    ///
+    /// # Errors
+    /// It cannot be read, is outside the root, or is no text.
+    pub fn text(&self, path: &str, at: Span) -> Result<SourceId> {
+        let real = self.file(path, at)?;
+        self.reader.text(&real).map_err(|d| d.at(at))
+    }
+
+    /// The real path of a file that the kustomization names.
+    ///
+    /// # Errors
+    /// It is not there, outside the root, or a directory.
+    pub fn file(&self, path: &str, at: Span) -> Result<PathBuf> {
+        refuse_remote(path, at)?;
+        let real = self.real(path, at)?;
+        if real.is_dir() {
+            return Err(Diagnostic::error(Code::Io, format!("`{path}` is a directory; a file is needed here"))
+                .at(at));
+        }
+        self.check_inside(path, &real, at)?;
+        Ok(real)
+    }
+
+    /// The kustomization file of this root, or none.
+    ///
+    /// # Errors
+    /// There are several.
+    pub fn kustomization_file(&self) -> Result<Option<PathBuf>> {
+        let found: Vec<PathBuf> = KUSTOMIZATION_FILES
+            .iter()
+            .map(|name| self.path.join(name))
+            .filter(|path| path.canonicalize().is_ok_and(|real| real.is_file() && self.may_read(&real)))
+            .collect();
+        if let [first, second, ..] = found.as_slice() {
+            let names = [first, second].map(|p| self.reader.shown(p).display().to_string()).join(" and ");
+            return Err(Diagnostic::error(Code::Ambiguous, format!("there are several kustomization files: {names}"))
+                .help("keep one of them"));
+        }
+        Ok(found.into_iter().next())
+    }
+
+    fn may_read(&self, real: &Path) -> bool {
+        !self.reader.restricted || real.starts_with(&self.path)
+    }
+}
+
+impl Files for Root {
+    fn read(&self, path: &str, at: Span) -> Result<Vec<u8>> {
+        let real = self.file(path, at)?;
+        fs::read(&real).map_err(|error| {
+            Diagnostic::error(Code::Io, format!("`{path}` cannot be read: {}", plain(&error))).at(at)
+        })
+    }
+}
+
+/// The first line of an operating system's message, without its number.
+fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file or directory".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// A part of a path that has `..` in it and is more than that: two list entries run together.
+fn ambiguous_part(path: &str) -> Option<&str> {
+    path.split('/').find(|part| *part != ".." && part.contains(".."))
+}
+
+/// Takes `.` and `..` out of a path without looking at the file system.
+fn clean(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// Remote files and repositories are not read yet.
+fn refuse_remote(path: &str, at: Span) -> Result<()> {
+    let schemes = ["http://", "https://", "git::", "git@", "ssh://", "file://", "github.com/", "gh:"];
+    if !schemes.iter().any(|scheme| path.starts_with(scheme)) {
+        return Ok(());
+    }
+    Err(Diagnostic::error(Code::Unsupported, format!("`{path}` is remote, and remote resources are not supported yet"))
+        .at(at)
+        .help("copy it into the repository and name the copy"))
+}

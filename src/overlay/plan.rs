@@ -1,0 +1,109 @@
+//! The steps of a kustomization, in the order in which kustomize takes them.
+
+use std::fmt;
+
+use super::kustomization::Kustomization;
+use crate::transform::{GeneratorArgs, Image, Label, Patch, Replacement, Replica};
+use crate::yaml::Spanned;
+
+/// One step; it works on what the steps before it left.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'k> {
+    /// Loads a file, or builds a directory.
+    Resource(&'k Spanned<String>),
+    /// Adds to the fields that transformers know: the files of `configurations`, or just the defaults.
+    Configurations,
+    /// Adds fields from the OpenAPI definitions of `crds`.
+    Crds,
+    /// Makes a ConfigMap.
+    ConfigMap(&'k GeneratorArgs),
+    /// Makes a Secret.
+    Secret(&'k GeneratorArgs),
+    /// Lets a component work on everything so far.
+    Component(&'k Spanned<String>),
+    /// Applies the patches of `patchesStrategicMerge`.
+    StrategicMerge,
+    /// Applies an entry of `patches`.
+    Patch(&'k Patch),
+    /// Sets `namespace`.
+    Namespace(&'k Spanned<String>),
+    /// Adds `namePrefix`.
+    Prefix(&'k Spanned<String>),
+    /// Adds `nameSuffix`.
+    Suffix(&'k Spanned<String>),
+    /// Adds the labels of an entry of `labels`.
+    Label(&'k Label),
+    /// Adds `commonLabels`, to selectors as well.
+    CommonLabels,
+    /// Adds `commonAnnotations`.
+    CommonAnnotations,
+    /// Applies an entry of `patchesJson6902`.
+    Json6902(&'k Patch),
+    /// Sets the number of replicas.
+    Replicas(&'k Replica),
+    /// Changes an image.
+    Image(&'k Image),
+    /// Copies values between resources.
+    Replacements(&'k [Replacement]),
+    /// Remembers the `vars`.
+    Vars,
+}
+
+/// The steps of a kustomization.
+#[must_use]
+pub fn plan(k: &Kustomization) -> Vec<Step<'_>> {
+    let mut steps: Vec<Step<'_>> = k.resources.iter().map(Step::Resource).collect();
+    steps.extend([Step::Configurations, Step::Crds]);
+    steps.extend(k.config_map_generator.iter().map(Step::ConfigMap));
+    steps.extend(k.secret_generator.iter().map(Step::Secret));
+    steps.extend(k.components.iter().map(Step::Component));
+    if !k.patches_strategic_merge.is_empty() {
+        steps.push(Step::StrategicMerge);
+    }
+    steps.extend(k.patches.iter().map(Step::Patch));
+    let given = |s: &&Spanned<String>| !s.is_empty();
+    steps.extend(Some(&k.namespace).filter(given).map(Step::Namespace));
+    steps.extend(Some(&k.name_prefix).filter(given).map(Step::Prefix));
+    steps.extend(Some(&k.name_suffix).filter(given).map(Step::Suffix));
+    steps.extend(k.labels.iter().map(Step::Label));
+    if !k.common_labels.is_empty() {
+        steps.push(Step::CommonLabels);
+    }
+    if !k.common_annotations.is_empty() {
+        steps.push(Step::CommonAnnotations);
+    }
+    steps.extend(k.patches_json6902.iter().map(Step::Json6902));
+    steps.extend(k.replicas.iter().map(Step::Replicas));
+    steps.extend(k.images.iter().map(Step::Image));
+    if !k.replacements.is_empty() {
+        steps.push(Step::Replacements(&k.replacements));
+    }
+    steps.push(Step::Vars);
+    steps
+}
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource(path) => write!(f, "load {}", path.value),
+            Self::Configurations => write!(f, "read configurations"),
+            Self::Crds => write!(f, "read crds"),
+            Self::ConfigMap(args) => write!(f, "make ConfigMap {}", args.name.value),
+            Self::Secret(args) => write!(f, "make Secret {}", args.name.value),
+            Self::Component(path) => write!(f, "apply component {}", path.value),
+            Self::StrategicMerge => write!(f, "apply patchesStrategicMerge"),
+            Self::Patch(_) => write!(f, "apply patch"),
+            Self::Namespace(name) => write!(f, "set namespace {}", name.value),
+            Self::Prefix(text) => write!(f, "add name prefix {}", text.value),
+            Self::Suffix(text) => write!(f, "add name suffix {}", text.value),
+            Self::Label(_) => write!(f, "add labels"),
+            Self::CommonLabels => write!(f, "add commonLabels"),
+            Self::CommonAnnotations => write!(f, "add commonAnnotations"),
+            Self::Json6902(_) => write!(f, "apply patchesJson6902"),
+            Self::Replicas(replica) => write!(f, "set replicas of {}", replica.name),
+            Self::Image(image) => write!(f, "change image {}", image.name),
+            Self::Replacements(all) => write!(f, "make {} replacements", all.len()),
+            Self::Vars => write!(f, "remember vars"),
+        }
+    }
+}

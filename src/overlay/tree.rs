@@ -1,0 +1,156 @@
+//! A kustomization with everything that it names, read before anything is built.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::kustomization::Kustomization;
+use super::load::{Root, Target};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::flatten_lists;
+use crate::source::Span;
+use crate::yaml::{Node, ParseOptions, parse_documents};
+
+/// One kustomization and what its `resources` and `components` lead to.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    /// The directory.
+    pub root: Root,
+    /// The kustomization file.
+    pub kustomization: Kustomization,
+    /// What `resources` names, in order.
+    pub resources: Vec<Item>,
+    /// What `components` names, in order.
+    pub components: Vec<Arc<Tree>>,
+}
+
+/// What an entry of `resources` leads to.
+#[derive(Debug, Clone)]
+pub(super) enum Item {
+    /// The manifests of a file.
+    Manifests(Vec<Node>),
+    /// Another kustomization.
+    Directory(Arc<Tree>),
+}
+
+/// Trees that several targets of one run have in common, by real path.
+#[derive(Debug, Default)]
+pub(super) struct SharedTrees(Mutex<FxHashMap<PathBuf, Arc<Tree>>>);
+
+impl SharedTrees {
+    fn get(&self, path: &Path) -> Option<Arc<Tree>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+    }
+
+    fn put(&self, tree: &Arc<Tree>) {
+        let path = tree.root.path().to_path_buf();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path, tree.clone());
+    }
+}
+
+/// Which part of a build a directory plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Kustomization,
+    Component,
+}
+
+impl Tree {
+    /// Reads the kustomization of a root and all that it leads to.
+    ///
+    /// Directories below the root are taken from and left in `shared`, if there is one.
+    ///
+    /// # Errors
+    /// Whatever cannot be read, each with the place that names it.
+    pub fn load(root: &Root, shared: Option<&SharedTrees>, warnings: &mut Vec<Diagnostic>) -> Result<Self> {
+        Loading { shared, warnings }.tree(root.clone(), Role::Kustomization, Span::default())
+    }
+
+    /// All manifests below, the deepest first.
+    pub fn manifests<'t>(&'t self, visit: &mut impl FnMut(&'t Node)) {
+        for item in &self.resources {
+            match item {
+                Item::Manifests(documents) => documents.iter().for_each(&mut *visit),
+                Item::Directory(tree) => tree.manifests(visit),
+            }
+        }
+        self.components.iter().for_each(|tree| tree.manifests(visit));
+    }
+}
+
+struct Loading<'l> {
+    shared: Option<&'l SharedTrees>,
+    warnings: &'l mut Vec<Diagnostic>,
+}
+
+impl Loading<'_> {
+    fn tree(&mut self, root: Root, role: Role, at: Span) -> Result<Tree> {
+        let Some(file) = root.kustomization_file()? else {
+            return Err(Diagnostic::error(
+                Code::Io,
+                format!("{} has no kustomization file", root.shown().display()),
+            )
+            .at(at)
+            .help("add a kustomization.yaml there, or name the files in it one by one"));
+        };
+        let source = root.reader().text(&file)?;
+        let kustomization = Kustomization::read(root.reader().sources(), source, self.warnings)?;
+        check_role(&kustomization, role, at, &root)?;
+        let mut resources = Vec::with_capacity(kustomization.resources.len());
+        for path in &kustomization.resources {
+            resources.push(self.item(&root, path, path.span)?);
+        }
+        let mut components = Vec::with_capacity(kustomization.components.len());
+        for path in &kustomization.components {
+            let entered = root.enter(path, path.span)?;
+            components.push(self.directory(entered, Role::Component, path.span)?);
+        }
+        Ok(Tree { root, kustomization, resources, components })
+    }
+
+    fn item(&mut self, root: &Root, path: &str, at: Span) -> Result<Item> {
+        match root.find(path, at)? {
+            Target::Directory(entered) => self.directory(entered, Role::Kustomization, at).map(Item::Directory),
+            Target::File(real) => {
+                let sources = root.reader().sources();
+                let source = root.reader().text(&real).map_err(|d| d.at(at))?;
+                let documents = parse_documents(sources, source, ParseOptions::default())?;
+                flatten_lists(documents).map(Item::Manifests)
+            }
+        }
+    }
+
+    fn directory(&mut self, root: Root, role: Role, at: Span) -> Result<Arc<Tree>> {
+        if let Some(tree) = self.shared.and_then(|s| s.get(root.path())) {
+            check_role(&tree.kustomization, role, at, &root)?;
+            return Ok(tree);
+        }
+        let tree = Arc::new(self.tree(root, role, at)?);
+        if let Some(shared) = self.shared {
+            shared.put(&tree);
+        }
+        Ok(tree)
+    }
+}
+
+fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) -> Result<()> {
+    let shown = root.shown();
+    match (role, kustomization.is_component()) {
+        (Role::Kustomization, false) | (Role::Component, true) => Ok(()),
+        // A component may be built by itself.
+        (Role::Kustomization, true) if at.is_none() => Ok(()),
+        (Role::Kustomization, true) => Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("{} is a Component and cannot stand among the resources", shown.display()),
+        )
+        .at(at)
+        .help("list it under `components:`")),
+        (Role::Component, false) => Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("{} is a Kustomization, and a Component is needed here", shown.display()),
+        )
+        .at(at)
+        .help("list it under `resources:`, or give it `kind: Component`")),
+    }
+}

@@ -1,0 +1,83 @@
+//! Documents with many definitions: OpenAPI v2, OpenAPI v3, JSON Schema.
+
+use super::schema_object::read_schema;
+use super::{list_at, map_at, paths, str_at, wrong_type};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::model::{KindDef, Model, TypeDef};
+use crate::schema::{Gvk, Scope};
+use crate::yaml::{List, Map, Node};
+
+const GVK: &str = "x-kubernetes-group-version-kind";
+
+/// Reads an OpenAPI v2 or v3 document, or a JSON Schema with `$defs`.
+///
+/// Kinds are the definitions with `x-kubernetes-group-version-kind`; their scopes and plurals come
+/// from the paths, or from a list `resources` as kustomize's own bundle of definitions has it.
+pub fn read_document(node: &Node) -> Result<Model> {
+    let map = node.as_map().ok_or_else(|| wrong_type(node, "document", "a map"))?;
+    let mut model = Model::default();
+    for (name, definition) in definitions(node, map)?.into_iter().flat_map(Map::iter) {
+        add_definition(&mut model, name, definition)?;
+    }
+    if let Some(paths) = map_at(map, "paths")? {
+        paths::read_paths(paths, &mut model);
+    }
+    for resource in list_at(map, "resources")?.into_iter().flatten() {
+        add_resource(&mut model, resource)?;
+    }
+    Ok(model)
+}
+
+fn definitions<'n>(node: &Node, map: &'n Map) -> Result<Option<&'n Map>> {
+    if let Some(components) = map_at(map, "components")? {
+        // A group-version document of a server may have no schemas at all.
+        return map_at(components, "schemas");
+    }
+    let definitions = map_at(map, "definitions")?;
+    let definitions = if definitions.is_none() { map_at(map, "$defs")? } else { definitions };
+    definitions.map(Some).ok_or_else(|| {
+        Diagnostic::error(Code::InvalidValue, "this is no schema document").at(node.span()).help(
+            "expected OpenAPI v2 (`definitions`), OpenAPI v3 (`components.schemas`), JSON Schema (`$defs`) or \
+             a CustomResourceDefinition",
+        )
+    })
+}
+
+fn add_definition(model: &mut Model, name: &str, definition: &Node) -> Result<()> {
+    let def = read_schema(definition)?;
+    for gvk in definition.get(GVK).into_iter().flat_map(gvks) {
+        // Of two definitions of one kind the first counts; their documents are sorted by name.
+        model.kinds.entry(gvk).or_default().root.get_or_insert_with(|| TypeDef::refer(name));
+    }
+    model.definitions.insert(name.into(), def);
+    Ok(())
+}
+
+/// The kinds that `x-kubernetes-group-version-kind` names: a list, or a single one at an operation.
+pub(super) fn gvks(node: &Node) -> impl Iterator<Item = Gvk> {
+    let entries = node.as_list().map_or(std::slice::from_ref(node), List::as_slice);
+    entries.iter().filter_map(|entry| {
+        let text = |key| entry.get(key).and_then(Node::as_str);
+        let group = text("group").unwrap_or_default().into();
+        Some(Gvk { group, version: text("version")?.into(), kind: text("kind")?.into() })
+    })
+}
+
+/// An entry of kustomize's bundle: `{apiVersion, kind, definition, scope}`.
+fn add_resource(model: &mut Model, resource: &Node) -> Result<()> {
+    let map = resource.as_map().ok_or_else(|| wrong_type(resource, "resources", "a list of maps"))?;
+    let gvk = Gvk::from_manifest(
+        str_at(map, "apiVersion")?.unwrap_or_default(),
+        str_at(map, "kind")?.unwrap_or_default(),
+    );
+    let kind: &mut KindDef = model.kinds.entry(gvk).or_default();
+    if let Some(name) = str_at(map, "definition")? {
+        kind.root = Some(TypeDef::refer(name));
+    }
+    match str_at(map, "scope")? {
+        Some("Namespaced") => kind.scope = Some(Scope::Namespaced),
+        Some("Cluster") => kind.scope = Some(Scope::Cluster),
+        _ => {}
+    }
+    Ok(())
+}
