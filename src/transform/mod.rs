@@ -11,17 +11,23 @@ mod defaults;
 mod field_spec;
 mod generators;
 mod hash;
+mod iam_policy;
 mod images;
 mod key_values;
 mod labels;
+mod lookup;
 mod name_reference;
 mod namespace;
 mod prefix_suffix;
 mod referral;
+mod replacements;
 mod replicas;
+mod selector_args;
 mod sort;
+mod structured;
 #[cfg(test)]
 mod testing;
+mod value_add;
 mod vars;
 
 pub use annotations::annotations;
@@ -30,14 +36,22 @@ pub use crds::config_of_crds;
 pub use field_spec::{FieldSpec, FieldSpecs};
 pub use generators::{GeneratorArgs, GeneratorMetadata, GeneratorOptions, config_map, secret};
 pub use hash::{content_hash, name_hashes};
+pub use iam_policy::{CloudAccount, IamPolicy, KubernetesAccount, iam_policy};
 pub use images::{Image, images};
 pub use labels::{Label, labels};
 pub use name_reference::name_references;
 pub use namespace::{Namespace, SubjectMode, namespace};
 pub use prefix_suffix::{name_prefix, name_suffix};
+pub use replacements::{
+    FieldOptions, Replacement, ReplacementSource, ReplacementTarget, load_replacements, replacements,
+};
 pub use replicas::{Replica, replicas};
+pub use selector_args::SelectorArgs;
 pub use sort::{LegacySortOptions, SortOptions, SortOrder, sort};
+pub use value_add::{ValueAdd, ValueAddTarget, value_add};
 pub use vars::{Var, VarSet, bind_vars, resolve_vars};
+
+use std::path::PathBuf;
 
 use crate::diagnostic::Result;
 use crate::source::Span;
@@ -52,4 +66,9 @@ pub trait Files {
     /// # Errors
     /// A file that is not there, is none, or must not be read.
     fn read(&self, path: &str, at: Span) -> Result<Vec<u8>>;
+
+    /// What messages call the file.
+    fn name(&self, path: &str) -> PathBuf {
+        path.into()
+    }
 }

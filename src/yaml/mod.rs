@@ -1,4 +1,4 @@
-//! The only room that knows YAML text: the tree of nodes, reading, typing, printing, decoding.
+//! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
 
 mod decode;
 mod edit;
