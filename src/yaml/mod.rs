@@ -1,13 +1,20 @@
 //! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
 
 mod decode;
+mod emit;
+mod failure;
+mod json;
 mod node;
+mod number;
+mod order;
 mod parse;
 mod scalar;
 mod spanned;
 mod suggest;
 
 pub use decode::{DecodeOptions, UnknownFields, from_node, from_node_with};
+pub use emit::{refold, to_yaml, write_documents, write_yaml};
+pub use json::{to_json, to_json_pretty, write_json};
 pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};

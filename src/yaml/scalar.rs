@@ -93,7 +93,7 @@ pub fn resolve_plain(text: &str) -> Resolved<'_> {
         b'.' => match text {
             ".nan" | ".NaN" | ".NAN" => Resolved::Float(f64::NAN),
             ".inf" | ".Inf" | ".INF" => Resolved::Float(f64::INFINITY),
-            _ => finite(text).map_or(Resolved::Str(text), Resolved::Float),
+            _ => fraction(text).map_or(Resolved::Str(text), Resolved::Float),
         },
         b't' | b'T' if matches!(text, "true" | "True" | "TRUE") => Resolved::Bool(true),
         b'f' | b'F' if matches!(text, "false" | "False" | "FALSE") => Resolved::Bool(false),
@@ -151,6 +151,10 @@ fn go_int(text: &str) -> Option<i128> {
         [b'0', _, ..] => (8, &digits[1..]),
         _ => (10, digits),
     };
+    if text.starts_with("0b") && digits.starts_with(['+', '-']) {
+        // go-yaml's own reading of binaries lets a sign stand there.
+        return i64::from_str_radix(digits, 2).ok().map(i128::from);
+    }
     if digits.is_empty() || !digits.bytes().all(|b| (b as char).is_digit(radix)) {
         return None;
     }
@@ -178,6 +182,17 @@ fn is_yaml_float(text: &str) -> bool {
     let Some(exponent) = rest.strip_prefix(['e', 'E']) else { return rest.is_empty() };
     let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     !exponent.is_empty() && digits(exponent) == exponent.len()
+}
+
+/// A number that starts with a point. Here Go's own syntax counts: single underscores between digits.
+fn fraction(text: &str) -> Option<f64> {
+    if !text.contains('_') {
+        return finite(text);
+    }
+    let digits = |s: &str| s.split('_').all(|run| !run.is_empty() && run.bytes().all(|b| b.is_ascii_digit()));
+    let (mantissa, exponent) = text[1..].split_once(['e', 'E']).unwrap_or((&text[1..], "0"));
+    let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    if digits(mantissa) && digits(unsigned) { finite(&text.replace('_', "")) } else { None }
 }
 
 /// A number that does not overflow; overflow is an error where Go parses floats.
@@ -219,9 +234,10 @@ pub(super) fn timestamp(text: &str) -> Option<String> {
     }
     write!(out, "{hour:02}:{minute:02}:{second:02}").ok()?;
     if let Some(fraction) = rest.strip_prefix(['.', ',']) {
-        let n = fraction.bytes().take(9).take_while(u8::is_ascii_digit).count();
+        let n = fraction.bytes().take_while(u8::is_ascii_digit).count();
         if n > 0 {
-            let digits = fraction[..n].trim_end_matches('0');
+            // Go keeps nanoseconds and drops what is finer.
+            let digits = fraction[..n.min(9)].trim_end_matches('0');
             if !digits.is_empty() {
                 write!(out, ".{digits}").ok()?;
             }
@@ -251,7 +267,12 @@ fn zone(text: &str) -> Option<String> {
     if !shape || !digits(&b[1..3]) || !digits(&b[4..6]) || &text[1..3] > "24" || &text[4..6] > "60" {
         return None;
     }
-    Some(if &text[1..] == "00:00" { "Z".into() } else { text.into() })
+    let minutes = text[1..3].parse::<u32>().ok()? * 60 + text[4..6].parse::<u32>().ok()?;
+    Some(if minutes == 0 {
+        "Z".into()
+    } else {
+        format!("{}{:02}:{:02}", &text[..1], minutes / 60, minutes % 60)
+    })
 }
 
 fn days_in(year: u32, month: u32) -> u32 {
@@ -290,6 +311,9 @@ mod tests {
             ("0x1F", Int(31)),
             ("-0x1f", Int(-31)),
             ("0b11", Int(3)),
+            ("0b-11", Int(-3)),
+            ("-0b11", Int(-3)),
+            ("-0b-11", Str("-0b-11")),
             ("1_000", Int(1000)),
             ("0800", Float(800.0)),
             ("08", Float(8.0)),
@@ -301,6 +325,10 @@ mod tests {
             ("1e3", Float(1000.0)),
             ("1.", Float(1.0)),
             (".5", Float(0.5)),
+            (".2_5", Float(0.25)),
+            (".2_5e1_0", Float(2.5e9)),
+            (".2__5", Str(".2__5")),
+            ("._5", Str("._5")),
             ("1e400", Str("1e400")),
             ("+", Str("+")),
             ("-", Str("-")),
@@ -332,6 +360,8 @@ mod tests {
             ("2020-1-2", Some("2020-01-02T00:00:00Z")),
             ("2020-01-01T1:2:3Z", Some("2020-01-01T01:02:03Z")),
             ("2020-01-01t10:20:30.500+02:00", Some("2020-01-01T10:20:30.5+02:00")),
+            ("2020-01-01T10:20:30.1234567899Z", Some("2020-01-01T10:20:30.123456789Z")),
+            ("2020-01-01T10:20:30-01:60", Some("2020-01-01T10:20:30-02:00")),
             ("2020-01-01T10:20:30+00:00", Some("2020-01-01T10:20:30Z")),
             ("2020-01-01 10:20:30", Some("2020-01-01T10:20:30Z")),
             ("2020-01-01 10:20:30Z", None),

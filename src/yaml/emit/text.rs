@@ -1,0 +1,250 @@
+//! Strings on paper: plain, quoted or literal, folded behind column 80, special characters escaped.
+//!
+//! Knows nothing of nodes.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::traits::{Traits, Written, is_break, is_forbidden, is_printable};
+use crate::diagnostic::Code;
+use crate::source::Span;
+use crate::yaml::failure::{Failure, Printed};
+
+/// Lines are folded at the first space behind this column.
+const WIDTH: usize = 80;
+
+/// Longer names stand behind a `?`.
+const MAX_SIMPLE_KEY: usize = 128;
+
+/// Moves the cursor from the start of a line.
+pub(super) fn indent(columns: usize, out: &mut String) {
+    const SPACES: &str = "                                                                ";
+    let mut left = columns;
+    while left > 0 {
+        let some = left.min(SPACES.len());
+        out.push_str(&SPACES[..some]);
+        left -= some;
+    }
+}
+
+/// Writes a name that fits before a `:`; false, and nothing written, when it does not.
+pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, Failure> {
+    let traits = Traits::of(text);
+    check(text, traits, span)?;
+    if text.len() > MAX_SIMPLE_KEY || traits.has_break() {
+        return Ok(false);
+    }
+    match traits.style(text) {
+        Written::Plain => out.push_str(text),
+        Written::Single => {
+            out.push('\'');
+            out.push_str(&doubled(text, traits));
+            out.push('\'');
+        }
+        Written::Double | Written::Literal => {
+            out.push('"');
+            out.push_str(&escaped(text, traits));
+            out.push('"');
+        }
+    }
+    Ok(true)
+}
+
+/// Writes a string and the end of its line. Its further lines begin at `columns`.
+pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut String) -> Printed {
+    let traits = Traits::of(text);
+    check(text, traits, span)?;
+    match traits.style(text) {
+        Written::Plain if !traits.has_space() => out.push_str(text),
+        Written::Plain => fold(text, columns, Spaces::Single, out),
+        Written::Single => {
+            out.push('\'');
+            write_lines(&doubled(text, traits), traits, columns, out);
+            out.push('\'');
+        }
+        Written::Double => {
+            out.push('"');
+            fold(&escaped(text, traits), columns, Spaces::Any, out);
+            out.push('"');
+        }
+        Written::Literal => {
+            write_literal(text, traits, columns, out);
+            return Ok(());
+        }
+    }
+    out.push('\n');
+    Ok(())
+}
+
+/// Characters that YAML forbids fail `kustomize build`, even though they could be escaped.
+fn check(text: &str, traits: Traits, span: Span) -> Printed {
+    if !traits.has_forbidden() {
+        return Ok(());
+    }
+    let c = text.chars().find(|&c| is_forbidden(c)).unwrap_or_default();
+    let message = format!("the character U+{:04X} cannot be written as YAML", u32::from(c));
+    Err(Failure::new(Code::InvalidValue, message, span))
+}
+
+/// At which spaces a line may be folded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spaces {
+    /// Those that stand alone: folding would lose the others.
+    Single,
+    /// The first of several, too; a backslash keeps the rest.
+    Any,
+}
+
+/// Writes text and breaks lines at spaces behind column 80.
+fn fold(text: &str, columns: usize, spaces: Spaces, out: &mut String) {
+    let mut start = 0;
+    let mut column = column(out);
+    while let Some(at) = fold_point(text, start, column, spaces) {
+        out.push_str(&text[start..at]);
+        out.push('\n');
+        indent(columns, out);
+        column = columns;
+        start = at + 1;
+        if text[start..].starts_with(' ') {
+            out.push('\\');
+            column += 1;
+        }
+    }
+    out.push_str(&text[start..]);
+}
+
+/// The first space past column 80 where a line may be folded, when `start` stands at `column`.
+fn fold_point(text: &str, start: usize, column: usize, spaces: Spaces) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut from = start + width_of(&text[start..], (WIDTH + 1).saturating_sub(column))?;
+    loop {
+        let at = from + memchr::memchr(b' ', bytes.get(from..)?)?;
+        let (before, after) = (at.checked_sub(1).and_then(|i| bytes.get(i)), bytes.get(at + 1));
+        let first = before.is_some_and(|&b| b != b' ');
+        if first && after.is_some_and(|&b| b != b' ' || spaces == Spaces::Any) {
+            return Some(at);
+        }
+        from = at + 1;
+    }
+}
+
+/// How many bytes the first `columns` characters take; none when there are not so many.
+fn width_of(text: &str, columns: usize) -> Option<usize> {
+    let bytes = text.as_bytes().get(..columns)?;
+    if bytes.is_ascii() {
+        return Some(columns);
+    }
+    text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(columns)
+}
+
+/// The number of characters on the last line.
+fn column(out: &str) -> usize {
+    let start = memchr::memrchr(b'\n', out.as_bytes()).map_or(0, |at| at + 1);
+    let line = &out[start..];
+    if line.is_ascii() {
+        return line.len();
+    }
+    // go-yaml counts from the line breaks of YAML 1.1.
+    line.rsplit(['\u{2028}', '\u{2029}']).next().unwrap_or_default().chars().count()
+}
+
+/// Writes single-quoted text. Its line breaks, none of them LF, stand as they are.
+fn write_lines(text: &str, traits: Traits, columns: usize, out: &mut String) {
+    if !traits.has_break() {
+        return fold(text, columns, Spaces::Single, out);
+    }
+    let mut after_break = false;
+    for line in text.split_inclusive(is_break) {
+        let content = line.trim_end_matches(is_break);
+        if after_break && !content.is_empty() {
+            indent(columns, out);
+        }
+        fold(content, columns, Spaces::Single, out);
+        out.push_str(&line[content.len()..]);
+        after_break = true;
+    }
+}
+
+/// Writes a literal block from its `|` to the end of its last line.
+fn write_literal(text: &str, traits: Traits, columns: usize, out: &mut String) {
+    out.push('|');
+    if text.starts_with(|c| c == ' ' || is_break(c)) {
+        out.push('2');
+    }
+    let mut end = text.chars().rev();
+    let (last, before) = (end.next().is_some_and(is_break), end.next());
+    match (last, before) {
+        (false, _) => out.push('-'),
+        (true, before) if before.is_none_or(is_break) => out.push('+'),
+        (true, _) => {}
+    }
+    out.push('\n');
+    if traits.is_ascii() {
+        text.split_inclusive('\n').for_each(|line| write_literal_line(line, columns, out));
+    } else {
+        text.split_inclusive(is_break).for_each(|line| write_literal_line(line, columns, out));
+    }
+    if !last {
+        out.push('\n');
+    }
+}
+
+fn write_literal_line(line: &str, columns: usize, out: &mut String) {
+    if !line.starts_with(is_break) {
+        indent(columns, out);
+    }
+    out.push_str(line);
+}
+
+/// The text between single quotes.
+fn doubled(text: &str, traits: Traits) -> Cow<'_, str> {
+    if traits.has_quote() && text.contains('\'') { text.replace('\'', "''").into() } else { text.into() }
+}
+
+/// The text between double quotes, before it is folded.
+fn escaped(text: &str, traits: Traits) -> Cow<'_, str> {
+    if !traits.needs_escapes() {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    // go-yaml v2 takes every character for a byte order mark when the first is one.
+    let all = text.starts_with('\u{feff}');
+    for c in text.chars() {
+        if all || is_break(c) || !is_printable(c) || c == '"' || c == '\\' {
+            escape(c, &mut out);
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
+fn escape(c: char, out: &mut String) {
+    let short = match c {
+        '\0' => '0',
+        '\x07' => 'a',
+        '\x08' => 'b',
+        '\t' => 't',
+        '\n' => 'n',
+        '\x0b' => 'v',
+        '\x0c' => 'f',
+        '\r' => 'r',
+        '\x1b' => 'e',
+        '"' => '"',
+        '\\' => '\\',
+        '\u{85}' => 'N',
+        '\u{a0}' => '_',
+        '\u{2028}' => 'L',
+        '\u{2029}' => 'P',
+        _ => {
+            // Writing to a string cannot fail.
+            let _ = match u32::from(c) {
+                code @ ..=0xFF => write!(out, "\\x{code:02X}"),
+                code @ ..=0xFFFF => write!(out, "\\u{code:04X}"),
+                code => write!(out, "\\U{code:08X}"),
+            };
+            return;
+        }
+    };
+    out.extend(['\\', short]);
+}

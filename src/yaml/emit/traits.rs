@@ -1,0 +1,214 @@
+//! What a string contains, and therefore in which styles go-yaml v2 lets it be written.
+//!
+//! Writes nothing. One pass over the bytes tells ordinary words from the rest; only strings with
+//! special content are looked at again.
+
+use crate::yaml::scalar::{Resolved, resolve_plain};
+
+/// A space.
+const SPACE: u8 = 1;
+/// LF or CR.
+const BREAK: u8 = 2;
+/// `:`, which may end a key.
+const COLON: u8 = 4;
+/// `#`, which may begin a comment.
+const HASH: u8 = 8;
+/// A character that go-yaml only prints escaped.
+const SPECIAL: u8 = 16;
+/// A character that YAML forbids even in JSON text.
+const FORBIDDEN: u8 = 32;
+/// Part of a character past ASCII.
+const HIGH: u8 = 64;
+/// `'`, `"` or `\`, which quoted text doubles or escapes.
+const QUOTE: u8 = 128;
+
+const CLASS: [u8; 256] = {
+    let mut table = [HIGH; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b' ' => SPACE,
+            b'\n' => BREAK,
+            b'\r' => BREAK | SPECIAL,
+            b':' => COLON,
+            b'#' => HASH,
+            b'\'' | b'"' | b'\\' => QUOTE,
+            0x7F => FORBIDDEN,
+            0..b' ' => SPECIAL,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+};
+
+/// The styles in which strings are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    Plain,
+    Single,
+    Double,
+    Literal,
+}
+
+/// What a string contains.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Traits {
+    seen: u8,
+}
+
+/// The line breaks of YAML 1.1, which go-yaml follows.
+pub(super) fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether go-yaml v2 prints a character as it is.
+pub(super) fn is_printable(c: char) -> bool {
+    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
+}
+
+/// Whether go-yaml v2 refuses to read a character, wherever it stands.
+pub(super) fn is_forbidden(c: char) -> bool {
+    matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+impl Traits {
+    pub(super) fn of(text: &str) -> Self {
+        let mut seen = text.bytes().fold(0, |seen, b| seen | CLASS[usize::from(b)]);
+        if seen & HIGH != 0 {
+            for c in text.chars().filter(|c| !c.is_ascii()) {
+                seen |= if is_printable(c) { 0 } else { SPECIAL };
+                seen |= if is_break(c) { BREAK } else { 0 };
+                seen |= if is_forbidden(c) { FORBIDDEN } else { 0 };
+            }
+        }
+        Self { seen }
+    }
+
+    fn has(self, class: u8) -> bool {
+        self.seen & class != 0
+    }
+
+    pub(super) fn has_space(self) -> bool {
+        self.has(SPACE)
+    }
+
+    pub(super) fn has_break(self) -> bool {
+        self.has(BREAK)
+    }
+
+    pub(super) fn has_forbidden(self) -> bool {
+        self.has(FORBIDDEN)
+    }
+
+    pub(super) fn has_quote(self) -> bool {
+        self.has(QUOTE)
+    }
+
+    pub(super) fn is_ascii(self) -> bool {
+        !self.has(HIGH)
+    }
+
+    /// Whether the text can stand in double quotes as it is.
+    pub(super) fn needs_escapes(self) -> bool {
+        self.has(QUOTE | SPECIAL | BREAK | FORBIDDEN)
+    }
+
+    /// The style in which go-yaml v2 writes the string.
+    pub(super) fn style(self, text: &str) -> Written {
+        if self.has(BREAK) && text.contains('\n') {
+            let literal = !self.has(SPECIAL) && !text.ends_with(' ') && !self.has_space_before_break(text);
+            return if literal { Written::Literal } else { Written::Double };
+        }
+        if looks_typed(text) || self.has(SPECIAL) {
+            Written::Double
+        } else if self.has(BREAK) {
+            let beside = self.has_space_before_break(text) || self.has_space_after_break(text);
+            if beside { Written::Double } else { Written::Single }
+        } else if self.is_plain(text) {
+            Written::Plain
+        } else {
+            Written::Single
+        }
+    }
+
+    fn has_space_before_break(self, text: &str) -> bool {
+        self.has(SPACE) && [" \n", " \u{2028}", " \u{2029}"].iter().any(|pair| text.contains(pair))
+    }
+
+    fn has_space_after_break(self, text: &str) -> bool {
+        self.has(SPACE) && ["\u{2028} ", "\u{2029} "].iter().any(|pair| text.contains(pair))
+    }
+
+    /// Whether a printable string without line breaks can stand without quotes.
+    fn is_plain(self, text: &str) -> bool {
+        let ends_key = self.has(COLON) && (text.ends_with(':') || text.contains(": "));
+        let begins_comment = self.has(HASH) && text.contains(" #");
+        !(starts_as_syntax(text) || text.ends_with(' ') || ends_key || begins_comment)
+    }
+}
+
+/// Whether readers take the start of the text for something else than plain text.
+fn starts_as_syntax(text: &str) -> bool {
+    let (first, second) = match text.as_bytes() {
+        [first, second, ..] => (*first, *second),
+        [first] => (*first, b' '),
+        [] => return true,
+    };
+    b" #,[]{}&*!|>'\"%@`".contains(&first)
+        || (matches!(first, b'?' | b'-') && second == b' ')
+        || text.starts_with("---")
+        || text.starts_with("...")
+}
+
+/// Whether go-yaml v2 would read the text, written plain, as something else than a string, or
+/// quotes it because readers of YAML 1.1 would.
+fn looks_typed(text: &str) -> bool {
+    let Some(&first) = text.as_bytes().first() else { return true };
+    match first {
+        b'0'..=b'9' | b'+' | b'-' => !matches!(resolve_plain(text), Resolved::Str(_)) || is_base_60(text),
+        b'.' | b'~' | b't' | b'T' | b'f' | b'F' | b'n' | b'N' | b'y' | b'Y' | b'o' | b'O' => {
+            is_old_bool(text) || !matches!(resolve_plain(text), Resolved::Str(_))
+        }
+        _ => false,
+    }
+}
+
+/// The booleans of YAML 1.1 that are strings since.
+fn is_old_bool(text: &str) -> bool {
+    matches!(
+        text,
+        "y" | "Y"
+            | "yes"
+            | "Yes"
+            | "YES"
+            | "n"
+            | "N"
+            | "no"
+            | "No"
+            | "NO"
+            | "on"
+            | "On"
+            | "ON"
+            | "off"
+            | "Off"
+            | "OFF"
+    )
+}
+
+/// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`: numbers such as `1:20` in YAML 1.1.
+fn is_base_60(text: &str) -> bool {
+    let Some((whole, rest)) = text.split_once(':') else { return false };
+    let whole = whole.strip_prefix(['+', '-']).unwrap_or(whole);
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    let (parts, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+    let sixtieth = |part: &str| match part.as_bytes() {
+        [one] => one.is_ascii_digit(),
+        [ten, one] => matches!(ten, b'0'..=b'5') && one.is_ascii_digit(),
+        _ => false,
+    };
+    whole.starts_with(|c: char| c.is_ascii_digit())
+        && digits(whole)
+        && parts.split(':').all(sixtieth)
+        && digits(fraction)
+}

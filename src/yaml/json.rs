@@ -1,0 +1,245 @@
+//! Nodes to JSON, byte for byte as Go's `encoding/json` writes them.
+//!
+//! kustomize hashes such text into names, and `kubectl -o json` prints it. Knows nothing of YAML's
+//! syntax; what type a scalar has, the room `yaml` decides elsewhere.
+
+use std::fmt::Write as _;
+
+use super::failure::{Failure, MAX_DEPTH, Printed};
+use super::node::{Map, Node, Value};
+use super::number::write_json_float;
+use super::order::by_bytes;
+use super::scalar::{Resolved, timestamp};
+use crate::diagnostic::Result;
+
+/// The JSON of a node without any white space: fields sorted by bytes, `<`, `>` and `&` escaped.
+///
+/// Numbers are written by value (`0x1F` is `31`, `1.0` is `1`) and plain dates as RFC 3339 strings.
+///
+/// # Errors
+/// Infinity and NaN, with their place and field path; trees that nest too deep.
+pub fn to_json(node: &Node) -> Result<String> {
+    let mut out = String::new();
+    write_json(node, &mut out)?;
+    Ok(out)
+}
+
+/// Appends what [`to_json`] returns; nothing on an error.
+///
+/// # Errors
+/// As [`to_json`].
+pub fn write_json(node: &Node, out: &mut String) -> Result<()> {
+    write(node, Layout::Compact, out)
+}
+
+/// The JSON of a node as `kubectl -o json` prints it: indented by four spaces, with a line break
+/// at the end.
+///
+/// # Errors
+/// As [`to_json`].
+pub fn to_json_pretty(node: &Node) -> Result<String> {
+    let mut out = String::new();
+    write(node, Layout::Indented, &mut out)?;
+    out.push('\n');
+    Ok(out)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    Compact,
+    Indented,
+}
+
+fn write(node: &Node, layout: Layout, out: &mut String) -> Result<()> {
+    let before = out.len();
+    Writer { out, layout }.node(node, 0).map_err(|failure| {
+        out.truncate(before);
+        failure.into_diagnostic()
+    })
+}
+
+struct Writer<'o> {
+    out: &'o mut String,
+    layout: Layout,
+}
+
+impl Writer<'_> {
+    fn node(&mut self, node: &Node, depth: usize) -> Printed {
+        if depth > MAX_DEPTH {
+            return Err(Failure::too_deep(node.span()));
+        }
+        match &node.value {
+            Value::Scalar(_) => self.scalar(node)?,
+            Value::Map(map) if map.is_empty() => self.out.push_str("{}"),
+            Value::Map(map) => self.map(map, depth + 1)?,
+            Value::List(list) if list.is_empty() => self.out.push_str("[]"),
+            Value::List(list) => self.list(list, depth + 1)?,
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, map: &Map, depth: usize) -> Printed {
+        let mut before = '{';
+        for entry in by_bytes(map) {
+            self.out.push(before);
+            self.line(depth);
+            write_string(&entry.key.text, self.out);
+            self.out.push_str(if self.layout == Layout::Compact { ":" } else { ": " });
+            self.node(&entry.value, depth).map_err(|e| e.in_field(&entry.key.text))?;
+            before = ',';
+        }
+        self.line(depth - 1);
+        self.out.push('}');
+        Ok(())
+    }
+
+    fn list(&mut self, list: &[Node], depth: usize) -> Printed {
+        let mut before = '[';
+        for (i, node) in list.iter().enumerate() {
+            self.out.push(before);
+            self.line(depth);
+            self.node(node, depth).map_err(|e| e.in_entry(i))?;
+            before = ',';
+        }
+        self.line(depth - 1);
+        self.out.push(']');
+        Ok(())
+    }
+
+    fn line(&mut self, depth: usize) {
+        if self.layout == Layout::Indented {
+            self.out.push('\n');
+            self.out.extend(std::iter::repeat_n("    ", depth));
+        }
+    }
+
+    fn scalar(&mut self, node: &Node) -> Printed {
+        match node.resolve().unwrap_or(Resolved::Null) {
+            Resolved::Null => self.out.push_str("null"),
+            Resolved::Bool(bool) => self.out.push_str(if bool { "true" } else { "false" }),
+            Resolved::Int(int) => write_number(int, self.out),
+            Resolved::UInt(int) => write_number(int, self.out),
+            Resolved::Float(float) if float.is_finite() => write_json_float(float, self.out),
+            Resolved::Float(_) => return Err(Failure::not_finite(node.span())),
+            Resolved::Timestamp(text) => {
+                write_string(timestamp(text).as_deref().unwrap_or(text), self.out);
+            }
+            Resolved::Str(text) => write_string(text, self.out),
+        }
+        Ok(())
+    }
+}
+
+fn write_number(number: impl std::fmt::Display, out: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{number}");
+}
+
+/// Writes a string in quotes, with Go's escapes: those of JSON, of HTML, and of the two line
+/// breaks that JavaScript did not allow in strings.
+fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(may_need_escape) {
+        out.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        if let Some(c) = chars.next() {
+            write_char(c, out);
+        }
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
+/// Whether a character that starts with this byte may have to be escaped.
+fn may_need_escape(byte: u8) -> bool {
+    byte < b' ' || matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xE2)
+}
+
+fn write_char(c: char, out: &mut String) {
+    match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\0'..' ' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        }
+        _ => out.push(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Code;
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_one};
+
+    fn parse(text: &str) -> Node {
+        let sources = SourceMap::default();
+        let id = sources.add("test.yaml", text);
+        parse_one(&sources, id, ParseOptions::default()).expect("test input is valid")
+    }
+
+    #[test]
+    fn values_are_written_as_go_writes_them() {
+        let text = "
+b: [~, true, 0x1F, 1.0, 1e21, 0.0000001, -0.0, 18446744073709551615, 2020-01-01]
+a10: {}
+a2: []
+B: '1'
+";
+        let want = r#"{"B":"1","a10":{},"a2":[],"b":[null,true,31,1,1e+21,1e-7,-0,18446744073709551615,"2020-01-01T00:00:00Z"]}"#;
+        assert_eq!(to_json(&parse(text)).as_deref(), Ok(want));
+    }
+
+    #[test]
+    fn strings_have_the_escapes_of_go() {
+        let table = [
+            ("a\"b\\c/d", r#""a\"b\\c/d""#),
+            ("<a> & b", r#""\u003ca\u003e \u0026 b""#),
+            ("\n\r\t\x08\x0c\0\x1f", r#""\n\r\t\b\f\u0000\u001f""#),
+            ("\u{2028}\u{2029}\u{2027}☃", "\"\\u2028\\u2029\u{2027}☃\""),
+            ("\u{7f}\u{85}\u{feff}😀é", "\"\u{7f}\u{85}\u{feff}😀é\""),
+            ("", r#""""#),
+        ];
+        for (text, want) in table {
+            assert_eq!(to_json(&Node::string(text)).as_deref(), Ok(want));
+        }
+    }
+
+    #[test]
+    fn pretty_json_is_that_of_kubectl() {
+        let node = parse("{b: [1, {c: []}], a: {}, d: [[2]]}");
+        let want = r#"{
+    "a": {},
+    "b": [
+        1,
+        {
+            "c": []
+        }
+    ],
+    "d": [
+        [
+            2
+        ]
+    ]
+}
+"#;
+        assert_eq!(to_json_pretty(&node).as_deref(), Ok(want));
+    }
+
+    #[test]
+    fn infinity_is_an_error_with_its_path() {
+        let mut out = "before".to_string();
+        let error = write_json(&parse("a: {b: [1, -.inf]}"), &mut out).expect_err("infinity");
+        assert_eq!((error.code(), error.field_path()), (Code::InvalidValue, Some("a.b[1]")));
+        assert_eq!(error.labels().len(), 1);
+        assert_eq!(out, "before");
+    }
+}

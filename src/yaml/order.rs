@@ -1,0 +1,194 @@
+//! The orders in which fields are printed: go-yaml's natural one and the one by bytes.
+//!
+//! Knows nothing of how fields are written.
+
+use std::cmp::Ordering;
+
+use super::node::{Entry, Map};
+
+/// The fields of a map in some order; those of most maps stand in it already.
+pub(super) enum InOrder<'n> {
+    /// As they stand.
+    AsIs(std::slice::Iter<'n, Entry>),
+    /// Sorted.
+    Sorted(std::vec::IntoIter<&'n Entry>),
+}
+
+impl<'n> Iterator for InOrder<'n> {
+    type Item = &'n Entry;
+
+    fn next(&mut self) -> Option<&'n Entry> {
+        match self {
+            Self::AsIs(entries) => entries.next(),
+            Self::Sorted(entries) => entries.next(),
+        }
+    }
+}
+
+/// The fields in the order of the bytes of their names, as in Go's JSON.
+pub(super) fn by_bytes(map: &Map) -> InOrder<'_> {
+    let entries = map.entries();
+    if entries.is_sorted_by(|a, b| a.key.text <= b.key.text) {
+        return InOrder::AsIs(entries.iter());
+    }
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_unstable_by(|a, b| a.key.text.cmp(&b.key.text));
+    InOrder::Sorted(sorted.into_iter())
+}
+
+/// The fields in the natural order of their names, as go-yaml v2 prints them (see [`natural`]).
+///
+/// That comparison goes in circles where a digit meets a letter (`a10 < a1b < a2 < a10`), and what
+/// go-yaml prints for such names varies from run to run. Here they are sorted by bytes and then
+/// merged, which depends on nothing but the set of names and is the natural order wherever there
+/// is one. The sorts of the standard library may panic on such a comparison.
+pub(super) fn natural_order(map: &Map) -> InOrder<'_> {
+    let entries = map.entries();
+    let has_digit = |e: &Entry| e.key.text.bytes().any(|b| b.is_ascii_digit());
+    let sorted = entries.is_sorted_by(|a, b| natural(&a.key.text, &b.key.text) == Ordering::Less);
+    // Without digits neighbours tell the whole order.
+    if sorted && (entries.len() < 3 || !entries.iter().any(has_digit)) {
+        return InOrder::AsIs(entries.iter());
+    }
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_unstable_by(|a, b| a.key.text.cmp(&b.key.text));
+    InOrder::Sorted(merge_sort(sorted).into_iter())
+}
+
+/// Sorts by merging runs of twice the length each time. Ends well for any comparison.
+fn merge_sort(mut from: Vec<&Entry>) -> Vec<&Entry> {
+    let mut to: Vec<&Entry> = Vec::with_capacity(from.len());
+    let mut run = 1;
+    while run < from.len() {
+        for pair in from.chunks(2 * run) {
+            let (left, right) = pair.split_at(run.min(pair.len()));
+            merge(left, right, &mut to);
+        }
+        std::mem::swap(&mut from, &mut to);
+        to.clear();
+        run *= 2;
+    }
+    from
+}
+
+fn merge<'n>(mut left: &[&'n Entry], mut right: &[&'n Entry], to: &mut Vec<&'n Entry>) {
+    while let ([a, left_rest @ ..], [b, right_rest @ ..]) = (left, right) {
+        if natural(&b.key.text, &a.key.text) == Ordering::Less {
+            to.push(b);
+            right = right_rest;
+        } else {
+            to.push(a);
+            left = left_rest;
+        }
+    }
+    to.extend_from_slice(left);
+    to.extend_from_slice(right);
+}
+
+/// Compares names as go-yaml v2 does: at the first difference letters come behind all else, runs
+/// of digits count as numbers, and everything else goes by code point.
+fn natural(a: &str, b: &str) -> Ordering {
+    let mut at = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    while !a.is_char_boundary(at) {
+        at -= 1;
+    }
+    let (Some(x), Some(y)) = (first(a, at), first(b, at)) else { return a.len().cmp(&b.len()) };
+    match (is_letter(x), is_letter(y)) {
+        (true, true) => x.cmp(&y),
+        (true, false) => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        (false, false) if !x.is_ascii_digit() && !y.is_ascii_digit() => x.cmp(&y),
+        (false, false) => {
+            // A zero that follows other digits has its place in their number.
+            let inside = (x == '0' || y == '0') && ends_in_number(&a[..at]);
+            number(&a[at..], inside).cmp(&number(&b[at..], inside)).then_with(|| x.cmp(&y))
+        }
+    }
+}
+
+fn first(text: &str, at: usize) -> Option<char> {
+    text.get(at..)?.chars().next()
+}
+
+/// Letters as go-yaml sees them: no Roman numerals. Vowel signs and circled letters are none to
+/// go-yaml, and are here; that much the standard library cannot tell.
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic() || (!c.is_ascii() && c.is_alphabetic() && !c.is_numeric())
+}
+
+/// Whether the digits at the end are not all zeros.
+fn ends_in_number(text: &str) -> bool {
+    text.bytes().rev().take_while(u8::is_ascii_digit).any(|b| b != b'0')
+}
+
+/// The number at the start, wrapping at 64 bits as go-yaml's does, and how many digits it has.
+fn number(text: &str, inside: bool) -> (i64, usize) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit);
+    digits.fold((i64::from(inside), 0), |(n, len), b| {
+        (n.wrapping_mul(10).wrapping_add(i64::from(b - b'0')), len + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::node::Node;
+
+    fn names(fields: InOrder<'_>) -> Vec<&str> {
+        fields.map(|entry| entry.key.text.as_str()).collect()
+    }
+
+    fn map<'k>(names: impl IntoIterator<Item = &'k str>) -> Map {
+        names.into_iter().map(|name| (name, Node::null())).collect()
+    }
+
+    #[test]
+    fn names_are_sorted_naturally() {
+        // Each list is in order; it is sorted from its reverse and from itself.
+        let table: [&[&str]; 9] = [
+            &["", "a", "aa", "ab", "b"],
+            &["k", "k1", "k2", "k10", "k10a", "k11"],
+            &["-a", ".a", "/a", "_a", "1", "2", "10", "A", "Z", "a", "z", "é"],
+            &["a-b", "a.b", "a/b", "a_b", "a1", "ab"],
+            &["a0", "a00", "a1", "a01", "a001", "a2"],
+            &["a100", "a101", "a110", "a1000"],
+            &["v1alpha1", "v1beta1", "v1beta2", "v2alpha1"],
+            &["a b", "a:b", "aB", "ab"],
+            &["Ⅷ", "☃", "b", "é", "中"],
+        ];
+        for want in table {
+            let reversed = map(want.iter().rev().copied());
+            assert_eq!(names(natural_order(&reversed)), want);
+            assert_eq!(names(natural_order(&map(want.iter().copied()))), want);
+        }
+    }
+
+    #[test]
+    fn circles_are_cut_in_one_place() {
+        let all = [["a10", "a1b", "a2"], ["a2", "a10", "a1b"], ["a1b", "a2", "a10"], ["a2", "a1b", "a10"]];
+        let orders: Vec<_> = all.map(map).iter().map(|m| names(natural_order(m)).join(" ")).collect();
+        assert!(orders.windows(2).all(|pair| pair[0] == pair[1]), "{orders:?}");
+    }
+
+    #[test]
+    fn large_maps_are_sorted() {
+        let mut fields: Vec<String> = (0..1000).map(|i| format!("k{i}")).collect();
+        let want = fields.clone();
+        fields.sort();
+        let fields = map(fields.iter().map(String::as_str));
+        assert_eq!(names(natural_order(&fields)), want);
+    }
+
+    #[test]
+    fn digits_that_do_not_fit_a_number_do_no_harm() {
+        let long = "9".repeat(50);
+        let fields = map(["1", &long, "2"]);
+        assert_eq!(natural_order(&fields).count(), 3);
+    }
+
+    #[test]
+    fn bytes_know_nothing_of_numbers() {
+        let fields = map(["k2", "k10", "a", "B", "é", "z"]);
+        assert_eq!(names(by_bytes(&fields)), ["B", "a", "k10", "k2", "z", "é"]);
+    }
+}
