@@ -1,6 +1,7 @@
 //! Strategic merge, overlays and server-side apply for Kubernetes.
 
 pub mod diagnostic;
+pub mod merge;
 pub mod path;
 pub mod resource;
 pub mod schema;

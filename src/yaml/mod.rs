@@ -1,5 +1,6 @@
 //! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
 
+mod convert;
 mod decode;
 mod emit;
 mod failure;
