@@ -3,6 +3,7 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod diagnostic;
+pub mod merge;
 pub mod overlay;
 pub mod path;
 pub mod resource;

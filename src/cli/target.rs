@@ -55,7 +55,7 @@ impl SchemaArgs {
         };
         let links = Links {
             file,
-            cache: SchemaCache::open(None).ok(),
+            cache: SchemaCache::open(None),
             offline: self.offline,
             hermetic,
             ..Links::default()
@@ -69,7 +69,7 @@ fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagn
         Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
             .help("name an OpenAPI document, CRDs, or a compiled schema")
     })?;
-    read_schema(&path.display().to_string(), bytes, sources)
+    read_schema(path, bytes, sources)
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -8,7 +8,6 @@ use super::tree::{Item, SharedTrees, Tree};
 use super::types::Census;
 use super::{Builder, Built, Dialect, Reorder};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::merge::MergeOptions;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::transform::{self, Namespace, SortOptions, TransformerConfig, VarSet};
@@ -65,7 +64,6 @@ impl Shared {
 struct Build<'b> {
     builder: &'b Builder,
     schema: Arc<Schema>,
-    merge: MergeOptions,
     warnings: Vec<Diagnostic>,
 }
 
@@ -79,11 +77,7 @@ impl Builder {
         tree.manifests(&mut |node| census.count(node));
         let schema = self.types_of_kustomization(&census, &mut warnings)?;
         let sort = tree.kustomization.sort_options.clone();
-        let merge = match self.options.dialect {
-            Dialect::Kustomize => MergeOptions::kustomize(),
-            _ => MergeOptions::auto(),
-        };
-        let mut build = Build { builder: self, schema, merge, warnings };
+        let mut build = Build { builder: self, schema, warnings };
         let accumulated = build.accumulate(Arc::new(tree), Accumulated::default())?;
         let mut resources = build.finish(accumulated)?;
         match (&sort, self.options.reorder) {
@@ -189,7 +183,10 @@ impl Build<'_> {
             }
             Step::Replicas(replicas) => transform::replicas(resources, replicas, &config.replicas, schema),
             Step::Images(images) => transform::images(resources, images, &config.images, schema),
-            Step::Replacements(_replacements) => Ok(()),
+            Step::Replacements(replacements) => {
+                let loaded = transform::load_replacements(replacements, root, root.reader().sources())?;
+                transform::replacements(resources, &loaded, schema)
+            }
             Step::Vars => {
                 transform::bind_vars(resources, &k.vars)?;
                 vars.extend(k.vars.iter().cloned())

@@ -199,6 +199,7 @@ fn kustomization_inside(path: &Path) -> Diagnostic {
     Diagnostic::error(Code::InvalidValue, message).help("build its directory itself, or give the target a kustomization.yaml that lists it")
 }
 
+impl Builder { fn merge_one(&self, _a: &mut Node, _b: &Node, _g: &Gvk, _s: &crate::schema::Schema, _w: &mut Vec<Diagnostic>) -> Result<bool> { Ok(true) } }
 /// The rules for plain directories: what `auto` means there.
 pub(super) fn dialect_of_directories(dialect: Dialect) -> Dialect {
     if dialect == Dialect::Auto { Dialect::Overlay } else { dialect }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::kustomization::Kustomization;
-use crate::transform::{GeneratorArgs, Image, Label, Patch, Replacement, Replica};
+use super::kustomization::{Kustomization, Patch};
+use crate::transform::{GeneratorArgs, Image, Label, Replacement, Replica};
 use crate::yaml::Spanned;
 
 /// One step; it works on what the steps before it left.
