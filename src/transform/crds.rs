@@ -23,7 +23,8 @@ pub fn config_of_crds(document: &Node) -> Result<TransformerConfig> {
         if definition.as_map().is_none() && !definition.is_null() {
             return Err(not_definitions(definition));
         }
-        let is_kind = |map: &Map| ["kind", "apiVersion", "metadata"].iter().all(|field| map.contains_key(field));
+        let is_kind =
+            |map: &Map| ["kind", "apiVersion", "metadata"].iter().all(|field| map.contains_key(field));
         if properties(definition).is_some_and(is_kind) {
             let kind = name.rsplit('.').next().unwrap_or(name);
             let mut reader = Reader { definitions, kind: kind.into(), config: TransformerConfig::default() };
@@ -89,7 +90,8 @@ impl<'d> Reader<'d> {
         if says("x-kubernetes-identity").is_some() {
             config.name_prefix = config.name_prefix.with(field.clone())?;
         }
-        let (version, kind) = (says("x-kubernetes-object-ref-api-version"), says("x-kubernetes-object-ref-kind"));
+        let (version, kind) =
+            (says("x-kubernetes-object-ref-api-version"), says("x-kubernetes-object-ref-kind"));
         if let (Some(version), Some(kind)) = (version, kind) {
             let key = says("x-kubernetes-object-ref-name-key").unwrap_or("name");
             let target = NameBackReference {
@@ -119,7 +121,8 @@ mod tests {
 
     #[test]
     fn extensions_of_nested_types() {
-        let config = read(r#"
+        let config = read(
+            r#"
 "example.com/v1.Bee":
   schema:
     properties:
@@ -138,7 +141,8 @@ mod tests {
         x-kubernetes-object-ref-name-key: hiveName
       selector: {x-kubernetes-label-selector: ""}
       id: {x-kubernetes-identity: "", x-kubernetes-annotation: 1}
-"#)
+"#,
+        )
         .expect("definitions");
         assert_eq!(paths(config.common_annotations.as_slice()), ["Bee:note"]);
         assert_eq!(paths(config.common_labels.as_slice()), ["Bee:spec/selector"]);
@@ -151,13 +155,16 @@ mod tests {
 
     #[test]
     fn circles_and_other_documents() {
-        let error = read(r#"
+        let error = read(
+            r#"
 A: {Schema: {properties: {kind: {}, apiVersion: {}, metadata: {}, b: {$ref: B}}}}
 B: {Schema: {properties: {a: {$ref: A}}}}
-"#)
+"#,
+        )
         .expect_err("a circle");
         assert_eq!(error.code(), Code::Cycle);
-        let error = read("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition}").expect_err("a CRD");
+        let error =
+            read("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition}").expect_err("a CRD");
         assert_eq!(error.code(), Code::WrongType);
     }
 }

@@ -202,7 +202,9 @@ pub(super) fn name_reference() -> Vec<NameBackReference> {
         kind: kind.into(),
         field_specs,
     };
-    let scaled = |kind| target("", "", kind, specs(&[("", "", "HorizontalPodAutoscaler", "spec/scaleTargetRef/name", false)]));
+    let scaled = |kind| {
+        target("", "", kind, specs(&[("", "", "HorizontalPodAutoscaler", "spec/scaleTargetRef/name", false)]))
+    };
     let storage = "storage.k8s.io";
     vec![
         scaled("Deployment"),
@@ -213,31 +215,56 @@ pub(super) fn name_reference() -> Vec<NameBackReference> {
         target("", "v1", "Secret", to_secrets()),
         target("", "v1", "Service", to_services()),
         target(RBAC, "", "Role", specs(&[(RBAC, "", "RoleBinding", "roleRef/name", false)])),
-        target(RBAC, "", "ClusterRole", specs(&[
-            (RBAC, "", "RoleBinding", "roleRef/name", false),
-            (RBAC, "", "ClusterRoleBinding", "roleRef/name", false),
-        ])),
+        target(
+            RBAC,
+            "",
+            "ClusterRole",
+            specs(&[
+                (RBAC, "", "RoleBinding", "roleRef/name", false),
+                (RBAC, "", "ClusterRoleBinding", "roleRef/name", false),
+            ]),
+        ),
         target("", "v1", "ServiceAccount", to_service_accounts()),
         target("", "v1", "PersistentVolumeClaim", in_pods("volumes/persistentVolumeClaim/claimName")),
-        target("", "v1", "PersistentVolume", specs(&[
-            ("", "", "PersistentVolumeClaim", "spec/volumeName", false),
-            ("", "", "ClusterRole", "rules/resourceNames", false),
-        ])),
-        target(storage, "v1", "StorageClass", specs(&[
-            ("", "", "PersistentVolume", "spec/storageClassName", false),
-            ("", "", "PersistentVolumeClaim", "spec/storageClassName", false),
-            ("", "", "StatefulSet", "spec/volumeClaimTemplates/spec/storageClassName", false),
-        ])),
+        target(
+            "",
+            "v1",
+            "PersistentVolume",
+            specs(&[
+                ("", "", "PersistentVolumeClaim", "spec/volumeName", false),
+                ("", "", "ClusterRole", "rules/resourceNames", false),
+            ]),
+        ),
+        target(
+            storage,
+            "v1",
+            "StorageClass",
+            specs(&[
+                ("", "", "PersistentVolume", "spec/storageClassName", false),
+                ("", "", "PersistentVolumeClaim", "spec/storageClassName", false),
+                ("", "", "StatefulSet", "spec/volumeClaimTemplates/spec/storageClassName", false),
+            ]),
+        ),
         target("scheduling.k8s.io", "v1", "PriorityClass", in_pods("priorityClassName")),
         // The group is kustomize's own slip: nothing has it, so these references are never mended.
-        target("networking.k8s.io/v1", "v1", "IngressClass", specs(&[("", "", "Ingress", "spec/ingressClassName", false)])),
-        target("admissionregistration.k8s.io", "", "ValidatingAdmissionPolicy", specs(&[(
+        target(
+            "networking.k8s.io/v1",
+            "v1",
+            "IngressClass",
+            specs(&[("", "", "Ingress", "spec/ingressClassName", false)]),
+        ),
+        target(
             "admissionregistration.k8s.io",
             "",
-            "ValidatingAdmissionPolicyBinding",
-            "spec/policyName",
-            false,
-        )])),
+            "ValidatingAdmissionPolicy",
+            specs(&[(
+                "admissionregistration.k8s.io",
+                "",
+                "ValidatingAdmissionPolicyBinding",
+                "spec/policyName",
+                false,
+            )]),
+        ),
     ]
 }
 
@@ -265,7 +292,13 @@ fn to_config_maps() -> Vec<FieldSpec> {
         ("", "", "Node", "spec/configSource/configMap", false),
         ("", "", "Role", "rules/resourceNames", false),
         ("", "", "ClusterRole", "rules/resourceNames", false),
-        ("", "", "Ingress", r"metadata/annotations/nginx.ingress.kubernetes.io\/fastcgi-params-configmap", false),
+        (
+            "",
+            "",
+            "Ingress",
+            r"metadata/annotations/nginx.ingress.kubernetes.io\/fastcgi-params-configmap",
+            false,
+        ),
     ]));
     all
 }
@@ -294,7 +327,13 @@ fn to_secrets() -> Vec<FieldSpec> {
         ("", "", "StorageClass", "parameters/secretRef", false),
         ("", "", "Role", "rules/resourceNames", false),
         ("", "", "ClusterRole", "rules/resourceNames", false),
-        ("serving.knative.dev", "v1", "Service", "spec/template/spec/containers/env/valueFrom/secretKeyRef/name", false),
+        (
+            "serving.knative.dev",
+            "v1",
+            "Service",
+            "spec/template/spec/containers/env/valueFrom/secretKeyRef/name",
+            false,
+        ),
         ("", "", "PersistentVolume", "spec/azureFile/secretName", false),
     ]));
     all

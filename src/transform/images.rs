@@ -222,7 +222,9 @@ mod tests {
     #[test]
     fn where_images_are_found() {
         let list = [image("a", "b", "", "", ""), image("b", "", "9", "", "")];
-        let set = run(&list, "
+        let set = run(
+            &list,
+            "
 apiVersion: x.io/v1
 kind: Foo
 metadata: {name: f}
@@ -233,7 +235,8 @@ apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: c}
 spec: {containers: [{image: a}]}
-")
+",
+        )
         .expect("images");
         assert_eq!(at(&set, 0, "deep.0.er.containers.0.image"), "b:9");
         assert_eq!(at(&set, 0, "deep.0.er.other.image"), "a");
@@ -252,9 +255,14 @@ spec: {containers: [{image: a}]}
     #[test]
     fn what_is_no_image() {
         for containers in ["[x]", "[{image: {name: x}}]"] {
-            let text = format!("{{apiVersion: x/v1, kind: Foo, metadata: {{name: f}}, containers: {containers}}}");
+            let text =
+                format!("{{apiVersion: x/v1, kind: Foo, metadata: {{name: f}}, containers: {containers}}}");
             let error = run(&[image("a", "b", "", "", "")], &text).expect_err(containers);
-            assert_eq!((error.code(), error.field_path()), (Code::WrongType, Some("containers")), "{containers}");
+            assert_eq!(
+                (error.code(), error.field_path()),
+                (Code::WrongType, Some("containers")),
+                "{containers}"
+            );
         }
     }
 }

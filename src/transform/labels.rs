@@ -153,7 +153,8 @@ spec:
         let specs = FieldSpecs::from(vec![FieldSpec::of_all("metadata/labels", false)]);
         let one = pairs(&[("a", "b")]);
         let run = |labels: &str| {
-            let mut set = set(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p, labels: {labels}}}}}"));
+            let mut set =
+                set(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p, labels: {labels}}}}}"));
             super::labels(&mut set, &one, &specs, &Schema::kustomize()).map(|()| text(&set))
         };
         assert!(run("null").expect("null stays when nothing is created").contains("labels: null"));

@@ -42,7 +42,12 @@ pub enum SubjectMode {
 ///
 /// # Errors
 /// A field that is no scalar; two resources that get the same id.
-pub fn namespace(set: &mut ResourceSet, config: &Namespace, specs: &FieldSpecs, schema: &Schema) -> Result<()> {
+pub fn namespace(
+    set: &mut ResourceSet,
+    config: &Namespace,
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<()> {
     if config.namespace.is_empty() {
         return Ok(());
     }
@@ -110,7 +115,9 @@ fn in_metadata(node: &mut Node, config: &Namespace) -> Result<()> {
     let Some(metadata) = node.get_mut("metadata") else { return Ok(()) };
     let (span, found) = (metadata.span(), metadata.type_name());
     let Some(map) = metadata.as_map_mut() else {
-        return Err(Diagnostic::error(Code::WrongType, format!("`metadata` must be a map, not {found}")).at(span));
+        return Err(
+            Diagnostic::error(Code::WrongType, format!("`metadata` must be a map, not {found}")).at(span)
+        );
     };
     let field = map.get_or_insert_with("namespace", || Node::string(""));
     // Here, and only here, kustomize takes a null that is written out for a namespace.
@@ -163,7 +170,9 @@ fn set_namespace(field: &mut Node, config: &Namespace) -> Result<()> {
 
 fn no_id_twice(set: &ResourceSet) -> Result<()> {
     let mut seen = FxHashSet::default();
-    let Some(second) = set.iter().filter(|r| !r.is_empty()).find(|r| !seen.insert(r.id())) else { return Ok(()) };
+    let Some(second) = set.iter().filter(|r| !r.is_empty()).find(|r| !seen.insert(r.id())) else {
+        return Ok(());
+    };
     let first = set.iter().find(|r| r.id() == second.id());
     let former = |r: &Resource| r.previous.last().map_or_else(|| r.id().to_string(), ToString::to_string);
     let mut error = Diagnostic::error(
@@ -199,7 +208,9 @@ mod tests {
 
     #[test]
     fn which_resources_get_it() {
-        let set = run(&to("123"), "
+        let set = run(
+            &to("123"),
+            "
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: old}}
@@ -218,7 +229,8 @@ metadata: {name: c}
 spec: {conversion: {webhook: {clientConfig: {service: {namespace: x}}}}}
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}}
-")
+",
+        )
         .expect("namespace");
         let namespace = |i| at(&set, i, "metadata.namespace");
         assert_eq!([0, 1, 2, 3, 4, 5].map(namespace), ["\"123\"", "\"123\"", "", "\"123\"", "", ""]);
@@ -251,7 +263,8 @@ subjects:
             (SubjectMode::NoSubjects, false, ["", "old", "null", ""]),
         ];
         // A spec for the same field has no effect in bindings.
-        let spec = FieldSpec { kind: "ClusterRoleBinding".into(), ..FieldSpec::of_all("subjects/namespace", true) };
+        let spec =
+            FieldSpec { kind: "ClusterRoleBinding".into(), ..FieldSpec::of_all("subjects/namespace", true) };
         for (subjects, unset_only, want) in table {
             let config = Namespace { unset_only, subjects, ..to("new") };
             let set = run_with(&config, &vec![spec.clone()].into(), BINDING).expect("namespace");
@@ -263,9 +276,16 @@ subjects:
     #[test]
     fn unset_only() {
         let config = Namespace { unset_only: true, ..to("new") };
-        let table = [("", "new"), ("namespace: old", "old"), ("namespace: ''", "new"), ("namespace: ", "new"), ("namespace: null", "null")];
+        let table = [
+            ("", "new"),
+            ("namespace: old", "old"),
+            ("namespace: ''", "new"),
+            ("namespace: ", "new"),
+            ("namespace: null", "null"),
+        ];
         for (written, want) in table {
-            let set = run(&config, &format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, {written}}}}}"));
+            let set =
+                run(&config, &format!("{{apiVersion: v1, kind: Pod, metadata: {{name: a, {written}}}}}"));
             assert_eq!(at(&set.expect("namespace"), 0, "metadata.namespace"), want, "{written:?}");
         }
     }

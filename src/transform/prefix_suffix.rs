@@ -16,10 +16,16 @@ const NAME: &str = "metadata/name";
 /// # Errors
 /// A field that is no scalar.
 pub fn name_prefix(set: &mut ResourceSet, prefix: &str, specs: &FieldSpecs, schema: &Schema) -> Result<()> {
-    add(set, prefix, specs, schema, &Affix {
-        history: |resource| &mut resource.prefixes,
-        join: |affix, name| format_smolstr!("{affix}{name}"),
-    })
+    add(
+        set,
+        prefix,
+        specs,
+        schema,
+        &Affix {
+            history: |resource| &mut resource.prefixes,
+            join: |affix, name| format_smolstr!("{affix}{name}"),
+        },
+    )
 }
 
 /// Puts a suffix behind names; otherwise as [`name_prefix`].
@@ -27,10 +33,16 @@ pub fn name_prefix(set: &mut ResourceSet, prefix: &str, specs: &FieldSpecs, sche
 /// # Errors
 /// A field that is no scalar.
 pub fn name_suffix(set: &mut ResourceSet, suffix: &str, specs: &FieldSpecs, schema: &Schema) -> Result<()> {
-    add(set, suffix, specs, schema, &Affix {
-        history: |resource| &mut resource.suffixes,
-        join: |affix, name| format_smolstr!("{name}{affix}"),
-    })
+    add(
+        set,
+        suffix,
+        specs,
+        schema,
+        &Affix {
+            history: |resource| &mut resource.suffixes,
+            join: |affix, name| format_smolstr!("{name}{affix}"),
+        },
+    )
 }
 
 /// In what prefixes and suffixes differ.
@@ -103,7 +115,10 @@ mod tests {
         name_suffix(&mut set, "-s", &config.name_suffix, &schema).expect("suffix");
         assert_eq!(names(&set), ["q-p-a-s", "q-p-1-s", "n", "c", "s", "q-p-t-s"]);
         let first = &set.as_slice()[0];
-        assert_eq!((first.prefixes.as_slice(), first.suffixes.as_slice()), (&["p-".into(), "q-".into()][..], &["-s".into()][..]));
+        assert_eq!(
+            (first.prefixes.as_slice(), first.suffixes.as_slice()),
+            (&["p-".into(), "q-".into()][..], &["-s".into()][..])
+        );
         let former: Vec<_> = first.previous.iter().map(|id| id.name.as_str()).collect();
         assert_eq!(former, ["a", "p-a", "q-p-a"]);
         assert!(set.as_slice()[2].previous.is_empty());
@@ -116,14 +131,19 @@ mod tests {
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: 3}}
 ");
-        name_prefix(&mut set, "1", &TransformerConfig::builtin().name_prefix, &Schema::kustomize()).expect("prefix");
-        assert_eq!((at(&set, 0, "metadata.name").as_str(), at(&set, 1, "metadata.name").as_str()), ("\"12\"", "13"));
+        name_prefix(&mut set, "1", &TransformerConfig::builtin().name_prefix, &Schema::kustomize())
+            .expect("prefix");
+        assert_eq!(
+            (at(&set, 0, "metadata.name").as_str(), at(&set, 1, "metadata.name").as_str()),
+            ("\"12\"", "13")
+        );
     }
 
     #[test]
     fn other_fields_make_no_new_id() {
         let mut set = set("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}");
-        let specs = FieldSpecs::from(vec![FieldSpec::of_all("data/x", false), FieldSpec::of_all("data/z", true)]);
+        let specs =
+            FieldSpecs::from(vec![FieldSpec::of_all("data/x", false), FieldSpec::of_all("data/z", true)]);
         name_suffix(&mut set, "-s", &specs, &Schema::kustomize()).expect("suffix");
         assert_eq!(at(&set, 0, "data"), "x: y-s\nz: -s");
         assert!(set.as_slice()[0].previous.is_empty() && set.as_slice()[0].suffixes.is_empty());

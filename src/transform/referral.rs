@@ -116,7 +116,9 @@ impl<'r> Candidates<'r> {
             return Ok(None);
         }
         let mut found = self.named(referrer, reference);
-        found.retain(|&i| self.get(i).is_some_and(|r| is_meant(r, referrer.resource, reference, &referrer.bound)));
+        found.retain(|&i| {
+            self.get(i).is_some_and(|r| is_meant(r, referrer.resource, reference, &referrer.bound))
+        });
         for empty_fits_all in [true, false] {
             if found.len() > 1 {
                 let fits = |i: usize| {
@@ -148,7 +150,11 @@ impl<'r> Candidates<'r> {
             if namespace == ResId::NO_NAMESPACE {
                 return Vec::new();
             }
-            let table = if self.has_first(namespace, referrer) { &self.by_first_namespace } else { &self.by_namespace };
+            let table = if self.has_first(namespace, referrer) {
+                &self.by_first_namespace
+            } else {
+                &self.by_namespace
+            };
             return table.get(&(name, namespace)).cloned().unwrap_or_default();
         }
         if here.cluster_scoped {
@@ -186,7 +192,8 @@ impl<'r> Candidates<'r> {
             error = error.label(place.at_start(), format!("perhaps {}", resource.id()));
             error = error.note(format!("it may mean {}", resource.id()));
         }
-        error.help("give the resources different names, or refer to one by the name that it has in the output")
+        error
+            .help("give the resources different names, or refer to one by the name that it has in the output")
     }
 }
 

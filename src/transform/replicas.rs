@@ -24,7 +24,12 @@ pub struct Replica {
 ///
 /// # Errors
 /// A name that no resource of a fitting kind has; a field that is no scalar.
-pub fn replicas(set: &mut ResourceSet, counts: &[Replica], specs: &FieldSpecs, schema: &Schema) -> Result<()> {
+pub fn replicas(
+    set: &mut ResourceSet,
+    counts: &[Replica],
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<()> {
     if counts.is_empty() {
         return Ok(());
     }
@@ -80,7 +85,8 @@ mod tests {
         let mut set = set(SOME);
         let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
         name_prefix(&mut set, "p-", &config.name_prefix, &schema)?;
-        let counts: Vec<_> = counts.iter().map(|&(name, count)| Replica { name: name.into(), count }).collect();
+        let counts: Vec<_> =
+            counts.iter().map(|&(name, count)| Replica { name: name.into(), count }).collect();
         replicas(&mut set, &counts, &config.replicas, &schema).map(|()| set)
     }
 

@@ -84,7 +84,9 @@ impl SortOptions {
 pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     let named = options.legacy_sort_options.as_ref();
     let order = options.order.ok_or_else(|| {
-        Diagnostic::error(Code::MissingField, "`order` is missing").field("sortOptions").help("set it to `legacy` or `fifo`")
+        Diagnostic::error(Code::MissingField, "`order` is missing")
+            .field("sortOptions")
+            .help("set it to `legacy` or `fifo`")
     })?;
     if order == SortOrder::Fifo {
         return named.map_or(Ok(()), |_| {
@@ -210,7 +212,10 @@ mod tests {
         assert_eq!(names(&resources)[..3], ["w", "b", "c"]);
         let both = SortOptions { legacy_sort_options: Some(LegacySortOptions::default()), ..fifo };
         assert_eq!(sort(&mut resources, &both).expect_err("refused").code(), Code::InvalidValue);
-        assert_eq!(sort(&mut resources, &SortOptions::default()).expect_err("refused").code(), Code::MissingField);
+        assert_eq!(
+            sort(&mut resources, &SortOptions::default()).expect_err("refused").code(),
+            Code::MissingField
+        );
     }
 
     #[test]
