@@ -60,6 +60,15 @@ pub fn namespace(
     no_id_twice(set)
 }
 
+/// Sets the namespace of one resource and of the subjects named `default` in a role binding.
+///
+/// # Errors
+/// A field that is no scalar.
+pub(super) fn namespace_of(resource: &mut Resource, namespace: &str) -> Result<()> {
+    let config = Namespace { namespace: namespace.into(), ..Namespace::default() };
+    one(resource, &config, &Fields::new(&FieldSpecs::default()))
+}
+
 /// The specs that count for a resource: `metadata/namespace` is always set here, `metadata/name`
 /// only in real namespaces, and the subjects of role bindings have a rule of their own.
 struct Fields {
