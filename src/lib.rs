@@ -2,6 +2,7 @@
 
 pub mod diagnostic;
 pub mod merge;
+pub mod patch;
 pub mod path;
 pub mod resource;
 pub mod schema;
