@@ -195,7 +195,8 @@ impl Build<'_> {
         let (root, k) = (&tree.root, &tree.kustomization);
         let Accumulated { resources, config, vars } = so_far;
         let schema = &*self.schema;
-        let patch = PatchContext { files: root, sources: root.reader().sources(), schema, merge: &self.merge };
+        let patch =
+            PatchContext { files: root, sources: root.reader().sources(), schema, merge: &self.merge };
         match step {
             Step::Resource(_) | Step::Component(_) => Ok(()),
             Step::Generators | Step::Transformers | Step::Validators => Ok(()),
@@ -207,7 +208,8 @@ impl Build<'_> {
             }
             Step::Crds => {
                 for path in &k.crds {
-                    let crds = transform::config_of_crds(&self.document(root, path)?).map_err(|d| d.at(path.span))?;
+                    let crds = transform::config_of_crds(&self.document(root, path)?)
+                        .map_err(|d| d.at(path.span))?;
                     *config = config.merge(&crds)?;
                 }
                 Ok(())
@@ -227,7 +229,9 @@ impl Build<'_> {
                 transform::patches_strategic_merge(resources, paths, &patch, &mut self.warnings)
             }
             Step::Patches(patches) => transform::patches(resources, patches, &patch, &mut self.warnings),
-            Step::Json6902(patches) => transform::patches_json6902(resources, patches, &patch, &mut self.warnings),
+            Step::Json6902(patches) => {
+                transform::patches_json6902(resources, patches, &patch, &mut self.warnings)
+            }
             Step::Namespace(name) => {
                 let options = Namespace { namespace: name.as_str().into(), ..Namespace::default() };
                 transform::namespace(resources, &options, &config.namespace, schema)
@@ -235,7 +239,9 @@ impl Build<'_> {
             Step::Prefix(prefix) => transform::name_prefix(resources, prefix, &config.name_prefix, schema),
             Step::Suffix(suffix) => transform::name_suffix(resources, suffix, &config.name_suffix, schema),
             Step::Label(label) => transform::labels(resources, &label.pairs, &label.fields(config)?, schema),
-            Step::CommonLabels => transform::labels(resources, &k.common_labels, &config.common_labels, schema),
+            Step::CommonLabels => {
+                transform::labels(resources, &k.common_labels, &config.common_labels, schema)
+            }
             Step::CommonAnnotations => {
                 transform::annotations(resources, &k.common_annotations, &config.common_annotations, schema)
             }
@@ -245,10 +251,7 @@ impl Build<'_> {
                 let loaded = transform::load_replacements(replacements, root, root.reader().sources())?;
                 transform::replacements(resources, &loaded, schema, &mut self.warnings)
             }
-            Step::Vars => {
-                transform::bind_vars(resources, &k.vars)?;
-                vars.extend(k.vars.iter().cloned())
-            }
+            Step::Vars => transform::bind_vars(resources, vars, &k.vars),
         }
     }
 
@@ -267,7 +270,12 @@ impl Build<'_> {
         let Accumulated { mut resources, config, vars } = accumulated;
         transform::name_hashes(&mut resources)?;
         transform::name_references(&mut resources, &config.name_reference, &self.schema)?;
-        self.warnings.extend(transform::resolve_vars(&mut resources, &vars, &config.var_reference, &self.schema)?);
+        self.warnings.extend(transform::resolve_vars(
+            &mut resources,
+            &vars,
+            &config.var_reference,
+            &self.schema,
+        )?);
         resources.resources_mut().retain(|r| !is_local(r));
         for resource in resources.resources_mut() {
             clean_annotations(resource);
@@ -288,10 +296,13 @@ fn check_builtin(plugin: &Resource) -> Result<()> {
         return Ok(());
     }
     let gvk = &plugin.id().gvk;
-    Err(Diagnostic::error(Code::Unsupported, format!("{gvk} is no built-in plugin, and others are not supported yet"))
-        .at(plugin.node().span().at_start())
-        .resource(plugin.id())
-        .help("built-in plugins have `apiVersion: builtin`"))
+    Err(Diagnostic::error(
+        Code::Unsupported,
+        format!("{gvk} is no built-in plugin, and others are not supported yet"),
+    )
+    .at(plugin.node().span().at_start())
+    .resource(plugin.id())
+    .help("built-in plugins have `apiVersion: builtin`"))
 }
 
 /// Says by which entry of which kustomization something was reached.

@@ -152,7 +152,9 @@ pub(super) fn generate(
         Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<WithMetadata>(plugin)?.metadata))
     };
     match plugin.id().gvk.kind.as_str() {
-        "ConfigMapGenerator" => transform::config_map(&named()?, None, context.root, context.schema, warnings),
+        "ConfigMapGenerator" => {
+            transform::config_map(&named()?, None, context.root, context.schema, warnings)
+        }
         "SecretGenerator" => transform::secret(&named()?, None, context.root, context.schema, warnings),
         "IAMPolicyGenerator" => transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema),
         kind => Err(unknown(plugin, kind, "generator")),
@@ -217,9 +219,12 @@ pub(super) fn transform(
         "PatchStrategicMergeTransformer" => {
             let mut c: StrategicMerge = config(plugin)?;
             if c.paths.is_empty() && c.patches.is_empty() {
-                return Err(Diagnostic::error(Code::MissingField, "this transformer has neither paths nor patches")
-                    .at(plugin.node().span().at_start())
-                    .resource(plugin.id()));
+                return Err(Diagnostic::error(
+                    Code::MissingField,
+                    "this transformer has neither paths nor patches",
+                )
+                .at(plugin.node().span().at_start())
+                .resource(plugin.id()));
             }
             if !c.patches.is_empty() {
                 c.paths.push(c.patches);

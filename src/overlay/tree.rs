@@ -161,7 +161,9 @@ impl Loading<'_> {
 
     fn item(&mut self, root: &Root, path: &str, at: Span) -> Result<Item> {
         match root.find(path, at)? {
-            Target::Directory(entered) => self.directory(entered, Role::Kustomization, at).map(Item::Directory),
+            Target::Directory(entered) => {
+                self.directory(entered, Role::Kustomization, at).map(Item::Directory)
+            }
             Target::File(real) => {
                 let sources = root.reader().sources();
                 let source = root.reader().text(&real).map_err(|d| d.at(at))?;
@@ -194,7 +196,8 @@ fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
     let name = sources.get(text.span.source).map(|s| s.name().to_path_buf()).unwrap_or_default();
     let id = sources.add(name, text.value.as_str());
     let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default()).ok()?).ok()?;
-    let is_manifest = |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();
+    let is_manifest =
+        |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();
     documents.iter().all(is_manifest).then_some(documents)
 }
 
@@ -212,10 +215,13 @@ fn check_openapi(kustomization: &Kustomization) -> Result<()> {
     if version.is_empty() || **version == OPENAPI_VERSION {
         return Ok(());
     }
-    Err(Diagnostic::error(Code::InvalidValue, format!("there is no built-in OpenAPI version `{}`", version.value))
-        .at(version.span)
-        .field("openapi.version")
-        .help(format!("the only one is {OPENAPI_VERSION}; name a document with `openapi.path`")))
+    Err(Diagnostic::error(
+        Code::InvalidValue,
+        format!("there is no built-in OpenAPI version `{}`", version.value),
+    )
+    .at(version.span)
+    .field("openapi.version")
+    .help(format!("the only one is {OPENAPI_VERSION}; name a document with `openapi.path`")))
 }
 
 fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) -> Result<()> {

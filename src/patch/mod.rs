@@ -3,6 +3,8 @@
 //! Strategic merge patches in two dialects, JSON patches (RFC 6902) and JSON merge patches (RFC 7386).
 //! Must not know resources or where documents come from.
 
+pub mod json_patch;
 pub mod strategic;
 
+pub use json_patch::JsonPatch;
 pub use strategic::{ApplyOptions, Dialect, Outcome, apply};

@@ -20,7 +20,9 @@ pub(super) fn added(node: &Node, nulls: Nulls) -> Option<Node> {
     let value = match &node.value {
         Value::Scalar(_) => return Some(node.clone()),
         // Where null fields fall away, `$patch: null` falls away with them.
-        Value::Map(map) if map.get(PATCH).is_some_and(|v| nulls == Nulls::Keep || !v.is_null()) => return None,
+        Value::Map(map) if map.get(PATCH).is_some_and(|v| nulls == Nulls::Keep || !v.is_null()) => {
+            return None;
+        }
         Value::Map(map) => {
             let mut out = Map::new();
             for entry in map.entries() {

@@ -178,9 +178,10 @@ impl<'r, 'p> Slots<'r, 'p> {
             "entries of this list must differ in their keys: remove or change the others first"
         };
         let error = at.index(wish.position).error(Code::Ambiguous, message).at(wish.entry.span()).help(help);
-        slots.iter().filter_map(|&slot| self.entries[slot].as_ref()).fold(error, |error, entry| {
-            error.label(entry.span(), "this one matches")
-        })
+        slots
+            .iter()
+            .filter_map(|&slot| self.entries[slot].as_ref())
+            .fold(error, |error, entry| error.label(entry.span(), "this one matches"))
     }
 
     /// Puts an entry where it was found, or at the end.

@@ -136,7 +136,8 @@ fn merge_fields(
     for (entry, position) in fields {
         let here = at.field(&entry.key.text);
         let Some(position) = position else {
-            if let Some(value) = (!entry.value.is_null()).then(|| added(&entry.value, Nulls::Drop)).flatten() {
+            if let Some(value) = (!entry.value.is_null()).then(|| added(&entry.value, Nulls::Drop)).flatten()
+            {
                 dest.push(entry.key.clone(), value);
             }
             continue;
@@ -311,12 +312,7 @@ pub(super) fn rules(cursor: Cursor<'_>) -> Option<ListRules<'_>> {
     Some(ListRules { dialect: Dialect::Apiserver, keys: Some(keys), default_keys, recommended })
 }
 
-fn merge_entry(
-    live: Option<Node>,
-    patch: &Node,
-    element: Cursor<'_>,
-    at: &Trail<'_>,
-) -> Result<Node> {
+fn merge_entry(live: Option<Node>, patch: &Node, element: Cursor<'_>, at: &Trail<'_>) -> Result<Node> {
     // A new entry is taken as it stands, nulls and all.
     let Some(mut live) = live else { return Ok(replacing(patch)) };
     if let (Some(map), Some(patch)) = (live.as_map_mut(), patch.as_map()) {
