@@ -14,7 +14,7 @@ use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::transform::{
     self, FieldSpec, FieldSpecs, GeneratorArgs, GeneratorMetadata, IamPolicy, Image, Namespace, Patch,
-    PatchContext, Replacement, Replica, SortOptions, SubjectMode, ValueAdd,
+    PatchContext, Replacement, Replica, SubjectMode, ValueAdd,
 };
 use crate::yaml::{self, DecodeOptions, Node, Spanned};
 
@@ -122,12 +122,6 @@ struct Json6902 {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct SortOrder {
-    sort_options: SortOptions,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
 struct WithMetadata {
     metadata: GeneratorMetadata,
 }
@@ -196,6 +190,12 @@ pub(super) fn transform(
             let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
             transform::name_prefix(set, &c.prefix, &specs, schema)
         }
+        "PrefixSuffixTransformer" => {
+            let c: Affix = config(plugin)?;
+            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
+            transform::name_prefix(set, &c.prefix, &specs, schema)?;
+            transform::name_suffix(set, &c.suffix, &specs, schema)
+        }
         "SuffixTransformer" => {
             let c: Affix = config(plugin)?;
             let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
@@ -237,7 +237,6 @@ pub(super) fn transform(
             transform::patches_json6902(set, &[one], patch, warnings)
         }
         "HashTransformer" => transform::name_hashes(set),
-        "SortOrderTransformer" => transform::sort(set, &config::<SortOrder>(plugin)?.sort_options),
         kind => Err(unknown(plugin, kind, "transformer")),
     }
 }

@@ -1,8 +1,8 @@
 //! JSON patches: RFC 6902, with the liberties of the Go library that kubectl and kustomize use.
 //!
-//! They are: a negative index counts from the end, `add` replaces a field that is there, `add` and
-//! `replace` without a value set null, and what stands before the first `/` of a path is not looked
-//! at. A field that is not there and one that is null are the same to `test` and `copy`.
+//! They are: a negative index counts from the end, `replace` adds a field that is not there, `add`
+//! and `replace` without a value set null, and what stands before the first `/` of a path is not
+//! looked at. A field that is not there and one that is null are the same to `test` and `copy`.
 
 use smol_str::SmolStr;
 
@@ -234,18 +234,16 @@ fn replace(document: &mut Node, pointer: &Pointer, value: Node) -> Result<()> {
         return Ok(());
     }
     let (node, key) = parent(document, pointer)?;
-    let place = match &mut node.value {
+    match &mut node.value {
         Value::Map(map) => {
-            let at = map.position(key).ok_or_else(|| missing_field(map, key))?;
-            &mut map.entries_mut()[at].value
+            map.insert(SmolStr::new(key), value);
         }
         Value::List(list) => {
             let at = index(key, list.len()).ok_or_else(|| bad_index(key, list.len()))?;
-            &mut list[at]
+            list[at] = value;
         }
         Value::Scalar(_) => return Err(missing(pointer)),
-    };
-    *place = value;
+    }
     Ok(())
 }
 
@@ -307,6 +305,7 @@ mod tests {
             ("{a: [1, 2, 3]}", "[{op: remove, path: /a/-2}]", r#"{"a":[1,3]}"#),
             ("{a: [1, 2]}", "[{op: replace, path: /a/0, value: x}]", r#"{"a":["x",2]}"#),
             ("{a: 1}", "[{op: replace, path: '', value: [1]}]", "[1]"),
+            ("{a: 1}", "[{op: replace, path: /b, value: 2}]", r#"{"a":1,"b":2}"#),
             ("{a: {b: 1}}", "[{op: move, from: /a/b, path: /c}]", r#"{"a":{},"c":1}"#),
             ("{a: {b: 1}}", "[{op: copy, from: /a, path: /c}]", r#"{"a":{"b":1},"c":{"b":1}}"#),
             ("{a: 1}", "[{op: copy, from: /x, path: /c}]", r#"{"a":1,"c":null}"#),
@@ -324,7 +323,6 @@ mod tests {
     fn failures_say_what_is_there() {
         let table = [
             ("{a: 1}", "[{op: remove, path: /b}]", "there is no field `b`"),
-            ("{a: 1}", "[{op: replace, path: /b, value: 1}]", "there is no field `b`"),
             ("{a: 1}", "[{op: add, path: /b/c, value: 1}]", "there is nothing at `/b/c`"),
             ("{a: [1]}", "[{op: add, path: /a/3, value: 1}]", "`3` is no index of a list with 1 entries"),
             ("{a: [1]}", "[{op: remove, path: /a/-}]", "`-` is no index"),
