@@ -268,6 +268,11 @@ impl Entries {
         Self { nodes: dest, table, dest: list, results: Sequence::default() }
     }
 
+    /// How many entries there are, in lists or not.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(super) fn node(&self, entry: usize) -> &Node {
         &self.nodes[entry]
     }

@@ -34,6 +34,8 @@ pub(super) enum Pairing {
     Scalars,
     /// By these fields.
     Keys(Vec<SmolStr>),
+    /// By a field that is yet to be found in the entries.
+    Inferred,
 }
 
 impl<'s> Position<'s> {

@@ -25,29 +25,30 @@ impl<'s> Merge2<'s> {
         super::adopt(dest, &source);
         let Value::List(list) = &mut dest.value else { return Ok(Fate::Keep) };
         let theirs = source.node().and_then(Node::as_list).map(Vec::as_slice);
-        let Some(keys) = self.keys(at, std::iter::once(list.as_slice()).chain(theirs), trail)? else {
+        let pairing = self.pairing(at, std::iter::once(list.as_slice()).chain(theirs));
+        if pairing == Pairing::Replace {
             return Ok(match source {
                 Source::Node(patch) => Fate::Take(take(patch)),
                 _ => Fate::Keep,
             });
-        };
+        }
         match source {
-            Source::Absent => self.own_entries(list, Own::Absent, &keys, at, trail)?,
+            Source::Absent => self.own_entries(list, Own::Absent, pairing, at, trail)?,
             Source::Same => {
                 if directive::take_from_list(list, trail)? == Action::Delete {
                     return Ok(Fate::Clear);
                 }
-                self.own_entries(list, Own::Same, &keys, at, trail)?;
+                self.own_entries(list, Own::Same, pairing, at, trail)?;
             }
             Source::Node(patch) => {
                 let Value::List(theirs) = &mut patch.value else { return Ok(Fate::Keep) };
                 match directive::take_from_list(theirs, trail)? {
                     Action::Delete => return Ok(Fate::Clear),
                     Action::Replace => {
-                        self.own_entries(theirs, Own::Same, &keys, at, trail)?;
+                        self.own_entries(theirs, Own::Same, pairing, at, trail)?;
                         return Ok(Fate::Take(take(patch)));
                     }
-                    Action::Merge => self.entries(list, theirs, &keys, at, trail)?,
+                    Action::Merge => self.entries(list, theirs, pairing, at, trail)?,
                 }
             }
         }
@@ -56,34 +57,37 @@ impl<'s> Merge2<'s> {
 
     /// A list that dest does not have. Directives for the list are not looked for (kustomize 5.8).
     pub(super) fn new_list(&self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
-        if let Value::List(list) = &mut node.value
-            && let Some(keys) = self.keys(at, std::iter::once(list.as_slice()), trail)?
-        {
-            self.own_entries(list, Own::Same, &keys, at, trail)?;
+        if let Value::List(list) = &mut node.value {
+            let pairing = self.pairing(at, std::iter::once(list.as_slice()));
+            if pairing != Pairing::Replace {
+                self.own_entries(list, Own::Same, pairing, at, trail)?;
+            }
         }
         Ok(Fate::Take(node))
     }
 
-    /// The keys by which lists merge, `""` for lists of scalars; none when they do not.
+    fn pairing<'n>(&self, at: &Position<'s>, sides: impl Iterator<Item = &'n [Node]>) -> Pairing {
+        match self.options.infer_keys.keys() {
+            _ if at.is_known() => at.pairing(),
+            keys if infer::is_keyed(sides, keys) => Pairing::Inferred,
+            _ => Pairing::Replace,
+        }
+    }
+
+    /// The keys by which entries are told apart; `""` stands for the entry itself.
     fn keys<'n>(
         &self,
-        at: &Position<'s>,
+        pairing: Pairing,
         sides: impl Iterator<Item = &'n [Node]> + Clone,
         trail: &Trail<'_>,
-    ) -> Result<Option<Vec<SmolStr>>> {
-        let pairing = if at.is_known() {
-            at.pairing()
-        } else {
-            let inferred = infer::strict(sides, self.options.infer_keys.keys(), trail)?;
-            inferred.map_or(Pairing::Replace, |key| Pairing::Keys(vec![key]))
-        };
+    ) -> Result<Vec<SmolStr>> {
         Ok(match pairing {
-            Pairing::Replace => None,
-            Pairing::Scalars => Some(vec![SmolStr::default()]),
             Pairing::Keys(mut keys) => {
                 keys.truncate(MAX_KEYS);
-                Some(keys)
+                keys
             }
+            Pairing::Inferred => vec![infer::strict(sides, self.options.infer_keys.keys(), trail)?],
+            Pairing::Scalars | Pairing::Replace => vec![SmolStr::default()],
         })
     }
 
@@ -92,10 +96,11 @@ impl<'s> Merge2<'s> {
         &self,
         list: &mut Vec<Node>,
         own: Own,
-        keys: &[SmolStr],
+        pairing: Pairing,
         at: &Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<()> {
+        let keys = &self.keys(pairing, std::iter::once(list.as_slice()), trail)?;
         let element = at.element(self.schema);
         if are_distinct(list, keys) {
             return self.distinct_entries(list, own, &element, trail);
@@ -134,10 +139,11 @@ impl<'s> Merge2<'s> {
         &self,
         list: &mut Vec<Node>,
         theirs: &mut Vec<Node>,
-        keys: &[SmolStr],
+        pairing: Pairing,
         at: &Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<()> {
+        let keys = &self.keys(pairing, [list.as_slice(), theirs.as_slice()].into_iter(), trail)?;
         let mut tuples = self.tuples(list, theirs, keys);
         if tuples.is_empty() {
             return Ok(());
@@ -149,16 +155,18 @@ impl<'s> Merge2<'s> {
         let mut side = Side::new(theirs, &keys);
         let mut entries = Entries::new(std::mem::take(list), &keys);
         for tuple in tuples.iter() {
-            let mut visit;
-            let source = match side.find(tuple).and_then(|i| theirs.get_mut(i)) {
-                None => Source::Absent,
-                Some(node) if !revisits => Source::Node(node),
-                Some(node) => {
-                    visit = for_this_visit(node, trail);
-                    Source::Node(&mut visit)
-                }
+            let Some(node) = side.find(tuple).and_then(|i| theirs.get_mut(i)) else {
+                self.entry(&mut entries, tuple, &keys, Source::Absent, &element, trail)?;
+                continue;
             };
-            self.entry(&mut entries, tuple, &keys, source, &element, trail)?;
+            if !revisits {
+                self.entry(&mut entries, tuple, &keys, Source::Node(node), &element, trail)?;
+                continue;
+            }
+            let mut visit = node.clone();
+            let known = entries.len();
+            let result = self.entry(&mut entries, tuple, &keys, Source::Node(&mut visit), &element, trail)?;
+            remember_visit(node, result.map(|entry| entries.node(entry)), result >= Some(known), trail);
         }
         *list = entries.finish(self.options.list_order, trail)?;
         Ok(())
@@ -171,7 +179,7 @@ impl<'s> Merge2<'s> {
         }
     }
 
-    /// Merges the entries that a tuple means and puts the result among the others.
+    /// Merges the entries that a tuple means and puts the result, if any, among the others.
     fn entry(
         &self,
         entries: &mut Entries,
@@ -180,7 +188,7 @@ impl<'s> Merge2<'s> {
         source: Source<'_>,
         element: &Position<'s>,
         trail: &Trail<'_>,
-    ) -> Result<()> {
+    ) -> Result<Option<usize>> {
         let found = entries.find(tuple);
         let own = trail.texts(keys, tuple);
         let dest = found.map(|entry| entries.node_mut(entry));
@@ -201,21 +209,29 @@ impl<'s> Merge2<'s> {
             Fate::Clear => None,
         };
         match result.filter(|&entry| !entries.is_nothing(entry)) {
-            Some(entry) => entries.put(tuple, entry, trail),
-            None => entries.remove(tuple, trail),
+            Some(entry) => entries.put(tuple, entry, trail)?,
+            None => entries.remove(tuple, trail)?,
         }
+        Ok(result)
     }
 }
 
-/// An entry of the patch that more than one tuple may mean. Its directive counts only the first time
-/// (kustomize 5.8, by accident).
-fn for_this_visit(node: &mut Node, trail: &Trail<'_>) -> Node {
-    let copy = node.clone();
-    if let Value::Map(map) = &mut node.value {
-        // What is wrong with it is said when the copy is merged.
-        directive::take_from_map(map, trail).ok();
+/// What a visit leaves of an entry of the patch that more than one tuple may mean: its directive is
+/// gone, and it shares with the result what went into that (kustomize 5.8, by accident).
+fn remember_visit(node: &mut Node, result: Option<&Node>, taken: bool, trail: &Trail<'_>) {
+    if let Some(result) = result.filter(|_| taken) {
+        *node = result.clone();
+        return;
     }
-    copy
+    let Value::Map(map) = &mut node.value else { return };
+    // What is wrong with a directive was said during the visit.
+    directive::take_from_map(map, trail).ok();
+    for (key, value) in map.iter_mut().filter(|(_, value)| !value.is_null()) {
+        match result.and_then(|result| result.get(key)) {
+            Some(merged) if matches!(merged.value, Value::Scalar(_)) => value.clone_from(merged),
+            _ => {}
+        }
+    }
 }
 
 /// Makes sure that the entry has the keys by which it was found.
