@@ -1,10 +1,15 @@
 //! Arguments that all commands on overlays share: the target, the dialect, the schema.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use crate::overlay::{BuildOptions, Dialect, Reorder};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::overlay::{BuildOptions, Builder, Dialect, Reorder};
+use crate::schema::cache::SchemaCache;
+use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
+use crate::source::SourceMap;
 
 /// What to build and how.
 #[derive(Debug, Args)]
@@ -24,6 +29,47 @@ pub(super) struct TargetArgs {
     /// Order of the resources: sorted by kind (legacy) or as loaded (none)
     #[arg(long, value_enum)]
     reorder: Option<ReorderArg>,
+
+    #[command(flatten)]
+    schema: SchemaArgs,
+}
+
+/// Where merge schemas come from.
+#[derive(Debug, Args)]
+pub(super) struct SchemaArgs {
+    /// Where merge schemas come from: auto, embedded, cache, cluster, or a file
+    #[arg(long, value_name = "SOURCE", default_value = "auto")]
+    pub schema: SchemaChoice,
+
+    /// Never use the network
+    #[arg(long)]
+    pub offline: bool,
+}
+
+impl SchemaArgs {
+    /// The chain of sources; a hermetic one asks cache and cluster only when they were chosen.
+    pub(super) fn chain(&self, sources: &SourceMap, hermetic: bool) -> Result<SchemaChain, Diagnostic> {
+        let file = match &self.schema {
+            SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
+            _ => None,
+        };
+        let links = Links {
+            file,
+            cache: SchemaCache::open(None),
+            offline: self.offline,
+            hermetic,
+            ..Links::default()
+        };
+        SchemaChain::new(&self.schema, links)
+    }
+}
+
+fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
+            .help("name an OpenAPI document, CRDs, or a compiled schema")
+    })?;
+    read_schema(path, bytes, sources)
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -51,8 +97,12 @@ enum ReorderArg {
 }
 
 impl TargetArgs {
-    /// The options of the build.
-    pub(super) fn options(&self) -> BuildOptions {
+    /// A builder for these arguments.
+    pub(super) fn builder(&self, sources: &SourceMap, many: bool) -> Result<Builder, Diagnostic> {
+        Builder::new(sources.clone(), self.options(), |hermetic| self.schema.chain(sources, hermetic), many)
+    }
+
+    fn options(&self) -> BuildOptions {
         BuildOptions {
             bases: self.base.clone(),
             dialect: match self.dialect {

@@ -6,25 +6,25 @@ use super::load::Root;
 use super::plan::{Step, plan};
 use super::tree::{Item, SharedTrees, Tree};
 use super::types::Census;
-use super::{Builder, Built, Reorder};
+use super::{Builder, Built, Dialect, Reorder};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
-use crate::transform::{self, TransformerConfig, Vars};
-use crate::yaml::Node;
+use crate::transform::{self, Namespace, SortOptions, TransformerConfig, VarSet};
+use crate::yaml::{self, Node, ParseOptions, Spanned};
 
 /// What a directory has become so far: its resources, and what those who use it need beside them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Accumulated {
     resources: ResourceSet,
     config: TransformerConfig,
-    vars: Vars,
+    vars: VarSet,
 }
 
 impl Accumulated {
     fn absorb(&mut self, other: Self) -> Result<()> {
         self.resources.append_all(other.resources)?;
-        self.config.merge(&other.config)?;
+        self.config = self.config.merge(&other.config)?;
         self.vars.merge(other.vars)
     }
 }
@@ -46,14 +46,16 @@ struct SharedBuild {
 
 impl Shared {
     fn get(&self, tree: &Arc<Tree>, schema: &Arc<Schema>) -> Option<Accumulated> {
-        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = built.iter().find(|b| Arc::ptr_eq(&b.tree, tree) && Arc::ptr_eq(&b.schema, schema));
-        found.map(|b| b.accumulated.clone()).map(|a| (*a).clone())
+        let found = {
+            let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+            let same = |b: &&SharedBuild| Arc::ptr_eq(&b.tree, tree) && Arc::ptr_eq(&b.schema, schema);
+            built.iter().find(same).map(|b| b.accumulated.clone())
+        };
+        found.map(|accumulated| (*accumulated).clone())
     }
 
-    fn put(&self, tree: &Arc<Tree>, schema: &Arc<Schema>, accumulated: &Accumulated) {
-        let build =
-            SharedBuild { tree: tree.clone(), schema: schema.clone(), accumulated: Arc::new(accumulated.clone()) };
+    fn put(&self, tree: Arc<Tree>, schema: Arc<Schema>, accumulated: Accumulated) {
+        let build = SharedBuild { tree, schema, accumulated: Arc::new(accumulated) };
         self.built.lock().unwrap_or_else(PoisonError::into_inner).push(build);
     }
 }
@@ -79,8 +81,8 @@ impl Builder {
         let accumulated = build.accumulate(Arc::new(tree), Accumulated::default())?;
         let mut resources = build.finish(accumulated)?;
         match (&sort, self.options.reorder) {
-            (Some(options), _) => transform::sort_by(&mut resources, options)?,
-            (None, None | Some(Reorder::Legacy)) => transform::sort_legacy(&mut resources),
+            (Some(options), _) => transform::sort(&mut resources, options)?,
+            (None, None | Some(Reorder::Legacy)) => transform::sort(&mut resources, &SortOptions::legacy())?,
             (None, Some(Reorder::None)) => {}
         }
         Ok(Built { resources, warnings: build.warnings })
@@ -99,11 +101,11 @@ impl Build<'_> {
             match step {
                 Step::Resource(path) => {
                     let Some(item) = items.next() else { continue };
-                    self.resource(item, &mut so_far).map_err(|d| came_by(d, &tree.root, path))?;
+                    self.resource(item, &mut so_far).map_err(|d| found_by(d, &tree.root, path))?;
                 }
                 Step::Component(path) => {
                     let Some(component) = components.next() else { continue };
-                    so_far = self.component(component, so_far).map_err(|d| came_by(d, &tree.root, path))?;
+                    so_far = self.accumulate(component, so_far).map_err(|d| found_by(d, &tree.root, path))?;
                 }
                 step => self.step(&tree, step, &mut so_far)?,
             }
@@ -131,55 +133,141 @@ impl Build<'_> {
             return Ok(built);
         }
         let built = self.accumulate(tree.clone(), Accumulated::default())?;
-        shared.put(&tree, &self.schema, &built);
+        shared.put(tree, self.schema.clone(), built.clone());
         Ok(built)
-    }
-
-    fn component(&mut self, tree: Arc<Tree>, so_far: Accumulated) -> Result<Accumulated> {
-        self.accumulate(tree, so_far)
     }
 
     /// All steps but those that load.
     fn step(&mut self, tree: &Tree, step: Step<'_>, so_far: &mut Accumulated) -> Result<()> {
-        let (root, k, schema) = (&tree.root, &tree.kustomization, &*self.schema);
+        let (root, k) = (&tree.root, &tree.kustomization);
         let Accumulated { resources, config, vars } = so_far;
+        let schema = &*self.schema;
         match step {
             Step::Resource(_) | Step::Component(_) => Ok(()),
             Step::Configurations => {
-                let mut own = TransformerConfig::default();
-                for path in &k.configurations {
-                    own.merge(&TransformerConfig::read(&self.document(root, path)?)?)?;
+                let own = k.configurations.iter().map(|path| self.configuration(root, path));
+                let own = TransformerConfig::with_configurations(own.collect::<Result<Vec<_>>>()?)?;
+                *config = config.merge(&own)?;
+                Ok(())
+            }
+            Step::Crds => {
+                for path in &k.crds {
+                    let crds = transform::config_of_crds(&self.document(root, path)?).map_err(|d| d.at(path.span))?;
+                    *config = config.merge(&crds)?;
                 }
-                config.merge(&TransformerConfig::with_defaults(own)?)
+                Ok(())
             }
             Step::ConfigMap(args) => {
-                let made = transform::config_map(args, k.generator_options.as_ref(), root, schema)?;
+                let global = k.generator_options.as_ref();
+                let made = transform::config_map(args, global, root, schema, &mut self.warnings)?;
                 resources.absorb(made, schema)
             }
             Step::Secret(args) => {
-                let made = transform::secret(args, k.generator_options.as_ref(), root, schema)?;
+                let global = k.generator_options.as_ref();
+                let made = transform::secret(args, global, root, schema, &mut self.warnings)?;
                 resources.absorb(made, schema)
             }
-            _ => Ok(()),
+            Step::StrategicMerge => Ok(()),
+            Step::Patch(_patch) => Ok(()),
+            Step::Json6902(_patch) => Ok(()),
+            Step::Namespace(name) => {
+                let options = Namespace { namespace: name.as_str().into(), ..Namespace::default() };
+                transform::namespace(resources, &options, &config.namespace, schema)
+            }
+            Step::Prefix(prefix) => transform::name_prefix(resources, prefix, &config.name_prefix, schema),
+            Step::Suffix(suffix) => transform::name_suffix(resources, suffix, &config.name_suffix, schema),
+            Step::Label(label) => transform::labels(resources, &label.pairs, &label.fields(config)?, schema),
+            Step::CommonLabels => transform::labels(resources, &k.common_labels, &config.common_labels, schema),
+            Step::CommonAnnotations => {
+                transform::annotations(resources, &k.common_annotations, &config.common_annotations, schema)
+            }
+            Step::Replicas(replicas) => transform::replicas(resources, replicas, &config.replicas, schema),
+            Step::Images(images) => transform::images(resources, images, &config.images, schema),
+            Step::Replacements(replacements) => {
+                let loaded = transform::load_replacements(replacements, root, root.reader().sources())?;
+                transform::replacements(resources, &loaded, schema)
+            }
+            Step::Vars => {
+                transform::bind_vars(resources, &k.vars)?;
+                vars.extend(k.vars.iter().cloned())
+            }
         }
     }
 
-    fn document(&self, root: &Root, path: &crate::yaml::Spanned<String>) -> Result<Node> {
-        let source = root.text(path, path.span)?;
-        crate::yaml::parse_one(root.reader().sources(), source, crate::yaml::ParseOptions::default())
+    fn configuration(&self, root: &Root, path: &Spanned<String>) -> Result<TransformerConfig> {
+        yaml::from_node_with(&self.document(root, path)?, yaml::DecodeOptions::transformer_config())
     }
 
-    /// What is done once, at the very end: name hashes, name references, vars, dropping local
-    /// configuration, and making annotations strings as kustomize leaves them.
+    fn document(&self, root: &Root, path: &Spanned<String>) -> Result<Node> {
+        let source = root.text(path, path.span)?;
+        yaml::parse_one(root.reader().sources(), source, ParseOptions::default())
+    }
+
+    /// What is done once, at the very end: name hashes, name references, vars, dropping what is
+    /// only for local use, and reading all values again as kustomize does.
     fn finish(&mut self, accumulated: Accumulated) -> Result<ResourceSet> {
         let Accumulated { mut resources, config, vars } = accumulated;
-        transform::hash_names(&mut resources, &self.schema)?;
-        transform::fix_name_references(&mut resources, &config, &self.schema)?;
-        self.warnings.extend(vars.resolve(&mut resources, &config)?);
+        transform::name_hashes(&mut resources)?;
+        transform::name_references(&mut resources, &config.name_reference, &self.schema)?;
+        self.warnings.extend(transform::resolve_vars(&mut resources, &vars, &config.var_reference, &self.schema)?);
         resources.resources_mut().retain(|r| !is_local(r));
         for resource in resources.resources_mut() {
             clean_annotations(resource);
+            yaml::reread(resource.node_mut());
         }
         Ok(resources)
     }
+}
+
+/// Says by which entry of which kustomization something was reached.
+fn found_by(problem: Diagnostic, root: &Root, path: &Spanned<String>) -> Diagnostic {
+    problem.note(format!("reached by `{}` in {}", path.value, root.shown().display()))
+}
+
+/// Whether a resource is input for tools only.
+fn is_local(resource: &Resource) -> bool {
+    resource.annotation("config.kubernetes.io/local-config").is_some_and(|value| value != "false")
+}
+
+/// Annotations by which kustomize and kpt keep notes while they build; they never come out.
+const BUILD_ANNOTATIONS: [&str; 21] = [
+    "internal.config.kubernetes.io/previousKinds",
+    "internal.config.kubernetes.io/previousNames",
+    "internal.config.kubernetes.io/prefixes",
+    "internal.config.kubernetes.io/suffixes",
+    "internal.config.kubernetes.io/previousNamespaces",
+    "internal.config.kubernetes.io/allowNameChange",
+    "internal.config.kubernetes.io/allowKindChange",
+    "internal.config.kubernetes.io/refBy",
+    "internal.config.kubernetes.io/generatorBehavior",
+    "internal.config.kubernetes.io/needsHashSuffix",
+    "internal.config.kubernetes.io/path",
+    "internal.config.kubernetes.io/index",
+    "internal.config.kubernetes.io/seqindent",
+    "internal.config.kubernetes.io/id",
+    "internal.config.kubernetes.io/annotations-migration-resource-id",
+    "config.kubernetes.io/path",
+    "config.kubernetes.io/index",
+    "config.k8s.io/id",
+    "internal.config.kubernetes.io/helm-generated",
+    "config.kubernetes.io/origin",
+    "alpha.config.kubernetes.io/transformations",
+];
+
+/// Makes all annotations strings and drops an empty map of them, as kustomize leaves them.
+fn clean_annotations(resource: &mut Resource) {
+    let Some(annotations) = resource.node().get_path(&["metadata", "annotations"]) else { return };
+    let clean = annotations.as_map().is_some_and(|map| {
+        !map.is_empty()
+            && map.iter().all(|(key, value)| value.as_str().is_some() && !BUILD_ANNOTATIONS.contains(&key))
+    });
+    if clean {
+        return;
+    }
+    let kept: Vec<(String, String)> = resource
+        .annotations()
+        .filter(|(key, _)| !BUILD_ANNOTATIONS.contains(key))
+        .map(|(k, v)| (k.to_string(), v.to_string()))
+        .collect();
+    resource.set_strings("annotations", kept.iter().map(|(k, v)| (k.as_str(), v.as_str())));
 }

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use walkdir::WalkDir;
 
+use super::types::Census;
 use super::{Builder, Built, Dialect, Root};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
+use crate::schema::Gvk;
 use crate::yaml::{Node, ParseOptions, parse_documents};
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.
@@ -139,7 +141,11 @@ impl Builder {
     }
 
     fn merge_over(&self, layer: &mut Layer, over: Vec<Resource>, warnings: &mut Vec<Diagnostic>) -> Result<()> {
-        let schema = self.types_for(over.iter().map(|r| &r.id().gvk), layer.resources.iter().flatten(), warnings)?;
+        let mut census = Census::default();
+        layer.resources.iter().flatten().chain(&over).for_each(|r| census.count(r.node()));
+        let merged: FxHashSet<Gvk> =
+            over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
+        let schema = self.types_of_directory(&census, &merged, warnings)?;
         for patch in over {
             let Some(i) = layer.position(&patch) else {
                 if let Some(added) = self.added(patch, &schema)? {
@@ -193,6 +199,7 @@ fn kustomization_inside(path: &Path) -> Diagnostic {
     Diagnostic::error(Code::InvalidValue, message).help("build its directory itself, or give the target a kustomization.yaml that lists it")
 }
 
+impl Builder { fn merge_one(&self, _a: &mut Node, _b: &Node, _g: &Gvk, _s: &crate::schema::Schema, _w: &mut Vec<Diagnostic>) -> Result<bool> { Ok(true) } }
 /// The rules for plain directories: what `auto` means there.
 pub(super) fn dialect_of_directories(dialect: Dialect) -> Dialect {
     if dialect == Dialect::Auto { Dialect::Overlay } else { dialect }

@@ -8,14 +8,16 @@ mod directory;
 mod kustomization;
 mod load;
 mod plan;
-mod schema;
+mod tree;
+mod types;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::ResourceSet;
-use crate::schema::Schema;
+use crate::schema::{Schema, SchemaChain};
+use crate::source::SourceMap;
 
 pub use kustomization::Kustomization;
 pub use load::{KUSTOMIZATION_FILES, Reader, Root};
@@ -66,18 +68,50 @@ pub struct Built {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Builds targets; what several of them share is read and built once.
+/// Builds targets.
 #[derive(Debug)]
 pub struct Builder {
     reader: Reader,
     options: BuildOptions,
-    /// The schema of builds that bring no types of their own.
+    /// What is known without asking anyone: the schema of nearly all builds.
     schema: Arc<Schema>,
-    chain: schema::Types,
-    bases: build::SharedBases,
+    /// Who is asked for the kinds that kustomizations merge.
+    hermetic: Mutex<SchemaChain>,
+    /// Who is asked for the kinds that plain directories merge.
+    chain: Mutex<SchemaChain>,
+    /// What several targets have in common; none when there is only one.
+    shared: Option<build::Shared>,
 }
 
 impl Builder {
+    /// A builder whose texts go to `sources`. `chain` makes the chain of schema sources, a hermetic
+    /// one for kustomizations. With `many`, what several targets have in common is read and built
+    /// once; that costs a copy, which a single target is spared.
+    ///
+    /// # Errors
+    /// The working directory cannot be read; a chosen schema cannot be.
+    pub fn new(
+        sources: SourceMap,
+        options: BuildOptions,
+        chain: impl Fn(bool) -> Result<SchemaChain>,
+        many: bool,
+    ) -> Result<Self> {
+        let reader = Reader::new(sources, options.restrict_loads)?;
+        let mut hermetic = chain(true)?;
+        let schema = match options.dialect {
+            Dialect::Kustomize => Schema::kustomize(),
+            _ => hermetic.resolve([])?,
+        };
+        Ok(Self {
+            reader,
+            options,
+            schema: Arc::new(schema),
+            hermetic: Mutex::new(hermetic),
+            chain: Mutex::new(chain(false)?),
+            shared: many.then(build::Shared::default),
+        })
+    }
+
     /// Builds one directory: a kustomization if it has one, else a plain overlay of its base.
     ///
     /// # Errors

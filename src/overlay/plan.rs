@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::kustomization::Kustomization;
-use crate::transform::{GeneratorArgs, Image, Label, Patch, Replacement, Replica};
+use super::kustomization::{Kustomization, Patch};
+use crate::transform::{GeneratorArgs, Image, Label, Replacement, Replica};
 use crate::yaml::Spanned;
 
 /// One step; it works on what the steps before it left.
@@ -40,9 +40,9 @@ pub enum Step<'k> {
     /// Applies an entry of `patchesJson6902`.
     Json6902(&'k Patch),
     /// Sets the number of replicas.
-    Replicas(&'k Replica),
-    /// Changes an image.
-    Image(&'k Image),
+    Replicas(&'k [Replica]),
+    /// Changes images.
+    Images(&'k [Image]),
     /// Copies values between resources.
     Replacements(&'k [Replacement]),
     /// Remembers the `vars`.
@@ -73,13 +73,18 @@ pub fn plan(k: &Kustomization) -> Vec<Step<'_>> {
         steps.push(Step::CommonAnnotations);
     }
     steps.extend(k.patches_json6902.iter().map(Step::Json6902));
-    steps.extend(k.replicas.iter().map(Step::Replicas));
-    steps.extend(k.images.iter().map(Step::Image));
+    steps.extend(some(&k.replicas).map(Step::Replicas));
+    steps.extend(some(&k.images).map(Step::Images));
     if !k.replacements.is_empty() {
         steps.push(Step::Replacements(&k.replacements));
     }
     steps.push(Step::Vars);
     steps
+}
+
+/// A list, if it has any entries.
+fn some<T>(list: &[T]) -> Option<&[T]> {
+    (!list.is_empty()).then_some(list)
 }
 
 impl fmt::Display for Step<'_> {
@@ -100,8 +105,8 @@ impl fmt::Display for Step<'_> {
             Self::CommonLabels => write!(f, "add commonLabels"),
             Self::CommonAnnotations => write!(f, "add commonAnnotations"),
             Self::Json6902(_) => write!(f, "apply patchesJson6902"),
-            Self::Replicas(replica) => write!(f, "set replicas of {}", replica.name),
-            Self::Image(image) => write!(f, "change image {}", image.name),
+            Self::Replicas(_) => write!(f, "set replicas"),
+            Self::Images(_) => write!(f, "change images"),
             Self::Replacements(all) => write!(f, "make {} replacements", all.len()),
             Self::Vars => write!(f, "remember vars"),
         }

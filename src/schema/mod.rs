@@ -18,6 +18,7 @@ mod read;
 pub mod show;
 mod write;
 
+pub use chain::{Links, SchemaChain, SchemaChoice, SchemaSource};
 pub use cursor::{Cursor, ListMapKeys, ListType, MapType, PatchStrategy, Scope};
 pub use graph::TypeGraph;
 pub use gvk::Gvk;

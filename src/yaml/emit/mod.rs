@@ -67,6 +67,16 @@ pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &
     Ok(())
 }
 
+/// The YAML of documents with `---` between them, as `kustomize build` prints them.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_documents<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<String> {
+    let mut out = String::new();
+    write_documents(documents, &mut out)?;
+    Ok(out)
+}
+
 /// How much deeper each level stands than the one around it.
 const INDENT: usize = 2;
 

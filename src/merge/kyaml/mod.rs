@@ -1,0 +1,39 @@
+//! Merging as kyaml does it, the library behind kustomize's patches and the merge2 and merge3 tools.
+//!
+//! kyaml walks all sides at once and decides value by value; much of what comes out follows from how
+//! it looks entries of lists up. Here the outcome is the same and the work linear. Owns these rules;
+//! the types come from `schema`, and what goes wrong or was in conflict is returned as data.
+
+mod directive;
+mod entries;
+mod infer;
+mod merge2;
+mod options;
+mod position;
+mod restyle;
+#[cfg(test)]
+mod testing;
+mod tuples;
+
+pub use merge2::merge2;
+pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules};
+
+use crate::diagnostic::{Code, Result};
+use crate::merge::Trail;
+use crate::yaml::Node;
+
+/// Whether two values are both maps, both lists or both scalars.
+///
+/// # Errors
+/// They are not.
+fn same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Result<()> {
+    if std::mem::discriminant(&old.value) == std::mem::discriminant(&new.value) {
+        return Ok(());
+    }
+    let message = format!("{} cannot be merged with {}", new.type_name(), old.type_name());
+    Err(trail
+        .error(Code::WrongType, message)
+        .at(new.span())
+        .label(old.span(), format!("{} is here", old.type_name()))
+        .help("set the field to null in an earlier patch to give it another type"))
+}
