@@ -4,13 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::load::Root;
 use super::plan::{Step, plan};
-use super::tree::{Item, SharedTrees, Tree};
-use super::types::Census;
+use super::plugin::{self, PluginContext};
+use super::tree::{Item, Plugins, SharedTrees, Tree};
 use super::{Builder, Built, Dialect, Reorder};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::merge::MergeOptions;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
-use crate::transform::{self, Namespace, SortOptions, TransformerConfig, VarSet};
+use crate::source::Span;
+use crate::transform::{self, Namespace, PatchContext, SortOptions, TransformerConfig, VarSet};
 use crate::yaml::{self, Node, ParseOptions, Spanned};
 
 /// What a directory has become so far: its resources, and what those who use it need beside them.
@@ -64,6 +66,7 @@ impl Shared {
 struct Build<'b> {
     builder: &'b Builder,
     schema: Arc<Schema>,
+    merge: MergeOptions,
     warnings: Vec<Diagnostic>,
 }
 
@@ -73,11 +76,13 @@ impl Builder {
         let mut warnings = Vec::new();
         let trees = self.shared.as_ref().map(|shared| &shared.trees);
         let tree = Tree::load(root, trees, &mut warnings)?;
-        let mut census = Census::default();
-        tree.manifests(&mut |node| census.count(node));
-        let schema = self.types_of_kustomization(&census, &mut warnings)?;
+        let schema = self.types_of_kustomization(&tree, &mut warnings)?;
         let sort = tree.kustomization.sort_options.clone();
-        let mut build = Build { builder: self, schema, warnings };
+        let merge = match self.options.dialect {
+            Dialect::Kustomize => MergeOptions::kustomize(),
+            _ => MergeOptions::auto(),
+        };
+        let mut build = Build { builder: self, schema, merge, warnings };
         let accumulated = build.accumulate(Arc::new(tree), Accumulated::default())?;
         let mut resources = build.finish(accumulated)?;
         match (&sort, self.options.reorder) {
@@ -107,10 +112,58 @@ impl Build<'_> {
                     let Some(component) = components.next() else { continue };
                     so_far = self.accumulate(component, so_far).map_err(|d| found_by(d, &tree.root, path))?;
                 }
+                Step::Generators => self.generators(&tree, &mut so_far.resources)?,
+                Step::Transformers => self.transformers(&tree, &tree.transformers, &mut so_far.resources)?,
+                Step::Validators => self.validators(&tree, &mut so_far.resources)?,
                 step => self.step(&tree, step, &mut so_far)?,
             }
         }
         Ok(so_far)
+    }
+
+    /// The configurations of plugins: those in the kustomization first. Directories are built.
+    fn plugins(&mut self, tree: &Tree, plugins: &Plugins) -> Result<ResourceSet> {
+        let mut configurations = Accumulated::default();
+        self.resource(Item::Manifests(plugins.inline.clone()), &mut configurations)?;
+        for (item, path) in plugins.items.iter().cloned() {
+            self.resource(item, &mut configurations).map_err(|d| found_by(d, &tree.root, &path))?;
+        }
+        Ok(configurations.resources)
+    }
+
+    fn generators(&mut self, tree: &Tree, resources: &mut ResourceSet) -> Result<()> {
+        for plugin in &self.plugins(tree, &tree.generators)? {
+            check_builtin(plugin)?;
+            let context = plugin_context(&tree.root, &self.schema, &self.merge);
+            let made = plugin::generate(plugin, &context, &mut self.warnings)?;
+            resources.absorb(made, &self.schema)?;
+        }
+        Ok(())
+    }
+
+    fn transformers(&mut self, tree: &Tree, plugins: &Plugins, resources: &mut ResourceSet) -> Result<()> {
+        for plugin in &self.plugins(tree, plugins)? {
+            check_builtin(plugin)?;
+            let context = plugin_context(&tree.root, &self.schema, &self.merge);
+            plugin::transform(plugin, resources, &context, &mut self.warnings)?;
+            resources.sync(&self.schema);
+        }
+        Ok(())
+    }
+
+    /// Validators are transformers that must not change anything.
+    fn validators(&mut self, tree: &Tree, resources: &mut ResourceSet) -> Result<()> {
+        let before = resources.clone();
+        self.transformers(tree, &tree.validators, resources)?;
+        let same = before.len() == resources.len()
+            && before.iter().zip(resources.iter()).all(|(a, b)| a.node() == b.node());
+        if same {
+            return Ok(());
+        }
+        let at = tree.kustomization.validators.first().map_or(Span::default(), |v| v.span);
+        Err(Diagnostic::error(Code::InvalidValue, "a validator changed resources, which it must not")
+            .at(at)
+            .help("list it under `transformers:` if it shall change them"))
     }
 
     fn resource(&mut self, item: Item, so_far: &mut Accumulated) -> Result<()> {
@@ -142,8 +195,10 @@ impl Build<'_> {
         let (root, k) = (&tree.root, &tree.kustomization);
         let Accumulated { resources, config, vars } = so_far;
         let schema = &*self.schema;
+        let patch = PatchContext { files: root, sources: root.reader().sources(), schema, merge: &self.merge };
         match step {
             Step::Resource(_) | Step::Component(_) => Ok(()),
+            Step::Generators | Step::Transformers | Step::Validators => Ok(()),
             Step::Configurations => {
                 let own = k.configurations.iter().map(|path| self.configuration(root, path));
                 let own = TransformerConfig::with_configurations(own.collect::<Result<Vec<_>>>()?)?;
@@ -167,9 +222,12 @@ impl Build<'_> {
                 let made = transform::secret(args, global, root, schema, &mut self.warnings)?;
                 resources.absorb(made, schema)
             }
-            Step::StrategicMerge => Ok(()),
-            Step::Patch(_patch) => Ok(()),
-            Step::Json6902(_patch) => Ok(()),
+            Step::StrategicMerge => {
+                let paths = &k.patches_strategic_merge;
+                transform::patches_strategic_merge(resources, paths, &patch, &mut self.warnings)
+            }
+            Step::Patches(patches) => transform::patches(resources, patches, &patch, &mut self.warnings),
+            Step::Json6902(patches) => transform::patches_json6902(resources, patches, &patch, &mut self.warnings),
             Step::Namespace(name) => {
                 let options = Namespace { namespace: name.as_str().into(), ..Namespace::default() };
                 transform::namespace(resources, &options, &config.namespace, schema)
@@ -185,7 +243,7 @@ impl Build<'_> {
             Step::Images(images) => transform::images(resources, images, &config.images, schema),
             Step::Replacements(replacements) => {
                 let loaded = transform::load_replacements(replacements, root, root.reader().sources())?;
-                transform::replacements(resources, &loaded, schema)
+                transform::replacements(resources, &loaded, schema, &mut self.warnings)
             }
             Step::Vars => {
                 transform::bind_vars(resources, &k.vars)?;
@@ -217,6 +275,23 @@ impl Build<'_> {
         }
         Ok(resources)
     }
+}
+
+fn plugin_context<'c>(root: &'c Root, schema: &'c Schema, merge: &'c MergeOptions) -> PluginContext<'c> {
+    let patch = PatchContext { files: root, sources: root.reader().sources(), schema, merge };
+    PluginContext { root, schema, patch }
+}
+
+/// Commands are run, and plugins loaded, only when that was asked for.
+fn check_builtin(plugin: &Resource) -> Result<()> {
+    if plugin::is_builtin(plugin) {
+        return Ok(());
+    }
+    let gvk = &plugin.id().gvk;
+    Err(Diagnostic::error(Code::Unsupported, format!("{gvk} is no built-in plugin, and others are not supported yet"))
+        .at(plugin.node().span().at_start())
+        .resource(plugin.id())
+        .help("built-in plugins have `apiVersion: builtin`"))
 }
 
 /// Says by which entry of which kustomization something was reached.

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::{
-    GeneratorArgs, GeneratorOptions, Image, Label, Replacement, Replica, SelectorArgs, SortOptions, Var,
+    GeneratorArgs, GeneratorOptions, Image, Label, Patch, Replacement, Replica, SortOptions, Var,
 };
 use crate::yaml::{DuplicateKeys, Map, Node, ParseOptions, Spanned, from_node, parse_documents};
 
@@ -99,11 +99,6 @@ pub struct Metadata {
     /// The annotations.
     pub annotations: BTreeMap<String, String>,
 }
-
-/// PLACEHOLDER
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Patch { pub path: Spanned<String>, pub patch: Spanned<String>, pub target: Option<SelectorArgs>, pub options: BTreeMap<String,bool> }
 
 /// Fields that have a successor, with what to write instead.
 const DEPRECATED: [(&str, &str); 6] = [

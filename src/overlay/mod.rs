@@ -8,6 +8,7 @@ mod directory;
 mod kustomization;
 mod load;
 mod plan;
+mod plugin;
 mod tree;
 mod types;
 

@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
+use super::load::Root;
+use super::tree::Tree;
 use super::{Builder, Dialect};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::schema::openapi::{is_crd, read_crd};
+use crate::schema::openapi::{is_crd, read_crd, read_document};
 use crate::schema::{Gvk, Schema, SchemaChain, TypeGraph};
-use crate::yaml::Node;
+use crate::source::SourceId;
+use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
 /// What the manifests of a build say of types.
 #[derive(Debug, Default)]
@@ -63,17 +66,35 @@ fn gvk_of(node: &Node) -> Gvk {
     Gvk::from_manifest(text("apiVersion"), text("kind"))
 }
 
+fn read_openapi(root: &Root, source: SourceId) -> Result<TypeGraph> {
+    let sources = root.reader().sources();
+    // kustomize reads it as JSON or YAML with equal keys allowed, as it reads its own files.
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+    let document = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
+    read_document(&document)?.compile()
+}
+
 impl Builder {
     /// The schema of a kustomization. It never depends on where the build runs, unless asked to.
     pub(super) fn types_of_kustomization(
         &self,
-        census: &Census<'_>,
+        tree: &Tree,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Arc<Schema>> {
+        let mut census = Census::default();
+        tree.manifests(&mut |node| census.count(node));
+        if let Some((root, source)) = tree.first_openapi() {
+            let graph = read_openapi(root, source)?;
+            let mut schema = Schema::kustomize_with("openapi", Arc::new(graph));
+            if self.options.dialect != Dialect::Kustomize {
+                census.graphs(warnings).into_iter().for_each(|graph| schema.push_back("crd", graph));
+            }
+            return Ok(Arc::new(schema));
+        }
         if self.options.dialect == Dialect::Kustomize {
             return Ok(self.schema.clone());
         }
-        self.with_own(census, &census.custom, &self.hermetic, warnings)
+        self.with_own(&census, &census.custom, &self.hermetic, warnings)
     }
 
     /// The schema of a plain directory: the kinds in `merged` are asked for where need be.

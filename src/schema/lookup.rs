@@ -23,6 +23,8 @@ use super::{Cursor, Gvk, Scope, TypeGraph};
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     graphs: Vec<(SmolStr, Arc<TypeGraph>)>,
+    /// A graph that is asked, before all others, only for scopes.
+    scopes: Option<Arc<TypeGraph>>,
 }
 
 impl Schema {
@@ -35,13 +37,20 @@ impl Schema {
     /// Kubernetes 1.37, and the kinds that were removed since 1.21.
     #[must_use]
     pub fn embedded() -> Self {
-        Self { graphs: vec![(SmolStr::new_static("embedded"), embedded::kubernetes())] }
+        Self { graphs: vec![(SmolStr::new_static("embedded"), embedded::kubernetes())], scopes: None }
     }
 
     /// What `kustomize build` 5.8 has built in: Kubernetes 1.21.2 and some kinds of its own.
     #[must_use]
     pub fn kustomize() -> Self {
-        Self { graphs: vec![(SmolStr::new_static("kustomize"), embedded::kustomize())] }
+        Self { graphs: vec![(SmolStr::new_static("kustomize"), embedded::kustomize())], scopes: None }
+    }
+
+    /// A graph in place of all that kustomize has built in, but for the scopes: what a kustomization
+    /// with an OpenAPI document of its own goes by.
+    #[must_use]
+    pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
+        Self { graphs: vec![(name.into(), graph)], scopes: Some(embedded::kustomize()) }
     }
 
     /// Adds a graph that is asked before all others.
@@ -75,7 +84,8 @@ impl Schema {
     /// Whether objects of a kind live in namespaces, from the first graph that says so.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
-        self.graphs.iter().find_map(|(_, graph)| graph.scope(gvk))
+        let graphs = self.graphs.iter().map(|(_, graph)| graph);
+        self.scopes.iter().chain(graphs).find_map(|graph| graph.scope(gvk))
     }
 
     /// The definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
