@@ -290,7 +290,9 @@ impl<'t> Builder<'t> {
         };
         match &mut frame.node.value {
             Value::List(list) => {
-                if !self.above.is_empty() && node.meta.comments.is_none() {
+                // Maps and lists got theirs when they began; what is above now belongs to what follows.
+                let begins = matches!(node.value, Value::Scalar(_)) || node.meta.aliased;
+                if begins && !self.above.is_empty() && node.meta.comments.is_none() {
                     node.meta.comments = head(&mut self.above);
                 }
                 list.push(node);

@@ -166,9 +166,7 @@ fn through_json(node: &mut Node) -> Result<()> {
         Some(Resolved::UInt(int)) => (go_float(int as f64), Style::Plain),
         Some(Resolved::Float(float)) if float.is_finite() => (go_float(float), Style::Plain),
         // Infinity and NaN are errors in JSON.
-        Some(Resolved::Timestamp(_) | Resolved::Float(_)) => {
-            (to_json(node)?.trim_matches('"').to_string(), Style::DoubleQuoted)
-        }
+        Some(Resolved::Timestamp(_) | Resolved::Float(_)) => (to_json(node)?.trim_matches('"').to_string(), Style::DoubleQuoted),
         Some(Resolved::Str(text)) => (text.to_string(), style_of(text)),
     };
     node.value = Value::Scalar(text.into());
