@@ -7,6 +7,7 @@ mod build;
 mod directory;
 mod kustomization;
 mod load;
+mod origin;
 mod plan;
 mod plugin;
 mod tree;

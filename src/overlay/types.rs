@@ -14,6 +14,9 @@ use crate::schema::{Gvk, Schema, SchemaChain, TypeGraph};
 use crate::source::SourceId;
 use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
+/// The name of what CRDs among the resources say.
+const CRD: &str = "crd";
+
 /// What the manifests of a build say of types.
 #[derive(Debug, Default)]
 pub(super) struct Census<'n> {
@@ -87,18 +90,21 @@ impl Builder {
     ) -> Result<Arc<Schema>> {
         let mut census = Census::default();
         tree.manifests(&mut |node| census.count(node));
-        if let Some((root, source)) = tree.first_openapi() {
-            let graph = read_openapi(root, source)?;
-            let mut schema = Schema::kustomize_with("openapi", Arc::new(graph));
-            if self.options.dialect != Dialect::Kustomize {
-                census.graphs(warnings).into_iter().for_each(|graph| schema.push_back("crd", graph));
-            }
-            return Ok(Arc::new(schema));
-        }
         if self.options.dialect == Dialect::Kustomize {
             return Ok(self.schema.clone());
         }
         self.with_own(&census, &census.custom, &self.hermetic, warnings)
+    }
+
+    /// The schema that `openapi.path` of a kustomization names. As in kustomize it takes the place of
+    /// all that is built in; the CRDs of the build, if they count, stay.
+    pub(super) fn types_of_openapi(&self, root: &Root, source: SourceId, before: &Schema) -> Result<Arc<Schema>> {
+        let graph = read_openapi(root, source)?;
+        let mut schema = Schema::kustomize_with("openapi", Arc::new(graph));
+        for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD) {
+            schema.push_types(name, graph.clone());
+        }
+        Ok(Arc::new(schema))
     }
 
     /// The schema of a plain directory: the kinds in `merged` are asked for where need be.
@@ -127,8 +133,8 @@ impl Builder {
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());
-        for graph in own.into_iter().rev() {
-            schema.push_front("crd", graph);
+        for graph in own {
+            schema.push_types(CRD, graph);
         }
         Ok(Arc::new(schema))
     }
