@@ -5,6 +5,7 @@ pub mod cli;
 pub mod diagnostic;
 pub mod merge;
 pub mod overlay;
+pub mod patch;
 pub mod path;
 pub mod resource;
 pub mod schema;

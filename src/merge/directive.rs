@@ -4,7 +4,7 @@
 
 use super::trail::Trail;
 use crate::diagnostic::{Code, Result};
-use crate::yaml::{Map, Node};
+use crate::yaml::{Map, Node, Value};
 
 /// Says what happens to the whole map, or to an entry of a list.
 pub const PATCH: &str = "$patch";
@@ -103,21 +103,23 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
 #[must_use]
 pub fn without_directives(node: &Node) -> Node {
     let value = match &node.value {
-        crate::yaml::Value::Map(map) => {
-            let mut out = Map::new();
-            for entry in map.entries() {
-                if !PatchField::of(&entry.key.text).is_directive() {
-                    out.push(entry.key.clone(), without_directives(&entry.value));
-                }
-            }
-            crate::yaml::Value::Map(out)
-        }
-        crate::yaml::Value::List(list) => {
-            crate::yaml::Value::List(list.iter().map(without_directives).collect())
-        }
-        scalar @ crate::yaml::Value::Scalar(_) => scalar.clone(),
+        Value::Map(map) => Value::Map(map_without_directives(map)),
+        Value::List(list) => Value::List(list.iter().map(without_directives).collect()),
+        scalar @ Value::Scalar(_) => scalar.clone(),
     };
     Node { value, meta: node.meta.clone() }
+}
+
+/// The map as data.
+#[must_use]
+pub fn map_without_directives(map: &Map) -> Map {
+    let mut out = Map::new();
+    for entry in map.entries() {
+        if !PatchField::of(&entry.key.text).is_directive() {
+            out.push(entry.key.clone(), without_directives(&entry.value));
+        }
+    }
+    out
 }
 
 #[cfg(test)]

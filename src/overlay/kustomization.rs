@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::{
-    GeneratorArgs, GeneratorOptions, Image, Label, Replacement, Replica, SelectorArgs, SortOptions, Var,
+    GeneratorArgs, GeneratorOptions, Image, Label, Patch, Replacement, Replica, SortOptions, Var,
 };
 use crate::yaml::{DuplicateKeys, Map, Node, ParseOptions, Spanned, from_node, parse_documents};
 
@@ -100,11 +100,6 @@ pub struct Metadata {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// PLACEHOLDER
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Patch { pub path: Spanned<String>, pub patch: Spanned<String>, pub target: Option<SelectorArgs>, pub options: BTreeMap<String,bool> }
-
 /// Fields that have a successor, with what to write instead.
 const DEPRECATED: [(&str, &str); 6] = [
     ("bases", "resources"),
@@ -159,19 +154,25 @@ impl Kustomization {
             "" | "Kustomization" => "kustomize.config.k8s.io/v1beta1",
             "Component" => "kustomize.config.k8s.io/v1alpha1",
             other => {
-                return Err(Diagnostic::error(Code::InvalidValue, format!("`{other}` is no kind of kustomization"))
-                    .at(self.kind.span)
-                    .field("kind")
-                    .help("the kind is Kustomization or Component"));
+                return Err(Diagnostic::error(
+                    Code::InvalidValue,
+                    format!("`{other}` is no kind of kustomization"),
+                )
+                .at(self.kind.span)
+                .field("kind")
+                .help("the kind is Kustomization or Component"));
             }
         };
         if self.api_version.is_empty() || *self.api_version == version {
             return Ok(());
         }
-        Err(Diagnostic::error(Code::InvalidValue, format!("the apiVersion `{}` does not fit the kind", *self.api_version))
-            .at(self.api_version.span)
-            .field("apiVersion")
-            .help(format!("write `apiVersion: {version}`")))
+        Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("the apiVersion `{}` does not fit the kind", *self.api_version),
+        )
+        .at(self.api_version.span)
+        .field("apiVersion")
+        .help(format!("write `apiVersion: {version}`")))
     }
 
     /// Moves older fields to their successors.
@@ -213,7 +214,9 @@ mod tests {
 
     #[test]
     fn older_fields_move_and_are_warned_of() {
-        let (k, warnings) = read("bases: [b]\nresources: [a]\nimageTags: [{name: x}]\nconfigMapGenerator: [{name: c, env: e}]\n");
+        let (k, warnings) = read(
+            "bases: [b]\nresources: [a]\nimageTags: [{name: x}]\nconfigMapGenerator: [{name: c, env: e}]\n",
+        );
         let k = k.expect("valid");
         assert_eq!(k.resources.iter().map(|r| r.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(k.images.len(), 1);
@@ -223,10 +226,26 @@ mod tests {
 
     #[test]
     fn what_kustomize_refuses_is_refused() {
-        for text in ["", "# nothing\n", "kind: Kustomization\n", "namePrefix: ''\n", "a: 1\n", "kind: Deployment\nresources: []\n", "- a\n", "apiVersion: v1\nresources: []\n", "resources: {}\n"] {
+        for text in [
+            "",
+            "# nothing\n",
+            "kind: Kustomization\n",
+            "namePrefix: ''\n",
+            "a: 1\n",
+            "kind: Deployment\nresources: []\n",
+            "- a\n",
+            "apiVersion: v1\nresources: []\n",
+            "resources: {}\n",
+        ] {
             assert!(read(text).0.is_err(), "{text:?}");
         }
-        for text in ["resources: []\n", "RESOURCES: []\n", "commonLabels: {}\n", "resources: []\nresources: []\n", "resources: []\n---\nfoo\n"] {
+        for text in [
+            "resources: []\n",
+            "RESOURCES: []\n",
+            "commonLabels: {}\n",
+            "resources: []\nresources: []\n",
+            "resources: []\n---\nfoo\n",
+        ] {
             assert!(read(text).0.is_ok(), "{text:?}: {:?}", read(text).0.err());
         }
     }

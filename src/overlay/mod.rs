@@ -7,7 +7,9 @@ mod build;
 mod directory;
 mod kustomization;
 mod load;
+mod origin;
 mod plan;
+mod plugin;
 mod tree;
 mod types;
 

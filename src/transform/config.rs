@@ -286,3 +286,96 @@ impl Fields {
         Self { all: list.iter().enumerate().flat_map(numbered).collect(), by_kind, of_any_kind }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::nodes;
+    use super::*;
+    use crate::diagnostic::Code;
+    use crate::yaml::{DecodeOptions, from_node_with};
+
+    fn read(text: &str) -> TransformerConfig {
+        from_node_with(&nodes(text)[0], DecodeOptions::transformer_config()).expect("a configuration")
+    }
+
+    /// All lists of field specs.
+    fn lists(c: &TransformerConfig) -> [&FieldSpecs; 11] {
+        [
+            &c.name_prefix,
+            &c.name_suffix,
+            &c.namespace,
+            &c.common_labels,
+            &c.labels,
+            &c.template_labels,
+            &c.volume_claim_template_labels,
+            &c.common_annotations,
+            &c.var_reference,
+            &c.images,
+            &c.replicas,
+        ]
+    }
+
+    #[test]
+    fn the_builtin_lists_need_no_merge() {
+        // What the short cuts of `merge` rely on: merging them with nothing or themselves changes nothing.
+        let builtin = TransformerConfig::builtin();
+        for list in lists(&builtin) {
+            let own = list.as_slice();
+            assert_eq!(merge_lists(&[], own).expect("agrees"), own);
+            assert_eq!(merge_lists(own, own).expect("agrees"), own);
+        }
+        for target in builtin.name_reference.as_slice() {
+            assert_eq!(
+                merge_lists(&target.field_specs, &target.field_specs).expect("agrees"),
+                target.field_specs
+            );
+        }
+        let counts = lists(&builtin).map(|list| list.as_slice().len());
+        assert_eq!(counts, [1, 1, 3, 32, 0, 9, 1, 9, 72, 6, 4]);
+        let references = builtin.name_reference.as_slice();
+        assert_eq!(references.iter().map(|r| r.field_specs.len()).sum::<usize>(), 167);
+        assert_eq!(references[0].kind, "StorageClass");
+        let merged =
+            TransformerConfig::default().merge(&builtin).expect("agrees").merge(&builtin).expect("agrees");
+        assert!(Arc::ptr_eq(&merged.name_reference.0, &builtin.name_reference.0));
+    }
+
+    #[test]
+    fn configurations_add_to_the_builtin_ones() {
+        let config = TransformerConfig::with_configurations([
+            read("
+namePrefix: [{path: spec/name, kind: Foo}]
+namereference:
+- {kind: Foo, fieldSpecs: [{kind: Bar, path: spec/foo}]}
+- {kind: ConfigMap, version: v1, fieldSpecs: [{kind: Bar, path: spec/map}, {kind: Pod, version: v1, path: spec/volumes/configMap/name}]}
+labels: null
+"),
+            read("namePrefix: [{path: spec/name, kind: Foo}, {path: metadata/name}]"),
+        ])
+        .expect("agrees");
+        assert_eq!(config.name_prefix.as_slice().len(), 2);
+        let gvk = Gvk::from_manifest("x/v1", "Bar");
+        let fields: Vec<_> = config
+            .name_reference
+            .fields_of(&gvk)
+            .map(|f| (f.target.kind.as_str(), f.spec.path.as_str()))
+            .collect();
+        assert_eq!(fields, [("ConfigMap", "spec/map"), ("Foo", "spec/foo")]);
+        let pod = Gvk::from_manifest("v1", "Pod");
+        let own = |c: &TransformerConfig| c.name_reference.fields_of(&pod).count();
+        assert_eq!(own(&config), own(&TransformerConfig::builtin()), "what is there is not added again");
+    }
+
+    #[test]
+    fn contradictions() {
+        let conflict = read("commonAnnotations: [{path: metadata/annotations, create: false}]");
+        let error = TransformerConfig::with_configurations([conflict]).expect_err("contradicts");
+        assert_eq!(error.code(), Code::InvalidValue);
+        assert!(error.notes()[0].contains("commonAnnotations"));
+        // A narrower spec may differ, but not when all is merged into a base's configuration once more.
+        let narrower =
+            read("commonAnnotations: [{path: metadata/annotations, kind: Deployment, create: false}]");
+        let config = TransformerConfig::with_configurations([narrower]).expect("stands beside the wider");
+        assert!(TransformerConfig::default().merge(&config).is_err());
+    }
+}

@@ -414,3 +414,135 @@ pub(super) fn set_entry(node: &mut Node, key: &SmolStr, value: &SmolStr) -> Resu
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::nodes;
+    use super::*;
+    use crate::yaml::to_yaml;
+
+    #[test]
+    fn paths_are_split_at_slashes() {
+        let table: [(&str, &[&str]); 7] = [
+            ("a/b", &["a", "b"]),
+            ("/a/b", &["a", "b"]),
+            (r"a/b\/c/d", &["a", "b/c", "d"]),
+            ("", &[""]),
+            ("a//b", &["a", "", "b"]),
+            ("a/", &["a", ""]),
+            (r"a\/", &["a/"]),
+        ];
+        for (path, want) in table {
+            assert_eq!(split(path), want, "{path}");
+        }
+    }
+
+    /// Sets a field to the string `new`, or says what went wrong.
+    fn set_at(path: &str, create: Create, manifest: &str) -> std::result::Result<String, Code> {
+        let mut node = nodes(manifest).remove(0);
+        let mut set = |field: &mut Node| match create {
+            Create::Map => set_entry(field, &"k".into(), &"new".into()),
+            _ => set_scalar(field, "new", Tag::Str),
+        };
+        Path::new(path).visit(&mut node, create, &mut set).map_err(|d| d.code())?;
+        Ok(to_yaml(&node).expect("printable").trim_end().to_string())
+    }
+
+    #[test]
+    fn fields_are_found_and_made() {
+        use Create::{Map, Never};
+        let scalar = Create::Scalar(Tag::Str);
+        let table = [
+            ("a/b", Never, "{a: {b: 1}}", Ok("a:\n  b: new")),
+            (
+                "a/b",
+                Never,
+                "{a: [{b: 1}, {c: 1}, [{b: 2}], null]}",
+                Ok("a:\n- b: new\n- c: 1\n- - b: new\n- null"),
+            ),
+            ("a/b", Never, "{x: 1}", Ok("x: 1")),
+            ("a/b", Never, "{a: null}", Ok("a: null")),
+            ("a/b", scalar, "{x: 1}", Ok("a:\n  b: new\nx: 1")),
+            ("a/b", scalar, "{a: null}", Ok("a:\n  b: new")),
+            ("a/b", scalar, "{a: {b: null}}", Ok("a:\n  b: new")),
+            ("a/b", scalar, "{a: [{b: 1}, {}]}", Ok("a:\n- b: new\n- b: new")),
+            ("a/b", Map, "{x: 1}", Ok("a:\n  b:\n    k: new\nx: 1")),
+            ("a/b", Map, "{a: {b: {k: 1, l: 2}}}", Ok("a:\n  b:\n    k: new\n    l: 2")),
+            ("a/b", Map, "{a: {b: null}}", Ok("a:\n  b:\n    k: new")),
+            ("a[]/b", scalar, "{x: 1}", Ok("x: 1")),
+            ("a[]/b", scalar, "{a: [{}]}", Ok("a:\n- b: new")),
+            ("a[]/b", Never, "{a: null}", Ok("a: []")),
+            ("a[]/b", scalar, "{a: {c: 1}}", Ok("a:\n  b: new\n  c: 1")),
+            ("a/b", scalar, "{a: 1}", Err(Code::WrongType)),
+            ("a/b", scalar, "{a: {b: {}}}", Err(Code::WrongType)),
+            ("a/b", Map, "{a: {b: [k]}}", Err(Code::WrongType)),
+            ("a//b", scalar, "{a: {b: 1}}", Err(Code::InvalidValue)),
+            ("", scalar, "{a: 1}", Err(Code::InvalidValue)),
+            ("a/0", Never, "{a: {'0': 1}}", Err(Code::InvalidValue)),
+            ("a/-/b", Never, "{a: [1]}", Err(Code::WrongType)),
+            ("a/*", Never, "{a: {}}", Err(Code::InvalidValue)),
+            ("a/0", Never, "{b: 1}", Ok("b: 1")),
+        ];
+        for (path, create, manifest, want) in table {
+            let got = set_at(path, create, manifest);
+            assert_eq!(got.as_deref().map_err(|e| *e), want, "{path} {create:?} {manifest}");
+        }
+        let endless = "a/".repeat(10_000);
+        assert_eq!(set_at(&endless, scalar, "{a: 1}"), Err(Code::InvalidValue));
+    }
+
+    #[test]
+    fn scalars_keep_their_quotes() {
+        let mut node = nodes("{a: \"1\", b: 1, c: |\n  x\n}".replace("|\n  x\n", "'x'").as_str()).remove(0);
+        for field in ["a", "b", "c"] {
+            set_scalar(node.get_mut(field).expect("there"), "2", Tag::None).expect("a scalar");
+        }
+        assert_eq!(to_yaml(&node).expect("printable"), "a: \"2\"\nb: 2\nc: \"2\"\n");
+    }
+
+    fn spec(kind: &str, path: &str, create: bool) -> FieldSpec {
+        FieldSpec { kind: kind.into(), ..FieldSpec::of_all(path, create) }
+    }
+
+    #[test]
+    fn lists_are_merged() {
+        let own = FieldSpecs::from(vec![spec("A", "p", true), spec("", "q", false)]);
+        let more = |spec: FieldSpec| own.with(spec).map(|s| s.as_slice().len()).map_err(|d| d.code());
+        assert_eq!(more(spec("A", "p", true)), Ok(2));
+        assert_eq!(more(spec("B", "p", true)), Ok(3));
+        assert_eq!(more(spec("A", "r", true)), Ok(3));
+        // The wider one is lost; the narrower one is kept beside the wider.
+        assert_eq!(more(spec("", "p", true)), Ok(2));
+        assert_eq!(more(spec("A", "q", false)), Ok(3));
+        assert_eq!(more(spec("", "p", false)), Err(Code::InvalidValue));
+    }
+
+    #[test]
+    fn kinds_are_sorted_and_found() {
+        let kinds = ["Zoo", "", "Deployment", "MutatingWebhookConfiguration", "Namespace", "Zoo"];
+        let specs = FieldSpecs::from(kinds.iter().map(|k| spec(k, "p", false)).collect::<Vec<_>>());
+        let sorted: Vec<_> = specs.clone().sorted().as_slice().iter().map(|s| s.kind.clone()).collect();
+        // No kind is `~K`, which sorts behind letters.
+        assert_eq!(sorted, ["Namespace", "Deployment", "Zoo", "Zoo", "", "MutatingWebhookConfiguration"]);
+        let paths = Paths::new(specs.as_slice());
+        assert_eq!(paths.of_kind("Zoo"), [0, 1, 5]);
+        assert_eq!(paths.of_kind("Deployment"), [1, 2]);
+        assert_eq!(paths.of_kind("Other"), [1]);
+    }
+
+    #[test]
+    fn selectors() {
+        let gvk = Gvk::from_manifest("apps/v1", "Deployment");
+        let table = [
+            (["", "", ""], true),
+            (["apps", "", "Deployment"], true),
+            (["", "v1", ""], true),
+            (["", "v2", ""], false),
+            (["extensions", "", "Deployment"], false),
+            (["", "", "Pod"], false),
+        ];
+        for (selector, want) in table {
+            assert_eq!(selects(selector, &gvk), want, "{selector:?}");
+        }
+    }
+}

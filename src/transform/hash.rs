@@ -71,3 +71,45 @@ fn encode(digest: &[u8]) -> String {
     };
     digest.iter().take(5).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{names, nodes, set};
+    use super::*;
+    use crate::resource::Generated;
+
+    #[test]
+    fn hashes_of_content() {
+        // From kustomize 5.8.1.
+        let table = [
+            ("kind: ConfigMap", "6ct58987ht"),
+            ("kind: ConfigMap\nmetadata: {name: x, labels: {a: b}}\ndata: {a: b}", "4h2mbtbbt6"),
+            ("kind: ConfigMap\ndata: {x: '<a>&\"é'}", "2hfd4hg9gd"),
+            ("kind: ConfigMap\nbinaryData: {bin.dat: //4AYmlu}", "cmdh6chtm5"),
+            ("kind: ConfigMap\nbinaryData: {bin.dat: //4AYmlu}\ndata: {a: b}", "gcd2m8k88d"),
+            ("kind: ConfigMap\nbinaryData: null\ndata: {a: b}", "4h2mbtbbt6"),
+            ("kind: Secret\ntype: Opaque\ndata: {}", "46f8b28mk5"),
+            ("kind: Secret\ntype: Opaque\ndata: {a: Yg==}", "k695gkmbtk"),
+            ("kind: Secret\ntype: kubernetes.io/tls\ndata: {a: Yg==}", "92982c4m8f"),
+        ];
+        for (text, want) in table {
+            assert_eq!(content_hash(&nodes(text)[0]).expect("hashes"), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_names_that_want_one() {
+        let mut set = set("
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
+");
+        set.resources_mut()[0].generated = Some(Generated { name_hash: true, ..Generated::default() });
+        set.resources_mut()[1].generated = Some(Generated::default());
+        name_hashes(&mut set).expect("hashes");
+        assert_eq!(names(&set), ["a-6ct58987ht", "b", "c"]);
+        assert_eq!(set.as_slice()[0].previous[0].name, "a");
+    }
+}

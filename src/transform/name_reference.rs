@@ -180,3 +180,223 @@ impl Mender<'_, '_> {
         Ok(self.candidates.resources().get(i).map(|r| r.id().clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::TransformerConfig;
+    use super::super::hash::name_hashes;
+    use super::super::namespace::{Namespace, namespace};
+    use super::super::prefix_suffix::{name_prefix, name_suffix};
+    use super::super::testing::{at, set};
+    use super::*;
+    use crate::resource::Generated;
+
+    fn prefixed(prefix: &str, text: &str) -> ResourceSet {
+        let mut set = set(text);
+        name_prefix(&mut set, prefix, &TransformerConfig::builtin().name_prefix, &Schema::kustomize())
+            .expect("prefix");
+        set
+    }
+
+    fn moved(to: &str, mut set: ResourceSet) -> ResourceSet {
+        let config = Namespace { namespace: to.into(), ..Namespace::default() };
+        namespace(&mut set, &config, &TransformerConfig::builtin().namespace, &Schema::kustomize())
+            .expect("moves");
+        set
+    }
+
+    fn joined(sets: impl IntoIterator<Item = ResourceSet>) -> ResourceSet {
+        let mut all = ResourceSet::new();
+        sets.into_iter().for_each(|set| all.append_all(set).expect("ids of their own"));
+        all
+    }
+
+    fn mend(set: &mut ResourceSet) -> Result<()> {
+        name_references(set, &TransformerConfig::builtin().name_reference, &Schema::kustomize())
+    }
+
+    const POD: &str = "
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  serviceAccountName: default
+  volumes: [{configMap: {name: c}}, {secret: {secretName: c}}, {configMap: {name: other}}]
+";
+    const MAP: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}";
+
+    fn volume(set: &ResourceSet, i: usize) -> String {
+        at(set, i, "spec.volumes.0.configMap.name")
+    }
+
+    #[test]
+    fn names_in_fields() {
+        let mut set = prefixed("a-", &format!("{POD}---\n{MAP}"));
+        set.resources_mut()[1].generated = Some(Generated { name_hash: true, ..Generated::default() });
+        name_hashes(&mut set).expect("hashes");
+        mend(&mut set).expect("mends");
+        assert_eq!(volume(&set, 0), "a-c-6ct58987ht");
+        assert_eq!(at(&set, 0, "spec.volumes.1.secret.secretName"), "c");
+        assert_eq!(at(&set, 0, "spec.volumes.2.configMap.name"), "other");
+        let referrers: Vec<_> = set.as_slice()[1].referred_by.iter().map(ToString::to_string).collect();
+        assert_eq!(referrers, ["Pod a-p"]);
+    }
+
+    #[test]
+    fn prefixes_tell_candidates_apart() {
+        let both = |prefix: &str| prefixed(prefix, &format!("{POD}---\n{MAP}"));
+        let mut set = joined([both("a-"), both("b-")]);
+        name_suffix(&mut set, "-x", &TransformerConfig::builtin().name_suffix, &Schema::kustomize())
+            .expect("suffix");
+        mend(&mut set).expect("mends");
+        assert_eq!((volume(&set, 0).as_str(), volume(&set, 2).as_str()), ("a-c-x", "b-c-x"));
+    }
+
+    #[test]
+    fn several_that_fit() {
+        // A cluster-scoped referrer sees all namespaces.
+        let role = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: r}
+rules: [{resourceNames: [c, d]}]
+";
+        let map = |namespace: &str| MAP.replace("name: c", &format!("name: c, namespace: {namespace}"));
+        let maps = format!("{}\n---\n{}", map("x"), map("y"));
+        let mut set = joined([prefixed("a-", role), prefixed("a-", &maps)]);
+        mend(&mut set).expect("mends");
+        assert_eq!(at(&set, 0, "rules.0.resourceNames"), "- a-c\n- d");
+        assert_eq!(set.as_slice()[1].referred_by.len(), 1, "the first is taken");
+        assert!(set.as_slice()[2].referred_by.is_empty());
+        // Names that differ leave it open which one is meant.
+        let mut set = joined([prefixed("a-", role), prefixed("a-", &maps)]);
+        set.resources_mut()[2].set_name("a-e");
+        let error = mend(&mut set).expect_err("a-c or a-e");
+        assert_eq!((error.code(), error.labels().len()), (Code::Ambiguous, 3));
+        assert_eq!(error.field_path(), Some("rules/resourceNames"));
+        assert_eq!(at(&set, 0, "rules.0.resourceNames"), "- c\n- d", "the manifests are still there");
+    }
+
+    #[test]
+    fn a_referrer_without_prefix_means_none_of_several() {
+        let mut set = joined([set(POD), prefixed("a-", MAP), prefixed("b-", MAP)]);
+        mend(&mut set).expect("nothing to mend");
+        assert_eq!(volume(&set, 0), "c");
+        let mut set = joined([super::super::testing::set(POD), prefixed("a-", MAP)]);
+        mend(&mut set).expect("mends");
+        assert_eq!(volume(&set, 0), "a-c", "one alone needs no prefix in common");
+    }
+
+    #[test]
+    fn namespaces_keep_candidates_apart() {
+        let pod = |namespace: &str| POD.replace("name: p", &format!("name: p, namespace: {namespace}"));
+        let map = |namespace: &str| MAP.replace("name: c", &format!("name: c, namespace: {namespace}"));
+        let one =
+            |namespace: &str, prefix| prefixed(prefix, &format!("{}---\n{}", pod(namespace), map(namespace)));
+        let mut set = joined([one("x", "a-"), one("y", "b-"), set(&pod("z"))]);
+        mend(&mut set).expect("mends");
+        assert_eq!([0, 2, 4].map(|i| volume(&set, i)), ["a-c", "b-c", "c"]);
+    }
+
+    const BINDING: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: b, namespace: one}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ROLE, name: r}
+subjects:
+- {kind: ServiceAccount, name: s, namespace: two}
+- {kind: ServiceAccount, name: s}
+- {kind: User, name: nobody}
+";
+    const ROLES: &str = "
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: one}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: two}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: one}}
+";
+
+    #[test]
+    fn bindings_name_roles_and_accounts() {
+        for (kind, want) in [("Role", "a-r"), ("ClusterRole", "b-r")] {
+            let roles: Vec<_> = ROLES.split("---").collect();
+            let mut set = joined([
+                set(&BINDING.replace("ROLE", kind)),
+                prefixed("a-", roles[0]),
+                prefixed("b-", roles[1]),
+                prefixed("c-", roles[2]),
+                prefixed("d-", roles[3]),
+            ]);
+            mend(&mut set).expect("mends");
+            assert_eq!(at(&set, 0, "roleRef.name"), want);
+            assert_eq!(at(&set, 0, "subjects.0"), "kind: ServiceAccount\nname: c-s\nnamespace: two");
+        }
+    }
+
+    #[test]
+    fn accounts_move_with_their_namespace() {
+        let account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: two}}";
+        let binding = BINDING.replace("- {kind: ServiceAccount, name: s}\n", "");
+        let mut set = moved("new", joined([set(&binding), set(account)]));
+        mend(&mut set).expect("mends");
+        assert_eq!(at(&set, 0, "subjects.0.namespace"), "new");
+        // The present namespace is understood when nothing was there at first.
+        let binding = binding.replace("namespace: two", "namespace: new").replace("Role", "ClusterRole");
+        let mut set = joined([super::super::testing::set(&binding), moved("new", prefixed("a-", account))]);
+        mend(&mut set).expect("mends");
+        assert_eq!(at(&set, 0, "subjects.0"), "kind: ServiceAccount\nname: a-s\nnamespace: new");
+    }
+
+    #[test]
+    fn a_namespace_is_added_to_maps() {
+        let hook = "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: h}
+webhooks: [{clientConfig: {service: {name: s}}}, {clientConfig: {url: x}}]
+";
+        let service = "{apiVersion: v1, kind: Service, metadata: {name: s}}";
+        let mut set = moved("123", joined([set(hook), set(service)]));
+        mend(&mut set).expect("mends");
+        assert_eq!(at(&set, 0, "webhooks.0.clientConfig.service"), "name: s\nnamespace: \"123\"");
+    }
+
+    #[test]
+    fn a_field_that_is_listed_twice_is_mended_twice() {
+        // kustomize 5.8.1 lists the secrets of Ingress twice.
+        let mut set = prefixed(
+            "p-",
+            "
+{apiVersion: v1, kind: Secret, metadata: {name: a}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: p-a}}
+---
+{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i}, spec: {tls: [{secretName: a}]}}
+",
+        );
+        mend(&mut set).expect("mends");
+        assert_eq!(at(&set, 2, "spec.tls.0.secretName"), "p-p-a");
+    }
+
+    #[test]
+    fn what_is_no_reference() {
+        let binding = |subjects: &str| {
+            format!(
+                "{{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {{name: b}}, subjects: {subjects}}}"
+            )
+        };
+        let table = [
+            ("[{kind: User}]", Err(Code::MissingField)),
+            ("[[x]]", Err(Code::WrongType)),
+            ("[{kind: ServiceAccount, name: a, namespace: null}]", Err(Code::WrongType)),
+            ("[null, {kind: User, name: null}]", Ok(())),
+            ("[name]", Ok(())),
+            ("null", Ok(())),
+        ];
+        for (subjects, want) in table {
+            assert_eq!(mend(&mut set(&binding(subjects))).map_err(|d| d.code()), want, "{subjects}");
+        }
+    }
+}

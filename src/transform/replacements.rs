@@ -15,7 +15,7 @@ use crate::schema::Schema;
 use crate::source::{SourceMap, Span};
 use crate::yaml::{
     DecodeOptions, DuplicateKeys, Node, ParseOptions, Resolved, Spanned, Tag, Value, decode, from_node_with,
-    parse_documents, resolve_plain,
+    parse_documents,
 };
 
 /// The field that is meant when none is named.
@@ -348,7 +348,12 @@ fn apply(
         let Some(resource) = set.resources_mut().get_mut(i) else { continue };
         let id = resource.id().clone();
         for (path, span, parts) in &prepared.paths {
-            let copy = Copy { value, options: &prepared.target.options, lost: Cell::new(false) };
+            let copy = Copy {
+                value,
+                options: &prepared.target.options,
+                lost: Cell::new(false),
+                in_text: Cell::new(false),
+            };
             let placed = |error: Diagnostic| error.at(*span).resource(&id).field(path);
             copy.to(resource.node_mut(), parts).map_err(placed)?;
             if copy.lost.get() {
@@ -373,6 +378,8 @@ struct Copy<'v> {
     options: &'v FieldOptions,
     /// Whether it was written only to a text that was read for this and thrown away.
     lost: Cell<bool>,
+    /// Whether it is being written to such a text, or to one that is written back.
+    in_text: Cell<bool>,
 }
 
 impl Copy<'_> {
@@ -399,6 +406,14 @@ impl Copy<'_> {
         Matches { create: self.create(), each: &each, inside: &inside }.find(node, path)
     }
 
+    /// In a text any value can be written anywhere.
+    fn matches_in_text(&self, document: &mut Node, path: &[String]) -> Result<usize> {
+        let before = self.in_text.replace(true);
+        let found = self.matches(document, path);
+        self.in_text.set(before);
+        found
+    }
+
     /// Writes into a scalar that holds JSON or YAML, when the path leads into one. Returns whether
     /// it did; whatever goes wrong, the path is tried in another way.
     fn into_text(&self, node: &mut Node, path: &[String]) -> bool {
@@ -411,11 +426,14 @@ impl Copy<'_> {
             if document.is_null() {
                 return self.into_null(inner);
             }
-            if !matches!(self.matches(&mut document, inner), Ok(found) if found > 0) {
+            if !matches!(self.matches_in_text(&mut document, inner), Ok(found) if found > 0) {
                 return false;
             }
-            let Ok(text) = structured::write(&document, text) else { return false };
-            field.value = Value::Scalar(text.into());
+            match structured::write(&document, text) {
+                Ok(text) => field.value = Value::Scalar(text.into()),
+                // kustomize then tries the path in the other way, and finds it.
+                Err(_) => self.lost.set(true),
+            }
             return true;
         }
         false
@@ -437,7 +455,7 @@ impl Copy<'_> {
         if document.is_null() {
             return Ok(usize::from(self.into_null(path)));
         }
-        let found = self.matches(&mut document, path)?;
+        let found = self.matches_in_text(&mut document, path)?;
         self.lost.set(found > 0);
         Ok(found)
     }
@@ -456,7 +474,9 @@ impl Copy<'_> {
             Value::Scalar(_) if created => node.value = Value::Scalar(text),
             Value::Scalar(_) => {
                 set_text(node, &text);
-                check_type(node)?;
+                if !self.in_text.get() {
+                    structured::check_type(node)?;
+                }
             }
             _ => {
                 *node = self.value.clone();
@@ -498,23 +518,4 @@ fn set_text(node: &mut Node, text: &str) {
         };
     }
     node.value = Value::Scalar(text.into());
-}
-
-/// kustomize fails on the text at the end of the build, without saying where.
-fn check_type(node: &Node) -> Result<()> {
-    let text = text_of(node);
-    let (fits, kind) = match (node.meta.tag, resolve_plain(text)) {
-        (Tag::Null, r) => (matches!(r, Resolved::Null), "null"),
-        (Tag::Bool, r) => (matches!(r, Resolved::Bool(_)), "a boolean"),
-        (Tag::Int, r) => (matches!(r, Resolved::Int(_) | Resolved::UInt(_)), "an integer"),
-        (Tag::Float, r) => (matches!(r, Resolved::Int(_) | Resolved::Float(_)), "a number"),
-        (Tag::Timestamp, r) => (matches!(r, Resolved::Timestamp(_)), "a date"),
-        _ => (true, ""),
-    };
-    if fits {
-        return Ok(());
-    }
-    Err(Diagnostic::error(Code::WrongType, format!("the field is {kind} and cannot become `{text}`"))
-        .label(node.span(), "the field that keeps its type")
-        .help("quote the value in the manifest of the target, or remove it and use `create: true`"))
 }

@@ -103,11 +103,12 @@ impl VarSet {
 }
 
 /// Finds the resources that variables take their values from, while the names that they use are
-/// still clear; each remembers the variables.
+/// still clear; each remembers the variables. Then adds the variables to those that are known.
 ///
 /// # Errors
-/// Several resources fit a variable. That none does is noticed when variables are resolved.
-pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
+/// Several resources fit a variable; its name is known already. That no resource fits is noticed
+/// when variables are resolved.
+pub fn bind_vars(set: &mut ResourceSet, known: &mut VarSet, vars: &[Var]) -> Result<()> {
     if vars.is_empty() {
         return Ok(());
     }
@@ -137,7 +138,7 @@ pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
             several => return Err(ambiguous(var, &target, several, set)),
         }
     }
-    Ok(())
+    known.extend(vars.iter().cloned())
 }
 
 fn ambiguous(var: &Var, target: &ResId, found: &[usize], set: &ResourceSet) -> Diagnostic {
@@ -387,4 +388,147 @@ fn expand(text: &str, contents: &Contents, used: &mut FxHashSet<SmolStr>) -> Str
     }
     out.push_str(rest);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::TransformerConfig;
+    use super::super::prefix_suffix::name_prefix;
+    use super::super::testing::{at, nodes, set};
+    use super::*;
+    use crate::yaml::{DecodeOptions, from_node_with};
+
+    const SOURCES: &str = r#"
+apiVersion: v1
+kind: Service
+metadata: {name: db, namespace: data}
+spec: {ports: [{name: a, port: 5432}, {name: b, port: 0755}], ratio: 1.50, huge: 1e21, on: true, off: "no", date: 2020-01-01}
+---
+{apiVersion: v1, kind: Service, metadata: {name: db, namespace: other}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: {whole: $(PORT), part: "port $(PORT)!", map: $(ALL), dollar: "$$(PORT) $x $", n: 5}}
+spec:
+  containers:
+  - args: ["--host=$(HOST)", "$(FLAG)", plain]
+    command: [$(NONE)]
+    env: [{name: E, value: "$(RATIO)$(HUGE)"}, {name: F, value: "$(RATIO)"}]
+"#;
+
+    fn vars(text: &str) -> Vec<Var> {
+        let options = DecodeOptions::transformer_config();
+        nodes(text).iter().map(|node| from_node_with(node, options).expect("a variable")).collect()
+    }
+
+    fn var(name: &str, field: &str) -> Var {
+        let text = format!(
+            "{{name: {name}, objref: {{kind: Service, apiVersion: v1, name: db, namespace: data}}, fieldref: {{fieldpath: '{field}'}}}}"
+        );
+        vars(&text).remove(0)
+    }
+
+    fn run(text: &str, vars: &[Var]) -> Result<(ResourceSet, Option<Diagnostic>)> {
+        let (mut set, mut known) = (set(text), VarSet::default());
+        let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
+        name_prefix(&mut set, "p-", &config.name_prefix, &schema)?;
+        bind_vars(&mut set, &mut known, vars)?;
+        let warning = resolve_vars(&mut set, &known, &config.var_reference, &schema)?;
+        Ok((set, warning))
+    }
+
+    #[test]
+    fn values_keep_their_type_only_alone() {
+        let vars = [
+            var("PORT", "spec.ports[1].port"),
+            var("HOST", ""),
+            var("FLAG", "spec.on"),
+            var("RATIO", "spec.ratio"),
+            var("HUGE", "spec.huge"),
+            var("ALL", "spec.ports"),
+            var("UNUSED", "spec.off"),
+        ];
+        let (set, warning) = run(SOURCES, &vars).expect("resolves");
+        let annotation = |name| at(&set, 2, &format!("metadata.annotations.{name}"));
+        assert_eq!(annotation("whole"), "755");
+        assert_eq!(annotation("part"), "port 755!");
+        assert_eq!(annotation("map"), "$(ALL)");
+        assert_eq!(annotation("dollar"), "$(PORT) $x $");
+        assert_eq!(annotation("n"), "5");
+        let container = |path| at(&set, 2, &format!("spec.containers.0.{path}"));
+        assert_eq!(container("args"), "- --host=p-db\n- true\n- plain");
+        assert_eq!(container("command"), "- $(NONE)");
+        assert_eq!(container("env.0.value"), "\"1.51e+21\"");
+        assert_eq!(container("env.1.value"), "1.5");
+        let warning = warning.expect("two are unused");
+        assert!(warning.message().ends_with(": ALL, UNUSED"), "{}", warning.message());
+    }
+
+    #[test]
+    fn paths() {
+        let node = &nodes(
+            r#"
+metadata: {annotations: {a.b/c: x, "8080": y}}
+list: [{name: a, v: 1}, {name: b.c, v: 2}]
+words: [one, two]
+big: 18446744073709551615
+nothing: null
+text: "07"
+date: 2020-01-01
+"#,
+        )[0];
+        let text = |t: &str| Some(Content::Text(t.into()));
+        let table = [
+            ("metadata.annotations.[a.b/c]", text("x")),
+            (r"metadata.annotations.a\.b/c", text("x")),
+            ("list[1].v", Some(Content::Int(2))),
+            ("list.0.v", Some(Content::Int(1))),
+            ("list.-.name", text("b.c")),
+            ("list.[name=b.c].v", Some(Content::Int(2))),
+            ("list[2].v", None),
+            ("words.[=two]", text("two")),
+            ("words", Some(Content::Tree)),
+            ("big", None),
+            ("nothing", text("null")),
+            ("nothing.more", None),
+            ("text", text("07")),
+            ("date", text("2020-01-01")),
+            ("none", None),
+        ];
+        for (path, want) in table {
+            assert_eq!(content_at(node, path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_resolved() {
+        let code = |vars: &[Var]| run(SOURCES, vars).expect_err("fails").code();
+        assert_eq!(code(&[var("A", "spec.none")]), Code::NoMatch);
+        assert_eq!(
+            code(&vars("{name: A, objref: {kind: Service, apiVersion: v1, name: nobody}}")),
+            Code::NoMatch
+        );
+        assert_eq!(code(&vars("{name: A, objref: {kind: Service, version: v1, name: db}}")), Code::Ambiguous);
+        assert_eq!(code(&[var("A", ""), var("A", "")]), Code::InvalidValue);
+        let numbers = format!("{SOURCES}    - args: [1]\n").replace("    - args", "  - args");
+        assert_eq!(run(&numbers, &[var("A", "")]).expect_err("fails").code(), Code::WrongType);
+        assert!(run(&numbers, &[]).is_ok(), "without variables nothing is looked at");
+    }
+
+    #[test]
+    fn expansion() {
+        let contents: Contents = [("A".into(), Content::Text("x".into()))].into_iter().collect();
+        let table = [
+            ("$(A)$(A)", "xx"),
+            ("$$(A)", "$(A)"),
+            ("$$$(A)", "$x"),
+            ("$(B) $(A", "$(B) $(A"),
+            ("$($(A)", "$($(A)"),
+            ("é$é$", "é$é$"),
+            ("$()", "$()"),
+        ];
+        for (text, want) in table {
+            assert_eq!(expand(text, &contents, &mut FxHashSet::default()), want, "{text}");
+        }
+    }
 }

@@ -230,6 +230,11 @@ impl<'t> Builder<'t> {
         // The parser writes `~` where nothing stands; what stands there decides.
         let nothing = style == Style::Plain && at.start == at.end;
         let mut text = if nothing { SmolStr::default() } else { SmolStr::new(text) };
+        // A block at the end of a text that has no line break there has none at its end, either.
+        let is_block = matches!(style, Style::Literal | Style::Folded);
+        if is_block && at.end as usize >= self.text.len() && !self.text.ends_with('\n') {
+            text = text.strip_suffix('\n').map_or(text.clone(), SmolStr::from);
+        }
         let tag = tag.map_or(Tag::None, tag_of);
         match tag {
             Tag::None | Tag::Str | Tag::Other => {}
@@ -285,7 +290,9 @@ impl<'t> Builder<'t> {
         };
         match &mut frame.node.value {
             Value::List(list) => {
-                if !self.above.is_empty() && node.meta.comments.is_none() {
+                // Maps and lists got theirs when they began; what is above now belongs to what follows.
+                let begins = matches!(node.value, Value::Scalar(_)) || node.meta.aliased;
+                if begins && !self.above.is_empty() && node.meta.comments.is_none() {
                     node.meta.comments = head(&mut self.above);
                 }
                 list.push(node);
@@ -565,6 +572,8 @@ mod tests {
         assert!(documents[1].is_null());
         assert_eq!(one("a:\nb: ~\n").get("a").and_then(Node::scalar_text).map(SmolStr::as_str), Some(""));
         assert!(one("\u{feff}a: 1\n").get("a").is_some());
+        assert_eq!(one("a: |\n  x").get("a").and_then(Node::as_str), Some("x"));
+        assert_eq!(one("a: |\n  x\n").get("a").and_then(Node::as_str), Some("x\n"));
         assert_eq!(one("a: |\r\n  x\r\n  y\r\n").get("a").and_then(Node::as_str), Some("x\ny\n"));
     }
 

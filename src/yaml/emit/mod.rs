@@ -8,10 +8,12 @@
 //! [`reread`] does that, for those who need it. Names of more than 1,000 bytes fail in kustomize
 //! and do not here.
 
+mod as_read;
 mod reread;
 mod text;
 mod traits;
 
+pub(crate) use as_read::as_read;
 pub use reread::reread;
 pub(super) use text::unfolded;
 
