@@ -71,6 +71,8 @@ struct Build<'b> {
     tracker: Tracker,
     /// Whether some kustomization has set the schema: the first one that does counts.
     schema_is_set: bool,
+    /// Whether a resource was loaded: a schema that is set from then on only adds to the built-in one.
+    has_loaded: bool,
     warnings: Vec<Diagnostic>,
 }
 
@@ -87,7 +89,7 @@ impl Builder {
             _ => MergeOptions::auto(),
         };
         let tracker = Tracker::new(&tree.kustomization);
-        let mut build = Build { builder: self, schema, merge, tracker, schema_is_set: false, warnings };
+        let mut build = Build { builder: self, schema, merge, tracker, schema_is_set: false, has_loaded: false, warnings };
         let accumulated = build.accumulate(Arc::new(tree), None, Accumulated::default())?;
         let mut resources = build.finish(accumulated)?;
         match (&sort, self.options.reorder) {
@@ -140,7 +142,7 @@ impl Build<'_> {
         }
         self.schema_is_set = true;
         if let Some(source) = tree.openapi {
-            self.schema = self.builder.types_of_openapi(&tree.root, source, &self.schema)?;
+            self.schema = self.builder.types_of_openapi(&tree.root, source, &self.schema, self.has_loaded)?;
         }
         Ok(())
     }
@@ -148,6 +150,7 @@ impl Build<'_> {
     fn resource(&mut self, item: Item, path: &Spanned<String>, so_far: &mut Accumulated) -> Result<()> {
         match item {
             Item::Manifests(nodes) => {
+                self.has_loaded |= !nodes.is_empty();
                 for node in nodes {
                     let mut resource = Resource::new(node, &self.schema)?;
                     self.tracker.from_file(&mut resource, path);

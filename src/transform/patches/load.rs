@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{Patch, PatchContext};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::merge::Rules;
 use crate::patch::JsonPatch;
 use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
@@ -104,16 +105,22 @@ fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
 }
 
 /// The documents of a patch. Operations may have the same key twice, as in kustomize, where the
-/// last one counts.
+/// last one counts. In a strategic merge patch kustomize goes by the first one and loses the other
+/// silently; that is matched only when its rules were asked for.
 fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Vec<Node>> {
     let read = |duplicate_keys| {
         let options = ParseOptions { duplicate_keys, ..ParseOptions::default() };
         parse_documents(context.sources, source, options)
     };
     read(DuplicateKeys::Deny).or_else(|error| {
-        let again =
-            if error.code() == Code::DuplicateKey { read(DuplicateKeys::LastWins).ok() } else { None };
-        again.filter(|documents| documents.first().is_some_and(is_operations)).ok_or(error)
+        if error.code() != Code::DuplicateKey {
+            return Err(error);
+        }
+        let operations = read(DuplicateKeys::LastWins).ok();
+        if let Some(documents) = operations.filter(|documents| documents.first().is_some_and(is_operations)) {
+            return Ok(documents);
+        }
+        if context.merge.rules == Rules::Kustomize { read(DuplicateKeys::FirstWins) } else { Err(error) }
     })
 }
 
