@@ -2,16 +2,15 @@
 
 use smol_str::SmolStr;
 
-use super::{Fate, Merge2, Own, Source, take};
+use super::{Merge2, Own, Source, take};
 use crate::diagnostic::Result;
 use crate::merge::Trail;
 use crate::merge::directive::Action;
 use crate::merge::kyaml::entries::{Entries, Side};
 use crate::merge::kyaml::options::ListOrder;
 use crate::merge::kyaml::position::{Pairing, Position};
-use crate::merge::kyaml::restyle::key_scalar;
-use crate::merge::kyaml::tuples::{self, MAX_KEYS, Tuples, are_distinct};
-use crate::merge::kyaml::{directive, infer};
+use crate::merge::kyaml::tuples::{self, Tuples, are_distinct};
+use crate::merge::kyaml::{Fate, directive};
 use crate::yaml::{Node, Value};
 
 impl<'s> Merge2<'s> {
@@ -25,7 +24,7 @@ impl<'s> Merge2<'s> {
         super::adopt(dest, &source);
         let Value::List(list) = &mut dest.value else { return Ok(Fate::Keep) };
         let theirs = source.node().and_then(Node::as_list).map(Vec::as_slice);
-        let pairing = self.pairing(at, std::iter::once(list.as_slice()).chain(theirs));
+        let pairing = at.pairing_of(std::iter::once(list.as_slice()).chain(theirs), self.infer_keys());
         if pairing == Pairing::Replace {
             return Ok(match source {
                 Source::Node(patch) => Fate::Take(take(patch)),
@@ -58,7 +57,7 @@ impl<'s> Merge2<'s> {
     /// A list that dest does not have. Directives for the list are not looked for (kustomize 5.8).
     pub(super) fn new_list(&self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
         if let Value::List(list) = &mut node.value {
-            let pairing = self.pairing(at, std::iter::once(list.as_slice()));
+            let pairing = at.pairing_of(std::iter::once(list.as_slice()), self.infer_keys());
             if pairing != Pairing::Replace {
                 self.own_entries(list, Own::Same, pairing, at, trail)?;
             }
@@ -66,29 +65,8 @@ impl<'s> Merge2<'s> {
         Ok(Fate::Take(node))
     }
 
-    fn pairing<'n>(&self, at: &Position<'s>, sides: impl Iterator<Item = &'n [Node]>) -> Pairing {
-        match self.options.infer_keys.keys() {
-            _ if at.is_known() => at.pairing(),
-            keys if infer::is_keyed(sides, keys) => Pairing::Inferred,
-            _ => Pairing::Replace,
-        }
-    }
-
-    /// The keys by which entries are told apart; `""` stands for the entry itself.
-    fn keys<'n>(
-        &self,
-        pairing: Pairing,
-        sides: impl Iterator<Item = &'n [Node]> + Clone,
-        trail: &Trail<'_>,
-    ) -> Result<Vec<SmolStr>> {
-        Ok(match pairing {
-            Pairing::Keys(mut keys) => {
-                keys.truncate(MAX_KEYS);
-                keys
-            }
-            Pairing::Inferred => vec![infer::strict(sides, self.options.infer_keys.keys(), trail)?],
-            Pairing::Scalars | Pairing::Replace => vec![SmolStr::default()],
-        })
+    fn infer_keys(&self) -> &'s [SmolStr] {
+        self.options.infer_keys.keys()
     }
 
     /// A list that no other list is merged into.
@@ -100,7 +78,7 @@ impl<'s> Merge2<'s> {
         at: &Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<()> {
-        let keys = &self.keys(pairing, std::iter::once(list.as_slice()), trail)?;
+        let keys = &pairing.keys(std::iter::once(list.as_slice()), self.infer_keys(), trail)?;
         let element = at.element(self.schema);
         if are_distinct(list, keys) {
             return self.distinct_entries(list, own, &element, trail);
@@ -110,7 +88,7 @@ impl<'s> Merge2<'s> {
         let keys = tuples.drop_unused_keys(keys);
         let mut entries = Entries::new(std::mem::take(list), &keys);
         for tuple in tuples.iter() {
-            self.entry(&mut entries, tuple, &keys, own.source(), &element, trail)?;
+            self.entry(&mut entries, tuple, own.source(), &element, trail)?;
         }
         *list = entries.finish(self.options.list_order, trail)?;
         Ok(())
@@ -143,7 +121,8 @@ impl<'s> Merge2<'s> {
         at: &Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<()> {
-        let keys = &self.keys(pairing, [list.as_slice(), theirs.as_slice()].into_iter(), trail)?;
+        let keys =
+            &pairing.keys([list.as_slice(), theirs.as_slice()].into_iter(), self.infer_keys(), trail)?;
         let mut tuples = self.tuples(list, theirs, keys);
         if tuples.is_empty() {
             return Ok(());
@@ -156,16 +135,16 @@ impl<'s> Merge2<'s> {
         let mut entries = Entries::new(std::mem::take(list), &keys);
         for tuple in tuples.iter() {
             let Some(node) = side.find(tuple).and_then(|i| theirs.get_mut(i)) else {
-                self.entry(&mut entries, tuple, &keys, Source::Absent, &element, trail)?;
+                self.entry(&mut entries, tuple, Source::Absent, &element, trail)?;
                 continue;
             };
             if !revisits {
-                self.entry(&mut entries, tuple, &keys, Source::Node(node), &element, trail)?;
+                self.entry(&mut entries, tuple, Source::Node(node), &element, trail)?;
                 continue;
             }
             let mut visit = node.clone();
             let known = entries.len();
-            let result = self.entry(&mut entries, tuple, &keys, Source::Node(&mut visit), &element, trail)?;
+            let result = self.entry(&mut entries, tuple, Source::Node(&mut visit), &element, trail)?;
             remember_visit(node, result.map(|entry| entries.node(entry)), result >= Some(known), trail);
         }
         *list = entries.finish(self.options.list_order, trail)?;
@@ -184,35 +163,15 @@ impl<'s> Merge2<'s> {
         &self,
         entries: &mut Entries,
         tuple: &[SmolStr],
-        keys: &[SmolStr],
         source: Source<'_>,
         element: &Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<Option<usize>> {
         let found = entries.find(tuple);
-        let own = trail.texts(keys, tuple);
-        let dest = found.map(|entry| entries.node_mut(entry));
+        let (dest, keys) = entries.at(found);
         let source = if dest.is_none() && matches!(source, Source::Same) { Source::Absent } else { source };
-        let fate = self.value(dest, source, element.clone(), &own)?;
-        if let Some(entry) = found {
-            if matches!(fate, Fate::Keep) {
-                complete(entries.node_mut(entry), keys, tuple);
-            }
-            entries.refresh(entry);
-        }
-        let result = match fate {
-            Fate::Keep => found,
-            Fate::Take(mut node) => {
-                complete(&mut node, keys, tuple);
-                Some(entries.add(node))
-            }
-            Fate::Clear => None,
-        };
-        match result.filter(|&entry| !entries.is_nothing(entry)) {
-            Some(entry) => entries.put(tuple, entry, trail)?,
-            None => entries.remove(tuple, trail)?,
-        }
-        Ok(result)
+        let fate = self.value(dest, source, element.clone(), &trail.texts(keys, tuple))?;
+        entries.settle(tuple, found, fate, trail)
     }
 }
 
@@ -230,19 +189,6 @@ fn remember_visit(node: &mut Node, result: Option<&Node>, taken: bool, trail: &T
         match result.and_then(|result| result.get(key)) {
             Some(merged) if matches!(merged.value, Value::Scalar(_)) => value.clone_from(merged),
             _ => {}
-        }
-    }
-}
-
-/// Makes sure that the entry has the keys by which it was found.
-pub(in crate::merge::kyaml) fn complete(node: &mut Node, keys: &[SmolStr], tuple: &[SmolStr]) {
-    let Value::Map(map) = &mut node.value else { return };
-    if map.is_empty() {
-        return;
-    }
-    for (key, text) in keys.iter().zip(tuple).filter(|(_, text)| !text.is_empty()) {
-        if !map.contains_key(key) {
-            map.push(key.clone(), key_scalar(text));
         }
     }
 }
