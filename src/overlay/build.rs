@@ -158,7 +158,8 @@ impl Build<'_> {
             }
             Step::Crds => {
                 for path in &k.crds {
-                    let crds = transform::config_of_crds(&self.document(root, path)?).map_err(|d| d.at(path.span))?;
+                    let crds = transform::config_of_crds(&self.document(root, path)?)
+                        .map_err(|d| d.at(path.span))?;
                     *config = config.merge(&crds)?;
                 }
                 Ok(())
@@ -183,7 +184,9 @@ impl Build<'_> {
             Step::Prefix(prefix) => transform::name_prefix(resources, prefix, &config.name_prefix, schema),
             Step::Suffix(suffix) => transform::name_suffix(resources, suffix, &config.name_suffix, schema),
             Step::Label(label) => transform::labels(resources, &label.pairs, &label.fields(config)?, schema),
-            Step::CommonLabels => transform::labels(resources, &k.common_labels, &config.common_labels, schema),
+            Step::CommonLabels => {
+                transform::labels(resources, &k.common_labels, &config.common_labels, schema)
+            }
             Step::CommonAnnotations => {
                 transform::annotations(resources, &k.common_annotations, &config.common_annotations, schema)
             }
@@ -212,7 +215,12 @@ impl Build<'_> {
         let Accumulated { mut resources, config, vars } = accumulated;
         transform::name_hashes(&mut resources)?;
         transform::name_references(&mut resources, &config.name_reference, &self.schema)?;
-        self.warnings.extend(transform::resolve_vars(&mut resources, &vars, &config.var_reference, &self.schema)?);
+        self.warnings.extend(transform::resolve_vars(
+            &mut resources,
+            &vars,
+            &config.var_reference,
+            &self.schema,
+        )?);
         resources.resources_mut().retain(|r| !is_local(r));
         for resource in resources.resources_mut() {
             clean_annotations(resource);

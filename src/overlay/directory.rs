@@ -98,7 +98,8 @@ impl Builder {
             .filter_entry(|e| e.depth() == 0 || !hidden(e.file_name()));
         for entry in walk {
             let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
-            let is_manifest = entry.path().extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
+            let is_manifest =
+                entry.path().extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
             if !entry.file_type().is_file() || !is_manifest {
                 continue;
             }
@@ -140,7 +141,12 @@ impl Builder {
         }
     }
 
-    fn merge_over(&self, layer: &mut Layer, over: Vec<Resource>, warnings: &mut Vec<Diagnostic>) -> Result<()> {
+    fn merge_over(
+        &self,
+        layer: &mut Layer,
+        over: Vec<Resource>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<()> {
         let mut census = Census::default();
         layer.resources.iter().flatten().chain(&over).for_each(|r| census.count(r.node()));
         let merged: FxHashSet<Gvk> =
@@ -172,15 +178,19 @@ impl Builder {
         let directive = patch.node().get("$patch").and_then(Node::as_str);
         if directive == Some("delete") {
             let span = patch.node().get("$patch").map_or(patch.node().span(), Node::span);
-            return Err(Diagnostic::error(Code::NoMatch, "there is nothing to delete: the base has no such resource")
-                .at(span)
-                .resource(patch.id())
-                .help("remove this document, or correct its kind, name or namespace"));
+            return Err(Diagnostic::error(
+                Code::NoMatch,
+                "there is nothing to delete: the base has no such resource",
+            )
+            .at(span)
+            .resource(patch.id())
+            .help("remove this document, or correct its kind, name or namespace"));
         }
         let mut empty = Node::map(crate::yaml::Map::new());
         let id = patch.id().to_string();
         let gvk = patch.id().gvk.clone();
-        self.merge_one(&mut empty, patch.node(), &gvk, schema, &mut Vec::new()).map_err(|d| d.resource(&id))?;
+        self.merge_one(&mut empty, patch.node(), &gvk, schema, &mut Vec::new())
+            .map_err(|d| d.resource(&id))?;
         Resource::new(empty, schema).map(Some)
     }
 }
@@ -196,7 +206,8 @@ fn twice(second: &Resource, first: Option<&Resource>) -> Diagnostic {
 
 fn kustomization_inside(path: &Path) -> Diagnostic {
     let message = format!("{} is a kustomization inside a plain directory", path.display());
-    Diagnostic::error(Code::InvalidValue, message).help("build its directory itself, or give the target a kustomization.yaml that lists it")
+    Diagnostic::error(Code::InvalidValue, message)
+        .help("build its directory itself, or give the target a kustomization.yaml that lists it")
 }
 
 /// The rules for plain directories: what `auto` means there.

@@ -111,7 +111,9 @@ impl Loading<'_> {
 
     fn item(&mut self, root: &Root, path: &str, at: Span) -> Result<Item> {
         match root.find(path, at)? {
-            Target::Directory(entered) => self.directory(entered, Role::Kustomization, at).map(Item::Directory),
+            Target::Directory(entered) => {
+                self.directory(entered, Role::Kustomization, at).map(Item::Directory)
+            }
             Target::File(real) => {
                 let sources = root.reader().sources();
                 let source = root.reader().text(&real).map_err(|d| d.at(at))?;

@@ -37,7 +37,9 @@ impl<'n> Census<'n> {
     fn graphs(&self, warnings: &mut Vec<Diagnostic>) -> Vec<Arc<TypeGraph>> {
         let kinds: FxHashSet<_> = self.custom.iter().map(|gvk| (&gvk.group, &gvk.kind)).collect();
         let needed = |crd: &&&Node| {
-            let text = |path: &[&str]| crd.get_path(path).and_then(Node::as_str).map(SmolStr::new).unwrap_or_default();
+            let text = |path: &[&str]| {
+                crd.get_path(path).and_then(Node::as_str).map(SmolStr::new).unwrap_or_default()
+            };
             kinds.contains(&(&text(&["spec", "group"]), &text(&["spec", "names", "kind"])))
         };
         let read = |crd: &&Node| read_crd(crd).and_then(|model| model.compile()).map(Arc::new);
@@ -46,11 +48,13 @@ impl<'n> Census<'n> {
             match read(crd) {
                 Ok(graph) => graphs.push(graph),
                 // A build that does not merge by it does not depend on it.
-                Err(problem) => warnings.push(Diagnostic::warning(
-                    problem.code(),
-                    format!("this CRD says nothing of how its resources merge: {}", problem.message()),
-                )
-                .at(crd.span().at_start())),
+                Err(problem) => warnings.push(
+                    Diagnostic::warning(
+                        problem.code(),
+                        format!("this CRD says nothing of how its resources merge: {}", problem.message()),
+                    )
+                    .at(crd.span().at_start()),
+                ),
             }
         }
         graphs
