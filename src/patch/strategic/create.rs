@@ -53,7 +53,7 @@ pub fn create(original: &Node, modified: &Node, cursor: Cursor<'_>, options: &Cr
             known(cursor, &root)?;
             Diff::EVERYTHING.maps(map(original)?, map(modified)?, cursor, false, &root)?
         }
-        Dialect::Overlay => create_overlay::diff_maps(map(original)?, map(modified)?, cursor, false)?,
+        Dialect::Overlay => create_overlay::diff_maps(map(original)?, map(modified)?, cursor, false),
     };
     Ok(Node::map(patch))
 }

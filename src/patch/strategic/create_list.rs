@@ -86,20 +86,17 @@ impl MapLists<'_> {
         let order = self.diff.order
             && (self.diff.changes && (!patch.is_empty() || !order_same)
                 || self.diff.deletions && !patch.is_empty());
-        let order = if order { new.iter().map(|n| Node::map(self.keys_of(n.entry))).collect() } else { Vec::new() };
+        let order = if order { new.iter().map(|n| Node::map(self.keys.of_entry(n.entry))).collect() } else { Vec::new() };
         Ok(ListPatch { patch, delete: Vec::new(), order })
     }
 
     fn name_all<'n>(&self, list: &'n [Node], at: &Trail<'_>) -> Result<Vec<Named<'n>>> {
         let named = |(position, node): (usize, &'n Node)| {
             let entry = node.as_map();
-            let values = entry.and_then(|map| {
-                self.keys.names.iter().map(|key| KeyValue::of_field(map, key)).collect::<Option<Vec<_>>>()
-            });
-            let lacks = |values: &Vec<KeyValue>| values[..self.keys.needed].contains(&KeyValue::Absent);
-            let Some((entry, values)) = entry.zip(values.filter(|values| !lacks(values))) else {
-                let keys = self.keys.names[..self.keys.needed].join("`, `");
-                let message = format!("this entry lacks its merge key `{keys}`");
+            let Some((entry, values)) = entry.and_then(|map| Some((map, self.keys.values(map)?))) else {
+                let required = self.keys.names.iter().zip(&self.keys.required).filter(|(_, r)| **r);
+                let keys: Vec<&str> = required.map(|(key, _)| *key).collect();
+                let message = format!("this entry lacks its merge key `{}`", keys.join("`, `"));
                 return Err(at.index(position).error(Code::MissingMergeKey, message).at(node.span()));
             };
             let texts: Vec<SmolStr> = values.iter().map(go_text).collect();
@@ -143,7 +140,7 @@ impl MapLists<'_> {
                     patch.push((&b.identity, added));
                 }
                 (Some(a), None) if self.diff.deletions => {
-                    let mut gone = self.keys_of(a.entry);
+                    let mut gone = self.keys.of_entry(a.entry);
                     prepend(&mut gone, PATCH, Node::string("delete"));
                     self.keys.name(&mut gone);
                     delete.push(Node::map(gone));
@@ -153,13 +150,9 @@ impl MapLists<'_> {
         }
     }
 
-    fn keys_of(&self, entry: &Map) -> Map {
-        self.keys.names.iter().filter_map(|&key| Some((key, entry.get(key)?.clone()))).collect()
-    }
-
     /// Gives a patch of an entry its keys.
     fn keyed(&self, inner: Map, entry: &Map) -> Node {
-        let mut out = self.keys_of(entry);
+        let mut out = self.keys.of_entry(entry);
         let kept = |key: &str| !self.keys.names.contains(&key);
         out.entries_mut().extend(inner.into_iter().filter(|field| kept(&field.key.text)));
         self.keys.name(&mut out);
