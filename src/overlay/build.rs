@@ -298,7 +298,10 @@ impl Build<'_> {
                 let loaded = transform::load_replacements(replacements, root, root.reader().sources())?;
                 transform::replacements(resources, &loaded, schema, &mut self.warnings)
             }
-            Step::Vars => transform::bind_vars(resources, vars, &k.vars),
+            Step::Vars => {
+                transform::bind_vars(resources, &k.vars)?;
+                vars.extend(k.vars.iter().cloned())
+            }
         }
     }
 
