@@ -28,6 +28,8 @@ pub enum DuplicateKeys {
     Deny,
     /// The last one counts, as in kustomization files. Keys may be numbers there, too.
     LastWins,
+    /// The first one counts, as in strategic merge patches.
+    FirstWins,
 }
 
 /// How to read a text.
@@ -450,7 +452,7 @@ fn key_of(node: Node, duplicates: DuplicateKeys) -> Result<Key> {
         .at(node.meta.span));
     };
     let resolved = resolve(&text, node.meta.style, node.meta.tag);
-    if duplicates == DuplicateKeys::Deny && !matches!(resolved, Resolved::Str(_)) {
+    if duplicates != DuplicateKeys::LastWins && !matches!(resolved, Resolved::Str(_)) {
         let message = format!("the key `{text}` is {}, and keys must be strings", resolved.type_name());
         let help = format!("quote it: \"{text}\"");
         return Err(Diagnostic::error(Code::WrongType, message).at(node.meta.span).help(help));
@@ -480,9 +482,13 @@ fn add_field(
         map.push(key, value);
         return Ok(());
     }
-    if duplicates == DuplicateKeys::LastWins {
-        map.insert(key, value);
-        return Ok(());
+    match duplicates {
+        DuplicateKeys::Deny => {}
+        DuplicateKeys::FirstWins => return Ok(()),
+        DuplicateKeys::LastWins => {
+            map.insert(key, value);
+            return Ok(());
+        }
     }
     let first = map.entry(&key.text).map_or(Span::default(), |e| e.key.meta.span);
     Err(Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", key.text))
