@@ -71,7 +71,7 @@ pub struct GeneratorArgs {
     pub env: Option<Spanned<String>>,
     /// Options of this generator.
     pub options: GeneratorOptions,
-    /// The type of a Secret. ConfigMaps have none; who reads a kustomization checks that.
+    /// The type of a Secret; ConfigMaps have none.
     #[serde(rename = "type")]
     pub secret_type: Option<Spanned<String>>,
 }
@@ -112,6 +112,12 @@ pub fn config_map(
     schema: &Schema,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Resource> {
+    if let Some(kind) = &args.secret_type {
+        return Err(Diagnostic::error(Code::UnknownField, "a ConfigMap has no type")
+            .at(kind.span)
+            .field("type")
+            .help("remove the field, or use `secretGenerator`"));
+    }
     let options = args.options.completed_by(global);
     let mut map = base("ConfigMap", args, &options)?;
     let (mut data, mut binary) = (Map::new(), Map::new());

@@ -28,7 +28,7 @@ pub enum DuplicateKeys {
     Deny,
     /// The last one counts, as in kustomization files. Keys may be numbers there, too.
     LastWins,
-    /// The first one counts: what kustomize makes of patches.
+    /// The first one counts, as in strategic merge patches.
     FirstWins,
 }
 

@@ -84,7 +84,8 @@ pub fn patches(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<()> {
     // Each patch is read before the first is applied, as in kustomize.
-    let bodies: Vec<Body> = patches.iter().map(|patch| load::body(patch, context)).collect::<Result<_>>()?;
+    let bodies: Vec<Body> =
+        patches.iter().map(|patch| load::body(patch, context, warnings)).collect::<Result<_>>()?;
     let mut run = Run::new(set, context, warnings);
     for (patch, body) in patches.iter().zip(bodies) {
         match body {
@@ -108,7 +109,7 @@ pub fn patches_json6902(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<()> {
     let loaded: Vec<JsonPatch> =
-        patches.iter().map(|patch| load::json6902(patch, context)).collect::<Result<_>>()?;
+        patches.iter().map(|patch| load::json6902(patch, context, warnings)).collect::<Result<_>>()?;
     let mut run = Run::new(set, context, warnings);
     for (patch, json) in patches.iter().zip(loaded) {
         for i in run.select(patch)? {
@@ -134,7 +135,7 @@ pub fn patches_strategic_merge(
     }
     let mut documents = Vec::new();
     for patch in patches {
-        documents.extend(load::path_or_text(patch, context)?);
+        documents.extend(load::path_or_text(patch, context, warnings)?);
     }
     if documents.is_empty() {
         let at = patches.first().map_or(Span::default(), |patch| patch.span);
@@ -202,7 +203,8 @@ impl<'r> Run<'r> {
         if patch.target.is_none() {
             for document in documents {
                 let i = self.own_target(&document)?;
-                self.merge_one(i, &Strategic::own(document, patch.options))?;
+                let patch = Strategic::own(document, patch.options, self.warnings);
+                self.merge_one(i, &patch)?;
             }
             return Ok(());
         }
