@@ -140,6 +140,25 @@ fn timed_out(what: &str, limit: Duration) -> Diagnostic {
 }
 
 #[cfg(all(test, unix))]
+pub(super) mod testing {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// Makes an executable script. Another process writes it: a file that this one has open for
+    /// writing while another thread starts a program cannot be run.
+    pub(crate) fn script(directory: &Path, name: &str, text: &str) -> PathBuf {
+        let path = directory.join(name);
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"cat > "$0" && chmod +x "$0""#]).arg(&path);
+        let text = format!("#!/bin/sh\n{text}\n");
+        let ended = run(&mut command, "sh", text.as_bytes(), None).expect("sh");
+        assert!(ended.status.success(), "{}", ended.messages);
+        path
+    }
+}
+
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
