@@ -17,7 +17,9 @@ use tempfile::TempDir;
 
 use super::process;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::Schema;
 use crate::source::{SourceMap, Span};
+use crate::transform::Files;
 use crate::yaml::{Node, ParseOptions, decode, parse_documents, to_yaml};
 
 /// The field `helmGlobals`.
@@ -148,8 +150,12 @@ pub struct ChartSite<'s> {
     pub root: &'s Path,
     /// Whether charts may be pulled into it; else they are pulled into a temporary directory.
     pub writable: bool,
-    /// Reads a file that the kustomization names, with its restrictions.
-    pub read: &'s dyn Fn(&str, Span) -> Result<Vec<u8>>,
+    /// Reads the files that it names, with its restrictions.
+    pub files: &'s dyn Files,
+    /// The texts of the run.
+    pub sources: &'s SourceMap,
+    /// For values that are manifests.
+    pub schema: &'s Schema,
     /// Where the chart is named, for messages.
     pub at: Span,
 }
@@ -179,15 +185,14 @@ impl Helm {
         chart: &HelmChart,
         globals: &HelmGlobals,
         site: ChartSite<'_>,
-        sources: &SourceMap,
     ) -> Result<Vec<Node>> {
         let named = |error: Diagnostic| error.at(site.at).resource(format!("helm chart {}", chart.name));
         self.check(chart).map_err(named)?;
         let release = Release::new(self, chart, globals, site).map_err(named)?;
-        let output = release.render(sources).map_err(named)?;
+        let output = release.render().map_err(named)?;
         let text = decode(output).map_err(named)?;
-        let id = sources.add(format!("<helm template {}>", chart.name), text);
-        let mut documents = parse_documents(sources, id, ParseOptions::default()).map_err(named)?;
+        let id = site.sources.add(format!("<helm template {}>", chart.name), text);
+        let mut documents = parse_documents(site.sources, id, ParseOptions::default()).map_err(named)?;
         // Some versions of helm talk before they print.
         if documents.len() > 1 && documents[0].get("kind").is_none() {
             documents.remove(0);
@@ -335,15 +340,15 @@ impl<'h> Release<'h> {
         self.helm.run(&pull_arguments(self.chart, &self.charts), &self.home).map(drop)
     }
 
-    fn render(&self, sources: &SourceMap) -> Result<Vec<u8>> {
-        let values = self.values(sources)?;
+    fn render(&self) -> Result<Vec<u8>> {
+        let values = self.values()?;
         let file = self.temporary.path().join("kustomize-values.yaml");
         fs::write(&file, values).map_err(|error| {
             Diagnostic::error(Code::Io, format!("the values cannot be written for helm: {error}"))
         })?;
         let mut files = vec![file];
         for path in &self.chart.additional_values_files {
-            (self.site.read)(path, self.site.at).map_err(|e| e.field("additionalValuesFiles"))?;
+            self.site.files.read(path, self.site.at).map_err(|e| e.field("additionalValuesFiles"))?;
             files.push(clean(&self.site.root.join(path)));
         }
         let arguments = template_arguments(self.chart, &self.helm.options, &self.directory(), &files);
@@ -351,7 +356,7 @@ impl<'h> Release<'h> {
     }
 
     /// The content of the first values file.
-    fn values(&self, sources: &SourceMap) -> Result<Vec<u8>> {
+    fn values(&self) -> Result<Vec<u8>> {
         let chart = self.chart;
         if chart.values_inline.is_empty() {
             return self.values_file().map(|(_, content)| content);
@@ -361,14 +366,15 @@ impl<'h> Release<'h> {
             return to_yaml(&inline).map(String::into_bytes);
         }
         let (name, content) = self.values_file()?;
+        let ChartSite { sources, schema, .. } = self.site;
         let id = sources.add(name, decode(content)?);
         let first = parse_documents(sources, id, ParseOptions::default())?.into_iter().next();
         let from_file = first.unwrap_or_else(Node::null);
         let merged = match chart.values_merge.as_str() {
-            "merge" => values::merge(&from_file, inline),
-            _ => values::merge(&inline, from_file),
+            "merge" => values::merge(&from_file, inline, schema)?,
+            _ => values::merge(&inline, from_file, schema)?,
         };
-        to_yaml(&merged?.unwrap_or_else(|| Node::map(crate::yaml::Map::new()))).map(String::into_bytes)
+        to_yaml(&merged).map(String::into_bytes)
     }
 
     /// The name and content of the values file: the chart's own, unless another is named.
@@ -376,14 +382,14 @@ impl<'h> Release<'h> {
         let own = self.directory().join("values.yaml");
         if !self.chart.values_file.is_empty() {
             let path = &self.chart.values_file;
-            let content = (self.site.read)(path, self.site.at).map_err(|e| e.field("valuesFile"))?;
+            let content = self.site.files.read(path, self.site.at).map_err(|e| e.field("valuesFile"))?;
             return Ok((path.into(), content));
         }
         if own.starts_with(self.temporary.path()) {
             let missing = |error| Diagnostic::error(Code::Io, format!("values.yaml of the chart: {error}"));
             return fs::read(&own).map(|content| (own, content)).map_err(missing);
         }
-        let content = (self.site.read)(&own.to_string_lossy(), self.site.at)?;
+        let content = self.site.files.read(&own.to_string_lossy(), self.site.at)?;
         Ok((own, content))
     }
 }

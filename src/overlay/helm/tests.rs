@@ -72,13 +72,9 @@ esac"#
         let chart: HelmChart = from_node_with(&node, DecodeOptions::plugin())?;
         let globals: HelmGlobals = from_node_with(&node, DecodeOptions::plugin())?;
         let root = self.path("root").canonicalize().expect("the root");
-        let read = |path: &str, at: Span| {
-            self.read.borrow_mut().push(path.to_string());
-            let failed = |e: std::io::Error| Diagnostic::error(Code::Io, format!("{path}: {e}")).at(at);
-            fs::read(root.join(path)).map_err(failed)
-        };
-        let site = ChartSite { root: &root, writable, read: &read, at: Span::default() };
-        Helm::new(options).inflate(&chart, &globals, site, &self.sources)
+        let (sources, schema, at) = (&self.sources, &Schema::default(), Span::default());
+        let site = ChartSite { root: &root, writable, files: self, sources, schema, at };
+        Helm::new(options).inflate(&chart, &globals, site)
     }
 
     fn text(&self, path: &str) -> String {
@@ -96,6 +92,14 @@ esac"#
             line.split(' ').map(word).collect()
         };
         self.text("calls").lines().map(|line| words(line).join(" ")).collect()
+    }
+}
+
+impl Files for Fixture {
+    fn read(&self, path: &str, at: Span) -> Result<Vec<u8>> {
+        self.read.borrow_mut().push(path.to_string());
+        let failed = |e: std::io::Error| Diagnostic::error(Code::Io, format!("{path}: {e}")).at(at);
+        fs::read(self.path("root").join(path)).map_err(failed)
     }
 }
 
