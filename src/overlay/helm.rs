@@ -458,7 +458,7 @@ fn template_arguments(
 }
 
 /// A path without `.` and `..`, as Go's `filepath.Join` leaves it.
-fn clean(path: &Path) -> PathBuf {
+pub(super) fn clean(path: &Path) -> PathBuf {
     use std::path::Component;
 
     path.components().fold(PathBuf::new(), |mut out, part| {

@@ -5,6 +5,7 @@
 
 mod build;
 mod directory;
+pub mod function;
 pub mod helm;
 mod kustomization;
 mod load;

@@ -51,7 +51,7 @@ impl Ended {
 }
 
 /// The last lines of a program's messages: the reason nearly always stands there.
-fn last_lines(messages: &str) -> impl Iterator<Item = &str> {
+pub(super) fn last_lines(messages: &str) -> impl Iterator<Item = &str> {
     let lines: Vec<&str> = messages.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
     let skipped = lines.len().saturating_sub(SHOWN_LINES);
     lines.into_iter().skip(skipped)
