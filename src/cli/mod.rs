@@ -4,6 +4,7 @@
 //! resolves them, calls the library and renders what comes back.
 
 mod build;
+mod kustomize;
 mod render;
 mod target;
 

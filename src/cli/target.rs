@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::overlay::{BuildOptions, Builder, Dialect, Reorder};
 use crate::schema::cache::SchemaCache;
@@ -32,6 +33,9 @@ pub(super) struct TargetArgs {
 
     #[command(flatten)]
     schema: SchemaArgs,
+
+    #[command(flatten)]
+    kustomize: KustomizeArgs,
 }
 
 /// Where merge schemas come from.
@@ -115,6 +119,9 @@ impl TargetArgs {
                 ReorderArg::Legacy => Reorder::Legacy,
                 ReorderArg::None => Reorder::None,
             }),
+            offline: self.schema.offline,
+            helm: self.kustomize.helm(),
+            functions: self.kustomize.functions(),
         }
     }
 }

@@ -17,9 +17,9 @@ use super::failure::not_understood;
 use super::json;
 use super::kubeconfig::ConnectOptions;
 use crate::diagnostic::Result;
-use crate::schema::openapi::read_document;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
 use crate::schema::chain::SchemaSource;
+use crate::schema::openapi::read_document;
 use crate::schema::{Gvk, TypeGraph};
 
 /// The live link of the schema chain. It connects when it is asked for the first time.

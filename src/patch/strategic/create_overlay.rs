@@ -42,21 +42,19 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
                 patch.push(name.clone(), Node::map(inner));
             }
         }
-        Some((Value::List(a), Value::List(b))) if before != Some(after) => {
-            match diff_lists(a, b, cursor) {
-                None => patch.push(name.clone(), replaced(after, cursor)),
-                Some(lists) => {
-                    let parts = [
-                        (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), lists.order),
-                        (name.clone(), lists.merge),
-                        (format_smolstr!("{DELETE_FROM_PRIMITIVE_LIST}/{name}"), lists.delete),
-                    ];
-                    for (key, list) in parts.into_iter().filter(|(_, list)| !list.is_empty()) {
-                        patch.push(key, Node::list(list));
-                    }
+        Some((Value::List(a), Value::List(b))) if before != Some(after) => match diff_lists(a, b, cursor) {
+            None => patch.push(name.clone(), replaced(after, cursor)),
+            Some(lists) => {
+                let parts = [
+                    (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), lists.order),
+                    (name.clone(), lists.merge),
+                    (format_smolstr!("{DELETE_FROM_PRIMITIVE_LIST}/{name}"), lists.delete),
+                ];
+                for (key, list) in parts.into_iter().filter(|(_, list)| !list.is_empty()) {
+                    patch.push(key, Node::list(list));
                 }
             }
-        }
+        },
         _ if before != Some(after) => patch.push(name.clone(), all()),
         _ => {}
     }
@@ -141,7 +139,8 @@ fn diff_entries(
     let kept = old.iter().filter(|identity| in_new.contains(identity));
     let natural = kept.chain(new.iter().filter(|identity| !in_old.contains_key(identity)));
     let in_order = natural.eq(&new);
-    let order = if in_order { Vec::new() } else { after.iter().map(|e| Node::map(keys_of(e, keys))).collect() };
+    let order =
+        if in_order { Vec::new() } else { after.iter().map(|e| Node::map(keys_of(e, keys))).collect() };
     Some(ListPatch { merge, delete: Vec::new(), order })
 }
 
@@ -174,12 +173,7 @@ fn added(entry: &Node, keys: &CreationKeys<'_>, element: Cursor<'_>) -> Node {
     out
 }
 
-fn diff_entry(
-    before: &Node,
-    after: &Node,
-    keys: &CreationKeys<'_>,
-    cursor: Cursor<'_>,
-) -> Option<Node> {
+fn diff_entry(before: &Node, after: &Node, keys: &CreationKeys<'_>, cursor: Cursor<'_>) -> Option<Node> {
     let element = cursor.element();
     if before == after {
         return None;
