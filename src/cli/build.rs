@@ -65,7 +65,12 @@ const WINDOW: usize = 64;
 /// Builds all targets. One that fails prints nothing; the others are printed all the same.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let builder = args.target.builder(sources, args.targets.len() > 1)?;
-    let mut printer = Printer { output: Output::of(args), stdout: BufWriter::with_capacity(1 << 16, io::stdout()), printed: false, items: Vec::new() };
+    let mut printer = Printer {
+        output: Output::of(args),
+        stdout: BufWriter::with_capacity(1 << 16, io::stdout()),
+        printed: false,
+        items: Vec::new(),
+    };
     let mut failed = Vec::new();
     for window in args.targets.chunks(WINDOW) {
         let built = build_window(&builder, window);
@@ -90,7 +95,8 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     }
     if args.targets.len() > 1 {
         let names: Vec<_> = failed.iter().map(|t| t.display().to_string()).collect();
-        let message = format!("{} of {} targets failed: {}", failed.len(), args.targets.len(), names.join(", "));
+        let message =
+            format!("{} of {} targets failed: {}", failed.len(), args.targets.len(), names.join(", "));
         render::print_plain(crate::diagnostic::Severity::Error, &message);
     }
     Ok(ExitCode::FAILURE)

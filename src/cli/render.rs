@@ -67,8 +67,7 @@ fn place(label: &Label, source: &Source, main: bool) -> Element<'static> {
     }
     let kind = if main { AnnotationKind::Primary } else { AnnotationKind::Context };
     let annotation = kind.span(within_line(label, source, line, &text));
-    let annotation =
-        if label.text.is_empty() { annotation } else { annotation.label(label.text.clone()) };
+    let annotation = if label.text.is_empty() { annotation } else { annotation.label(label.text.clone()) };
     Snippet::source(text).path(path).line_start(line).annotation(annotation).into()
 }
 
@@ -77,7 +76,8 @@ fn within_line(label: &Label, source: &Source, line: usize, text: &str) -> Range
     let before = source.text().get(..label.span.start as usize).unwrap_or_default();
     let line_start = if line == 1 { 0 } else { before.rfind('\n').map_or(0, |i| i + 1) };
     let start = (label.span.start as usize).saturating_sub(line_start).min(text.len());
-    let end = (label.span.end as usize).saturating_sub(line_start).clamp(start, text.trim_end().len().max(start));
+    let end =
+        (label.span.end as usize).saturating_sub(line_start).clamp(start, text.trim_end().len().max(start));
     start..end
 }
 

@@ -11,5 +11,5 @@ mod kyaml;
 pub mod order;
 mod trail;
 
-pub use kyaml::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules, merge2};
+pub use kyaml::{Conflict, ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules, merge2, merge3};
 pub use trail::Trail;

@@ -36,6 +36,13 @@ pub fn weave(ranks: &[Rank]) -> Vec<usize> {
     out
 }
 
+/// The items in the given order.
+#[must_use]
+pub fn permuted<T>(items: Vec<T>, order: &[usize]) -> Vec<T> {
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    order.iter().filter_map(|&i| items.get_mut(i).and_then(Option::take)).collect()
+}
+
 fn side(items: &[usize], ranks: &[Rank], position: impl Fn(&Rank) -> Option<usize>) -> Vec<usize> {
     let (last, mut rest): (Vec<usize>, Vec<usize>) = items.iter().partition(|&&i| ranks[i].last);
     if rest.iter().all(|&i| position(&ranks[i]).is_some()) {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::load::Root;
+use super::origin::Tracker;
 use super::plan::{Step, plan};
 use super::plugin::{self, PluginContext};
 use super::tree::{Item, Plugins, SharedTrees, Tree};
@@ -18,7 +19,7 @@ use crate::yaml::{self, Node, ParseOptions, Spanned};
 /// What a directory has become so far: its resources, and what those who use it need beside them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Accumulated {
-    resources: ResourceSet,
+    pub(super) resources: ResourceSet,
     config: TransformerConfig,
     vars: VarSet,
 }
@@ -67,6 +68,11 @@ struct Build<'b> {
     builder: &'b Builder,
     schema: Arc<Schema>,
     merge: MergeOptions,
+    tracker: Tracker,
+    /// Whether some kustomization has set the schema: the first one that does counts.
+    schema_is_set: bool,
+    /// Whether a resource was loaded: a schema that is set from then on only adds to the built-in one.
+    has_loaded: bool,
     warnings: Vec<Diagnostic>,
 }
 
@@ -82,8 +88,9 @@ impl Builder {
             Dialect::Kustomize => MergeOptions::kustomize(),
             _ => MergeOptions::auto(),
         };
-        let mut build = Build { builder: self, schema, merge, warnings };
-        let accumulated = build.accumulate(Arc::new(tree), Accumulated::default())?;
+        let tracker = Tracker::new(&tree.kustomization);
+        let mut build = Build { builder: self, schema, merge, tracker, schema_is_set: false, has_loaded: false, warnings };
+        let accumulated = build.accumulate(Arc::new(tree), None, Accumulated::default())?;
         let mut resources = build.finish(accumulated)?;
         match (&sort, self.options.reorder) {
             (Some(options), _) => transform::sort(&mut resources, options)?,
@@ -96,21 +103,25 @@ impl Builder {
 
 impl Build<'_> {
     /// Adds what a kustomization makes to what is there: nothing for a kustomization, what its
-    /// user has so far for a component.
-    fn accumulate(&mut self, tree: Arc<Tree>, mut so_far: Accumulated) -> Result<Accumulated> {
+    /// user has so far for a component. `path` is the entry that names it, none for the target.
+    fn accumulate(&mut self, tree: Arc<Tree>, path: Option<&str>, mut so_far: Accumulated) -> Result<Accumulated> {
         // Trees that nobody else uses give their nodes away; shared ones are copied.
         let mut tree = Arc::unwrap_or_clone(tree);
+        let outside = self.tracker.enter(path, &tree.file_name());
+        self.set_schema(&tree)?;
         let mut items = std::mem::take(&mut tree.resources).into_iter();
         let mut components = std::mem::take(&mut tree.components).into_iter();
         for step in plan(&tree.kustomization) {
             match step {
                 Step::Resource(path) => {
                     let Some(item) = items.next() else { continue };
-                    self.resource(item, &mut so_far).map_err(|d| found_by(d, &tree.root, path))?;
+                    self.resource(item, path, &mut so_far).map_err(|d| found_by(d, &tree.root, path))?;
                 }
                 Step::Component(path) => {
                     let Some(component) = components.next() else { continue };
-                    so_far = self.accumulate(component, so_far).map_err(|d| found_by(d, &tree.root, path))?;
+                    so_far = self
+                        .accumulate(component, Some(path), so_far)
+                        .map_err(|d| found_by(d, &tree.root, path))?;
                 }
                 Step::Generators => self.generators(&tree, &mut so_far.resources)?,
                 Step::Transformers => self.transformers(&tree, &tree.transformers, &mut so_far.resources)?,
@@ -118,15 +129,63 @@ impl Build<'_> {
                 step => self.step(&tree, step, &mut so_far)?,
             }
         }
+        self.tracker = outside;
         Ok(so_far)
+    }
+
+    /// Goes by the OpenAPI document of this kustomization from here on, if it is the first that
+    /// names one.
+    fn set_schema(&mut self, tree: &Tree) -> Result<()> {
+        let version = tree.kustomization.openapi.get("version").is_some_and(|v| !v.is_empty());
+        if self.schema_is_set || (tree.openapi.is_none() && !version) {
+            return Ok(());
+        }
+        self.schema_is_set = true;
+        if let Some(source) = tree.openapi {
+            self.schema = self.builder.types_of_openapi(&tree.root, source, &self.schema, self.has_loaded)?;
+        }
+        Ok(())
+    }
+
+    fn resource(&mut self, item: Item, path: &Spanned<String>, so_far: &mut Accumulated) -> Result<()> {
+        match item {
+            Item::Manifests(nodes) => {
+                self.has_loaded |= !nodes.is_empty();
+                for node in nodes {
+                    let mut resource = Resource::new(node, &self.schema)?;
+                    self.tracker.from_file(&mut resource, path);
+                    so_far.resources.append(resource)?;
+                }
+                Ok(())
+            }
+            Item::Directory(tree) => so_far.absorb(self.directory(tree, path)?),
+        }
+    }
+
+    fn directory(&mut self, tree: Arc<Tree>, path: &str) -> Result<Accumulated> {
+        // Notes on origins depend on the way here, and a schema that is set below stays set.
+        let depends_on_user = self.tracker.is_active() || tree.sets_schema();
+        let Some(shared) = self.builder.shared.as_ref().filter(|_| !depends_on_user) else {
+            return self.accumulate(tree, Some(path), Accumulated::default());
+        };
+        if let Some(built) = shared.get(&tree, &self.schema) {
+            return Ok(built);
+        }
+        let built = self.accumulate(tree.clone(), Some(path), Accumulated::default())?;
+        shared.put(tree, self.schema.clone(), built.clone());
+        Ok(built)
     }
 
     /// The configurations of plugins: those in the kustomization first. Directories are built.
     fn plugins(&mut self, tree: &Tree, plugins: &Plugins) -> Result<ResourceSet> {
         let mut configurations = Accumulated::default();
-        self.resource(Item::Manifests(plugins.inline.clone()), &mut configurations)?;
+        for node in plugins.inline.iter().cloned() {
+            let mut resource = Resource::new(node, &self.schema)?;
+            self.tracker.from_here(&mut resource);
+            configurations.resources.append(resource)?;
+        }
         for (item, path) in plugins.items.iter().cloned() {
-            self.resource(item, &mut configurations).map_err(|d| found_by(d, &tree.root, &path))?;
+            self.resource(item, &path, &mut configurations).map_err(|d| found_by(d, &tree.root, &path))?;
         }
         Ok(configurations.resources)
     }
@@ -135,7 +194,8 @@ impl Build<'_> {
         for plugin in &self.plugins(tree, &tree.generators)? {
             check_builtin(plugin)?;
             let context = plugin_context(&tree.root, &self.schema, &self.merge);
-            let made = plugin::generate(plugin, &context, &mut self.warnings)?;
+            let mut made = plugin::generate(plugin, &context, &mut self.warnings)?;
+            made.origin = self.tracker.plugin(plugin);
             resources.absorb(made, &self.schema)?;
         }
         Ok(())
@@ -147,6 +207,7 @@ impl Build<'_> {
             let context = plugin_context(&tree.root, &self.schema, &self.merge);
             plugin::transform(plugin, resources, &context, &mut self.warnings)?;
             resources.sync(&self.schema);
+            Tracker::transformed(resources, self.tracker.plugin(plugin).as_ref(), 1);
         }
         Ok(())
     }
@@ -166,36 +227,21 @@ impl Build<'_> {
             .help("list it under `transformers:` if it shall change them"))
     }
 
-    fn resource(&mut self, item: Item, so_far: &mut Accumulated) -> Result<()> {
-        match item {
-            Item::Manifests(nodes) => {
-                for node in nodes {
-                    so_far.resources.append(Resource::new(node, &self.schema)?)?;
-                }
-                Ok(())
-            }
-            Item::Directory(tree) => so_far.absorb(self.directory(tree)?),
-        }
-    }
-
-    fn directory(&mut self, tree: Arc<Tree>) -> Result<Accumulated> {
-        let Some(shared) = &self.builder.shared else {
-            return self.accumulate(tree, Accumulated::default());
-        };
-        if let Some(built) = shared.get(&tree, &self.schema) {
-            return Ok(built);
-        }
-        let built = self.accumulate(tree.clone(), Accumulated::default())?;
-        shared.put(tree, self.schema.clone(), built.clone());
-        Ok(built)
-    }
-
     /// All steps but those that load.
     fn step(&mut self, tree: &Tree, step: Step<'_>, so_far: &mut Accumulated) -> Result<()> {
+        self.run(tree, step, so_far)?;
+        if let Some((transformer, times)) = step.transformer(&tree.kustomization) {
+            so_far.note(&self.tracker, transformer, times);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, tree: &Tree, step: Step<'_>, so_far: &mut Accumulated) -> Result<()> {
         let (root, k) = (&tree.root, &tree.kustomization);
         let Accumulated { resources, config, vars } = so_far;
         let schema = &*self.schema;
-        let patch = PatchContext { files: root, sources: root.reader().sources(), schema, merge: &self.merge };
+        let patch =
+            PatchContext { files: root, sources: root.reader().sources(), schema, merge: &self.merge };
         match step {
             Step::Resource(_) | Step::Component(_) => Ok(()),
             Step::Generators | Step::Transformers | Step::Validators => Ok(()),
@@ -207,19 +253,22 @@ impl Build<'_> {
             }
             Step::Crds => {
                 for path in &k.crds {
-                    let crds = transform::config_of_crds(&self.document(root, path)?).map_err(|d| d.at(path.span))?;
+                    let crds = transform::config_of_crds(&self.document(root, path)?)
+                        .map_err(|d| d.at(path.span))?;
                     *config = config.merge(&crds)?;
                 }
                 Ok(())
             }
             Step::ConfigMap(args) => {
                 let global = k.generator_options.as_ref();
-                let made = transform::config_map(args, global, root, schema, &mut self.warnings)?;
+                let mut made = transform::config_map(args, global, root, schema, &mut self.warnings)?;
+                made.origin = self.tracker.builtin("ConfigMapGenerator");
                 resources.absorb(made, schema)
             }
             Step::Secret(args) => {
                 let global = k.generator_options.as_ref();
-                let made = transform::secret(args, global, root, schema, &mut self.warnings)?;
+                let mut made = transform::secret(args, global, root, schema, &mut self.warnings)?;
+                made.origin = self.tracker.builtin("SecretGenerator");
                 resources.absorb(made, schema)
             }
             Step::StrategicMerge => {
@@ -227,7 +276,9 @@ impl Build<'_> {
                 transform::patches_strategic_merge(resources, paths, &patch, &mut self.warnings)
             }
             Step::Patches(patches) => transform::patches(resources, patches, &patch, &mut self.warnings),
-            Step::Json6902(patches) => transform::patches_json6902(resources, patches, &patch, &mut self.warnings),
+            Step::Json6902(patches) => {
+                transform::patches_json6902(resources, patches, &patch, &mut self.warnings)
+            }
             Step::Namespace(name) => {
                 let options = Namespace { namespace: name.as_str().into(), ..Namespace::default() };
                 transform::namespace(resources, &options, &config.namespace, schema)
@@ -235,7 +286,9 @@ impl Build<'_> {
             Step::Prefix(prefix) => transform::name_prefix(resources, prefix, &config.name_prefix, schema),
             Step::Suffix(suffix) => transform::name_suffix(resources, suffix, &config.name_suffix, schema),
             Step::Label(label) => transform::labels(resources, &label.pairs, &label.fields(config)?, schema),
-            Step::CommonLabels => transform::labels(resources, &k.common_labels, &config.common_labels, schema),
+            Step::CommonLabels => {
+                transform::labels(resources, &k.common_labels, &config.common_labels, schema)
+            }
             Step::CommonAnnotations => {
                 transform::annotations(resources, &k.common_annotations, &config.common_annotations, schema)
             }
@@ -267,10 +320,18 @@ impl Build<'_> {
         let Accumulated { mut resources, config, vars } = accumulated;
         transform::name_hashes(&mut resources)?;
         transform::name_references(&mut resources, &config.name_reference, &self.schema)?;
-        self.warnings.extend(transform::resolve_vars(&mut resources, &vars, &config.var_reference, &self.schema)?);
+        self.warnings.extend(transform::resolve_vars(
+            &mut resources,
+            &vars,
+            &config.var_reference,
+            &self.schema,
+        )?);
         resources.resources_mut().retain(|r| !is_local(r));
         for resource in resources.resources_mut() {
             clean_annotations(resource);
+        }
+        self.tracker.finish(&mut resources);
+        for resource in resources.resources_mut() {
             yaml::reread(resource.node_mut());
         }
         Ok(resources)
@@ -288,10 +349,13 @@ fn check_builtin(plugin: &Resource) -> Result<()> {
         return Ok(());
     }
     let gvk = &plugin.id().gvk;
-    Err(Diagnostic::error(Code::Unsupported, format!("{gvk} is no built-in plugin, and others are not supported yet"))
-        .at(plugin.node().span().at_start())
-        .resource(plugin.id())
-        .help("built-in plugins have `apiVersion: builtin`"))
+    Err(Diagnostic::error(
+        Code::Unsupported,
+        format!("{gvk} is no built-in plugin, and others are not supported yet"),
+    )
+    .at(plugin.node().span().at_start())
+    .resource(plugin.id())
+    .help("built-in plugins have `apiVersion: builtin`"))
 }
 
 /// Says by which entry of which kustomization something was reached.

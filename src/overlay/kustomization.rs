@@ -154,19 +154,25 @@ impl Kustomization {
             "" | "Kustomization" => "kustomize.config.k8s.io/v1beta1",
             "Component" => "kustomize.config.k8s.io/v1alpha1",
             other => {
-                return Err(Diagnostic::error(Code::InvalidValue, format!("`{other}` is no kind of kustomization"))
-                    .at(self.kind.span)
-                    .field("kind")
-                    .help("the kind is Kustomization or Component"));
+                return Err(Diagnostic::error(
+                    Code::InvalidValue,
+                    format!("`{other}` is no kind of kustomization"),
+                )
+                .at(self.kind.span)
+                .field("kind")
+                .help("the kind is Kustomization or Component"));
             }
         };
         if self.api_version.is_empty() || *self.api_version == version {
             return Ok(());
         }
-        Err(Diagnostic::error(Code::InvalidValue, format!("the apiVersion `{}` does not fit the kind", *self.api_version))
-            .at(self.api_version.span)
-            .field("apiVersion")
-            .help(format!("write `apiVersion: {version}`")))
+        Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("the apiVersion `{}` does not fit the kind", *self.api_version),
+        )
+        .at(self.api_version.span)
+        .field("apiVersion")
+        .help(format!("write `apiVersion: {version}`")))
     }
 
     /// Moves older fields to their successors.
@@ -208,7 +214,9 @@ mod tests {
 
     #[test]
     fn older_fields_move_and_are_warned_of() {
-        let (k, warnings) = read("bases: [b]\nresources: [a]\nimageTags: [{name: x}]\nconfigMapGenerator: [{name: c, env: e}]\n");
+        let (k, warnings) = read(
+            "bases: [b]\nresources: [a]\nimageTags: [{name: x}]\nconfigMapGenerator: [{name: c, env: e}]\n",
+        );
         let k = k.expect("valid");
         assert_eq!(k.resources.iter().map(|r| r.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(k.images.len(), 1);
@@ -218,10 +226,26 @@ mod tests {
 
     #[test]
     fn what_kustomize_refuses_is_refused() {
-        for text in ["", "# nothing\n", "kind: Kustomization\n", "namePrefix: ''\n", "a: 1\n", "kind: Deployment\nresources: []\n", "- a\n", "apiVersion: v1\nresources: []\n", "resources: {}\n"] {
+        for text in [
+            "",
+            "# nothing\n",
+            "kind: Kustomization\n",
+            "namePrefix: ''\n",
+            "a: 1\n",
+            "kind: Deployment\nresources: []\n",
+            "- a\n",
+            "apiVersion: v1\nresources: []\n",
+            "resources: {}\n",
+        ] {
             assert!(read(text).0.is_err(), "{text:?}");
         }
-        for text in ["resources: []\n", "RESOURCES: []\n", "commonLabels: {}\n", "resources: []\nresources: []\n", "resources: []\n---\nfoo\n"] {
+        for text in [
+            "resources: []\n",
+            "RESOURCES: []\n",
+            "commonLabels: {}\n",
+            "resources: []\nresources: []\n",
+            "resources: []\n---\nfoo\n",
+        ] {
             assert!(read(text).0.is_ok(), "{text:?}: {:?}", read(text).0.err());
         }
     }

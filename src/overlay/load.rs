@@ -63,8 +63,11 @@ impl Reader {
                 .help("name a directory that has a kustomization file or manifests")
         })?;
         if !root.is_dir() {
-            return Err(Diagnostic::error(Code::Io, format!("{} is a file, not a directory", path.display()))
-                .help("name the directory that the file is in"));
+            return Err(Diagnostic::error(
+                Code::Io,
+                format!("{} is a file, not a directory", path.display()),
+            )
+            .help("name the directory that the file is in"));
         }
         Ok(Root { reader: self.clone(), path: root.into(), visited: Vec::new() })
     }
@@ -75,9 +78,8 @@ impl Reader {
     /// It cannot be read, or is no text.
     pub fn text(&self, path: &Path) -> Result<SourceId> {
         let shown = self.shown(path);
-        let named = |d: Diagnostic| {
-            Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()))
-        };
+        let named =
+            |d: Diagnostic| Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()));
         let bytes = fs::read(path).map_err(|e| named(Diagnostic::error(Code::Io, plain(&e))))?;
         let text = yaml::decode(bytes).map_err(named)?;
         Ok(self.sources.add(shown.clone(), text))
@@ -144,9 +146,12 @@ impl Root {
         refuse_remote(path, at)?;
         let real = self.real(path, at)?;
         if !real.is_dir() {
-            return Err(Diagnostic::error(Code::Io, format!("`{path}` is a file; a directory is needed here"))
-                .at(at)
-                .help("name the directory that has the kustomization file"));
+            return Err(Diagnostic::error(
+                Code::Io,
+                format!("`{path}` is a file; a directory is needed here"),
+            )
+            .at(at)
+            .help("name the directory that has the kustomization file"));
         }
         self.enter_real(path, real, at)
     }
@@ -158,9 +163,12 @@ impl Root {
                 .help("write the directory relative to this kustomization"));
         }
         if let Some(part) = ambiguous_part(path) {
-            return Err(Diagnostic::error(Code::InvalidValue, format!("the path `{path}` is ambiguous: `{part}`"))
-                .at(at)
-                .help("check the indentation: two list entries may have become one"));
+            return Err(Diagnostic::error(
+                Code::InvalidValue,
+                format!("the path `{path}` is ambiguous: `{part}`"),
+            )
+            .at(at)
+            .help("check the indentation: two list entries may have become one"));
         }
         // A root that is or contains one that led here would be read for ever.
         if let Some(visited) = self.visited.iter().chain([&self.path]).find(|v| v.starts_with(&real)) {
@@ -178,7 +186,9 @@ impl Root {
             return Err(Diagnostic::error(Code::Cycle, message)
                 .at(at)
                 .note(format!("the way here: {}", names.join(" -> ")))
-                .help("a kustomization cannot contain itself; move what both need to a directory of its own"));
+                .help(
+                    "a kustomization cannot contain itself; move what both need to a directory of its own",
+                ));
         }
         let mut visited = self.visited.clone();
         visited.push(self.path.clone());
@@ -224,8 +234,11 @@ impl Root {
         refuse_remote(path, at)?;
         let real = self.real(path, at)?;
         if real.is_dir() {
-            return Err(Diagnostic::error(Code::Io, format!("`{path}` is a directory; a file is needed here"))
-                .at(at));
+            return Err(Diagnostic::error(
+                Code::Io,
+                format!("`{path}` is a directory; a file is needed here"),
+            )
+            .at(at));
         }
         self.check_inside(path, &real, at)?;
         Ok(real)
@@ -243,8 +256,11 @@ impl Root {
             .collect();
         if let [first, second, ..] = found.as_slice() {
             let names = [first, second].map(|p| self.reader.shown(p).display().to_string()).join(" and ");
-            return Err(Diagnostic::error(Code::Ambiguous, format!("there are several kustomization files: {names}"))
-                .help("keep one of them"));
+            return Err(Diagnostic::error(
+                Code::Ambiguous,
+                format!("there are several kustomization files: {names}"),
+            )
+            .help("keep one of them"));
         }
         Ok(found.into_iter().next())
     }
@@ -298,7 +314,10 @@ fn refuse_remote(path: &str, at: Span) -> Result<()> {
     if !schemes.iter().any(|scheme| path.starts_with(scheme)) {
         return Ok(());
     }
-    Err(Diagnostic::error(Code::Unsupported, format!("`{path}` is remote, and remote resources are not supported yet"))
-        .at(at)
-        .help("copy it into the repository and name the copy"))
+    Err(Diagnostic::error(
+        Code::Unsupported,
+        format!("`{path}` is remote, and remote resources are not supported yet"),
+    )
+    .at(at)
+    .help("copy it into the repository and name the copy"))
 }

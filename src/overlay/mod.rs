@@ -5,10 +5,16 @@
 
 mod build;
 mod directory;
+pub mod function;
+pub mod helm;
 mod kustomization;
 mod load;
+mod origin;
 mod plan;
 mod plugin;
+mod process;
+pub mod remote;
+pub mod repo_spec;
 mod tree;
 mod types;
 

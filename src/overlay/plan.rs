@@ -55,6 +55,27 @@ pub enum Step<'k> {
     Vars,
 }
 
+impl Step<'_> {
+    /// kustomize's name of the transformer that the step runs, and how often it runs it.
+    pub(super) fn transformer(&self, k: &Kustomization) -> Option<(&'static str, usize)> {
+        Some(match self {
+            Self::StrategicMerge => ("PatchStrategicMergeTransformer", 1),
+            Self::Patches(patches) => ("PatchTransformer", patches.len()),
+            Self::Namespace(_) => ("NamespaceTransformer", 1),
+            Self::Prefix(_) => ("PrefixTransformer", 1),
+            Self::Suffix(_) => ("SuffixTransformer", 1),
+            // It runs for `commonLabels` whenever there are labels of either sort.
+            Self::CommonLabels => ("LabelTransformer", k.labels.len() + 1),
+            Self::CommonAnnotations => ("AnnotationsTransformer", 1),
+            Self::Json6902(patches) => ("PatchJson6902Transformer", patches.len()),
+            Self::Replicas(replicas) => ("ReplicaCountTransformer", replicas.len()),
+            Self::Images(images) => ("ImageTagTransformer", images.len()),
+            Self::Replacements(_) => ("ReplacementTransformer", 1),
+            _ => return None,
+        })
+    }
+}
+
 /// The steps of a kustomization.
 #[must_use]
 pub fn plan(k: &Kustomization) -> Vec<Step<'_>> {
@@ -75,7 +96,7 @@ pub fn plan(k: &Kustomization) -> Vec<Step<'_>> {
     steps.extend(Some(&k.name_prefix).filter(given).map(Step::Prefix));
     steps.extend(Some(&k.name_suffix).filter(given).map(Step::Suffix));
     steps.extend(k.labels.iter().map(Step::Label));
-    if !k.common_labels.is_empty() {
+    if !k.common_labels.is_empty() || !k.labels.is_empty() {
         steps.push(Step::CommonLabels);
     }
     if !k.common_annotations.is_empty() {

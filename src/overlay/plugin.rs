@@ -14,7 +14,7 @@ use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::transform::{
     self, FieldSpec, FieldSpecs, GeneratorArgs, GeneratorMetadata, IamPolicy, Image, Namespace, Patch,
-    PatchContext, Replacement, Replica, SortOptions, SubjectMode, ValueAdd,
+    PatchContext, Replacement, Replica, SubjectMode, ValueAdd,
 };
 use crate::yaml::{self, DecodeOptions, Node, Spanned};
 
@@ -122,12 +122,6 @@ struct Json6902 {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct SortOrder {
-    sort_options: SortOptions,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
 struct WithMetadata {
     metadata: GeneratorMetadata,
 }
@@ -152,7 +146,9 @@ pub(super) fn generate(
         Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<WithMetadata>(plugin)?.metadata))
     };
     match plugin.id().gvk.kind.as_str() {
-        "ConfigMapGenerator" => transform::config_map(&named()?, None, context.root, context.schema, warnings),
+        "ConfigMapGenerator" => {
+            transform::config_map(&named()?, None, context.root, context.schema, warnings)
+        }
         "SecretGenerator" => transform::secret(&named()?, None, context.root, context.schema, warnings),
         "IAMPolicyGenerator" => transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema),
         kind => Err(unknown(plugin, kind, "generator")),
@@ -194,6 +190,12 @@ pub(super) fn transform(
             let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
             transform::name_prefix(set, &c.prefix, &specs, schema)
         }
+        "PrefixSuffixTransformer" => {
+            let c: Affix = config(plugin)?;
+            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
+            transform::name_prefix(set, &c.prefix, &specs, schema)?;
+            transform::name_suffix(set, &c.suffix, &specs, schema)
+        }
         "SuffixTransformer" => {
             let c: Affix = config(plugin)?;
             let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
@@ -217,9 +219,12 @@ pub(super) fn transform(
         "PatchStrategicMergeTransformer" => {
             let mut c: StrategicMerge = config(plugin)?;
             if c.paths.is_empty() && c.patches.is_empty() {
-                return Err(Diagnostic::error(Code::MissingField, "this transformer has neither paths nor patches")
-                    .at(plugin.node().span().at_start())
-                    .resource(plugin.id()));
+                return Err(Diagnostic::error(
+                    Code::MissingField,
+                    "this transformer has neither paths nor patches",
+                )
+                .at(plugin.node().span().at_start())
+                .resource(plugin.id()));
             }
             if !c.patches.is_empty() {
                 c.paths.push(c.patches);
@@ -232,7 +237,6 @@ pub(super) fn transform(
             transform::patches_json6902(set, &[one], patch, warnings)
         }
         "HashTransformer" => transform::name_hashes(set),
-        "SortOrderTransformer" => transform::sort(set, &config::<SortOrder>(plugin)?.sort_options),
         kind => Err(unknown(plugin, kind, "transformer")),
     }
 }

@@ -17,7 +17,9 @@ use crate::yaml::{Node, ParseOptions, Spanned, parse_documents};
 pub(super) struct Tree {
     /// The directory.
     pub root: Root,
-    /// The kustomization file.
+    /// The path of the kustomization file.
+    file: PathBuf,
+    /// What it says.
     pub kustomization: Kustomization,
     /// What `resources` names, in order.
     pub resources: Vec<Item>,
@@ -84,17 +86,18 @@ impl Tree {
         Loading { shared, warnings }.tree(root.clone(), Role::Kustomization, Span::default())
     }
 
-    /// The first OpenAPI document that this kustomization, or else one below it, names. kustomize
-    /// keeps one schema for a whole build, the first that is set.
-    pub fn first_openapi(&self) -> Option<(&Root, SourceId)> {
-        if let Some(source) = self.openapi {
-            return Some((&self.root, source));
-        }
+    /// Whether it, or a kustomization below it, sets the schema of the rest of the build.
+    pub fn sets_schema(&self) -> bool {
         let below = self.resources.iter().filter_map(|item| match item {
             Item::Directory(tree) => Some(tree),
             Item::Manifests(_) => None,
         });
-        below.chain(&self.components).find_map(|tree| tree.first_openapi())
+        !self.kustomization.openapi.is_empty() || below.chain(&self.components).any(|tree| tree.sets_schema())
+    }
+
+    /// The name of the kustomization file.
+    pub fn file_name(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// All manifests below, the deepest first.
@@ -144,7 +147,7 @@ impl Loading<'_> {
             Some(path) => Some(root.text(path, path.span)?),
             None => None,
         };
-        Ok(Tree { root, kustomization, resources, components, generators, transformers, validators, openapi })
+        Ok(Tree { root, file, kustomization, resources, components, generators, transformers, validators, openapi })
     }
 
     /// An entry is a configuration itself, or else the path of one.
@@ -161,7 +164,9 @@ impl Loading<'_> {
 
     fn item(&mut self, root: &Root, path: &str, at: Span) -> Result<Item> {
         match root.find(path, at)? {
-            Target::Directory(entered) => self.directory(entered, Role::Kustomization, at).map(Item::Directory),
+            Target::Directory(entered) => {
+                self.directory(entered, Role::Kustomization, at).map(Item::Directory)
+            }
             Target::File(real) => {
                 let sources = root.reader().sources();
                 let source = root.reader().text(&real).map_err(|d| d.at(at))?;
@@ -194,7 +199,8 @@ fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
     let name = sources.get(text.span.source).map(|s| s.name().to_path_buf()).unwrap_or_default();
     let id = sources.add(name, text.value.as_str());
     let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default()).ok()?).ok()?;
-    let is_manifest = |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();
+    let is_manifest =
+        |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();
     documents.iter().all(is_manifest).then_some(documents)
 }
 
@@ -212,10 +218,13 @@ fn check_openapi(kustomization: &Kustomization) -> Result<()> {
     if version.is_empty() || **version == OPENAPI_VERSION {
         return Ok(());
     }
-    Err(Diagnostic::error(Code::InvalidValue, format!("there is no built-in OpenAPI version `{}`", version.value))
-        .at(version.span)
-        .field("openapi.version")
-        .help(format!("the only one is {OPENAPI_VERSION}; name a document with `openapi.path`")))
+    Err(Diagnostic::error(
+        Code::InvalidValue,
+        format!("there is no built-in OpenAPI version `{}`", version.value),
+    )
+    .at(version.span)
+    .field("openapi.version")
+    .help(format!("the only one is {OPENAPI_VERSION}; name a document with `openapi.path`")))
 }
 
 fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) -> Result<()> {

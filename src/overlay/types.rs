@@ -10,9 +10,12 @@ use super::tree::Tree;
 use super::{Builder, Dialect};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::schema::openapi::{is_crd, read_crd, read_document};
-use crate::schema::{Gvk, Schema, SchemaChain, TypeGraph};
+use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
 use crate::source::SourceId;
 use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
+
+/// The name of what CRDs among the resources say.
+const CRD: &str = "crd";
 
 /// What the manifests of a build say of types.
 #[derive(Debug, Default)]
@@ -40,7 +43,9 @@ impl<'n> Census<'n> {
     fn graphs(&self, warnings: &mut Vec<Diagnostic>) -> Vec<Arc<TypeGraph>> {
         let kinds: FxHashSet<_> = self.custom.iter().map(|gvk| (&gvk.group, &gvk.kind)).collect();
         let needed = |crd: &&&Node| {
-            let text = |path: &[&str]| crd.get_path(path).and_then(Node::as_str).map(SmolStr::new).unwrap_or_default();
+            let text = |path: &[&str]| {
+                crd.get_path(path).and_then(Node::as_str).map(SmolStr::new).unwrap_or_default()
+            };
             kinds.contains(&(&text(&["spec", "group"]), &text(&["spec", "names", "kind"])))
         };
         let read = |crd: &&Node| read_crd(crd).and_then(|model| model.compile()).map(Arc::new);
@@ -49,11 +54,13 @@ impl<'n> Census<'n> {
             match read(crd) {
                 Ok(graph) => graphs.push(graph),
                 // A build that does not merge by it does not depend on it.
-                Err(problem) => warnings.push(Diagnostic::warning(
-                    problem.code(),
-                    format!("this CRD says nothing of how its resources merge: {}", problem.message()),
-                )
-                .at(crd.span().at_start())),
+                Err(problem) => warnings.push(
+                    Diagnostic::warning(
+                        problem.code(),
+                        format!("this CRD says nothing of how its resources merge: {}", problem.message()),
+                    )
+                    .at(crd.span().at_start()),
+                ),
             }
         }
         graphs
@@ -66,12 +73,12 @@ fn gvk_of(node: &Node) -> Gvk {
     Gvk::from_manifest(text("apiVersion"), text("kind"))
 }
 
-fn read_openapi(root: &Root, source: SourceId) -> Result<TypeGraph> {
+fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     let sources = root.reader().sources();
     // kustomize reads it as JSON or YAML with equal keys allowed, as it reads its own files.
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let document = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
-    read_document(&document)?.compile()
+    read_document(&document)
 }
 
 impl Builder {
@@ -83,18 +90,35 @@ impl Builder {
     ) -> Result<Arc<Schema>> {
         let mut census = Census::default();
         tree.manifests(&mut |node| census.count(node));
-        if let Some((root, source)) = tree.first_openapi() {
-            let graph = read_openapi(root, source)?;
-            let mut schema = Schema::kustomize_with("openapi", Arc::new(graph));
-            if self.options.dialect != Dialect::Kustomize {
-                census.graphs(warnings).into_iter().for_each(|graph| schema.push_back("crd", graph));
-            }
-            return Ok(Arc::new(schema));
-        }
         if self.options.dialect == Dialect::Kustomize {
             return Ok(self.schema.clone());
         }
         self.with_own(&census, &census.custom, &self.hermetic, warnings)
+    }
+
+    /// The schema that `openapi.path` of a kustomization names. As in kustomize it takes the place of
+    /// all that is built in, but only `beside` it when resources were loaded before. The CRDs of the
+    /// build, if they count, stay.
+    pub(super) fn types_of_openapi(
+        &self,
+        root: &Root,
+        source: SourceId,
+        before: &Schema,
+        beside: bool,
+    ) -> Result<Arc<Schema>> {
+        let mut model = read_openapi(root, source)?;
+        let mut schema = if beside {
+            let mut schema = Schema::kustomize();
+            schema.graphs().for_each(|(_, graph)| model.complete_from(graph));
+            schema.push_types("openapi", Arc::new(model.compile()?));
+            schema
+        } else {
+            Schema::kustomize_with("openapi", Arc::new(model.compile()?))
+        };
+        for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD) {
+            schema.push_types(name, graph.clone());
+        }
+        Ok(Arc::new(schema))
     }
 
     /// The schema of a plain directory: the kinds in `merged` are asked for where need be.
@@ -123,8 +147,8 @@ impl Builder {
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());
-        for graph in own.into_iter().rev() {
-            schema.push_front("crd", graph);
+        for graph in own {
+            schema.push_types(CRD, graph);
         }
         Ok(Arc::new(schema))
     }

@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 
 use super::id::ResId;
+use super::shared::SharedScalars;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, Schema, Scope};
 use crate::yaml::{Map, Node, Tag, Value};
@@ -70,6 +71,8 @@ pub struct Resource {
     pub allow_kind_change: bool,
     /// Whether a Helm chart made it; Helm has set the namespace then.
     pub from_helm: bool,
+    /// Scalars of the manifest that are one.
+    pub(super) shared: SharedScalars,
     /// Where it comes from, when the build keeps track of it.
     pub origin: Option<Origin>,
     /// What transformed it, when the build keeps track of it.
@@ -92,12 +95,16 @@ impl Resource {
                 .at(node.span().at_start())
                 .help("every manifest needs apiVersion, kind and metadata.name"));
         }
-        let resource = Self::unchecked(node, schema);
+        let mut resource = Self::unchecked(node, schema);
         if resource.id.name.is_empty() && !kind.ends_with("List") {
             let span = resource.node.span().at_start();
             return Err(Diagnostic::error(Code::MissingField, format!("this {kind} has no `metadata.name`"))
                 .at(span)
                 .help("every manifest needs a name; generateName is not enough to merge and reference by"));
+        }
+        // kustomize keeps its notes in annotations, and some manifests bring one along to get a hash.
+        if resource.annotation("internal.config.kubernetes.io/needsHashSuffix") == Some("enabled") {
+            resource.generated = Some(Generated { name_hash: true, ..Generated::default() });
         }
         Ok(resource)
     }
@@ -118,6 +125,7 @@ impl Resource {
             allow_name_change: false,
             allow_kind_change: false,
             from_helm: false,
+            shared: SharedScalars::default(),
             origin: None,
             transformations: Vec::new(),
         }

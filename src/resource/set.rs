@@ -214,10 +214,11 @@ fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
         for field in ["data", "binaryData"] {
             join_data(&mut new, old, field);
         }
-        new.origin.clone_from(&old.origin);
+        new.origin = old.origin.clone().or(new.origin);
     }
     let hash = new.generated.is_some_and(|g| g.name_hash);
     new.generated = old.generated.map(|g| super::Generated { name_hash: g.name_hash && hash, ..g });
+    new.transformations.clone_from(&old.transformations);
     new.previous.clone_from(&old.previous);
     new.prefixes.clone_from(&old.prefixes);
     new.suffixes.clone_from(&old.suffixes);

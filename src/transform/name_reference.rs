@@ -40,6 +40,7 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
         }
     }
     resources.iter_mut().for_each(|resource| {
+        resource.spread_shared();
         resource.sync(schema);
     });
     Ok(())

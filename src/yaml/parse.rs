@@ -232,6 +232,11 @@ impl<'t> Builder<'t> {
         // The parser writes `~` where nothing stands; what stands there decides.
         let nothing = style == Style::Plain && at.start == at.end;
         let mut text = if nothing { SmolStr::default() } else { SmolStr::new(text) };
+        // A block at the end of a text that has no line break there has none at its end, either.
+        let is_block = matches!(style, Style::Literal | Style::Folded);
+        if is_block && at.end as usize >= self.text.len() && !self.text.ends_with('\n') {
+            text = text.strip_suffix('\n').map_or(text.clone(), SmolStr::from);
+        }
         let tag = tag.map_or(Tag::None, tag_of);
         match tag {
             Tag::None | Tag::Str | Tag::Other => {}
@@ -483,18 +488,19 @@ fn add_field(
         return Ok(());
     }
     match duplicates {
-        DuplicateKeys::Deny => {}
-        DuplicateKeys::FirstWins => return Ok(()),
-        DuplicateKeys::LastWins => {
-            map.insert(key, value);
-            return Ok(());
-        }
-    }
+        DuplicateKeys::LastWins => map.insert(key, value),
+        DuplicateKeys::FirstWins => None,
+        DuplicateKeys::Deny => return Err(twice_here(map, &key)),
+    };
+    Ok(())
+}
+
+fn twice_here(map: &Map, key: &Key) -> Diagnostic {
     let first = map.entry(&key.text).map_or(Span::default(), |e| e.key.meta.span);
-    Err(Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", key.text))
+    Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", key.text))
         .label(key.meta.span, "again here")
         .label(first, "first here")
-        .help("remove one of the two"))
+        .help("remove one of the two")
 }
 
 /// Merges the value of `<<` (a map, or a list of maps of which the first wins) below the fields
@@ -573,6 +579,8 @@ mod tests {
         assert!(documents[1].is_null());
         assert_eq!(one("a:\nb: ~\n").get("a").and_then(Node::scalar_text).map(SmolStr::as_str), Some(""));
         assert!(one("\u{feff}a: 1\n").get("a").is_some());
+        assert_eq!(one("a: |\n  x").get("a").and_then(Node::as_str), Some("x"));
+        assert_eq!(one("a: |\n  x\n").get("a").and_then(Node::as_str), Some("x\n"));
         assert_eq!(one("a: |\r\n  x\r\n  y\r\n").get("a").and_then(Node::as_str), Some("x\ny\n"));
     }
 

@@ -8,7 +8,9 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
+use super::Fate;
 use super::options::ListOrder;
+use super::restyle::key_scalar;
 use super::tuples::{Mask, mask, raw_text};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
@@ -268,35 +270,18 @@ impl Entries {
         Self { nodes: dest, table, dest: list, results: Sequence::default() }
     }
 
+    /// How many entries there are, in lists or not.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(super) fn node(&self, entry: usize) -> &Node {
         &self.nodes[entry]
     }
 
-    pub(super) fn node_mut(&mut self, entry: usize) -> &mut Node {
-        &mut self.nodes[entry]
-    }
-
-    /// A new entry, in no list yet.
-    pub(super) fn add(&mut self, node: Node) -> usize {
-        self.table.push(&node);
-        self.nodes.push(node);
-        self.nodes.len() - 1
-    }
-
-    /// To be called when the node of an entry may have changed.
-    pub(super) fn refresh(&mut self, entry: usize) {
-        if self.table.refresh(entry, &self.nodes[entry]) {
-            self.dest.index.clear();
-            self.results.index.clear();
-        }
-        if self.is_nothing(entry) {
-            self.dest.unswept = true;
-            self.results.unswept = true;
-        }
-    }
-
-    pub(super) fn is_nothing(&self, entry: usize) -> bool {
-        self.table.shapes[entry].is_nothing()
+    /// The node of an entry, if there is one, and the keys of the list.
+    pub(super) fn at(&mut self, entry: Option<usize>) -> (Option<&mut Node>, &[SmolStr]) {
+        (entry.and_then(|entry| self.nodes.get_mut(entry)), &self.table.keys)
     }
 
     /// The entry of dest that a tuple means.
@@ -304,26 +289,57 @@ impl Entries {
         find(&mut self.dest, &self.table, tuple)
     }
 
-    /// Removes from dest what a tuple matches.
+    /// Puts what came of a tuple among the results, or removes from dest what the tuple matches.
+    ///
+    /// `found` is the entry of dest that the tuple means. Returns the entry that is the result.
     ///
     /// # Errors
     /// A scalar or list among maps, or a map or list among scalars, where that matters.
-    pub(super) fn remove(&mut self, tuple: &[SmolStr], trail: &Trail<'_>) -> Result<()> {
-        set(&mut self.dest, &self.table, tuple, None).map_err(|wrong| self.error(wrong, trail))
+    pub(super) fn settle(
+        &mut self,
+        tuple: &[SmolStr],
+        found: Option<usize>,
+        fate: Fate,
+        trail: &Trail<'_>,
+    ) -> Result<Option<usize>> {
+        if let Some(entry) = found {
+            if matches!(fate, Fate::Keep) {
+                complete(&mut self.nodes[entry], &self.table, tuple);
+            }
+            self.refresh(entry);
+        }
+        let result = match fate {
+            Fate::Keep => found,
+            Fate::Take(mut node) => {
+                complete(&mut node, &self.table, tuple);
+                self.table.push(&node);
+                self.nodes.push(node);
+                Some(self.nodes.len() - 1)
+            }
+            Fate::Clear => None,
+        };
+        let put = result.filter(|&entry| !self.table.shapes[entry].is_nothing());
+        let list = if put.is_some() { &mut self.results } else { &mut self.dest };
+        set(list, &self.table, tuple, put).map_err(|wrong| self.error(wrong, trail))?;
+        Ok(result)
     }
 
-    /// Puts an entry among the results, in place of all that its tuple matches.
-    ///
-    /// # Errors
-    /// As [`Entries::remove`].
-    pub(super) fn put(&mut self, tuple: &[SmolStr], entry: usize, trail: &Trail<'_>) -> Result<()> {
-        set(&mut self.results, &self.table, tuple, Some(entry)).map_err(|wrong| self.error(wrong, trail))
+    /// Looks at an entry again whose node may have changed.
+    fn refresh(&mut self, entry: usize) {
+        if self.table.refresh(entry, &self.nodes[entry]) {
+            self.dest.index.clear();
+            self.results.index.clear();
+        }
+        if self.table.shapes[entry].is_nothing() {
+            self.dest.unswept = true;
+            self.results.unswept = true;
+        }
     }
 
     /// The merged list: the results into dest, or dest behind the results.
     ///
     /// # Errors
-    /// As [`Entries::remove`].
+    /// As [`Entries::settle`].
     pub(super) fn finish(mut self, order: ListOrder, trail: &Trail<'_>) -> Result<Vec<Node>> {
         let (mut onto, from) = match order {
             ListOrder::Append => (std::mem::take(&mut self.dest), &self.results),
@@ -340,6 +356,19 @@ impl Entries {
         let wanted = if self.table.whole { "a scalar" } else { "a map" };
         let message = format!("an entry of this list must be {wanted}, not {}", node.type_name());
         trail.error(Code::WrongType, message).at(node.span())
+    }
+}
+
+/// Makes sure that an entry has the keys by which it was found.
+fn complete(node: &mut Node, table: &Table, tuple: &[SmolStr]) {
+    let Value::Map(map) = &mut node.value else { return };
+    if map.is_empty() || table.whole {
+        return;
+    }
+    for (key, text) in table.keys.iter().zip(tuple).filter(|(_, text)| !text.is_empty()) {
+        if !map.contains_key(key) {
+            map.push(key.clone(), key_scalar(text));
+        }
     }
 }
 

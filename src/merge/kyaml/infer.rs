@@ -11,7 +11,12 @@ fn key_of<'k>(list: &[Node], keys: &'k [SmolStr]) -> Option<&'k SmolStr> {
     keys.iter().find(|key| list.iter().all(|entry| entry.get(key).is_some()))
 }
 
-/// As kyaml infers: a list counts when any of its sides has a key, and then all must agree.
+/// Whether kyaml merges lists of an unknown type: when any side has a key.
+pub(super) fn is_keyed<'n>(mut sides: impl Iterator<Item = &'n [Node]>, keys: &[SmolStr]) -> bool {
+    sides.any(|side| key_of(side, keys).is_some())
+}
+
+/// The key by which kyaml then merges them.
 ///
 /// # Errors
 /// The sides have different keys, or the only ones that count as having one are empty.
@@ -19,10 +24,7 @@ pub(super) fn strict<'n>(
     sides: impl Iterator<Item = &'n [Node]> + Clone,
     keys: &[SmolStr],
     trail: &Trail<'_>,
-) -> Result<Option<SmolStr>> {
-    if !sides.clone().any(|side| key_of(side, keys).is_some()) {
-        return Ok(None);
-    }
+) -> Result<SmolStr> {
     let mut agreed: Option<&SmolStr> = None;
     for side in sides.clone().filter(|side| !side.is_empty()) {
         let key = key_of(side, keys);
@@ -33,11 +35,10 @@ pub(super) fn strict<'n>(
         }
         agreed = key;
     }
-    let Some(key) = agreed else {
+    agreed.cloned().ok_or_else(|| {
         let side = sides.clone().find(|side| !side.is_empty()).unwrap_or_default();
-        return Err(error(Code::MissingMergeKey, "found no merge key for this list".into(), side, trail));
-    };
-    Ok(Some(key.clone()))
+        error(Code::MissingMergeKey, "found no merge key for this list".into(), side, trail)
+    })
 }
 
 /// The first key that all entries of all sides have; none when the sides have no entries.
@@ -58,8 +59,8 @@ fn error(code: Code, message: String, side: &[Node], trail: &Trail<'_>) -> Diagn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::kyaml::testing::node;
     use crate::merge::kyaml::options::InferKeys;
+    use crate::merge::kyaml::testing::node;
 
     #[test]
     fn keys_are_inferred_from_all_sides() {
@@ -80,10 +81,13 @@ mod tests {
         for (dest, patch, want, want_lenient) in table {
             let (dest, patch) = (node(dest), node(patch));
             let sides = [dest.as_list().expect("list").as_slice(), patch.as_list().expect("list").as_slice()];
-            let shown = |key: Option<SmolStr>| key.unwrap_or("-".into());
-            let got = strict(sides.into_iter(), usual.keys(), &Trail::root());
-            assert_eq!(got.map_or("!".into(), shown), want, "{dest:?} {patch:?}");
-            assert_eq!(shown(lenient(sides.into_iter(), usual.keys())), want_lenient, "{dest:?} {patch:?}");
+            let got = match is_keyed(sides.into_iter(), usual.keys()) {
+                true => strict(sides.into_iter(), usual.keys(), &Trail::root()).unwrap_or("!".into()),
+                false => "-".into(),
+            };
+            assert_eq!(got, want, "{dest:?} {patch:?}");
+            let got = lenient(sides.into_iter(), usual.keys()).unwrap_or("-".into());
+            assert_eq!(got, want_lenient, "{dest:?} {patch:?}");
         }
     }
 }

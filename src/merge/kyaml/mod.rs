@@ -8,19 +8,46 @@ mod directive;
 mod entries;
 mod infer;
 mod merge2;
+mod merge3;
 mod options;
 mod position;
+mod printed;
 mod restyle;
 #[cfg(test)]
 mod testing;
 mod tuples;
 
 pub use merge2::merge2;
+pub use merge3::{Conflict, merge3};
 pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules};
 
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
-use crate::yaml::Node;
+use crate::yaml::{Entry, Node};
+
+/// What comes of a value.
+#[derive(Debug)]
+enum Fate {
+    /// It stays, changed in place perhaps.
+    Keep,
+    /// Another value takes its place.
+    Take(Node),
+    /// It is removed; the value itself is left as it is, since a list may still hold it.
+    Clear,
+}
+
+/// Keeps the fields for which `keep` says so, until it fails.
+fn retain(entries: &mut Vec<Entry>, mut keep: impl FnMut(&mut Entry) -> Result<bool>) -> Result<()> {
+    let mut outcome = Ok(());
+    entries.retain_mut(|entry| match outcome.as_ref().map_or(Ok(true), |()| keep(entry)) {
+        Ok(stays) => stays,
+        Err(error) => {
+            outcome = Err(error);
+            true
+        }
+    });
+    outcome
+}
 
 /// Whether two values are both maps, both lists or both scalars.
 ///

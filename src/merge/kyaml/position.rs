@@ -8,8 +8,12 @@ use std::rc::Rc;
 use serde_json::Value as Json;
 use smol_str::SmolStr;
 
+use super::infer;
+use super::tuples::MAX_KEYS;
+use crate::diagnostic::Result;
+use crate::merge::Trail;
 use crate::schema::{Cursor, Gvk, ListType, Schema};
-use crate::yaml::{Meta, Node};
+use crate::yaml::{Key, Meta, Node};
 
 /// A position in a schema.
 #[derive(Debug, Clone)]
@@ -34,6 +38,30 @@ pub(super) enum Pairing {
     Scalars,
     /// By these fields.
     Keys(Vec<SmolStr>),
+    /// By a field that is yet to be found in the entries.
+    Inferred,
+}
+
+impl Pairing {
+    /// The keys by which entries are told apart; `""` stands for the entry itself.
+    ///
+    /// # Errors
+    /// The sides of a list of unknown type do not have one key in common.
+    pub(super) fn keys<'n>(
+        self,
+        sides: impl Iterator<Item = &'n [Node]> + Clone,
+        candidates: &[SmolStr],
+        trail: &Trail<'_>,
+    ) -> Result<Vec<SmolStr>> {
+        Ok(match self {
+            Self::Keys(mut keys) => {
+                keys.truncate(MAX_KEYS);
+                keys
+            }
+            Self::Inferred => vec![infer::strict(sides, candidates, trail)?],
+            Self::Scalars | Self::Replace => vec![SmolStr::default()],
+        })
+    }
 }
 
 impl<'s> Position<'s> {
@@ -54,7 +82,7 @@ impl<'s> Position<'s> {
     }
 
     /// The position of a field, by the schema alone.
-    pub(super) fn field(&self, name: &str, schema: &'s Schema) -> Self {
+    fn field(&self, name: &str, schema: &'s Schema) -> Self {
         match &self.place {
             Place::Schema(cursor) => Self::new(cursor.field(name), self.builtin),
             Place::Comment(json) => {
@@ -63,6 +91,20 @@ impl<'s> Position<'s> {
                 field.map_or_else(Self::unknown, |json| Self::resolve(json, schema))
             }
         }
+    }
+
+    /// The position of a field: what a comment on its value or key says, else what the schema says.
+    pub(super) fn field_of<'n>(
+        &self,
+        name: &str,
+        mut sides: impl Iterator<Item = (&'n Key, &'n Node)>,
+        schema: &'s Schema,
+    ) -> Self {
+        sides
+            .find_map(|(key, value)| {
+                of_comment(&value.meta, schema).or_else(|| of_comment(&key.meta, schema))
+            })
+            .unwrap_or_else(|| self.field(name, schema))
     }
 
     /// The position of the entries of a list.
@@ -98,7 +140,7 @@ impl<'s> Position<'s> {
 
     /// How kustomize merges a list here: by the list map keys where the patch strategy is `merge`
     /// and there are any, else by the patch merge key.
-    pub(super) fn pairing(&self) -> Pairing {
+    fn pairing(&self) -> Pairing {
         match &self.place {
             Place::Schema(cursor) if cursor.patch_strategy().merge => {
                 let keys: Vec<_> = cursor.list_map_keys().map(SmolStr::from).collect();
@@ -110,6 +152,19 @@ impl<'s> Position<'s> {
                 keys_or_scalars(keys, json.get("x-kubernetes-patch-merge-key").and_then(Json::as_str))
             }
             _ => Pairing::Replace,
+        }
+    }
+
+    /// As [`Position::pairing`]; where nothing is known, by whether the entries have one of `keys`.
+    pub(super) fn pairing_of<'n>(
+        &self,
+        sides: impl Iterator<Item = &'n [Node]>,
+        keys: &[SmolStr],
+    ) -> Pairing {
+        match self.is_known() {
+            true => self.pairing(),
+            false if infer::is_keyed(sides, keys) => Pairing::Inferred,
+            false => Pairing::Replace,
         }
     }
 
@@ -179,7 +234,7 @@ fn named<'s>(reference: &str, schema: &'s Schema) -> Option<Position<'s>> {
 ///
 /// Any JSON object that says something counts, even `{"$openapi": "..."}` or `{"$kpt-set": "..."}`,
 /// which say nothing about the type: then the field has no known type (kustomize 5.8).
-pub(super) fn of_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
+fn of_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
     let comments = meta.comments.as_deref()?;
     let text = match (&comments.line, comments.head.as_slice()) {
         (Some(line), _) => line,

@@ -6,35 +6,40 @@
 use crate::merge::directive::{PATCH, PatchField, without_directives};
 use crate::yaml::{Map, Node, Value};
 
-/// Whether fields that are null get in.
+/// What a value becomes part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nulls {
-    Keep,
-    Drop,
+pub(super) enum Into {
+    /// An object. Its fields that are null fall away.
+    Object,
+    /// An object that takes nulls as well.
+    ObjectWithNulls,
+    /// Another patch, which keeps nulls and directives.
+    Patch,
 }
 
 /// A value for a field that was not there: maps with `$patch` are left out of it, wherever they stand.
 ///
 /// None when that leaves nothing.
-pub(super) fn added(node: &Node, nulls: Nulls) -> Option<Node> {
+pub(super) fn added(node: &Node, into: Into) -> Option<Node> {
     let value = match &node.value {
         Value::Scalar(_) => return Some(node.clone()),
         // Where null fields fall away, `$patch: null` falls away with them.
-        Value::Map(map) if map.get(PATCH).is_some_and(|v| nulls == Nulls::Keep || !v.is_null()) => return None,
+        Value::Map(map) if map.get(PATCH).is_some_and(|v| into != Into::Object || !v.is_null()) => return None,
         Value::Map(map) => {
             let mut out = Map::new();
             for entry in map.entries() {
-                let dropped = nulls == Nulls::Drop && entry.value.is_null();
-                if dropped || PatchField::of(&entry.key.text).is_directive() {
-                    continue;
-                }
-                if let Some(value) = added(&entry.value, nulls) {
+                let dropped = match into {
+                    Into::Object => entry.value.is_null() || PatchField::of(&entry.key.text).is_directive(),
+                    Into::ObjectWithNulls => PatchField::of(&entry.key.text).is_directive(),
+                    Into::Patch => false,
+                };
+                if let Some(value) = (!dropped).then(|| added(&entry.value, into)).flatten() {
                     out.push(entry.key.clone(), value);
                 }
             }
             Value::Map(out)
         }
-        Value::List(list) => Value::List(list.iter().filter_map(|entry| added(entry, nulls)).collect()),
+        Value::List(list) => Value::List(list.iter().filter_map(|entry| added(entry, into)).collect()),
     };
     Some(Node { value, meta: node.meta.clone() })
 }

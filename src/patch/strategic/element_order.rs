@@ -1,18 +1,27 @@
 //! `$setElementOrder/field`: the order that a patch gives to the entries of a list.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::adopt::{Nulls, added, replacing};
-use super::entries::Merged;
-use super::server::{declared, entry_kind, is_list, malformed, merge_list, permuted, strategy};
+use super::entries::{Merged, is_delete};
+use super::server::{declared, entry_kind, is_list, malformed, strategy};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::align::{Identity, KeyValue};
 use crate::merge::association::{patch_merge_keys, recommended_keys};
 use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, PatchField, SET_ELEMENT_ORDER};
-use crate::merge::order::{Rank, weave};
+use crate::merge::order::{Rank, permuted, weave};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, List, Map, Node};
+
+/// How values of a patch get into the result.
+pub(super) struct Taking {
+    /// Merges two lists.
+    pub(super) merge: fn(Vec<Node>, &[Node], Cursor<'_>, &Trail<'_>) -> Result<Merged>,
+    /// An entry of a list that was not there.
+    pub(super) add: fn(&Node) -> Option<Node>,
+    /// An entry of a list that takes the place of another one.
+    pub(super) replace: fn(&Node) -> Node,
+}
 
 /// Merges all lists of a map for which the patch gives an order, as the API server does
 /// (apimachinery 0.36, `mergePatchIntoOriginal`); the names of their fields.
@@ -20,13 +29,14 @@ pub(super) fn apply<'p>(
     dest: &mut Map,
     patch: &'p Map,
     cursor: Cursor<'_>,
+    taking: &Taking,
     at: &Trail<'_>,
 ) -> Result<Vec<&'p str>> {
     let mut done = Vec::new();
     for entry in patch.entries() {
         match PatchField::of(&entry.key.text) {
             PatchField::SetElementOrder(field) => {
-                merge_in_order(dest, patch, entry, field, cursor, &at.field(field))?;
+                merge_in_order(dest, patch, (entry, field), cursor, taking, &at.field(field))?;
                 done.push(field);
             }
             PatchField::Malformed if entry.key.text.starts_with(SET_ELEMENT_ORDER) => {
@@ -41,9 +51,9 @@ pub(super) fn apply<'p>(
 fn merge_in_order(
     dest: &mut Map,
     patch: &Map,
-    directive: &Entry,
-    field: &str,
+    (directive, field): (&Entry, &str),
     parent: Cursor<'_>,
+    taking: &Taking,
     at: &Trail<'_>,
 ) -> Result<()> {
     let order = list_of(&directive.value, at)?;
@@ -65,12 +75,12 @@ fn merge_in_order(
         (None, None) => return Ok(()),
         (Some(live), None) => keys.ranked(live.clone(), &live, at)?,
         (None, Some(_)) => {
-            let nodes: Vec<Node> = from.iter().filter_map(|node| added(node, Nulls::Keep)).collect();
+            let nodes: Vec<Node> = from.iter().filter_map(taking.add).collect();
             let rank = |position| Rank { patch: Some(position), ..Rank::default() };
             Merged { ranks: (0..nodes.len()).map(rank).collect(), nodes, deleted: 0 }
         }
-        (Some(live), Some(_)) if merges => merge_list(live, from, cursor, at)?,
-        (Some(live), Some(_)) => keys.ranked(from.iter().map(replacing).collect(), &live, at)?,
+        (Some(live), Some(_)) if merges => (taking.merge)(live, from, cursor, at)?,
+        (Some(live), Some(_)) => keys.ranked(from.iter().map(taking.replace).collect(), &live, at)?,
     };
     let (nodes, live) = first_order(merged);
     let nodes = keys.reorder(nodes, &live, order, at)?;
@@ -133,11 +143,10 @@ impl<'k> OrderKeys<'k> {
     /// The keys that entries must have, and of `more` those that the order mentions.
     pub(super) fn with(mut keys: Vec<&'k str>, more: Vec<&'k str>, order: &[Node]) -> Self {
         let needed = keys.len();
-        for key in more {
-            if !keys.contains(&key) && order.iter().any(|item| item.get(key).is_some()) {
-                keys.push(key);
-            }
-        }
+        let fields = order.iter().filter_map(Node::as_map).flat_map(Map::iter);
+        let mentioned: FxHashSet<&str> = fields.map(|(name, _)| name).collect();
+        let mut seen: FxHashSet<&str> = keys.iter().copied().collect();
+        keys.extend(more.into_iter().filter(|key| mentioned.contains(key) && seen.insert(key)));
         Self { keys, needed }
     }
 
@@ -189,7 +198,7 @@ impl<'k> OrderKeys<'k> {
         let positions = self.positions(order, at)?;
         let rank = |(position, (entry, live)): (usize, (&Node, &Option<usize>))| {
             let patch = positions.get(&self.identify(entry, &at.index(position))?).copied();
-            Ok(Rank { patch, live: *live, last: false })
+            Ok(Rank { patch, live: *live, last: is_delete(entry) })
         };
         let ranks = nodes.iter().zip(live).enumerate().map(rank).collect::<Result<Vec<_>>>()?;
         Ok(permuted(nodes, &weave(&ranks)))

@@ -11,7 +11,7 @@ use super::search::{ListRules, Pattern, Search};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::merge::align::Identity;
-use crate::merge::directive::{self, Action};
+use crate::merge::directive::{self, Action, PATCH};
 use crate::merge::order::Rank;
 use crate::yaml::Node;
 
@@ -79,6 +79,11 @@ pub(super) fn merge_in_list(entry: &Node, at: &Trail<'_>) -> Diagnostic {
     at.error(Code::Directive, "`$patch: merge` cannot stand in an entry of a list")
         .at(entry.span())
         .help("entries are merged anyway: leave it out")
+}
+
+/// Whether an entry asks to be deleted: in a patch, that is; elsewhere such a field is data.
+pub(super) fn is_delete(entry: &Node) -> bool {
+    entry.get(PATCH).and_then(Node::as_str) == Some("delete")
 }
 
 pub(super) fn not_a_map(entry: &Node, at: &Trail<'_>) -> Diagnostic {
@@ -178,9 +183,10 @@ impl<'r, 'p> Slots<'r, 'p> {
             "entries of this list must differ in their keys: remove or change the others first"
         };
         let error = at.index(wish.position).error(Code::Ambiguous, message).at(wish.entry.span()).help(help);
-        slots.iter().filter_map(|&slot| self.entries[slot].as_ref()).fold(error, |error, entry| {
-            error.label(entry.span(), "this one matches")
-        })
+        slots
+            .iter()
+            .filter_map(|&slot| self.entries[slot].as_ref())
+            .fold(error, |error, entry| error.label(entry.span(), "this one matches"))
     }
 
     /// Puts an entry where it was found, or at the end.
@@ -234,7 +240,7 @@ impl<'r, 'p> Slots<'r, 'p> {
             }
             let touched = if by_slot { self.touched[slot] } else { None };
             let patch = touched.or_else(|| in_patch.get(identity).copied());
-            ranks.push(Rank { patch, live, last: false });
+            ranks.push(Rank { patch, live, last: is_delete(entry) });
         }
         Ok(ranks)
     }

@@ -5,10 +5,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::adopt::{Nulls, added, put, replacing};
+use super::adopt::{Into, added, put, replacing};
 use super::entries::{Merged, merge_entries, merge_in_list, not_a_map};
 use super::search::ListRules;
-use super::{Dialect, Outcome, element_order};
+use super::element_order::{self, Taking};
+use super::{Dialect, Outcome};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::merge::align::KeyValue;
@@ -17,9 +18,15 @@ use crate::merge::directive::{
     Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, PatchField, RETAIN_KEYS, action,
     map_without_directives,
 };
-use crate::merge::order::{Rank, weave};
+use crate::merge::order::{Rank, permuted, weave};
 use crate::schema::{Cursor, PatchStrategy, TypeKind};
 use crate::yaml::{Entry, Map, Node, Value};
+
+const TO_OBJECT: Taking = Taking {
+    merge: merge_list,
+    add: |node| added(node, Into::ObjectWithNulls),
+    replace: replacing,
+};
 
 /// Applies a patch to a whole object.
 pub(super) fn apply(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Outcome> {
@@ -52,7 +59,7 @@ fn merge_map(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) ->
         }
     }
     retain_keys(dest, patch, at)?;
-    let ordered = element_order::apply(dest, patch, cursor, at)?;
+    let ordered = element_order::apply(dest, patch, cursor, &TO_OBJECT, at)?;
     delete_from_lists(dest, patch, cursor, at)?;
     merge_fields(dest, patch, cursor, &ordered, at)?;
     Ok(Outcome::Merged)
@@ -136,7 +143,7 @@ fn merge_fields(
     for (entry, position) in fields {
         let here = at.field(&entry.key.text);
         let Some(position) = position else {
-            if let Some(value) = (!entry.value.is_null()).then(|| added(&entry.value, Nulls::Drop)).flatten() {
+            if let Some(value) = (!entry.value.is_null()).then(|| added(&entry.value, Into::Object)).flatten() {
                 dest.push(entry.key.clone(), value);
             }
             continue;
@@ -182,7 +189,7 @@ fn merge_value(live: &mut Node, entry: &Entry, parent: Cursor<'_>, at: &Trail<'_
                 put(live, replacing(&entry.value));
             }
         }
-        _ => match added(&entry.value, Nulls::Drop) {
+        _ => match added(&entry.value, Into::Object) {
             Some(value) => put(live, value),
             None => return Ok(false),
         },
@@ -191,7 +198,7 @@ fn merge_value(live: &mut Node, entry: &Entry, parent: Cursor<'_>, at: &Trail<'_
 }
 
 /// The schema of a field that is merged. The server knows no free-form objects.
-pub(super) fn declared<'s>(
+pub(in crate::patch) fn declared<'s>(
     parent: Cursor<'s>,
     name: &str,
     node: &Node,
@@ -215,7 +222,7 @@ pub(super) fn is_list(cursor: Cursor<'_>, node: &Node, at: &Trail<'_>) -> Result
 }
 
 /// The patch strategy, which can be `merge` or `replace`, not both.
-pub(super) fn strategy(cursor: Cursor<'_>, at: &Trail<'_>) -> Result<PatchStrategy> {
+pub(in crate::patch) fn strategy(cursor: Cursor<'_>, at: &Trail<'_>) -> Result<PatchStrategy> {
     let strategy = cursor.patch_strategy();
     if strategy.merge && strategy.replace {
         let message = "the schema's patch strategy is both `merge` and `replace`";
@@ -226,7 +233,7 @@ pub(super) fn strategy(cursor: Cursor<'_>, at: &Trail<'_>) -> Result<PatchStrate
 
 /// What the entries of a list are; all must be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::patch) enum Kind {
     Bool,
     Int,
     Float,
@@ -235,7 +242,7 @@ pub(super) enum Kind {
 }
 
 /// The one kind of all entries; none when there are none.
-pub(super) fn entry_kind(lists: [&[Node]; 2], at: &Trail<'_>) -> Result<Option<Kind>> {
+pub(in crate::patch) fn entry_kind(lists: [&[Node]; 2], at: &Trail<'_>) -> Result<Option<Kind>> {
     let mut kind = None;
     for entry in lists.into_iter().flatten() {
         let wrong = |message: String| at.error(Code::WrongType, message).at(entry.span());
@@ -264,11 +271,6 @@ impl Merged {
         let order = weave(&self.ranks);
         permuted(self.nodes, &order)
     }
-}
-
-pub(super) fn permuted(nodes: Vec<Node>, order: &[usize]) -> Vec<Node> {
-    let mut nodes: Vec<Option<Node>> = nodes.into_iter().map(Some).collect();
-    order.iter().filter_map(|&i| nodes.get_mut(i).and_then(Option::take)).collect()
 }
 
 /// Merges two lists whose strategy is to merge.
@@ -356,7 +358,7 @@ fn replace_entries(patch: &[Node], rules: &ListRules<'_>, at: &Trail<'_>) -> Res
 }
 
 /// The union, without doubles.
-fn merge_scalars(live: Vec<Node>, patch: &[Node]) -> Merged {
+pub(super) fn merge_scalars(live: Vec<Node>, patch: &[Node]) -> Merged {
     let positions = |list: &[Node]| {
         let mut positions: FxHashMap<KeyValue, usize> = FxHashMap::default();
         for (position, value) in list.iter().enumerate() {
@@ -374,7 +376,7 @@ fn merge_scalars(live: Vec<Node>, patch: &[Node]) -> Merged {
         let (patch, live) = (in_patch.get(&value).copied(), in_live.get(&value).copied());
         if seen.insert(value) {
             merged.nodes.push(entry);
-            merged.ranks.push(Rank { patch, live, last: false });
+            merged.ranks.push(Rank { patch, live, ..Rank::default() });
         }
     }
     merged

@@ -2,16 +2,15 @@
 
 use smol_str::SmolStr;
 
-use super::{Fate, Merge2, Own, Source, take};
+use super::{Merge2, Own, Source, take};
 use crate::diagnostic::Result;
 use crate::merge::Trail;
 use crate::merge::directive::Action;
 use crate::merge::kyaml::entries::{Entries, Side};
 use crate::merge::kyaml::options::ListOrder;
 use crate::merge::kyaml::position::{Pairing, Position};
-use crate::merge::kyaml::restyle::key_scalar;
-use crate::merge::kyaml::tuples::{self, MAX_KEYS, Tuples, are_distinct};
-use crate::merge::kyaml::{directive, infer};
+use crate::merge::kyaml::tuples::{self, Tuples, are_distinct};
+use crate::merge::kyaml::{Fate, directive};
 use crate::yaml::{Node, Value};
 
 impl<'s> Merge2<'s> {
@@ -25,29 +24,30 @@ impl<'s> Merge2<'s> {
         super::adopt(dest, &source);
         let Value::List(list) = &mut dest.value else { return Ok(Fate::Keep) };
         let theirs = source.node().and_then(Node::as_list).map(Vec::as_slice);
-        let Some(keys) = self.keys(at, std::iter::once(list.as_slice()).chain(theirs), trail)? else {
+        let pairing = at.pairing_of(std::iter::once(list.as_slice()).chain(theirs), self.infer_keys());
+        if pairing == Pairing::Replace {
             return Ok(match source {
                 Source::Node(patch) => Fate::Take(take(patch)),
                 _ => Fate::Keep,
             });
-        };
+        }
         match source {
-            Source::Absent => self.own_entries(list, Own::Absent, &keys, at, trail)?,
+            Source::Absent => self.own_entries(list, Own::Absent, pairing, at, trail)?,
             Source::Same => {
                 if directive::take_from_list(list, trail)? == Action::Delete {
                     return Ok(Fate::Clear);
                 }
-                self.own_entries(list, Own::Same, &keys, at, trail)?;
+                self.own_entries(list, Own::Same, pairing, at, trail)?;
             }
             Source::Node(patch) => {
                 let Value::List(theirs) = &mut patch.value else { return Ok(Fate::Keep) };
                 match directive::take_from_list(theirs, trail)? {
                     Action::Delete => return Ok(Fate::Clear),
                     Action::Replace => {
-                        self.own_entries(theirs, Own::Same, &keys, at, trail)?;
+                        self.own_entries(theirs, Own::Same, pairing, at, trail)?;
                         return Ok(Fate::Take(take(patch)));
                     }
-                    Action::Merge => self.entries(list, theirs, &keys, at, trail)?,
+                    Action::Merge => self.entries(list, theirs, pairing, at, trail)?,
                 }
             }
         }
@@ -56,35 +56,17 @@ impl<'s> Merge2<'s> {
 
     /// A list that dest does not have. Directives for the list are not looked for (kustomize 5.8).
     pub(super) fn new_list(&self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
-        if let Value::List(list) = &mut node.value
-            && let Some(keys) = self.keys(at, std::iter::once(list.as_slice()), trail)?
-        {
-            self.own_entries(list, Own::Same, &keys, at, trail)?;
+        if let Value::List(list) = &mut node.value {
+            let pairing = at.pairing_of(std::iter::once(list.as_slice()), self.infer_keys());
+            if pairing != Pairing::Replace {
+                self.own_entries(list, Own::Same, pairing, at, trail)?;
+            }
         }
         Ok(Fate::Take(node))
     }
 
-    /// The keys by which lists merge, `""` for lists of scalars; none when they do not.
-    fn keys<'n>(
-        &self,
-        at: &Position<'s>,
-        sides: impl Iterator<Item = &'n [Node]> + Clone,
-        trail: &Trail<'_>,
-    ) -> Result<Option<Vec<SmolStr>>> {
-        let pairing = if at.is_known() {
-            at.pairing()
-        } else {
-            let inferred = infer::strict(sides, self.options.infer_keys.keys(), trail)?;
-            inferred.map_or(Pairing::Replace, |key| Pairing::Keys(vec![key]))
-        };
-        Ok(match pairing {
-            Pairing::Replace => None,
-            Pairing::Scalars => Some(vec![SmolStr::default()]),
-            Pairing::Keys(mut keys) => {
-                keys.truncate(MAX_KEYS);
-                Some(keys)
-            }
-        })
+    fn infer_keys(&self) -> &'s [SmolStr] {
+        self.options.infer_keys.keys()
     }
 
     /// A list that no other list is merged into.
@@ -92,10 +74,11 @@ impl<'s> Merge2<'s> {
         &self,
         list: &mut Vec<Node>,
         own: Own,
-        keys: &[SmolStr],
+        pairing: Pairing,
         at: &Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<()> {
+        let keys = &pairing.keys(std::iter::once(list.as_slice()), self.infer_keys(), trail)?;
         let element = at.element(self.schema);
         if are_distinct(list, keys) {
             return self.distinct_entries(list, own, &element, trail);
@@ -105,7 +88,7 @@ impl<'s> Merge2<'s> {
         let keys = tuples.drop_unused_keys(keys);
         let mut entries = Entries::new(std::mem::take(list), &keys);
         for tuple in tuples.iter() {
-            self.entry(&mut entries, tuple, &keys, own.source(), &element, trail)?;
+            self.entry(&mut entries, tuple, own.source(), &element, trail)?;
         }
         *list = entries.finish(self.options.list_order, trail)?;
         Ok(())
@@ -134,10 +117,12 @@ impl<'s> Merge2<'s> {
         &self,
         list: &mut Vec<Node>,
         theirs: &mut Vec<Node>,
-        keys: &[SmolStr],
+        pairing: Pairing,
         at: &Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<()> {
+        let keys =
+            &pairing.keys([list.as_slice(), theirs.as_slice()].into_iter(), self.infer_keys(), trail)?;
         let mut tuples = self.tuples(list, theirs, keys);
         if tuples.is_empty() {
             return Ok(());
@@ -149,16 +134,18 @@ impl<'s> Merge2<'s> {
         let mut side = Side::new(theirs, &keys);
         let mut entries = Entries::new(std::mem::take(list), &keys);
         for tuple in tuples.iter() {
-            let mut visit;
-            let source = match side.find(tuple).and_then(|i| theirs.get_mut(i)) {
-                None => Source::Absent,
-                Some(node) if !revisits => Source::Node(node),
-                Some(node) => {
-                    visit = for_this_visit(node, trail);
-                    Source::Node(&mut visit)
-                }
+            let Some(node) = side.find(tuple).and_then(|i| theirs.get_mut(i)) else {
+                self.entry(&mut entries, tuple, Source::Absent, &element, trail)?;
+                continue;
             };
-            self.entry(&mut entries, tuple, &keys, source, &element, trail)?;
+            if !revisits {
+                self.entry(&mut entries, tuple, Source::Node(node), &element, trail)?;
+                continue;
+            }
+            let mut visit = node.clone();
+            let known = entries.len();
+            let result = self.entry(&mut entries, tuple, Source::Node(&mut visit), &element, trail)?;
+            remember_visit(node, result.map(|entry| entries.node(entry)), result >= Some(known), trail);
         }
         *list = entries.finish(self.options.list_order, trail)?;
         Ok(())
@@ -171,62 +158,37 @@ impl<'s> Merge2<'s> {
         }
     }
 
-    /// Merges the entries that a tuple means and puts the result among the others.
+    /// Merges the entries that a tuple means and puts the result, if any, among the others.
     fn entry(
         &self,
         entries: &mut Entries,
         tuple: &[SmolStr],
-        keys: &[SmolStr],
         source: Source<'_>,
         element: &Position<'s>,
         trail: &Trail<'_>,
-    ) -> Result<()> {
+    ) -> Result<Option<usize>> {
         let found = entries.find(tuple);
-        let own = trail.texts(keys, tuple);
-        let dest = found.map(|entry| entries.node_mut(entry));
+        let (dest, keys) = entries.at(found);
         let source = if dest.is_none() && matches!(source, Source::Same) { Source::Absent } else { source };
-        let fate = self.value(dest, source, element.clone(), &own)?;
-        if let Some(entry) = found {
-            if matches!(fate, Fate::Keep) {
-                complete(entries.node_mut(entry), keys, tuple);
-            }
-            entries.refresh(entry);
-        }
-        let result = match fate {
-            Fate::Keep => found,
-            Fate::Take(mut node) => {
-                complete(&mut node, keys, tuple);
-                Some(entries.add(node))
-            }
-            Fate::Clear => None,
-        };
-        match result.filter(|&entry| !entries.is_nothing(entry)) {
-            Some(entry) => entries.put(tuple, entry, trail),
-            None => entries.remove(tuple, trail),
-        }
+        let fate = self.value(dest, source, element.clone(), &trail.texts(keys, tuple))?;
+        entries.settle(tuple, found, fate, trail)
     }
 }
 
-/// An entry of the patch that more than one tuple may mean. Its directive counts only the first time
-/// (kustomize 5.8, by accident).
-fn for_this_visit(node: &mut Node, trail: &Trail<'_>) -> Node {
-    let copy = node.clone();
-    if let Value::Map(map) = &mut node.value {
-        // What is wrong with it is said when the copy is merged.
-        directive::take_from_map(map, trail).ok();
-    }
-    copy
-}
-
-/// Makes sure that the entry has the keys by which it was found.
-pub(in crate::merge::kyaml) fn complete(node: &mut Node, keys: &[SmolStr], tuple: &[SmolStr]) {
-    let Value::Map(map) = &mut node.value else { return };
-    if map.is_empty() {
+/// What a visit leaves of an entry of the patch that more than one tuple may mean: its directive is
+/// gone, and it shares with the result what went into that (kustomize 5.8, by accident).
+fn remember_visit(node: &mut Node, result: Option<&Node>, taken: bool, trail: &Trail<'_>) {
+    if let Some(result) = result.filter(|_| taken) {
+        *node = result.clone();
         return;
     }
-    for (key, text) in keys.iter().zip(tuple).filter(|(_, text)| !text.is_empty()) {
-        if !map.contains_key(key) {
-            map.push(key.clone(), key_scalar(text));
+    let Value::Map(map) = &mut node.value else { return };
+    // What is wrong with a directive was said during the visit.
+    directive::take_from_map(map, trail).ok();
+    for (key, value) in map.iter_mut().filter(|(_, value)| !value.is_null()) {
+        match result.and_then(|result| result.get(key)) {
+            Some(merged) if matches!(merged.value, Value::Scalar(_)) => value.clone_from(merged),
+            _ => {}
         }
     }
 }

@@ -8,9 +8,9 @@
 mod list;
 
 use super::options::MergeOptions;
-use super::position::{self, Position};
+use super::position::Position;
 use super::restyle::{quote_old_booleans, restyle};
-use super::{directive, same_kind};
+use super::{Fate, directive, retain, same_kind};
 use crate::diagnostic::Result;
 use crate::merge::Trail;
 use crate::merge::directive::Action;
@@ -74,17 +74,6 @@ impl Own {
             Self::Same => Source::Same,
         }
     }
-}
-
-/// What comes of a value.
-#[derive(Debug)]
-enum Fate {
-    /// It stays, changed in place perhaps.
-    Keep,
-    /// Another value takes its place.
-    Take(Node),
-    /// It is removed; the value itself is left as it is, since a list may still hold it.
-    Clear,
 }
 
 struct Merge2<'s> {
@@ -189,7 +178,7 @@ impl<'s> Merge2<'s> {
         new.sort_unstable_by(|&a, &b| theirs[a].key.text.cmp(&theirs[b].key.text));
         for i in new {
             let Entry { key, value } = &mut theirs[i];
-            let at = self.field_position(at, &key.text, [Some((&*key, &*value)), None]);
+            let at = at.field_of(&key.text, std::iter::once((&*key, &*value)), self.schema);
             let fate = self.value(None, Source::Node(value), at, &trail.field(&key.text))?;
             if let Fate::Take(mut node) = fate {
                 quote_old_booleans(&mut node);
@@ -215,7 +204,8 @@ impl<'s> Merge2<'s> {
             let stays = matches!(source, Source::Absent) && !is_silent_null(value);
             return Ok(stays || !value.is_null());
         }
-        let at = self.field_position(at, &key.text, [Some((key, value)), their_key.zip(source.node())]);
+        let sides = std::iter::once((&*key, &*value)).chain(their_key.zip(source.node()));
+        let at = at.field_of(&key.text, sides, self.schema);
         match self.value(Some(value), source, at, &trail.field(&key.text))? {
             Fate::Keep => Ok(true),
             Fate::Take(mut node) => {
@@ -225,19 +215,6 @@ impl<'s> Merge2<'s> {
             }
             Fate::Clear => Ok(false),
         }
-    }
-
-    /// The position of a field: what a comment on its value or key says, else what the schema says.
-    fn field_position(
-        &self,
-        parent: &Position<'s>,
-        name: &str,
-        sides: [Option<(&Key, &Node)>; 2],
-    ) -> Position<'s> {
-        let mut comments = sides.into_iter().flatten().flat_map(|(key, value)| [&value.meta, &key.meta]);
-        comments
-            .find_map(|meta| position::of_comment(meta, self.schema))
-            .unwrap_or_else(|| parent.field(name, self.schema))
     }
 }
 
@@ -258,19 +235,6 @@ fn partners(map: &Map, patch: &Map) -> (Vec<Option<usize>>, Vec<usize>) {
         }
     }
     (partners, new)
-}
-
-/// Keeps the fields for which `keep` says so, until it fails.
-fn retain(entries: &mut Vec<Entry>, mut keep: impl FnMut(&mut Entry) -> Result<bool>) -> Result<()> {
-    let mut outcome = Ok(());
-    entries.retain_mut(|entry| match outcome.as_ref().map_or(Ok(true), |()| keep(entry)) {
-        Ok(stays) => stays,
-        Err(error) => {
-            outcome = Err(error);
-            true
-        }
-    });
-    outcome
 }
 
 /// What a map or list of dest takes from the patch's beside the content: comments where the patch
