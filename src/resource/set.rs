@@ -7,7 +7,7 @@ use super::manifest::{Behavior, Resource};
 use super::selector::Selector;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Schema;
-use crate::yaml::{Map, Node};
+use crate::yaml::Node;
 
 /// Resources in the order in which they were added; no two have the same id.
 #[derive(Debug, Clone, Default)]

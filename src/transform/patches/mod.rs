@@ -6,6 +6,8 @@
 mod change;
 mod find;
 mod load;
+#[cfg(test)]
+mod tests;
 
 use serde::Deserialize;
 
@@ -20,7 +22,7 @@ use crate::source::{SourceMap, Span};
 use crate::yaml::Spanned;
 
 use change::Strategic;
-use find::Index;
+use find::{Index, check_ids};
 use load::Body;
 
 /// One entry of `patches` or `patchesJson6902`.
@@ -222,7 +224,7 @@ impl<'r> Run<'r> {
         for i in selected {
             other_ids |= self.merge_one(i, &patch)?;
         }
-        if other_ids { self.index.check_ids(self.set) } else { Ok(()) }
+        if other_ids { check_ids(self.set) } else { Ok(()) }
     }
 
     /// The one resource that a patch names by its kind, name and namespace.
