@@ -14,12 +14,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::client::{Ask, Cluster};
 use super::failure::not_understood;
-use super::json;
+use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
 use crate::diagnostic::Result;
-use crate::schema::openapi::read_document;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
 use crate::schema::chain::SchemaSource;
+use crate::schema::openapi::read_document;
 use crate::schema::{Gvk, TypeGraph};
 
 /// The live link of the schema chain. It connects when it is asked for the first time.
@@ -143,7 +143,7 @@ fn document(cluster: &Cluster, path: &str) -> Result<(TypeGraph, String)> {
 /// The answer of `/openapi/v3`.
 #[derive(Debug, Deserialize)]
 struct Index {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     paths: BTreeMap<String, IndexEntry>,
 }
 
