@@ -32,7 +32,7 @@ pub(super) struct TargetArgs {
     reorder: Option<ReorderArg>,
 
     #[command(flatten)]
-    schema: SchemaArgs,
+    pub schema: SchemaArgs,
 
     #[command(flatten)]
     kustomize: KustomizeArgs,
@@ -48,6 +48,10 @@ pub(super) struct SchemaArgs {
     /// Never use the network
     #[arg(long)]
     pub offline: bool,
+
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub connect: super::connect::ConnectArgs,
 }
 
 impl SchemaArgs {
@@ -57,14 +61,30 @@ impl SchemaArgs {
             SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
             _ => None,
         };
-        let links = Links {
-            file,
-            cache: SchemaCache::open(None),
-            offline: self.offline,
-            hermetic,
-            ..Links::default()
-        };
+        let cache = SchemaCache::open(None);
+        let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
+        #[cfg(feature = "cluster")]
+        let links = self.with_cluster(links);
         SchemaChain::new(&self.schema, links)
+    }
+
+    /// Adds the cluster, which is not asked before a kind needs it.
+    #[cfg(feature = "cluster")]
+    fn with_cluster(&self, links: Links) -> Links {
+        use crate::cluster::LiveSchema;
+        let auto = self.schema == SchemaChoice::Auto;
+        let may_ask = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
+        if !may_ask || (auto && links.hermetic) {
+            return links;
+        }
+        let options = self.connect.options();
+        let server = options.server_url();
+        if auto && server.as_ref().is_err_and(|error| error.code() == Code::Remote) {
+            // No cluster is configured: that is no news to those who have none.
+            return links;
+        }
+        let live = LiveSchema::new(options, links.cache.clone());
+        Links { server: server.ok(), live: Some(Box::new(live)), ..links }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::client::AuthError;
 use serde::Deserialize;
 
+use super::json::or_default;
 use crate::diagnostic::{Code, Diagnostic};
 
 /// The server that is asked, as messages name it.
@@ -109,6 +110,7 @@ pub(super) struct Details {
     pub(super) name: String,
     /// For most refusals the resource's plural, such as `namespaces`.
     pub(super) kind: String,
+    #[serde(deserialize_with = "or_default")]
     pub(super) causes: Vec<Cause>,
 }
 

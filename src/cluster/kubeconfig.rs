@@ -108,7 +108,10 @@ impl ConnectOptions {
         };
         paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
             let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
-            read.map_err(|error| unreadable(path, "the kubeconfig", &error))
+            read.map_err(|error| match &error {
+                KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", cause),
+                error => unreadable(path, "the kubeconfig", error),
+            })
         })
     }
 
@@ -260,22 +263,22 @@ fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Con
 
 /// The certificates that the server's must descend from, in DER; none leaves it to the system.
 fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
-    let text = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
+    let wrong = |what: &str| Diagnostic::error(Code::InvalidValue, format!("{what} has no certificate in PEM"));
+    let (what, text) = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
         (Some(data), _) if !data.is_empty() => {
-            let decoded = STANDARD.decode(data.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            decoded.ok_or_else(|| {
-                let message = "certificate-authority-data of the kubeconfig is not base64 of a PEM file";
-                Diagnostic::error(Code::InvalidValue, message)
-            })?
+            let what = "certificate-authority-data of the kubeconfig".to_string();
+            let text = STANDARD.decode(data.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            (what.clone(), text.ok_or_else(|| wrong(&what))?)
         }
-        (_, Some(path)) if !path.is_empty() => std::fs::read_to_string(path)
-            .map_err(|error| unreadable(Path::new(path), "the certificate authority", &error))?,
+        (_, Some(path)) if !path.is_empty() => {
+            let what = "the certificate authority";
+            let text = std::fs::read_to_string(path).map_err(|e| unreadable(Path::new(path), what, &e))?;
+            (format!("{what} {path}"), text)
+        }
         _ => return Ok(None),
     };
     let certificates = pem_certificates(&text).filter(|certificates| !certificates.is_empty());
-    certificates.map(Some).ok_or_else(|| {
-        Diagnostic::error(Code::InvalidValue, "the certificate authority has no readable PEM certificate")
-    })
+    certificates.map(Some).ok_or_else(|| wrong(&what))
 }
 
 /// The contents of all `CERTIFICATE` blocks; none when one of them is no base64.

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::client::{Ask, Cluster};
 use super::failure::not_understood;
-use super::json;
+use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
 use crate::diagnostic::Result;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
@@ -143,7 +143,7 @@ fn document(cluster: &Cluster, path: &str) -> Result<(TypeGraph, String)> {
 /// The answer of `/openapi/v3`.
 #[derive(Debug, Deserialize)]
 struct Index {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     paths: BTreeMap<String, IndexEntry>,
 }
 
