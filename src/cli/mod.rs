@@ -14,6 +14,7 @@ mod kustomize;
 #[cfg(feature = "cluster")]
 mod objects;
 mod render;
+mod schema;
 mod target;
 
 use std::ffi::OsString;
@@ -43,6 +44,8 @@ enum Command {
     /// Build an overlay and show what applying it would change in the cluster
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
+    /// Look at merge schemas, and compile them
+    Schema(schema::SchemaCommand),
     /// Print the version
     Version,
 }
@@ -94,6 +97,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Apply(args) => apply::run(&args, &sources),
         #[cfg(feature = "cluster")]
         Command::Diff(args) => diff::run(&args, &sources),
+        Command::Schema(args) => schema::run(&args, &sources),
         Command::Version => print_version(),
     };
     outcome.unwrap_or_else(|failure| report(&failure, &sources))

@@ -39,7 +39,7 @@ pub(super) struct TargetArgs {
 }
 
 /// Where merge schemas come from.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct SchemaArgs {
     /// Where merge schemas come from: auto, embedded, cache, cluster, or a file
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
@@ -123,7 +123,9 @@ enum ReorderArg {
 impl TargetArgs {
     /// A builder for these arguments.
     pub(super) fn builder(&self, sources: &SourceMap, many: bool) -> Result<Builder, Diagnostic> {
-        Builder::new(sources.clone(), self.options(), |hermetic| self.schema.chain(sources, hermetic), many)
+        let (schema, texts) = (self.schema.clone(), sources.clone());
+        let make_chain = Box::new(move |hermetic| schema.chain(&texts, hermetic));
+        Builder::new(sources.clone(), self.options(), make_chain, many)
     }
 
     fn options(&self) -> BuildOptions {

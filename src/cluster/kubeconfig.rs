@@ -263,7 +263,8 @@ fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Con
 
 /// The certificates that the server's must descend from, in DER; none leaves it to the system.
 fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
-    let wrong = |what: &str| Diagnostic::error(Code::InvalidValue, format!("{what} has no certificate in PEM"));
+    let wrong =
+        |what: &str| Diagnostic::error(Code::InvalidValue, format!("{what} has no certificate in PEM"));
     let (what, text) = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
         (Some(data), _) if !data.is_empty() => {
             let what = "certificate-authority-data of the kubeconfig".to_string();

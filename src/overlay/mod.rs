@@ -18,6 +18,7 @@ mod repo_spec;
 mod tree;
 mod types;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -87,39 +88,42 @@ pub struct Built {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// Makes the chain of schema sources: a hermetic one for kustomizations.
+pub type MakeChain = Box<dyn Fn(bool) -> Result<SchemaChain> + Send + Sync>;
+
 /// Builds targets.
-#[derive(Debug)]
 pub struct Builder {
     reader: Reader,
     options: BuildOptions,
     /// What is known without asking anyone: the schema of nearly all builds.
     schema: Arc<Schema>,
+    make_chain: MakeChain,
     /// Who is asked for the kinds that kustomizations merge.
-    hermetic: Mutex<SchemaChain>,
+    hermetic: Mutex<Option<SchemaChain>>,
     /// Who is asked for the kinds that plain directories merge.
-    chain: Mutex<SchemaChain>,
+    chain: Mutex<Option<SchemaChain>>,
     /// What several targets have in common; none when there is only one.
     shared: Option<build::Shared>,
     helm: Helm,
     functions: Functions,
 }
 
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
 impl Builder {
-    /// A builder whose texts go to `sources`. `chain` makes the chain of schema sources, a hermetic
-    /// one for kustomizations. With `many`, what several targets have in common is read and built
-    /// once; that costs a copy, which a single target is spared.
+    /// A builder whose texts go to `sources`. With `many`, what several targets have in common is
+    /// read and built once; that costs a copy, which a single target is spared.
     ///
     /// # Errors
     /// The working directory cannot be read; a chosen schema cannot be.
-    pub fn new(
-        sources: SourceMap,
-        options: BuildOptions,
-        chain: impl Fn(bool) -> Result<SchemaChain>,
-        many: bool,
-    ) -> Result<Self> {
+    pub fn new(sources: SourceMap, options: BuildOptions, make_chain: MakeChain, many: bool) -> Result<Self> {
         let cache = remote::default_cache_dir().unwrap_or_else(std::env::temp_dir);
         let reader = Reader::new(sources, options.restrict_loads, Remotes::new(cache, options.offline))?;
-        let mut hermetic = chain(true)?;
+        let mut hermetic = make_chain(true)?;
         let schema = match options.dialect {
             Dialect::Kustomize => Schema::kustomize(),
             _ => hermetic.resolve([])?,
@@ -130,8 +134,9 @@ impl Builder {
             functions: Functions::new(options.functions.clone()),
             options,
             schema: Arc::new(schema),
-            hermetic: Mutex::new(hermetic),
-            chain: Mutex::new(chain(false)?),
+            make_chain,
+            hermetic: Mutex::new(Some(hermetic)),
+            chain: Mutex::new(None),
             shared: many.then(build::Shared::default),
         })
     }
