@@ -2,8 +2,13 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod diagnostic;
+pub mod diff;
+pub mod merge;
 pub mod overlay;
+pub mod patch;
 pub mod path;
 pub mod resource;
 pub mod schema;

@@ -5,20 +5,33 @@
 
 mod build;
 mod directory;
+mod function;
+mod helm;
 mod kustomization;
 mod load;
+mod origin;
 mod plan;
+mod plugin;
+mod process;
+mod remote;
+mod repo_spec;
 mod tree;
 mod types;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use function::Functions;
+use helm::Helm;
+use remote::Remotes;
+
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::ResourceSet;
 use crate::schema::{Schema, SchemaChain};
 use crate::source::SourceMap;
 
+pub use function::FunctionOptions;
+pub use helm::HelmOptions;
 pub use kustomization::Kustomization;
 pub use load::{KUSTOMIZATION_FILES, Reader, Root};
 pub use plan::{Step, plan};
@@ -57,6 +70,12 @@ pub struct BuildOptions {
     pub restrict_loads: bool,
     /// The order, unless a kustomization's `sortOptions` say it.
     pub reorder: Option<Reorder>,
+    /// Whether nothing may be fetched.
+    pub offline: bool,
+    /// Whether and how helm is run.
+    pub helm: HelmOptions,
+    /// Whether and how functions and plugins are run.
+    pub functions: FunctionOptions,
 }
 
 /// A built overlay.
@@ -81,6 +100,8 @@ pub struct Builder {
     chain: Mutex<SchemaChain>,
     /// What several targets have in common; none when there is only one.
     shared: Option<build::Shared>,
+    helm: Helm,
+    functions: Functions,
 }
 
 impl Builder {
@@ -96,7 +117,8 @@ impl Builder {
         chain: impl Fn(bool) -> Result<SchemaChain>,
         many: bool,
     ) -> Result<Self> {
-        let reader = Reader::new(sources, options.restrict_loads)?;
+        let cache = remote::default_cache_dir().unwrap_or_else(std::env::temp_dir);
+        let reader = Reader::new(sources, options.restrict_loads, Remotes::new(cache, options.offline))?;
         let mut hermetic = chain(true)?;
         let schema = match options.dialect {
             Dialect::Kustomize => Schema::kustomize(),
@@ -104,6 +126,8 @@ impl Builder {
         };
         Ok(Self {
             reader,
+            helm: Helm::new(options.helm.clone()),
+            functions: Functions::new(options.functions.clone()),
             options,
             schema: Arc::new(schema),
             hermetic: Mutex::new(hermetic),
@@ -117,6 +141,12 @@ impl Builder {
     /// # Errors
     /// Anything that keeps the whole target from being built.
     pub fn build(&self, target: &Path) -> Result<Built> {
+        let built = self.build_one(target);
+        // One list of all that is missing says more than the first of them.
+        built.map_err(|problem| self.reader.remotes().missing().unwrap_or(problem))
+    }
+
+    fn build_one(&self, target: &Path) -> Result<Built> {
         let root = self.reader.open(target)?;
         if root.kustomization_file()?.is_some() { self.kustomization(&root) } else { self.directory(&root) }
     }

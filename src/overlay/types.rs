@@ -5,11 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
+use super::load::Root;
+use super::tree::Tree;
 use super::{Builder, Dialect};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::schema::openapi::{is_crd, read_crd};
-use crate::schema::{Gvk, Schema, SchemaChain, TypeGraph};
-use crate::yaml::Node;
+use crate::schema::openapi::{is_crd, read_crd, read_document};
+use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
+use crate::source::SourceId;
+use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
+
+/// The name of what CRDs among the resources say.
+const CRD: &str = "crd";
 
 /// What the manifests of a build say of types.
 #[derive(Debug, Default)]
@@ -67,17 +73,52 @@ fn gvk_of(node: &Node) -> Gvk {
     Gvk::from_manifest(text("apiVersion"), text("kind"))
 }
 
+fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
+    let sources = root.reader().sources();
+    // kustomize reads it as JSON or YAML with equal keys allowed, as it reads its own files.
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+    let document = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
+    read_document(&document)
+}
+
 impl Builder {
     /// The schema of a kustomization. It never depends on where the build runs, unless asked to.
     pub(super) fn types_of_kustomization(
         &self,
-        census: &Census<'_>,
+        tree: &Tree,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Arc<Schema>> {
+        let mut census = Census::default();
+        tree.manifests(&mut |node| census.count(node));
         if self.options.dialect == Dialect::Kustomize {
             return Ok(self.schema.clone());
         }
-        self.with_own(census, &census.custom, &self.hermetic, warnings)
+        self.with_own(&census, &census.custom, &self.hermetic, warnings)
+    }
+
+    /// The schema that `openapi.path` of a kustomization names. As in kustomize it takes the place of
+    /// all that is built in, but only `beside` it when resources were loaded before. The CRDs of the
+    /// build, if they count, stay.
+    pub(super) fn types_of_openapi(
+        &self,
+        root: &Root,
+        source: SourceId,
+        before: &Schema,
+        beside: bool,
+    ) -> Result<Arc<Schema>> {
+        let mut model = read_openapi(root, source)?;
+        let mut schema = if beside {
+            let mut schema = Schema::kustomize();
+            schema.graphs().for_each(|(_, graph)| model.complete_from(graph));
+            schema.push_types("openapi", Arc::new(model.compile()?));
+            schema
+        } else {
+            Schema::kustomize_with("openapi", Arc::new(model.compile()?))
+        };
+        for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD) {
+            schema.push_types(name, graph.clone());
+        }
+        Ok(Arc::new(schema))
     }
 
     /// The schema of a plain directory: the kinds in `merged` are asked for where need be.
@@ -106,8 +147,8 @@ impl Builder {
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());
-        for graph in own.into_iter().rev() {
-            schema.push_front("crd", graph);
+        for graph in own {
+            schema.push_types(CRD, graph);
         }
         Ok(Arc::new(schema))
     }

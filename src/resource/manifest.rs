@@ -95,12 +95,16 @@ impl Resource {
                 .at(node.span().at_start())
                 .help("every manifest needs apiVersion, kind and metadata.name"));
         }
-        let resource = Self::unchecked(node, schema);
+        let mut resource = Self::unchecked(node, schema);
         if resource.id.name.is_empty() && !kind.ends_with("List") {
             let span = resource.node.span().at_start();
             return Err(Diagnostic::error(Code::MissingField, format!("this {kind} has no `metadata.name`"))
                 .at(span)
                 .help("every manifest needs a name; generateName is not enough to merge and reference by"));
+        }
+        // kustomize keeps its notes in annotations, and some manifests bring one along to get a hash.
+        if resource.annotation("internal.config.kubernetes.io/needsHashSuffix") == Some("enabled") {
+            resource.generated = Some(Generated { name_hash: true, ..Generated::default() });
         }
         Ok(resource)
     }

@@ -1,4 +1,4 @@
-//! kustomize's built-in field specs, as of 5.8.1: facts, written down once.
+//! kustomize's built-in field specs, as of 5.8: facts, written down once.
 
 use super::config::NameBackReference;
 use super::field_spec::FieldSpec;
@@ -45,10 +45,6 @@ pub(super) fn namespace() -> Vec<FieldSpec> {
     ])
 }
 
-const CLAIM_LABELS: &str = "spec/volumeClaimTemplates[]/metadata/labels";
-
-/// Those of volume claim templates are among them up to kustomize 5.8.1; later versions leave them
-/// to a list of their own.
 pub(super) fn template_labels() -> Vec<FieldSpec> {
     let template = "spec/template/metadata/labels";
     specs(&[
@@ -58,7 +54,6 @@ pub(super) fn template_labels() -> Vec<FieldSpec> {
         ("", "", "ReplicaSet", template, true),
         ("", "", "DaemonSet", template, true),
         ("apps", "", "StatefulSet", template, true),
-        ("apps", "", "StatefulSet", CLAIM_LABELS, true),
         ("batch", "", "Job", template, true),
         ("batch", "", "CronJob", "spec/jobTemplate/metadata/labels", true),
         ("batch", "", "CronJob", "spec/jobTemplate/spec/template/metadata/labels", true),
@@ -66,7 +61,7 @@ pub(super) fn template_labels() -> Vec<FieldSpec> {
 }
 
 pub(super) fn volume_claim_template_labels() -> Vec<FieldSpec> {
-    specs(&[("apps", "", "StatefulSet", CLAIM_LABELS, true)])
+    specs(&[("apps", "", "StatefulSet", "spec/volumeClaimTemplates[]/metadata/labels", true)])
 }
 
 pub(super) fn common_labels() -> Vec<FieldSpec> {
@@ -99,6 +94,7 @@ pub(super) fn common_labels() -> Vec<FieldSpec> {
     in_pods.iter_mut().for_each(|spec| spec.group = "apps".into());
     all.append(&mut in_pods);
     all.append(&mut template_labels());
+    all.append(&mut volume_claim_template_labels());
     all
 }
 

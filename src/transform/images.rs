@@ -37,9 +37,9 @@ const DEFINITION: &str = "CustomResourceDefinition";
 /// An image in both is changed twice, so that a suffix of its tag is added twice: kustomize 5.8 does so.
 ///
 /// # Errors
-/// An image that is no scalar, a container that is no map, a name that is no regular expression.
+/// An image that is no scalar, a container that is no map.
 pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schema: &Schema) -> Result<()> {
-    let changes = images.iter().map(Change::new).collect::<Result<Vec<_>>>()?;
+    let changes: Vec<Change<'_>> = images.iter().filter_map(Change::new).collect();
     if changes.is_empty() {
         return Ok(());
     }
@@ -122,30 +122,29 @@ impl Name {
     }
 }
 
-/// `[:tag][@sha256:digest]`; later versions of kustomize know other digests as well.
+/// `[:tag][@algorithm:digest]`.
 fn is_tag_and_digest(text: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || "_.{}-".contains(c);
+    let part = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric());
     let behind_tag = text.strip_prefix(':').map_or(text, |tag| tag.trim_start_matches(word));
+    let digest = behind_tag.strip_prefix('@').and_then(|digest| digest.split_once(':'));
     behind_tag.is_empty()
-        || behind_tag.strip_prefix("@sha256:").is_some_and(|digest| digest.chars().all(word))
+        || digest.is_some_and(|(algorithm, digest)| {
+            algorithm.split(['.', '+', '_', '-']).all(part) && digest.chars().all(word)
+        })
 }
 
 impl<'i> Change<'i> {
-    fn new(image: &'i Image) -> Result<Self> {
+    /// None for a name that is no regular expression: it matches nothing.
+    fn new(image: &'i Image) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/:-_.@".contains(c);
         if image.name.chars().all(plain) {
-            return Ok(Self { image, name: Name::Plain(image.name.clone()) });
+            return Some(Self { image, name: Name::Plain(image.name.clone()) });
         }
-        let rest = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?";
-        let regex = Regex::new(&format!("^{}{rest}$", image.name)).map_err(|_| {
-            Diagnostic::error(
-                Code::InvalidValue,
-                format!("`{}` is not a valid regular expression", image.name),
-            )
-            .field("images")
-            .help("the names of images are regular expressions; put a backslash before brackets and the like")
-        })?;
-        Ok(Self { image, name: Name::Regex(Box::new(regex)) })
+        let tag = "(:[a-zA-Z0-9_.{}-]*)?";
+        let digest = "(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
+        let regex = Regex::new(&format!("^{}{tag}{digest}$", image.name)).ok()?;
+        Some(Self { image, name: Name::Regex(Box::new(regex)) })
     }
 
     fn apply(&self, field: &mut Node) -> Result<()> {
@@ -240,8 +239,7 @@ mod tests {
             (image("nginx", "", "2", "", ""), "nginx:1@sha256:ff", Some("nginx:2")),
             (image("nginx", "", "", digest, ""), "nginx:1", Some("nginx@sha256:ab")),
             (image("nginx", "", "2", digest, ""), "nginx:1", Some("nginx:2@sha256:ab")),
-            (image("nginx", "apache", "", "", ""), "nginx:1@sha256:ff", Some("apache:1@sha256:ff")),
-            (image("nginx", "apache", "", "", ""), "nginx@sha512:ff", None),
+            (image("nginx", "apache", "", "", ""), "nginx:1@sha512:ff", Some("apache:1@sha512:ff")),
             (image("nginx", "", "", "", "-x"), "nginx:1@sha256:ff", Some("nginx:1-x")),
             (image("nginx", "", "2", "", "-x"), "nginx:1", Some("nginx:2")),
             (image("nginx", "", "", "", ""), "nginx:1", Some("nginx:1")),
@@ -252,6 +250,9 @@ mod tests {
             (image("g.io/nginx", "", "2", "", ""), "gxio/nginx:1", Some("gxio/nginx:2")),
             (image("g.io/nginx", "", "2", "", ""), "g.io/nginx:1 ", None),
             (image("nginx", "", "2", "", ""), "nginx:1@sha256:a@b", None),
+            (image("nginx", "", "2", "", ""), "nginx@multihash+base58:a", Some("nginx:2")),
+            (image("nginx", "", "2", "", ""), "nginx@a+:a", None),
+            (image("nginx", "", "2", "", ""), "nginx@ab", None),
             (image("nginx", "", "2", "", ""), "nginx:@sha256:", Some("nginx:2")),
             (image("(.*/)?nginx", "x", "", "", ""), "a/b/nginx:1", Some("x:1")),
         ];
@@ -260,7 +261,7 @@ mod tests {
             let got = change.name.matches(text).then(|| change.renamed(text));
             assert_eq!(got.as_deref(), want, "{image:?} {text}");
         }
-        assert!(Change::new(&image("[", "", "", "", "")).is_err());
+        assert!(Change::new(&image("[", "", "", "", "")).is_none());
     }
 
     fn run(list: &[Image], text: &str) -> Result<ResourceSet> {

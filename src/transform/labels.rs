@@ -22,8 +22,7 @@ pub struct Label {
     pub include_selectors: bool,
     /// Whether pod templates get them, too.
     pub include_templates: bool,
-    /// Whether volume claim templates get them, too. In kustomize since the version after 5.8.1; up
-    /// to that one they get what pod templates get.
+    /// Whether volume claim templates get them, too.
     pub include_volume_claim_templates: bool,
     /// More fields that get them.
     #[serde(rename = "fields")]

@@ -289,19 +289,18 @@ impl Matches<'_> {
         };
         match position(part).and_then(|i| usize::try_from(i).ok()) {
             Some(i) => self.entry_at(node, i, part, rest),
-            None if is_entry(part) => self.entries_like(node, part, rest),
+            None if is_entry(part) => self.entries_like(node, part, rest, created),
             None if part == "*" => self.every_entry(node, rest),
-            None => self.field(node, part, rest),
+            None => self.field(node, part, rest, created),
         }
     }
 
-    fn field(&self, node: &mut Node, name: &str, rest: &[String]) -> Result<usize> {
+    fn field(&self, node: &mut Node, name: &str, rest: &[String], mut created: bool) -> Result<usize> {
         if name.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "the path has an empty part")
                 .help("write a dot that belongs to a name as `\\.`, or put the name in brackets"));
         }
         let missing = fields(node, name)?.is_none_or(|map| !map.contains_key(name));
-        let mut created = false;
         if missing {
             let (Some(leaf), Some(map)) = (self.create, node.as_map_mut()) else { return Ok(0) };
             map.push(name, Create::for_next(rest.first(), leaf).node());
@@ -322,13 +321,11 @@ impl Matches<'_> {
             created = true;
         }
         let at = node.span();
-        match node.as_list_mut().and_then(|list| list.get_mut(i)) {
-            Some(entry) => self.walk(entry, rest, created),
-            None => {
-                let message = format!("there is no entry at position {i}; the list has {len}");
-                Err(Diagnostic::error(Code::NoMatch, message).at(at))
-            }
-        }
+        let Some(entry) = node.as_list_mut().and_then(|list| list.get_mut(i)) else {
+            let message = format!("there is no entry at position {i}; the list has {len}");
+            return Err(Diagnostic::error(Code::NoMatch, message).at(at));
+        };
+        self.walk(entry, rest, created)
     }
 
     fn every_entry(&self, node: &mut Node, rest: &[String]) -> Result<usize> {
@@ -337,17 +334,18 @@ impl Matches<'_> {
         list.iter_mut().map(|entry| self.walk(entry, rest, false)).sum()
     }
 
-    fn entries_like(&self, node: &mut Node, part: &str, rest: &[String]) -> Result<usize> {
-        let found = self.existing_like(node, part, rest)?;
+    fn entries_like(&self, node: &mut Node, part: &str, rest: &[String], created: bool) -> Result<usize> {
+        let found = self.existing_like(node, part, rest, created)?;
         if found > 0 || self.create.is_none() {
             return Ok(found);
         }
         let Some(list) = node.as_list_mut() else { return Ok(0) };
         list.push(new_entry(part)?);
-        self.existing_like(node, part, rest)
+        // Nothing else fitted, so that this is the entry which is found.
+        self.existing_like(node, part, rest, true)
     }
 
-    fn existing_like(&self, node: &mut Node, part: &str, rest: &[String]) -> Result<usize> {
+    fn existing_like(&self, node: &mut Node, part: &str, rest: &[String], created: bool) -> Result<usize> {
         let (name, value) = entry_parts(part)?;
         if entries(node, part)?.is_empty() {
             return Ok(0);
@@ -361,11 +359,11 @@ impl Matches<'_> {
             if name.is_empty() {
                 // What follows in the path is not looked at, as in kustomize v5.8.
                 if regex.is_match(&as_written(entry)) {
-                    (self.each)(Found { node: entry, created: false })?;
+                    (self.each)(Found { node: entry, created })?;
                     found += 1;
                 }
             } else if entry.get(name).is_some_and(|field| regex.is_match(&as_written(field))) {
-                found += self.walk(entry, rest, false)?;
+                found += self.walk(entry, rest, created)?;
             }
         }
         Ok(found)

@@ -1,5 +1,6 @@
 //! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
 
+mod convert;
 mod decode;
 mod edit;
 mod emit;
@@ -13,11 +14,14 @@ mod scalar;
 mod spanned;
 mod suggest;
 
+pub(crate) use decode::as_yaml_1_1;
 pub use decode::{DecodeOptions, UnknownFields, from_node, from_node_with};
 pub use edit::{edit, write_documents_as_written};
-pub use emit::{reread, to_yaml, write_documents, write_yaml};
+pub(crate) use emit::as_read;
+pub use emit::{reread, to_documents, to_yaml, write_documents, write_yaml};
 pub use json::{to_json, to_json_pretty, write_json};
 pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
+pub(crate) use number::go_float;
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;

@@ -38,11 +38,18 @@ pub(super) fn write_yaml_float(float: f64, out: &mut String) {
             return out.push_str(&digits);
         }
     }
-    if (-4..6).contains(&decimal.exponent) {
-        decimal.write_fixed(out);
-    } else {
-        decimal.write_scientific(2, out);
-    }
+    out.push_str(&decimal.general());
+}
+
+/// A finite float in Go's shortest form, `strconv.FormatFloat(f, 'g', -1, 64)`: with an exponent
+/// from the seventh digit on, whole or not.
+pub(crate) fn go_float(float: f64) -> String {
+    Decimal::shortest(float).general()
+}
+
+/// A float of single precision in Go's shortest form.
+pub(super) fn go_float_32(float: f32) -> String {
+    Decimal::read(&format!("{float:e}")).general()
 }
 
 /// A float as decimal digits.
@@ -63,13 +70,28 @@ impl Decimal {
         let places = mantissa.filter(u8::is_ascii_digit).count().saturating_sub(1);
         let nearest = format!("{float:.places$e}");
         let same = nearest.parse::<f64>().is_ok_and(|back| back.to_bits() == float.to_bits());
-        let text = if same { nearest } else { shortest };
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        Self::read(if same { &nearest } else { &shortest })
+    }
+
+    /// Reads `-1.5e3`.
+    fn read(scientific: &str) -> Self {
+        let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
         Self {
             negative: mantissa.starts_with('-'),
             digits: mantissa.replace(['-', '.'], ""),
             exponent: exponent.parse().unwrap_or(0),
         }
+    }
+
+    /// Digits and point, with an exponent where Go writes one.
+    fn general(&self) -> String {
+        let mut out = String::new();
+        if (-4..6).contains(&self.exponent) {
+            self.write_fixed(&mut out);
+        } else {
+            self.write_scientific(2, &mut out);
+        }
+        out
     }
 
     /// Writes digits and point.

@@ -8,10 +8,12 @@
 //! [`reread`] does that, for those who need it. Names of more than 1,000 bytes fail in kustomize
 //! and do not here.
 
+mod as_read;
 mod reread;
 mod text;
 mod traits;
 
+pub(crate) use as_read::as_read;
 pub use reread::reread;
 pub(super) use text::unfolded;
 
@@ -63,6 +65,16 @@ pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &
         separator = "---\n";
     }
     Ok(())
+}
+
+/// The YAML of documents with `---` between them, as `kustomize build` prints them.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_documents<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<String> {
+    let mut out = String::new();
+    write_documents(documents, &mut out)?;
+    Ok(out)
 }
 
 /// How much deeper each level stands than the one around it.

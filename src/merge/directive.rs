@@ -1,0 +1,172 @@
+//! The words that a patch says about itself: `$patch` and its kin.
+//!
+//! Knows their names and how they are written; what they do, the algorithms decide.
+
+use super::trail::Trail;
+use crate::diagnostic::{Code, Result};
+use crate::yaml::{Map, Node, Value};
+
+/// Says what happens to the whole map, or to an entry of a list.
+pub const PATCH: &str = "$patch";
+/// Lists the fields that a map keeps.
+pub const RETAIN_KEYS: &str = "$retainKeys";
+/// With `/field` behind it: in which order the entries of that list stand.
+pub const SET_ELEMENT_ORDER: &str = "$setElementOrder";
+/// With `/field` behind it: which scalars leave that list.
+pub const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
+/// Lists the fields by which an entry of a list finds its match.
+pub const PATCH_MERGE_KEY: &str = "$patchMergeKey";
+
+/// The value of `$patch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// `merge`: what happens anyway.
+    Merge,
+    /// `replace`
+    Replace,
+    /// `delete`
+    Delete,
+}
+
+/// What a field of a patch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchField<'k> {
+    /// A field of the object.
+    Plain,
+    /// `$patch`
+    Patch,
+    /// `$retainKeys`
+    RetainKeys,
+    /// `$patchMergeKey`
+    PatchMergeKey,
+    /// `$setElementOrder/field`
+    SetElementOrder(&'k str),
+    /// `$deleteFromPrimitiveList/field`
+    DeleteFromPrimitiveList(&'k str),
+    /// Begins like one of the last two and names no field.
+    Malformed,
+}
+
+impl<'k> PatchField<'k> {
+    /// Reads the name of a field.
+    #[must_use]
+    pub fn of(key: &'k str) -> Self {
+        if !key.starts_with('$') {
+            return Self::Plain;
+        }
+        match key {
+            PATCH => return Self::Patch,
+            RETAIN_KEYS => return Self::RetainKeys,
+            PATCH_MERGE_KEY => return Self::PatchMergeKey,
+            _ => {}
+        }
+        let prefixes: [(&str, fn(&'k str) -> Self); 2] = [
+            (SET_ELEMENT_ORDER, Self::SetElementOrder),
+            (DELETE_FROM_PRIMITIVE_LIST, Self::DeleteFromPrimitiveList),
+        ];
+        for (prefix, make) in prefixes {
+            if let Some(rest) = key.strip_prefix(prefix) {
+                return rest.strip_prefix('/').map_or(Self::Malformed, make);
+            }
+        }
+        Self::Plain
+    }
+
+    /// Whether this is a directive, well-formed or not.
+    #[must_use]
+    pub fn is_directive(self) -> bool {
+        self != Self::Plain
+    }
+}
+
+/// Reads `$patch` of a map.
+///
+/// # Errors
+/// A value other than `merge`, `replace` and `delete`.
+pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
+    let Some(node) = map.get(PATCH) else { return Ok(None) };
+    match node.as_str() {
+        Some("merge") => Ok(Some(Action::Merge)),
+        Some("replace") => Ok(Some(Action::Replace)),
+        Some("delete") => Ok(Some(Action::Delete)),
+        _ => {
+            let value = node.scalar_text().map_or(node.type_name(), |text| text.as_str());
+            Err(at
+                .error(Code::Directive, format!("`$patch` cannot be {value}"))
+                .at(node.span())
+                .help("use `delete`, `replace` or `merge`"))
+        }
+    }
+}
+
+/// The value as data: without the directives that stand anywhere in it.
+#[must_use]
+pub fn without_directives(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::Map(map) => Value::Map(map_without_directives(map)),
+        Value::List(list) => Value::List(list.iter().map(without_directives).collect()),
+        scalar @ Value::Scalar(_) => scalar.clone(),
+    };
+    Node { value, meta: node.meta.clone() }
+}
+
+/// The map as data.
+#[must_use]
+pub fn map_without_directives(map: &Map) -> Map {
+    let mut out = Map::new();
+    for entry in map.entries() {
+        if !PatchField::of(&entry.key.text).is_directive() {
+            out.push(entry.key.clone(), without_directives(&entry.value));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_directives() {
+        let table = [
+            ("name", PatchField::Plain),
+            ("$ref", PatchField::Plain),
+            ("$patch", PatchField::Patch),
+            ("$patches", PatchField::Plain),
+            ("$retainKeys", PatchField::RetainKeys),
+            ("$patchMergeKey", PatchField::PatchMergeKey),
+            ("$setElementOrder/a/b", PatchField::SetElementOrder("a/b")),
+            ("$setElementOrder/", PatchField::SetElementOrder("")),
+            ("$setElementOrder", PatchField::Malformed),
+            ("$setElementOrders/x", PatchField::Malformed),
+            ("$deleteFromPrimitiveList/finalizers", PatchField::DeleteFromPrimitiveList("finalizers")),
+        ];
+        for (key, want) in table {
+            assert_eq!(PatchField::of(key), want, "{key}");
+        }
+    }
+
+    #[test]
+    fn actions_are_read_and_refused() {
+        let map = |node| [(PATCH, node)].into_iter().collect::<Map>();
+        let root = Trail::root();
+        assert_eq!(action(&Map::new(), &root), Ok(None));
+        assert_eq!(action(&map(Node::string("delete")), &root), Ok(Some(Action::Delete)));
+        for (node, message) in [
+            (Node::string("remove"), "`$patch` cannot be remove"),
+            (Node::null(), "`$patch` cannot be null"),
+            (Node::list(Vec::new()), "`$patch` cannot be a list"),
+        ] {
+            let error = action(&map(node), &root).expect_err(message);
+            assert_eq!((error.code(), error.message()), (Code::Directive, message));
+        }
+    }
+
+    #[test]
+    fn data_is_left_when_directives_are_taken_out() {
+        let inner: Map = [("$patch", Node::string("delete")), ("a", Node::int(1))].into_iter().collect();
+        let node = Node::list(vec![Node::map(inner), Node::int(2)]);
+        let want = Node::list(vec![Node::map([("a", Node::int(1))].into_iter().collect()), Node::int(2)]);
+        assert_eq!(without_directives(&node), want);
+    }
+}

@@ -1,0 +1,15 @@
+//! What merging is made of: which values belong together, which directives a patch may hold, and in
+//! which order entries stand afterwards.
+//!
+//! Shares alignment, not control flow: the algorithms are recursive functions elsewhere, each with its
+//! rule in plain sight. Must not know patches' formats beyond their directives, nor resources.
+
+pub mod align;
+pub mod association;
+pub mod directive;
+mod kyaml;
+pub mod order;
+mod trail;
+
+pub use kyaml::{Conflict, ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules, merge2, merge3};
+pub use trail::Trail;

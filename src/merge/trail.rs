@@ -1,0 +1,126 @@
+//! Where a recursive function is, kept on the stack: costs nothing until an error asks for it.
+
+use smol_str::SmolStr;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::path::{FieldPath, PathElement, PathValue};
+use crate::yaml::Node;
+
+/// The steps from the root to a value; each call extends its caller's.
+#[derive(Debug, Clone, Copy)]
+pub struct Trail<'t> {
+    parent: Option<&'t Trail<'t>>,
+    step: Step<'t>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step<'t> {
+    Root,
+    Field(&'t str),
+    Index(usize),
+    Entry(&'t Node, &'t [&'t str], usize),
+    Texts(&'t [SmolStr], &'t [SmolStr]),
+}
+
+impl<'t> Trail<'t> {
+    /// The root of an object.
+    #[must_use]
+    pub fn root() -> Self {
+        Self { parent: None, step: Step::Root }
+    }
+
+    /// A field of the map that stands here.
+    #[must_use]
+    pub fn field(&'t self, name: &'t str) -> Self {
+        Self { parent: Some(self), step: Step::Field(name) }
+    }
+
+    /// An entry of the list that stands here.
+    #[must_use]
+    pub fn index(&'t self, index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Index(index) }
+    }
+
+    /// An entry that is named by its key fields as far as it has them, else by its position.
+    #[must_use]
+    pub fn entry(&'t self, entry: &'t Node, keys: &'t [&'t str], index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Entry(entry, keys, index) }
+    }
+
+    /// An entry that is named by the texts of its keys; the key `""` stands for the entry itself.
+    #[must_use]
+    pub fn texts(&'t self, keys: &'t [SmolStr], texts: &'t [SmolStr]) -> Self {
+        Self { parent: Some(self), step: Step::Texts(keys, texts) }
+    }
+
+    /// The path, for messages.
+    #[must_use]
+    pub fn path(&self) -> FieldPath {
+        let mut elements = Vec::new();
+        let mut here = Some(self);
+        while let Some(trail) = here {
+            elements.extend(trail.step.element());
+            here = trail.parent;
+        }
+        elements.into_iter().rev().collect()
+    }
+
+    /// An error at this place.
+    #[must_use]
+    pub fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(code, message).field(self.path())
+    }
+}
+
+impl Step<'_> {
+    fn element(&self) -> Option<PathElement> {
+        Some(match *self {
+            Self::Root => return None,
+            Self::Field(name) => PathElement::Field(name.into()),
+            Self::Index(index) => PathElement::Index(index),
+            Self::Entry(node, keys, index) => entry_element(node, keys, index),
+            Self::Texts([key], [text]) if key.is_empty() => PathElement::Value(text_value(text)),
+            Self::Texts(keys, texts) => {
+                let pairs = keys.iter().zip(texts).filter(|(_, text)| !text.is_empty());
+                PathElement::Key(pairs.map(|(key, text)| (key.clone(), text_value(text))).collect())
+            }
+        })
+    }
+}
+
+/// What a text looks like when it stands without quotes.
+fn text_value(text: &SmolStr) -> PathValue {
+    PathValue::of(&Node::plain(text.clone())).unwrap_or(PathValue::Null)
+}
+
+/// The step to an entry: the key fields that it has, or its position when it has none.
+#[must_use]
+pub fn entry_element(node: &Node, keys: &[&str], index: usize) -> PathElement {
+    let present = |key: &&str| {
+        let value = PathValue::of(node.get(key)?)?;
+        (value != PathValue::Null).then(|| ((*key).into(), value))
+    };
+    let fields: Vec<_> = keys.iter().filter_map(present).collect();
+    if fields.is_empty() { PathElement::Index(index) } else { PathElement::Key(fields) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trails_name_entries_by_their_keys() {
+        let entry = Node::map([("name", Node::string("web")), ("port", Node::null())].into_iter().collect());
+        let root = Trail::root();
+        let list = root.field("list");
+        let keys = ["name", "port"];
+        let item = list.entry(&entry, &keys, 3);
+        assert_eq!(item.field("x").path().to_string(), "list[name=web].x");
+        assert_eq!(list.entry(&Node::null(), &keys, 3).path().to_string(), "list[3]");
+        assert_eq!(list.index(2).error(Code::WrongType, "no").to_string(), "list[2]: no");
+        assert_eq!(root.path().to_string(), ".");
+        let (keys, texts) = (["port".into(), "protocol".into()], ["80".into(), "".into()]);
+        assert_eq!(list.texts(&keys, &texts).field("x").path().to_string(), "list[port=80].x");
+        assert_eq!(list.texts(&["".into()], &["a".into()]).path().to_string(), "list[=a]");
+    }
+}
