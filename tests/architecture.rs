@@ -64,7 +64,10 @@ fn no_room_imports_a_room_to_its_right() {
         if room == "lib" || room == "main" {
             continue;
         }
-        assert!(rank(&room).is_some(), "{room} is no room of the house: add it to ORDER and to ARCHITECTURE.md");
+        assert!(
+            rank(&room).is_some(),
+            "{room} is no room of the house: add it to ORDER and to ARCHITECTURE.md"
+        );
         rooms_seen += 1;
         let mut files = Vec::new();
         rust_files(&path, &mut files);

@@ -192,9 +192,7 @@ pub fn align<'s, const N: usize>(
     if present().all(|node| matches!(node.value, Value::Map(_))) {
         let atomic = match dialect {
             Dialect::Apiserver => cursor.patch_strategy().replace,
-            Dialect::Overlay => {
-                cursor.map_type() == Some(MapType::Atomic) || cursor.patch_strategy().replace
-            }
+            Dialect::Overlay => cursor.map_type() == Some(MapType::Atomic) || cursor.patch_strategy().replace,
         };
         return Ok(if atomic { Level::Leaf } else { Level::Fields(align_fields(sides)) });
     }
@@ -273,7 +271,8 @@ mod tests {
 
     fn ports() -> TypeGraph {
         let mut port = TypeDef::of(TypeKind::Object);
-        port.fields.insert("protocol".into(), TypeDef { default: Some("\"TCP\"".into()), ..TypeDef::default() });
+        port.fields
+            .insert("protocol".into(), TypeDef { default: Some("\"TCP\"".into()), ..TypeDef::default() });
         let directives = Directives {
             list_type: Some(ListType::Map),
             list_map_keys: vec!["port".into(), "protocol".into()],

@@ -121,7 +121,8 @@ mod tests {
 
     fn graph(directives: Directives) -> TypeGraph {
         let mut port = TypeDef::of(TypeKind::Object);
-        port.fields.insert("protocol".into(), TypeDef { default: Some("\"TCP\"".into()), ..TypeDef::default() });
+        port.fields
+            .insert("protocol".into(), TypeDef { default: Some("\"TCP\"".into()), ..TypeDef::default() });
         let list = TypeDef { element: Some(Box::new(port)), directives, ..TypeDef::of(TypeKind::Array) };
         let mut root = TypeDef::of(TypeKind::Object);
         root.fields.insert("list".into(), list);
@@ -142,7 +143,12 @@ mod tests {
         }
     }
 
-    fn list(list_type: Option<ListType>, keys: &[&str], strategy: &str, merge_key: Option<&str>) -> Directives {
+    fn list(
+        list_type: Option<ListType>,
+        keys: &[&str],
+        strategy: &str,
+        merge_key: Option<&str>,
+    ) -> Directives {
         Directives {
             list_type,
             list_map_keys: keys.iter().map(|&k| k.into()).collect(),

@@ -100,9 +100,9 @@ impl Node {
     #[must_use]
     pub fn to_yaml_value(&self) -> Yaml {
         match &self.value {
-            Value::Map(map) => Yaml::Mapping(
-                map.iter().map(|(k, v)| (Yaml::String(k.into()), v.to_yaml_value())).collect(),
-            ),
+            Value::Map(map) => {
+                Yaml::Mapping(map.iter().map(|(k, v)| (Yaml::String(k.into()), v.to_yaml_value())).collect())
+            }
             Value::List(list) => Yaml::Sequence(list.iter().map(Self::to_yaml_value).collect()),
             Value::Scalar(_) => match self.resolve().unwrap_or(Resolved::Null) {
                 Resolved::Null => Yaml::Null,
@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn odd_yaml_keys_become_text() {
-        let value: Yaml = serde_yaml::from_str("1: a\ntrue: b\n[x, 1]: c\n!t y: d\n!u z: !v {}\n").expect("valid");
+        let value: Yaml =
+            serde_yaml::from_str("1: a\ntrue: b\n[x, 1]: c\n!t y: d\n!u z: !v {}\n").expect("valid");
         let node = Node::from(&value);
         let keys: Vec<_> = node.as_map().expect("map").iter().map(|(k, _)| k.to_string()).collect();
         assert_eq!(keys, ["1", "true", r#"["x",1]"#, "y", "z"]);
