@@ -2,7 +2,10 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod diagnostic;
+pub mod diff;
 pub mod merge;
 pub mod overlay;
 pub mod patch;

@@ -9,9 +9,11 @@ use walkdir::WalkDir;
 use super::types::Census;
 use super::{Builder, Built, Dialect, Root};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::merge::{MergeOptions, merge2};
+use crate::patch::{self, ApplyOptions, Outcome};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
-use crate::schema::Gvk;
-use crate::yaml::{Node, ParseOptions, parse_documents};
+use crate::schema::{Cursor, Gvk, Schema};
+use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -152,19 +154,17 @@ impl Builder {
         let merged: FxHashSet<Gvk> =
             over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
         let schema = self.types_of_directory(&census, &merged, warnings)?;
+        let merge = Merge::of(self.options.dialect);
         for patch in over {
             let Some(i) = layer.position(&patch) else {
-                if let Some(added) = self.added(patch, &schema)? {
-                    layer.add(added);
-                }
+                layer.add(added(&patch, &merge, &schema)?);
                 continue;
             };
             let Some(resource) = layer.resources[i].as_mut() else { continue };
-            let id = resource.id().to_string();
-            let keep = self
-                .merge_one(resource.node_mut(), patch.node(), &patch.id().gvk, &schema, warnings)
-                .map_err(|d| d.resource(&id))?;
-            if keep {
+            let (id, mut notes) = (resource.id().to_string(), Vec::new());
+            let left = merge.run(resource.node_mut(), patch.node(), &patch.id().gvk, &schema, &mut notes);
+            warnings.extend(notes.into_iter().map(|note| note.resource(&id)));
+            if left.map_err(|problem| problem.resource(&id))? {
                 resource.sync(&schema);
             } else {
                 layer.resources[i] = None;
@@ -172,27 +172,23 @@ impl Builder {
         }
         Ok(())
     }
+}
 
-    /// An overlay manifest that has no counterpart in the base: added without its directives.
-    fn added(&self, patch: Resource, schema: &crate::schema::Schema) -> Result<Option<Resource>> {
-        let directive = patch.node().get("$patch").and_then(Node::as_str);
-        if directive == Some("delete") {
-            let span = patch.node().get("$patch").map_or(patch.node().span(), Node::span);
-            return Err(Diagnostic::error(
-                Code::NoMatch,
-                "there is nothing to delete: the base has no such resource",
-            )
-            .at(span)
+/// An overlay manifest that has no counterpart in the base: added without its directives.
+fn added(patch: &Resource, merge: &Merge, schema: &Schema) -> Result<Resource> {
+    let directive = patch.node().get("$patch").filter(|d| d.as_str() == Some("delete"));
+    if let Some(directive) = directive {
+        let message = "there is nothing to delete: the base has no such resource";
+        return Err(Diagnostic::error(Code::NoMatch, message)
+            .at(directive.span())
             .resource(patch.id())
             .help("remove this document, or correct its kind, name or namespace"));
-        }
-        let mut empty = Node::map(crate::yaml::Map::new());
-        let id = patch.id().to_string();
-        let gvk = patch.id().gvk.clone();
-        self.merge_one(&mut empty, patch.node(), &gvk, schema, &mut Vec::new())
-            .map_err(|d| d.resource(&id))?;
-        Resource::new(empty, schema).map(Some)
     }
+    let mut node = Node::map(Map::new()).with_span(patch.node().span());
+    // What is new replaces nothing, so there is nothing to note.
+    let merged = merge.run(&mut node, patch.node(), &patch.id().gvk, schema, &mut Vec::new());
+    merged.map_err(|problem| problem.resource(patch.id()))?;
+    Resource::new(node, schema)
 }
 
 fn twice(second: &Resource, first: Option<&Resource>) -> Diagnostic {
@@ -210,19 +206,44 @@ fn kustomization_inside(path: &Path) -> Diagnostic {
         .help("build its directory itself, or give the target a kustomization.yaml that lists it")
 }
 
-impl Builder {
-    fn merge_one(
-        &self,
-        _a: &mut Node,
-        _b: &Node,
-        _g: &Gvk,
-        _s: &crate::schema::Schema,
-        _w: &mut Vec<Diagnostic>,
-    ) -> Result<bool> {
-        Ok(true)
-    }
+/// How documents of a plain directory are merged over those of its base.
+enum Merge {
+    /// By a dialect of strategic merge patches.
+    Strategic(ApplyOptions),
+    /// As kustomize merges patches.
+    Kustomize(MergeOptions),
 }
-/// The rules for plain directories: what `auto` means there.
-pub(super) fn dialect_of_directories(dialect: Dialect) -> Dialect {
-    if dialect == Dialect::Auto { Dialect::Overlay } else { dialect }
+
+impl Merge {
+    fn of(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Auto | Dialect::Overlay => Self::Strategic(ApplyOptions::overlay()),
+            Dialect::Apiserver => Self::Strategic(ApplyOptions::apiserver()),
+            Dialect::Kustomize => Self::Kustomize(MergeOptions::kustomize()),
+        }
+    }
+
+    /// Merges a document into a manifest. Returns whether anything is left of it.
+    fn run(
+        &self,
+        dest: &mut Node,
+        patch: &Node,
+        gvk: &Gvk,
+        schema: &Schema,
+        notes: &mut Vec<Diagnostic>,
+    ) -> Result<bool> {
+        match self {
+            Self::Strategic(options) => {
+                let cursor = schema.kind(gvk).unwrap_or_else(Cursor::unknown);
+                Ok(patch::apply(dest, patch, cursor, options, notes)? != Outcome::Deleted)
+            }
+            Self::Kustomize(options) => {
+                let before = std::mem::replace(dest, Node::null());
+                let merged = merge2(Some(before), patch, schema, options)?;
+                let kept = merged.is_some();
+                *dest = merged.unwrap_or_else(Node::null);
+                Ok(kept)
+            }
+        }
+    }
 }

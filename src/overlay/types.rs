@@ -10,7 +10,7 @@ use super::tree::Tree;
 use super::{Builder, Dialect};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::schema::openapi::{is_crd, read_crd, read_document};
-use crate::schema::{Gvk, Schema, SchemaChain, TypeGraph};
+use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
 use crate::source::SourceId;
 use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
@@ -73,12 +73,12 @@ fn gvk_of(node: &Node) -> Gvk {
     Gvk::from_manifest(text("apiVersion"), text("kind"))
 }
 
-fn read_openapi(root: &Root, source: SourceId) -> Result<TypeGraph> {
+fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     let sources = root.reader().sources();
     // kustomize reads it as JSON or YAML with equal keys allowed, as it reads its own files.
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let document = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
-    read_document(&document)?.compile()
+    read_document(&document)
 }
 
 impl Builder {
@@ -97,10 +97,24 @@ impl Builder {
     }
 
     /// The schema that `openapi.path` of a kustomization names. As in kustomize it takes the place of
-    /// all that is built in; the CRDs of the build, if they count, stay.
-    pub(super) fn types_of_openapi(&self, root: &Root, source: SourceId, before: &Schema) -> Result<Arc<Schema>> {
-        let graph = read_openapi(root, source)?;
-        let mut schema = Schema::kustomize_with("openapi", Arc::new(graph));
+    /// all that is built in, but only `beside` it when resources were loaded before. The CRDs of the
+    /// build, if they count, stay.
+    pub(super) fn types_of_openapi(
+        &self,
+        root: &Root,
+        source: SourceId,
+        before: &Schema,
+        beside: bool,
+    ) -> Result<Arc<Schema>> {
+        let mut model = read_openapi(root, source)?;
+        let mut schema = if beside {
+            let mut schema = Schema::kustomize();
+            schema.graphs().for_each(|(_, graph)| model.complete_from(graph));
+            schema.push_types("openapi", Arc::new(model.compile()?));
+            schema
+        } else {
+            Schema::kustomize_with("openapi", Arc::new(model.compile()?))
+        };
         for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD) {
             schema.push_types(name, graph.clone());
         }
@@ -121,7 +135,7 @@ impl Builder {
         &self,
         census: &Census<'_>,
         kinds: &FxHashSet<Gvk>,
-        chain: &Mutex<SchemaChain>,
+        chain: &Mutex<Option<SchemaChain>>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Arc<Schema>> {
         let own = census.graphs(warnings);
@@ -131,6 +145,11 @@ impl Builder {
             return Ok(self.schema.clone());
         }
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
+        let chain = match &mut *chain {
+            Some(chain) => chain,
+            // Only builds that need it look for a cluster.
+            none => none.insert((self.make_chain)(false)?),
+        };
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());
         for graph in own {

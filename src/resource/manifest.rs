@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 
 use super::id::ResId;
+use super::shared::SharedScalars;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, Schema, Scope};
 use crate::yaml::{Map, Node, Tag, Value};
@@ -70,6 +71,8 @@ pub struct Resource {
     pub allow_kind_change: bool,
     /// Whether a Helm chart made it; Helm has set the namespace then.
     pub from_helm: bool,
+    /// Scalars of the manifest that are one.
+    pub(super) shared: SharedScalars,
     /// Where it comes from, when the build keeps track of it.
     pub origin: Option<Origin>,
     /// What transformed it, when the build keeps track of it.
@@ -122,6 +125,7 @@ impl Resource {
             allow_name_change: false,
             allow_kind_change: false,
             from_helm: false,
+            shared: SharedScalars::default(),
             origin: None,
             transformations: Vec::new(),
         }

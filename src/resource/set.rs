@@ -7,7 +7,7 @@ use super::manifest::{Behavior, Resource};
 use super::selector::Selector;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Schema;
-use crate::yaml::{Map, Node};
+use crate::yaml::Node;
 
 /// Resources in the order in which they were added; no two have the same id.
 #[derive(Debug, Clone, Default)]
@@ -228,7 +228,7 @@ fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
     new
 }
 
-/// The union of a data field, sorted by key; the new values win.
+/// The union of a data field, sorted by key; the new values win. All values become strings.
 fn join_data(new: &mut Resource, old: &Resource, field: &str) {
     let entries = |r: &Resource| r.node().get(field).and_then(Node::as_map).cloned().unwrap_or_default();
     let mut union: std::collections::BTreeMap<_, _> =
@@ -237,8 +237,10 @@ fn join_data(new: &mut Resource, old: &Resource, field: &str) {
     let Some(map) = new.node_mut().as_map_mut() else { return };
     map.remove(field);
     if !union.is_empty() {
-        let mut data = Map::new();
-        data.entries_mut().extend(union.into_values());
-        map.push(field, Node::map(data));
+        let strings = union.into_values().map(|e| {
+            let text = if e.value.is_null() { None } else { e.value.scalar_text().cloned() };
+            (e.key, Node::string(text.unwrap_or_default()).with_span(e.value.span()))
+        });
+        map.push(field, Node::map(strings.collect()));
     }
 }

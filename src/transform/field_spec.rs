@@ -165,7 +165,36 @@ impl FieldSpecs {
             return Ok(());
         }
         let create = if spec.create { create } else { Create::Never };
-        path.visit(resource.node_mut(), create, set).map_err(|d| d.field(&spec.path).resource(resource.id()))
+        let mut changes_shared = false;
+        let mut watched = |field: &mut Node| {
+            changes_shared |= has_shared(field);
+            set(field)
+        };
+        path.visit(resource.node_mut(), create, &mut watched)
+            .map_err(|d| d.field(&spec.path).resource(resource.id()))?;
+        if changes_shared {
+            resource.spread_shared();
+        }
+        Ok(())
+    }
+
+    /// Whether the specs may lead to several fields of one resource.
+    pub(super) fn has_several(&self, gvk: &Gvk) -> bool {
+        let paths = self.0.paths.get_or_init(|| Paths::new(&self.0.list));
+        let specs = paths.of_kind(&gvk.kind).iter().filter_map(|&i| self.0.list.get(i));
+        let mut paths = specs.filter(|spec| spec.selects(gvk)).map(|spec| &spec.path);
+        // Nothing in `metadata` is a list that would have the field several times.
+        paths.next().is_some_and(|first| !first.starts_with("metadata/") || paths.next().is_some())
+    }
+}
+
+/// Whether a field, or an entry of it, is one with others.
+fn has_shared(field: &Node) -> bool {
+    let is_shared = |node: &Node| node.meta.shared != 0;
+    match &field.value {
+        Value::Scalar(_) => is_shared(field),
+        Value::Map(map) => map.iter().any(|(_, value)| is_shared(value)),
+        Value::List(list) => list.iter().any(is_shared),
     }
 }
 
@@ -389,30 +418,35 @@ pub(super) fn set_scalar(node: &mut Node, text: &str, tag: Tag) -> Result<()> {
 /// Puts a scalar in the place of whatever is there; how a scalar is quoted stays.
 pub(super) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
     node.value = Value::Scalar(text.into());
-    node.meta.tag = tag;
     node.meta.aliased = false;
     if matches!(node.meta.style, Style::Block | Style::Flow) {
         node.meta.style = Style::Plain;
     }
+    // kustomize keeps the quotes and drops the tag, so that a number in quotes is a string.
+    node.meta.tag = if node.meta.style == Style::Plain || tag == Tag::Str { tag } else { Tag::None };
 }
 
-/// Sets an entry of a map to a string; nothing happens to null.
+/// Sets an entry of a map to a string; nothing happens to null. Returns whether the entry is new:
+/// then it has the number `shared`.
 ///
 /// # Errors
 /// The node is a list or a scalar.
-pub(super) fn set_entry(node: &mut Node, key: &SmolStr, value: &SmolStr) -> Result<()> {
+pub(super) fn set_entry(node: &mut Node, key: &SmolStr, value: &SmolStr, shared: u8) -> Result<bool> {
     if node.is_null() {
-        return Ok(());
+        return Ok(false);
     }
     let (span, found) = (node.span(), node.type_name());
     let Some(map) = node.as_map_mut() else {
         return Err(Diagnostic::error(Code::WrongType, format!("expected a map, found {found}")).at(span));
     };
-    match map.get_mut(key) {
-        Some(old) => overwrite(old, value, Tag::Str),
-        None => map.push(key.clone(), Node::string(value.clone())),
+    if let Some(old) = map.get_mut(key) {
+        overwrite(old, value, Tag::Str);
+        return Ok(false);
     }
-    Ok(())
+    let mut new = Node::string(value.clone());
+    new.meta.shared = shared;
+    map.push(key.clone(), new);
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -441,7 +475,7 @@ mod tests {
     fn set_at(path: &str, create: Create, manifest: &str) -> std::result::Result<String, Code> {
         let mut node = nodes(manifest).remove(0);
         let mut set = |field: &mut Node| match create {
-            Create::Map => set_entry(field, &"k".into(), &"new".into()),
+            Create::Map => set_entry(field, &"k".into(), &"new".into(), 0).map(|_| ()),
             _ => set_scalar(field, "new", Tag::Str),
         };
         Path::new(path).visit(&mut node, create, &mut set).map_err(|d| d.code())?;
@@ -498,6 +532,8 @@ mod tests {
             set_scalar(node.get_mut(field).expect("there"), "2", Tag::None).expect("a scalar");
         }
         assert_eq!(to_yaml(&node).expect("printable"), "a: \"2\"\nb: 2\nc: \"2\"\n");
+        set_scalar(node.get_mut("a").expect("there"), "3", Tag::Int).expect("a scalar");
+        assert_eq!(node.get("a").and_then(Node::as_str), Some("3"));
     }
 
     fn spec(kind: &str, path: &str, create: bool) -> FieldSpec {

@@ -71,9 +71,12 @@ pub struct GeneratorArgs {
     pub env: Option<Spanned<String>>,
     /// Options of this generator.
     pub options: GeneratorOptions,
-    /// The type of a Secret. ConfigMaps have none; who reads a kustomization checks that.
+    /// The type of a Secret; ConfigMaps have none.
     #[serde(rename = "type")]
     pub secret_type: Option<Spanned<String>>,
+    /// Whether they stand in a file of their own, where kustomize looks less closely.
+    #[serde(skip)]
+    pub own_file: bool,
 }
 
 /// The part of a generator's own file that the entry of a kustomization does not have.
@@ -88,9 +91,10 @@ pub struct GeneratorMetadata {
 
 impl GeneratorArgs {
     /// These arguments, named by the metadata of the file that they stand in where they have no
-    /// name or namespace of their own.
+    /// name or namespace of their own. In such files kustomize v5.8 does not look at `env`.
     #[must_use]
     pub fn or_named_by(mut self, metadata: GeneratorMetadata) -> Self {
+        self.own_file = true;
         if self.name.is_empty() {
             self.name = metadata.name;
         }
@@ -112,6 +116,12 @@ pub fn config_map(
     schema: &Schema,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Resource> {
+    if let Some(kind) = args.secret_type.as_ref().filter(|_| !args.own_file) {
+        return Err(Diagnostic::error(Code::UnknownField, "a ConfigMap has no type")
+            .at(kind.span)
+            .field("type")
+            .help("remove the field, or use `secretGenerator`"));
+    }
     let options = args.options.completed_by(global);
     let mut map = base("ConfigMap", args, &options)?;
     let (mut data, mut binary) = (Map::new(), Map::new());

@@ -33,8 +33,14 @@ pub(super) fn load(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Vec<KeyValue>> {
     let mut pairs = Vec::new();
-    // kustomize moves the one `env` behind the many `envs`.
-    for path in args.envs.iter().chain(args.env.iter().filter(|path| !path.is_empty())) {
+    // kustomize moves the one `env` behind the many `envs`, but not in a generator's own file.
+    let env = args.env.as_ref().filter(|path| !path.is_empty());
+    if let Some(path) = env.filter(|_| args.own_file) {
+        let message = "`env` is not read here; kustomize v5.8 reads only `envs`";
+        let help = format!("write `envs: [{}]`", **path);
+        warnings.push(Diagnostic::warning(Code::Unsupported, message).at(path.span).help(help));
+    }
+    for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
         env_file(&files.read(path, path.span)?, path, &mut pairs)?;
     }
     for source in &args.literals {

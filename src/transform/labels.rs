@@ -63,9 +63,21 @@ pub fn labels(
         return Ok(());
     }
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
+        // What goes into one place only needs no number: the labels of most kinds.
+        let first =
+            specs.has_several(&resource.id().gvk).then(|| resource.reserve_shared(pairs.len())).flatten();
+        let mut places = vec![0; pairs.len()];
         specs.visit(resource, Create::Map, &mut |field| {
-            pairs.iter().try_for_each(|(key, value)| set_entry(field, key, value))
+            let mut number = first.unwrap_or_default();
+            for ((key, value), places) in pairs.iter().zip(&mut places) {
+                *places += usize::from(set_entry(field, key, value, number)?);
+                number = number.saturating_add(u8::from(first.is_some()));
+            }
+            Ok(())
         })?;
+        if let Some(first) = first {
+            resource.share(first, &places);
+        }
         resource.sync(schema);
     }
     Ok(())

@@ -321,13 +321,11 @@ impl Matches<'_> {
             created = true;
         }
         let at = node.span();
-        match node.as_list_mut().and_then(|list| list.get_mut(i)) {
-            Some(entry) => self.walk(entry, rest, created),
-            None => {
-                let message = format!("there is no entry at position {i}; the list has {len}");
-                Err(Diagnostic::error(Code::NoMatch, message).at(at))
-            }
-        }
+        let Some(entry) = node.as_list_mut().and_then(|list| list.get_mut(i)) else {
+            let message = format!("there is no entry at position {i}; the list has {len}");
+            return Err(Diagnostic::error(Code::NoMatch, message).at(at));
+        };
+        self.walk(entry, rest, created)
     }
 
     fn every_entry(&self, node: &mut Node, rest: &[String]) -> Result<usize> {

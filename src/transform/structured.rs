@@ -1,5 +1,7 @@
 //! Text that is JSON or YAML itself, such as a file in a ConfigMap: read, changed, written back.
 
+use smol_str::SmolStr;
+
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceMap, Span};
 use crate::yaml::{
@@ -27,7 +29,7 @@ pub(super) fn read(text: &str) -> Result<Option<Node>> {
 }
 
 fn is_nothing(node: &Node) -> bool {
-    node.is_null() && node.scalar_text().is_some_and(|text| text.is_empty())
+    node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
 }
 
 /// The places in a text of its own mean nothing to others.

@@ -103,12 +103,11 @@ impl VarSet {
 }
 
 /// Finds the resources that variables take their values from, while the names that they use are
-/// still clear; each remembers the variables. Then adds the variables to those that are known.
+/// still clear; each remembers the variables.
 ///
 /// # Errors
-/// Several resources fit a variable; its name is known already. That no resource fits is noticed
-/// when variables are resolved.
-pub fn bind_vars(set: &mut ResourceSet, known: &mut VarSet, vars: &[Var]) -> Result<()> {
+/// Several resources fit a variable. That none does is noticed when variables are resolved.
+pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
     if vars.is_empty() {
         return Ok(());
     }
@@ -138,7 +137,7 @@ pub fn bind_vars(set: &mut ResourceSet, known: &mut VarSet, vars: &[Var]) -> Res
             several => return Err(ambiguous(var, &target, several, set)),
         }
     }
-    known.extend(vars.iter().cloned())
+    Ok(())
 }
 
 fn ambiguous(var: &Var, target: &ResId, found: &[usize], set: &ResourceSet) -> Diagnostic {
@@ -432,7 +431,8 @@ spec:
         let (mut set, mut known) = (set(text), VarSet::default());
         let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
         name_prefix(&mut set, "p-", &config.name_prefix, &schema)?;
-        bind_vars(&mut set, &mut known, vars)?;
+        bind_vars(&mut set, vars)?;
+        known.extend(vars.iter().cloned())?;
         let warning = resolve_vars(&mut set, &known, &config.var_reference, &schema)?;
         Ok((set, warning))
     }

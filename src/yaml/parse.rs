@@ -28,6 +28,8 @@ pub enum DuplicateKeys {
     Deny,
     /// The last one counts, as in kustomization files. Keys may be numbers there, too.
     LastWins,
+    /// The first one counts, as in strategic merge patches.
+    FirstWins,
 }
 
 /// How to read a text.
@@ -455,7 +457,7 @@ fn key_of(node: Node, duplicates: DuplicateKeys) -> Result<Key> {
         .at(node.meta.span));
     };
     let resolved = resolve(&text, node.meta.style, node.meta.tag);
-    if duplicates == DuplicateKeys::Deny && !matches!(resolved, Resolved::Str(_)) {
+    if duplicates != DuplicateKeys::LastWins && !matches!(resolved, Resolved::Str(_)) {
         let message = format!("the key `{text}` is {}, and keys must be strings", resolved.type_name());
         let help = format!("quote it: \"{text}\"");
         return Err(Diagnostic::error(Code::WrongType, message).at(node.meta.span).help(help));
@@ -485,15 +487,20 @@ fn add_field(
         map.push(key, value);
         return Ok(());
     }
-    if duplicates == DuplicateKeys::LastWins {
-        map.insert(key, value);
-        return Ok(());
-    }
+    match duplicates {
+        DuplicateKeys::LastWins => map.insert(key, value),
+        DuplicateKeys::FirstWins => None,
+        DuplicateKeys::Deny => return Err(twice_here(map, &key)),
+    };
+    Ok(())
+}
+
+fn twice_here(map: &Map, key: &Key) -> Diagnostic {
     let first = map.entry(&key.text).map_or(Span::default(), |e| e.key.meta.span);
-    Err(Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", key.text))
+    Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", key.text))
         .label(key.meta.span, "again here")
         .label(first, "first here")
-        .help("remove one of the two"))
+        .help("remove one of the two")
 }
 
 /// Merges the value of `<<` (a map, or a list of maps of which the first wins) below the fields

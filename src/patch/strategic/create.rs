@@ -9,9 +9,7 @@ use super::{Dialect, create_overlay};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::align::KeyValue;
-use crate::merge::directive::{
-    DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER,
-};
+use crate::merge::directive::{DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, Key, Map, Node, Value};
 
@@ -53,7 +51,7 @@ pub fn create(original: &Node, modified: &Node, cursor: Cursor<'_>, options: &Cr
             known(cursor, &root)?;
             Diff::EVERYTHING.maps(map(original)?, map(modified)?, cursor, false, &root)?
         }
-        Dialect::Overlay => create_overlay::diff_maps(map(original)?, map(modified)?, cursor, false)?,
+        Dialect::Overlay => create_overlay::diff_maps(map(original)?, map(modified)?, cursor, false),
     };
     Ok(Node::map(patch))
 }

@@ -47,8 +47,13 @@ pub(super) fn diff_lists(
             let message = "the schema has no merge key for this list, so no patch can be made of its maps";
             at.error(Code::MissingMergeKey, message)
         })?;
-        return MapLists { keys, diff, element: cursor.element(), retain: cursor.patch_strategy().retain_keys }
-            .diff(original, modified, at);
+        return MapLists {
+            keys,
+            diff,
+            element: cursor.element(),
+            retain: cursor.patch_strategy().retain_keys,
+        }
+        .diff(original, modified, at);
     }
     Ok(diff_scalars(original, modified, diff))
 }
@@ -86,20 +91,21 @@ impl MapLists<'_> {
         let order = self.diff.order
             && (self.diff.changes && (!patch.is_empty() || !order_same)
                 || self.diff.deletions && !patch.is_empty());
-        let order = if order { new.iter().map(|n| Node::map(self.keys_of(n.entry))).collect() } else { Vec::new() };
+        let order = if order {
+            new.iter().map(|n| Node::map(self.keys.of_entry(n.entry))).collect()
+        } else {
+            Vec::new()
+        };
         Ok(ListPatch { patch, delete: Vec::new(), order })
     }
 
     fn name_all<'n>(&self, list: &'n [Node], at: &Trail<'_>) -> Result<Vec<Named<'n>>> {
         let named = |(position, node): (usize, &'n Node)| {
             let entry = node.as_map();
-            let values = entry.and_then(|map| {
-                self.keys.names.iter().map(|key| KeyValue::of_field(map, key)).collect::<Option<Vec<_>>>()
-            });
-            let lacks = |values: &Vec<KeyValue>| values[..self.keys.needed].contains(&KeyValue::Absent);
-            let Some((entry, values)) = entry.zip(values.filter(|values| !lacks(values))) else {
-                let keys = self.keys.names[..self.keys.needed].join("`, `");
-                let message = format!("this entry lacks its merge key `{keys}`");
+            let Some((entry, values)) = entry.and_then(|map| Some((map, self.keys.values(map)?))) else {
+                let required = self.keys.names.iter().zip(&self.keys.required).filter(|(_, r)| **r);
+                let keys: Vec<&str> = required.map(|(key, _)| *key).collect();
+                let message = format!("this entry lacks its merge key `{}`", keys.join("`, `"));
                 return Err(at.index(position).error(Code::MissingMergeKey, message).at(node.span()));
             };
             let texts: Vec<SmolStr> = values.iter().map(go_text).collect();
@@ -143,7 +149,7 @@ impl MapLists<'_> {
                     patch.push((&b.identity, added));
                 }
                 (Some(a), None) if self.diff.deletions => {
-                    let mut gone = self.keys_of(a.entry);
+                    let mut gone = self.keys.of_entry(a.entry);
                     prepend(&mut gone, PATCH, Node::string("delete"));
                     self.keys.name(&mut gone);
                     delete.push(Node::map(gone));
@@ -153,13 +159,9 @@ impl MapLists<'_> {
         }
     }
 
-    fn keys_of(&self, entry: &Map) -> Map {
-        self.keys.names.iter().filter_map(|&key| Some((key, entry.get(key)?.clone()))).collect()
-    }
-
     /// Gives a patch of an entry its keys.
     fn keyed(&self, inner: Map, entry: &Map) -> Node {
-        let mut out = self.keys_of(entry);
+        let mut out = self.keys.of_entry(entry);
         let kept = |key: &str| !self.keys.names.contains(&key);
         out.entries_mut().extend(inner.into_iter().filter(|field| kept(&field.key.text)));
         self.keys.name(&mut out);
@@ -189,8 +191,10 @@ fn go_text(value: &KeyValue) -> SmolStr {
 /// Scalars are counted: of two equal ones, one can be removed, though applying that removes both.
 fn diff_scalars(original: &[Node], modified: &[Node], diff: Diff) -> ListPatch {
     let sorted = |list: &[Node]| {
-        let mut sorted: Vec<(SmolStr, Node)> =
-            list.iter().map(|n| (KeyValue::of(n).as_ref().map(go_text).unwrap_or_default(), n.clone())).collect();
+        let mut sorted: Vec<(SmolStr, Node)> = list
+            .iter()
+            .map(|n| (KeyValue::of(n).as_ref().map(go_text).unwrap_or_default(), n.clone()))
+            .collect();
         sorted.sort_by(|a, b| a.0.cmp(&b.0));
         sorted
     };

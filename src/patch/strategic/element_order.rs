@@ -1,6 +1,6 @@
 //! `$setElementOrder/field`: the order that a patch gives to the entries of a list.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::entries::{Merged, is_delete};
 use super::server::{declared, entry_kind, is_list, malformed, strategy};
@@ -143,11 +143,10 @@ impl<'k> OrderKeys<'k> {
     /// The keys that entries must have, and of `more` those that the order mentions.
     pub(super) fn with(mut keys: Vec<&'k str>, more: Vec<&'k str>, order: &[Node]) -> Self {
         let needed = keys.len();
-        for key in more {
-            if !keys.contains(&key) && order.iter().any(|item| item.get(key).is_some()) {
-                keys.push(key);
-            }
-        }
+        let fields = order.iter().filter_map(Node::as_map).flat_map(Map::iter);
+        let mentioned: FxHashSet<&str> = fields.map(|(name, _)| name).collect();
+        let mut seen: FxHashSet<&str> = keys.iter().copied().collect();
+        keys.extend(more.into_iter().filter(|key| mentioned.contains(key) && seen.insert(key)));
         Self { keys, needed }
     }
 

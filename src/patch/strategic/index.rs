@@ -73,10 +73,10 @@ mod tests {
         };
         assert_eq!(find(&mut index, 1, &[]), [0, 2, 3]);
         assert_eq!(find(&mut index, 1, &[0, 2]), [3]);
-        assert_eq!(find(&mut index, 1, &[0, 2, 3]), []);
+        assert_eq!(find(&mut index, 1, &[0, 2, 3]), Vec::<usize>::new());
         index.push(id(1), 4);
         assert_eq!(find(&mut index, 1, &[0, 2, 3]), [4]);
         assert_eq!(find(&mut index, 2, &[]), [1]);
-        assert_eq!(find(&mut index, 9, &[]), []);
+        assert_eq!(find(&mut index, 9, &[]), Vec::<usize>::new());
     }
 }

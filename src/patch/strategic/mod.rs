@@ -11,14 +11,17 @@ mod element_order;
 mod entries;
 mod index;
 mod named_keys;
+mod overlay;
 mod search;
 mod server;
+#[cfg(test)]
+mod tests;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 pub(super) use combine::combine;
-pub(super) use create::{Diff, known, map_of};
 pub use create::{CreateOptions, create};
+pub(super) use create::{Diff, known, map_of};
 pub(super) use server::{Kind, declared, entry_kind, strategy};
 
 pub use crate::merge::association::Dialect;
@@ -84,6 +87,6 @@ pub fn apply(
     let Some(into) = into else { return Err(wrong(dest, "what a strategic merge patch is applied to")) };
     match options.dialect {
         Dialect::Apiserver => server::apply(into, from, cursor, &root),
-        Dialect::Overlay => todo!(),
+        Dialect::Overlay => overlay::Overlay { notes }.apply(into, from, cursor, &root),
     }
 }

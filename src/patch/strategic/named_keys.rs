@@ -1,7 +1,7 @@
 //! Which keys a created patch names under `$patchMergeKey`.
 
 use super::Dialect;
-use crate::merge::align::{Level, align};
+use crate::merge::align::{KeyValue, Level, align};
 use crate::merge::association::{Association, patch_merge_keys, recommended_keys};
 use crate::merge::directive::{PATCH, PATCH_MERGE_KEY};
 use crate::schema::Cursor;
@@ -11,8 +11,8 @@ use crate::yaml::{Map, Node, Value};
 #[derive(Debug)]
 pub(super) struct CreationKeys<'s> {
     pub(super) names: Vec<&'s str>,
-    /// How many of them, from the first, each entry must have.
-    pub(super) needed: usize,
+    /// Which of them each entry must have.
+    pub(super) required: Vec<bool>,
     /// Whether each entry names them.
     pub(super) named: bool,
 }
@@ -24,15 +24,30 @@ impl<'s> CreationKeys<'s> {
     /// where there are several.
     pub(super) fn of(list: Cursor<'s>, dialect: Dialect) -> Option<Self> {
         let Association::Keyed(keys) = Association::of(list, dialect) else { return None };
-        let recommended = recommended_keys(list);
-        if !recommended.is_empty() {
-            let needed = patch_merge_keys(list).len().min(recommended.len());
-            return Some(Self { names: recommended, needed, named: true });
-        }
-        let several = dialect == Dialect::Overlay && keys.names.len() > 1;
+        let (default, recommended) = (patch_merge_keys(list), recommended_keys(list));
+        let (names, named) = if !recommended.is_empty() && default.iter().all(|key| recommended.contains(key))
+        {
+            (recommended, true)
+        } else {
+            (keys.names.clone(), dialect == Dialect::Overlay && keys.names.len() > 1)
+        };
         // What the schema has a default for, entries may lack.
-        let needed = keys.names.iter().take_while(|key| keys.default_of(key).is_none()).count();
-        Some(Self { needed, named: several, names: keys.names })
+        let may_lack = |key| if named { !default.is_empty() } else { keys.default_of(key).is_some() };
+        let required = names.iter().map(|key| default.contains(key) || !may_lack(key)).collect();
+        Some(Self { names, required, named })
+    }
+
+    /// The values of an entry's keys; none when it lacks one that it needs, or one is no scalar.
+    pub(super) fn values(&self, entry: &Map) -> Option<Vec<KeyValue>> {
+        let value = |(key, required): (&&str, &bool)| {
+            KeyValue::of_field(entry, key).filter(|value| !required || *value != KeyValue::Absent)
+        };
+        self.names.iter().zip(&self.required).map(value).collect()
+    }
+
+    /// The keys of an entry, as far as it has them.
+    pub(super) fn of_entry(&self, entry: &Map) -> Map {
+        self.names.iter().filter_map(|&key| Some((key, entry.get(key)?.clone()))).collect()
     }
 
     /// Adds `$patchMergeKey` in front, where entries name their keys.
@@ -85,5 +100,8 @@ pub(super) fn replace_marker() -> Node {
 
 /// Whether merging the list into nothing leaves it as it is.
 fn is_distinct(list: &Node, cursor: Cursor<'_>) -> bool {
-    !matches!(align([Some(list)], cursor, Dialect::Overlay), Ok(Level::Entries { distinct: false, .. }) | Err(_))
+    !matches!(
+        align([Some(list)], cursor, Dialect::Overlay),
+        Ok(Level::Entries { distinct: false, .. }) | Err(_)
+    )
 }

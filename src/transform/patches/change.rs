@@ -6,7 +6,7 @@ use super::{PatchContext, PatchOptions};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::merge2;
 use crate::patch::JsonPatch;
-use crate::resource::Resource;
+use crate::resource::{ResId, Resource};
 use crate::schema::Schema;
 use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, go_float, reread, resolve_plain, to_json};
 
@@ -20,7 +20,8 @@ pub(super) struct Strategic {
 
 impl Strategic {
     /// A patch for the resource that it names.
-    pub(super) fn own(patch: Resource, options: PatchOptions) -> Self {
+    pub(super) fn own(patch: Resource, options: PatchOptions, warnings: &mut Vec<Diagnostic>) -> Self {
+        warn_of_replacement(patch.node(), warnings);
         Self { node: patch.into_node(), options, selected: false }
     }
 
@@ -31,6 +32,7 @@ impl Strategic {
         options: PatchOptions,
         warnings: &mut Vec<Diagnostic>,
     ) -> Self {
+        warn_of_replacement(patch.node(), warnings);
         for field in ["labels", "annotations"] {
             let values = patch.node().get_path(&["metadata", field]).and_then(Node::as_map);
             for (key, value) in values.into_iter().flat_map(Map::iter).filter(|(_, value)| value.is_null()) {
@@ -52,6 +54,9 @@ impl Strategic {
         if self.options.allow_name_change || self.options.allow_kind_change {
             resource.store_previous_id();
         }
+        if is_replacement(&self.node) {
+            return Ok(false);
+        }
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
         let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
@@ -70,7 +75,14 @@ impl Strategic {
             resource.set_name(&id.name);
         }
         resource.set_namespace(&id.namespace);
-        Ok(resource.sync(context.schema))
+        resource.sync(context.schema);
+        if self.selected && id.gvk.version.is_empty() {
+            // kustomize sets the version that it found, even when it found none.
+            if let Some(map) = resource.node_mut().as_map_mut() {
+                map.insert("apiVersion", Node::null());
+            }
+        }
+        Ok(is_other(&id, resource))
     }
 
     /// The patch with the version of the resource that it meets, when it was selected for it and
@@ -82,9 +94,28 @@ impl Strategic {
         }
         let mut node = self.node.clone();
         if let Some(map) = node.as_map_mut() {
-            map.insert("apiVersion", Node::plain(version.clone()));
+            if version.is_empty() {
+                map.remove("apiVersion");
+            } else {
+                map.insert("apiVersion", Node::plain(version.clone()));
+            }
         }
         Some(node)
+    }
+}
+
+/// Whether the patch says of itself that it takes the place of the whole resource, which kustomize
+/// v5.8 computes and then forgets.
+fn is_replacement(patch: &Node) -> bool {
+    patch.get("$patch").is_some_and(|directive| raw_text(directive) == "replace")
+}
+
+fn warn_of_replacement(patch: &Node, warnings: &mut Vec<Diagnostic>) {
+    if is_replacement(patch) {
+        let message = "this patch changes nothing; kustomize v5.8 does not replace whole resources";
+        let at = patch.get("$patch").map_or(patch.span(), Node::span);
+        let help = "delete the resource by `$patch: delete` and add the new one to `resources`";
+        warnings.push(Diagnostic::warning(Code::Directive, message).at(at).help(help));
     }
 }
 
@@ -98,6 +129,7 @@ pub(super) fn json(
     keeps_id: bool,
     schema: &Schema,
 ) -> Result<bool> {
+    let id = resource.id().clone();
     if keeps_id {
         resource.store_previous_id();
     }
@@ -116,7 +148,17 @@ pub(super) fn json(
     }
     through_json(resource.node_mut())?;
     texts_of(resource, "annotations");
-    Ok(resource.sync(schema))
+    resource.sync(schema);
+    if resource.id().gvk.kind.is_empty() || resource.id().name.is_empty() {
+        let message = "the patch leaves a resource without kind or name";
+        return Err(Diagnostic::error(Code::MissingField, message));
+    }
+    Ok(is_other(&id, resource))
+}
+
+/// Whether a resource has another id now; a namespace that is written out makes another one.
+fn is_other(id: &ResId, resource: &Resource) -> bool {
+    resource.id() != id || resource.id().namespace != id.namespace
 }
 
 /// Whether kustomize would have notes of its own among the annotations by now.
@@ -166,7 +208,9 @@ fn through_json(node: &mut Node) -> Result<()> {
         Some(Resolved::UInt(int)) => (go_float(int as f64), Style::Plain),
         Some(Resolved::Float(float)) if float.is_finite() => (go_float(float), Style::Plain),
         // Infinity and NaN are errors in JSON.
-        Some(Resolved::Timestamp(_) | Resolved::Float(_)) => (to_json(node)?.trim_matches('"').to_string(), Style::DoubleQuoted),
+        Some(Resolved::Timestamp(_) | Resolved::Float(_)) => {
+            (to_json(node)?.trim_matches('"').to_string(), Style::DoubleQuoted)
+        }
         Some(Resolved::Str(text)) => (text.to_string(), style_of(text)),
     };
     node.value = Value::Scalar(text.into());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Patch, PatchContext};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Label, Result};
 use crate::patch::JsonPatch;
 use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
@@ -25,14 +25,18 @@ pub(super) enum Body {
 ///
 /// # Errors
 /// Neither or both of path and text, an unreadable file, a text that is no patch.
-pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Body> {
+pub(super) fn body(
+    patch: &Patch,
+    context: &PatchContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Body> {
     let source = match (patch.patch.trim(), patch.path.as_str()) {
         ("", "") => return Err(neither().at(patch.place())),
         ("", _) => file(&patch.path, context)?,
         (text, "") => inline(text, patch.patch.span, context),
         _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
     };
-    let documents = documents(source, context)?;
+    let documents = documents(source, context, warnings)?;
     if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
         return Ok(Body::Json(json_patch(operations)?));
     }
@@ -45,7 +49,11 @@ pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Body> {
 /// # Errors
 /// No target or one without a name, neither or both of path and text, an unreadable file, a text
 /// that is no list of operations.
-pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<JsonPatch> {
+pub(super) fn json6902(
+    patch: &Patch,
+    context: &PatchContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<JsonPatch> {
     if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
         return Err(Diagnostic::error(Code::MissingField, "the `target` needs a name")
             .at(patch.target.as_ref().map_or(patch.place(), |target| target.span))
@@ -57,7 +65,7 @@ pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Json
         (text, "") => inline(text, patch.patch.span, context),
         _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
     };
-    match documents(source, context)?.first() {
+    match documents(source, context, warnings)?.first() {
         Some(operations) if is_operations(operations) => json_patch(operations),
         other => {
             let found = other.map_or("nothing", Node::type_name);
@@ -73,12 +81,16 @@ pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Json
 ///
 /// # Errors
 /// What is neither the path of a readable file nor a strategic merge patch.
-pub(super) fn path_or_text(patch: &Spanned<String>, context: &PatchContext<'_>) -> Result<Vec<Resource>> {
+pub(super) fn path_or_text(
+    patch: &Spanned<String>,
+    context: &PatchContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Vec<Resource>> {
     // A path is a scalar when it is read as YAML, and so no patch.
     if patch.is_empty() || patch.contains('\n') || patch.trim_start().starts_with('{') {
-        return strategic(documents(inline(patch, patch.span, context), context)?, context);
+        return strategic(documents(inline(patch, patch.span, context), context, warnings)?, context);
     }
-    strategic(documents(file(patch, context)?, context)?, context)
+    strategic(documents(file(patch, context)?, context, warnings)?, context)
 }
 
 fn neither() -> Diagnostic {
@@ -103,18 +115,37 @@ fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
     context.sources.add(PathBuf::from(name), text)
 }
 
-/// The documents of a patch. Operations may have the same key twice, as in kustomize, where the
-/// last one counts.
-fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Vec<Node>> {
+/// The documents of a patch.
+///
+/// As in kustomize operations may have a key twice, of which the last one counts, and keys that are
+/// no strings; strategic merge patches may have a key twice, of which the first one counts. That is
+/// warned of, since the rest of the patch is lost.
+fn documents(
+    source: SourceId,
+    context: &PatchContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Vec<Node>> {
     let read = |duplicate_keys| {
         let options = ParseOptions { duplicate_keys, ..ParseOptions::default() };
         parse_documents(context.sources, source, options)
     };
-    read(DuplicateKeys::Deny).or_else(|error| {
-        let again =
-            if error.code() == Code::DuplicateKey { read(DuplicateKeys::LastWins).ok() } else { None };
-        again.filter(|documents| documents.first().is_some_and(is_operations)).ok_or(error)
-    })
+    let error = match read(DuplicateKeys::Deny) {
+        Ok(documents) => return Ok(documents),
+        Err(error) => error,
+    };
+    let operations = read(DuplicateKeys::LastWins).ok();
+    if let Some(operations) = operations.filter(|all| all.first().is_some_and(is_operations)) {
+        return Ok(operations);
+    }
+    if error.code() != Code::DuplicateKey {
+        return Err(error);
+    }
+    let documents = read(DuplicateKeys::FirstWins)?;
+    let warning =
+        Diagnostic::warning(error.code(), format!("{}; only the first one counts", error.message()));
+    let labelled = |warning: Diagnostic, label: &Label| warning.label(label.span, label.text.as_str());
+    warnings.push(error.labels().iter().fold(warning, labelled).help("remove one of the two"));
+    Ok(documents)
 }
 
 fn is_operations(node: &Node) -> bool {

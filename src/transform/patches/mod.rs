@@ -6,6 +6,8 @@
 mod change;
 mod find;
 mod load;
+#[cfg(test)]
+mod tests;
 
 use serde::Deserialize;
 
@@ -20,7 +22,7 @@ use crate::source::{SourceMap, Span};
 use crate::yaml::Spanned;
 
 use change::Strategic;
-use find::Index;
+use find::{Index, check_ids};
 use load::Body;
 
 /// One entry of `patches` or `patchesJson6902`.
@@ -84,7 +86,8 @@ pub fn patches(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<()> {
     // Each patch is read before the first is applied, as in kustomize.
-    let bodies: Vec<Body> = patches.iter().map(|patch| load::body(patch, context)).collect::<Result<_>>()?;
+    let bodies: Vec<Body> =
+        patches.iter().map(|patch| load::body(patch, context, warnings)).collect::<Result<_>>()?;
     let mut run = Run::new(set, context, warnings);
     for (patch, body) in patches.iter().zip(bodies) {
         match body {
@@ -108,7 +111,7 @@ pub fn patches_json6902(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<()> {
     let loaded: Vec<JsonPatch> =
-        patches.iter().map(|patch| load::json6902(patch, context)).collect::<Result<_>>()?;
+        patches.iter().map(|patch| load::json6902(patch, context, warnings)).collect::<Result<_>>()?;
     let mut run = Run::new(set, context, warnings);
     for (patch, json) in patches.iter().zip(loaded) {
         for i in run.select(patch)? {
@@ -134,7 +137,7 @@ pub fn patches_strategic_merge(
     }
     let mut documents = Vec::new();
     for patch in patches {
-        documents.extend(load::path_or_text(patch, context)?);
+        documents.extend(load::path_or_text(patch, context, warnings)?);
     }
     if documents.is_empty() {
         let at = patches.first().map_or(Span::default(), |patch| patch.span);
@@ -202,7 +205,8 @@ impl<'r> Run<'r> {
         if patch.target.is_none() {
             for document in documents {
                 let i = self.own_target(&document)?;
-                self.merge_one(i, &Strategic::own(document, patch.options))?;
+                let patch = Strategic::own(document, patch.options, self.warnings);
+                self.merge_one(i, &patch)?;
             }
             return Ok(());
         }
@@ -220,7 +224,7 @@ impl<'r> Run<'r> {
         for i in selected {
             other_ids |= self.merge_one(i, &patch)?;
         }
-        if other_ids { self.index.check_ids(self.set) } else { Ok(()) }
+        if other_ids { check_ids(self.set) } else { Ok(()) }
     }
 
     /// The one resource that a patch names by its kind, name and namespace.

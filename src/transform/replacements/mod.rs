@@ -1,21 +1,20 @@
 //! Replacements: values of some fields copied to others.
+//!
+//! This finds sources and targets; `copy` writes values to fields.
 
-use std::cell::Cell;
+mod copy;
 
 use serde::Deserialize;
-use smol_str::SmolStr;
 
 use super::Files;
-use super::lookup::{Create, Found, Matches, lookup, lookup_mut, split_dotted, text_of};
+use super::lookup::{lookup, split_dotted};
 use super::selector_args::SelectorArgs;
-use super::structured;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet, Selector};
 use crate::schema::Schema;
 use crate::source::{SourceMap, Span};
 use crate::yaml::{
-    DecodeOptions, DuplicateKeys, Node, ParseOptions, Resolved, Spanned, Tag, Value, decode, from_node_with,
-    parse_documents,
+    DecodeOptions, DuplicateKeys, Node, ParseOptions, Spanned, Value, decode, from_node_with, parse_documents,
 };
 
 /// The field that is meant when none is named.
@@ -198,7 +197,7 @@ fn source_value(source: &ReplacementSource, set: &ResourceSet) -> Result<Node> {
     let Some(value) = value.filter(|value| !is_nil_or_empty(value)) else {
         return Err(placed(Diagnostic::error(Code::NoMatch, "the source has no value here")));
     };
-    part_of(value, &source.options).map_err(placed)
+    copy::part_of(value, &source.options).map_err(placed)
 }
 
 /// Null, or a map or list without anything in it. The empty string is a value.
@@ -208,26 +207,6 @@ fn is_nil_or_empty(node: &Node) -> bool {
         Value::Map(map) => map.is_empty(),
         Value::List(list) => list.is_empty(),
     }
-}
-
-/// The part of a value that the options of a source ask for.
-fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
-    let mut value = value.clone();
-    if options.delimiter.is_empty() {
-        return Ok(value);
-    }
-    let text = value.scalar_text().cloned().ok_or_else(only_scalars)?;
-    let index = usize::try_from(options.index).ok();
-    let Some(part) = index.and_then(|i| text.split(&options.delimiter).nth(i)) else {
-        let message = format!("`{text}` has no part {} between `{}`", options.index, options.delimiter);
-        return Err(Diagnostic::error(Code::InvalidValue, message).help("parts are counted from 0"));
-    };
-    set_text(&mut value, part);
-    Ok(value)
-}
-
-fn only_scalars() -> Diagnostic {
-    Diagnostic::error(Code::WrongType, "a `delimiter` can split only a single value, not a map or list")
 }
 
 impl ReplacementSource {
@@ -348,174 +327,133 @@ fn apply(
         let Some(resource) = set.resources_mut().get_mut(i) else { continue };
         let id = resource.id().clone();
         for (path, span, parts) in &prepared.paths {
-            let copy = Copy {
-                value,
-                options: &prepared.target.options,
-                lost: Cell::new(false),
-                in_text: Cell::new(false),
-            };
             let placed = |error: Diagnostic| error.at(*span).resource(&id).field(path);
-            copy.to(resource.node_mut(), parts).map_err(placed)?;
-            if copy.lost.get() {
-                warnings.push(placed(lost()));
-            }
+            let warning = copy::copy(value, resource.node_mut(), parts, &prepared.target.options);
+            warnings.extend(warning.map_err(placed)?.map(placed));
         }
         resource.sync(schema);
     }
     Ok(())
 }
 
-fn lost() -> Diagnostic {
-    let message = "the value was not written: the path leads into a text or a null in a way that kustomize \
-                   v5.8 reads and does not write";
-    Diagnostic::warning(Code::NoMatch, message)
-        .help("name the entry by its position or `[field=value]` instead of `*`, or remove the null")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::{from_node, parse_one, to_json};
 
-/// One value on its way to the fields of one resource.
-struct Copy<'v> {
-    value: &'v Node,
-    options: &'v FieldOptions,
-    /// Whether it was written only to a text that was read for this and thrown away.
-    lost: Cell<bool>,
-    /// Whether it is being written to such a text, or to one that is written back.
-    in_text: Cell<bool>,
-}
+    const RESOURCES: &str = "\
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns, labels: {app: web}}, spec: {replicas: 3}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, labels: {app: cm}}, data: {k: v}}
+";
 
-impl Copy<'_> {
-    fn create(&self) -> Option<Create> {
-        self.options.create.then(|| Create::like(self.value))
-    }
+    struct OneFile(&'static str);
 
-    fn to(&self, node: &mut Node, path: &[String]) -> Result<()> {
-        if self.into_text(node, path) {
-            return Ok(());
+    impl Files for OneFile {
+        fn read(&self, _path: &str, _at: Span) -> Result<Vec<u8>> {
+            Ok(self.0.into())
         }
-        self.lost.set(false);
-        let found = self.matches(node, path)?;
-        if found > 0 {
-            return Ok(());
+    }
+
+    fn set() -> ResourceSet {
+        let sources = SourceMap::default();
+        let id = sources.add("r.yaml", RESOURCES);
+        let mut set = ResourceSet::new();
+        for node in parse_documents(&sources, id, ParseOptions::default()).expect("YAML") {
+            set.append(Resource::new(node, &Schema::none()).expect("a resource")).expect("distinct");
         }
-        let error = Diagnostic::error(Code::NoMatch, "the target has no such field");
-        Err(if self.options.create { error } else { error.help("`options: {create: true}` adds it") })
+        set
     }
 
-    fn matches(&self, node: &mut Node, path: &[String]) -> Result<usize> {
-        let each = |found: Found<'_>| self.set(found);
-        let inside = |text: &mut Node, rest: &[String]| self.read_only(text, rest);
-        Matches { create: self.create(), each: &each, inside: &inside }.find(node, path)
-    }
-
-    /// In a text any value can be written anywhere.
-    fn matches_in_text(&self, document: &mut Node, path: &[String]) -> Result<usize> {
-        let before = self.in_text.replace(true);
-        let found = self.matches(document, path);
-        self.in_text.set(before);
-        found
-    }
-
-    /// Writes into a scalar that holds JSON or YAML, when the path leads into one. Returns whether
-    /// it did; whatever goes wrong, the path is tried in another way.
-    fn into_text(&self, node: &mut Node, path: &[String]) -> bool {
-        for i in 1..path.len() {
-            let (outer, inner) = path.split_at(i);
-            let Ok(Some(field)) = lookup_mut(node, outer) else { continue };
-            let Value::Scalar(text) = &field.value else { continue };
-            let Ok(document) = structured::read(text) else { continue };
-            let Some(mut document) = document else { return false };
-            if document.is_null() {
-                return self.into_null(inner);
-            }
-            if !matches!(self.matches_in_text(&mut document, inner), Ok(found) if found > 0) {
-                return false;
-            }
-            match structured::write(&document, text) {
-                Ok(text) => field.value = Value::Scalar(text.into()),
-                // kustomize then tries the path in the other way, and finds it.
-                Err(_) => self.lost.set(true),
-            }
-            return true;
+    /// The names of the kinds that got `metadata.annotations.x`, or the error; `!` for a warning.
+    fn marked(text: &str) -> String {
+        let sources = SourceMap::default();
+        let id = sources.add("k.yaml", text);
+        let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
+        let replacement: Replacement = from_node(&node).expect("a replacement");
+        let (mut set, mut warnings) = (set(), Vec::new());
+        if let Err(error) = replacements(&mut set, &[replacement], &Schema::none(), &mut warnings) {
+            assert!(!error.labels().is_empty(), "{error} has no place");
+            return format!("error: {}", error.message());
         }
-        false
+        let marked = set.iter().filter(|r| r.annotation("x").is_some());
+        let kinds: Vec<&str> = marked.map(|r| r.id().gvk.kind.as_str()).collect();
+        kinds.join(" ") + if warnings.is_empty() { "" } else { "!" }
     }
 
-    /// What is created in a null gets lost.
-    fn into_null(&self, path: &[String]) -> bool {
-        let lost = self.options.create && path.first().is_some_and(|part| part != "*");
-        self.lost.set(lost);
-        lost
+    fn with_target(target: &str) -> String {
+        let field = "fieldPaths: [metadata.annotations.x], options: {create: true}";
+        marked(&format!("{{sourceValue: a, targets: [{{{target}, {field}}}]}}"))
     }
 
-    /// Looks into a text behind `*` or a list, of which a copy is changed.
-    fn read_only(&self, text: &mut Node, path: &[String]) -> Result<usize> {
-        let Some(mut document) = structured::read(text_of(text))? else {
-            let message = format!("expected a map, found {}", text.type_name());
-            return Err(Diagnostic::error(Code::WrongType, message));
+    #[test]
+    fn targets_are_selected() {
+        let table = [
+            ("select: {}", "Deployment Service ConfigMap"),
+            ("select: {kind: Depl.*}", "Deployment"),
+            ("select: {name: web}", "Deployment Service"),
+            ("select: {namespace: ns}", "Deployment"),
+            ("select: {namespace: default}", "!"),
+            ("select: {labelSelector: app}", "Deployment ConfigMap"),
+            ("select: {name: web}, reject: [{kind: Service}]", "Deployment"),
+            ("select: {name: web}, reject: [{}]", "Deployment Service"),
+            ("select: {}, reject: [{kind: Nope, labelSelector: app=cm}]", "Deployment Service"),
+            ("select: {kind: Nope}", "!"),
+            ("select: {kind: (}", "error: `(` is not a valid regular expression"),
+            ("reject: []", "error: this target does not say which resources are meant"),
+        ];
+        for (target, want) in table {
+            assert_eq!(with_target(target), want, "{target}");
+        }
+    }
+
+    #[test]
+    fn sources_are_one_field() {
+        let target = "targets: [{select: {kind: ConfigMap}, fieldPaths: [metadata.annotations.x], options: {create: true}}]";
+        let table = [
+            ("source: {kind: Service}", "ConfigMap"),
+            ("source: {kind: Deployment, fieldPath: spec.replicas}", "ConfigMap"),
+            ("source: {name: web, namespace: default}", "ConfigMap"),
+            ("source: {name: web}", "error: several resources are the source name=web"),
+            ("source: {kind: Serv.*}", "error: no resource is the source kind=Serv.*"),
+            ("source: {kind: Service, fieldPath: spec}", "error: the source has no value here"),
+            (
+                "source: {kind: Service}, sourceValue: a",
+                "error: `source` and `sourceValue` cannot both be given",
+            ),
+        ];
+        for (source, want) in table {
+            assert_eq!(marked(&format!("{{{source}, {target}}}")), want, "{source}");
+        }
+        assert_eq!(marked(&format!("{{{target}}}")), "error: this replacement has no source");
+        assert_eq!(marked("{sourceValue: a}"), "error: this replacement has no targets");
+    }
+
+    #[test]
+    fn the_name_is_the_field_when_none_is_given() {
+        let sources = SourceMap::default();
+        let text = "{source: {kind: ConfigMap}, targets: [{select: {kind: Service}}]}";
+        let id = sources.add("k.yaml", text);
+        let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
+        let mut set = set();
+        let replacement = from_node(&node).expect("a replacement");
+        replacements(&mut set, &[replacement], &Schema::none(), &mut Vec::new()).expect("made");
+        assert_eq!(set.as_slice()[1].id().name, "cm", "the identity follows");
+        assert!(to_json(set.as_slice()[1].node()).expect("JSON").contains(r#""name":"cm""#));
+    }
+
+    #[test]
+    fn files_have_one_or_several() {
+        let load = |content, replacement: &Replacement| {
+            load_replacements(std::slice::from_ref(replacement), &OneFile(content), &SourceMap::default())
         };
-        if document.is_null() {
-            return Ok(usize::from(self.into_null(path)));
-        }
-        let found = self.matches_in_text(&mut document, path)?;
-        self.lost.set(found > 0);
-        Ok(found)
+        let by_path = Replacement { path: "r.yaml".to_string().into(), ..Replacement::default() };
+        assert_eq!(load("{sourceValue: 1, unknown: x}", &by_path).expect("one").len(), 1);
+        assert_eq!(load("[{sourceValue: a}, {sourceValue: b}]", &by_path).expect("two").len(), 2);
+        assert!(load("text", &by_path).is_err() && load("", &by_path).is_err());
+        let targets = vec![Spanned::from(ReplacementTarget::default())];
+        assert!(load("[]", &Replacement { targets, ..by_path }).is_err());
     }
-
-    /// Sets one field. A scalar keeps its type and quotes, anything else is replaced.
-    fn set(&self, Found { node, created }: Found<'_>) -> Result<()> {
-        let delimiter = &self.options.delimiter;
-        let text = if delimiter.is_empty() {
-            SmolStr::new(text_of(self.value))
-        } else {
-            let old = node.scalar_text().ok_or_else(only_scalars)?;
-            let new = if self.value.is_null() { "" } else { text_of(self.value) };
-            spliced(old, new, delimiter, self.options.index).into()
-        };
-        match node.value {
-            Value::Scalar(_) if created => node.value = Value::Scalar(text),
-            Value::Scalar(_) => {
-                set_text(node, &text);
-                if !self.in_text.get() {
-                    structured::check_type(node)?;
-                }
-            }
-            _ => {
-                *node = self.value.clone();
-                if let Value::Scalar(old) = &mut node.value {
-                    *old = text;
-                }
-            }
-        }
-        if !self.value.span().is_none() {
-            node.meta.span = self.value.span();
-        }
-        Ok(())
-    }
-}
-
-/// A text with one part replaced, or with a part more in front or behind.
-fn spliced(old: &str, new: &str, delimiter: &str, index: i64) -> String {
-    let mut parts: Vec<&str> = old.split(delimiter).collect();
-    match usize::try_from(index) {
-        Err(_) => parts.insert(0, new),
-        Ok(i) => match parts.get_mut(i) {
-            Some(part) => *part = new,
-            None => parts.push(new),
-        },
-    }
-    parts.join(delimiter)
-}
-
-/// Sets the text of a scalar whose type stays, whatever the text looks like.
-fn set_text(node: &mut Node, text: &str) {
-    if node.meta.tag == Tag::None {
-        node.meta.tag = match node.resolve() {
-            Some(Resolved::Null) => Tag::Null,
-            Some(Resolved::Bool(_)) => Tag::Bool,
-            Some(Resolved::Int(_) | Resolved::UInt(_)) => Tag::Int,
-            Some(Resolved::Float(_)) => Tag::Float,
-            Some(Resolved::Timestamp(_)) => Tag::Timestamp,
-            Some(Resolved::Str(_)) | None => Tag::Str,
-        };
-    }
-    node.value = Value::Scalar(text.into());
 }
