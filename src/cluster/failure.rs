@@ -100,7 +100,7 @@ pub(super) struct Refusal {
     /// Such as `NotFound`; may be empty.
     pub(super) reason: String,
     pub(super) message: String,
-    pub(super) details: Option<Details>,
+    pub(super) details: Option<Box<Details>>,
 }
 
 /// What a refusal is about.
@@ -142,7 +142,7 @@ impl Refusal {
     /// Whether the namespace is what is missing.
     pub(super) fn lacks_namespace(&self, namespace: &str) -> bool {
         let about = |d: &Details| d.kind == "namespaces" && d.name == namespace;
-        self.is_not_found() && self.details.as_ref().is_some_and(about)
+        self.is_not_found() && self.details.as_deref().is_some_and(about)
     }
 
     /// Whether the server has no such resource at all, in which case it names no object.

@@ -317,10 +317,11 @@ fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) 
 
 fn no_server(kubeconfig: &Kubeconfig) -> Diagnostic {
     let error = Diagnostic::error(Code::Remote, "no cluster is configured");
-    match kubeconfig.contexts.is_empty() {
-        true => error.help("set KUBECONFIG, or give --kubeconfig or --server"),
-        false => error.help("choose one with --context, or with `kubectl config use-context`"),
-    }
+    error.help(if kubeconfig.contexts.is_empty() {
+        "set KUBECONFIG, or give --kubeconfig or --server"
+    } else {
+        "choose one with --context, or with `kubectl config use-context`"
+    })
 }
 
 #[cfg(test)]
