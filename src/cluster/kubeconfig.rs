@@ -13,7 +13,7 @@ use http::uri::InvalidUri;
 use kube::Config;
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
-use super::failure::chain;
+use super::failure::{Place, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -67,6 +67,17 @@ pub(super) struct Access {
     pub(super) namespace: String,
 }
 
+impl Access {
+    /// The server as messages name it; its URL has no slash at the end.
+    pub(super) fn place(&self) -> Place {
+        let server = self.config.cluster_url.to_string().trim_end_matches('/').to_string();
+        let port = |uri: &Uri| uri.port_u16().map_or_else(String::new, |port| format!(":{port}"));
+        let proxy = self.config.proxy_url.as_ref();
+        let proxy = proxy.map(|uri| format!("{}{}", uri.host().unwrap_or_default(), port(uri)));
+        Place { server, context: self.context.clone(), proxy }
+    }
+}
+
 impl ConnectOptions {
     /// The URL of the server that would be asked, as [`Cluster::server`](super::Cluster::server)
     /// has it. Reads the kubeconfig and nothing else.
@@ -74,7 +85,7 @@ impl ConnectOptions {
     /// # Errors
     /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
     pub fn server_url(&self) -> Result<String> {
-        Ok(url_of(&self.access()?.config))
+        Ok(self.access()?.place().server)
     }
 
     /// Reads what there is to read and chooses.
@@ -231,11 +242,6 @@ impl ConnectOptions {
         config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));
         Ok(config)
     }
-}
-
-/// The server's URL, without a slash at the end.
-pub(super) fn url_of(config: &Config) -> String {
-    config.cluster_url.to_string().trim_end_matches('/').to_string()
 }
 
 /// kube's configuration, but for what kube 5.0 reads otherwise than kubectl: the proxy, for which
