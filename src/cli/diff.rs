@@ -54,12 +54,14 @@ const TROUBLE: u8 = 2;
 
 /// Shows the differences of all objects that can be compared.
 pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
-    Ok(compare(args, sources).unwrap_or_else(|failure| {
-        let broken_pipe = matches!(&failure, Failure::Other(error) if super::is_broken_pipe(error));
-        report(&failure, sources);
+    compare(args, sources).or_else(|failure| match failure {
         // Who stops reading has seen a difference.
-        ExitCode::from(if broken_pipe { DIFFERENT } else { TROUBLE })
-    }))
+        Failure::Other(error) if super::is_broken_pipe(&error) => Ok(ExitCode::from(DIFFERENT)),
+        failure => {
+            report(&failure, sources);
+            Ok(ExitCode::from(TROUBLE))
+        }
+    })
 }
 
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {

@@ -32,14 +32,13 @@ impl Mapping {
     /// The path of an object; the namespace counts only for kinds that have one.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
         let Gvk { group, version, .. } = &self.gvk;
-        let mut path = match group.as_str() {
+        let version = match group.as_str() {
             "" => format!("/api/{}", encode(version)),
             group => format!("/apis/{}/{}", encode(group), encode(version)),
         };
-        if self.namespaced {
-            path += &format!("/namespaces/{}", encode(namespace));
-        }
-        path + &format!("/{}/{}", encode(&self.plural), encode(name))
+        let namespace =
+            if self.namespaced { format!("/namespaces/{}", encode(namespace)) } else { String::new() };
+        format!("{version}{namespace}/{}/{}", encode(&self.plural), encode(name))
     }
 }
 

@@ -13,7 +13,7 @@ use http::uri::InvalidUri;
 use kube::Config;
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
-use super::failure::chain;
+use super::failure::{Place, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -67,6 +67,17 @@ pub(super) struct Access {
     pub(super) namespace: String,
 }
 
+impl Access {
+    /// The server as messages name it; its URL has no slash at the end.
+    pub(super) fn place(&self) -> Place {
+        let server = self.config.cluster_url.to_string().trim_end_matches('/').to_string();
+        let port = |uri: &Uri| uri.port_u16().map_or_else(String::new, |port| format!(":{port}"));
+        let proxy = self.config.proxy_url.as_ref();
+        let proxy = proxy.map(|uri| format!("{}{}", uri.host().unwrap_or_default(), port(uri)));
+        Place { server, context: self.context.clone(), proxy }
+    }
+}
+
 impl ConnectOptions {
     /// The URL of the server that would be asked, as [`Cluster::server`](super::Cluster::server)
     /// has it. Reads the kubeconfig and nothing else.
@@ -74,7 +85,7 @@ impl ConnectOptions {
     /// # Errors
     /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
     pub fn server_url(&self) -> Result<String> {
-        Ok(url_of(&self.access()?.config))
+        Ok(self.access()?.place().server)
     }
 
     /// Reads what there is to read and chooses.
@@ -233,11 +244,6 @@ impl ConnectOptions {
     }
 }
 
-/// The server's URL, without a slash at the end.
-pub(super) fn url_of(config: &Config) -> String {
-    config.cluster_url.to_string().trim_end_matches('/').to_string()
-}
-
 /// kube's configuration, but for what kube 5.0 reads otherwise than kubectl: the proxy, for which
 /// it holds `NO_PROXY` against the proxy itself and not against the server.
 fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Config> {
@@ -317,10 +323,11 @@ fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) 
 
 fn no_server(kubeconfig: &Kubeconfig) -> Diagnostic {
     let error = Diagnostic::error(Code::Remote, "no cluster is configured");
-    match kubeconfig.contexts.is_empty() {
-        true => error.help("set KUBECONFIG, or give --kubeconfig or --server"),
-        false => error.help("choose one with --context, or with `kubectl config use-context`"),
-    }
+    error.help(if kubeconfig.contexts.is_empty() {
+        "set KUBECONFIG, or give --kubeconfig or --server"
+    } else {
+        "choose one with --context, or with `kubectl config use-context`"
+    })
 }
 
 #[cfg(test)]

@@ -67,13 +67,12 @@ impl LiveSchema {
         let documents = known.documents.as_ref();
         let Some((path, hash)) = documents.and_then(|d| d.get(api_version)) else { return Ok(None) };
         let cached = self.cache.as_ref().filter(|_| !hash.is_empty()).and_then(|c| c.get(api_version, hash));
-        let graph = match cached {
-            Some(graph) => graph,
-            None => {
-                let graph = Arc::new(document(cluster, path)?.0);
-                self.keep(api_version, hash, &graph);
-                graph
-            }
+        let graph = if let Some(graph) = cached {
+            graph
+        } else {
+            let graph = Arc::new(document(cluster, path)?.0);
+            self.keep(api_version, hash, &graph);
+            graph
         };
         known.graphs.insert(api_version.into(), Arc::clone(&graph));
         Ok(Some(graph))

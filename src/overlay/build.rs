@@ -139,7 +139,9 @@ impl Build<'_> {
             match step {
                 Step::Resource(path) => {
                     let Some(item) = items.next() else { continue };
-                    self.resource(item, path, &mut so_far).map_err(|d| found_by(d, &tree.root, path))?;
+                    let is_directory = matches!(item, Item::Directory(_));
+                    let added = self.resource(item, path, &mut so_far);
+                    added.map_err(|d| if is_directory { found_by(d, &tree.root, path) } else { d })?;
                 }
                 Step::Component(path) => {
                     let Some(component) = components.next() else { continue };
