@@ -22,6 +22,23 @@ use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 ///
 /// The schema is asked for the kind that dest, or else the patch, says it has.
 ///
+/// ```
+/// use kubectl_smp::merge::{MergeOptions, merge2};
+/// use kubectl_smp::schema::Schema;
+/// use kubectl_smp::source::SourceMap;
+/// use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
+///
+/// let sources = SourceMap::default();
+/// let read = |text: &str| parse_one(&sources, sources.add("example", text), ParseOptions::default());
+/// let pod = read("{apiVersion: v1, kind: Pod, spec: {containers: [{name: web, image: a}]}}")?;
+/// let patch = read("{spec: {containers: [{name: web, image: b}, {name: log}], hostname: null}}")?;
+/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &MergeOptions::auto())?;
+/// let containers = merged.as_ref().and_then(|pod| pod.get_path(&["spec", "containers"]));
+/// let json = to_json(containers.unwrap_or(&Node::null()))?;
+/// assert_eq!(json, r#"[{"image":"b","name":"web"},{"name":"log"}]"#);
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+///
 /// # Errors
 /// A map, list or scalar against another kind of value; an unknown `$patch`; list entries that
 /// cannot be told apart. With [`Rules::Auto`] also entries without keys or with equal ones.
