@@ -8,6 +8,8 @@
 mod list;
 mod strict;
 
+use smol_str::SmolStr;
+
 use super::options::{MergeOptions, Rules};
 use super::position::Position;
 use super::restyle::{quote_old_booleans, restyle};
@@ -111,7 +113,7 @@ impl<'s> Merge2<'s> {
         at: Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<Fate> {
-        let at = at.refine(dest.as_deref().into_iter().chain(source.node()), self.schema);
+        let at = at.refine(&[dest.as_deref(), source.node()], self.schema);
         let Some(dest) = dest.filter(|node| !node.is_null() || matches!(source, Source::Absent)) else {
             return match source {
                 Source::Node(patch) if !patch.is_null() => self.add(take(patch), &at, trail),
@@ -240,7 +242,7 @@ impl<'s> Merge2<'s> {
 
 /// `a:` without a value, which goes where `a: null` stays.
 fn is_silent_null(node: &Node) -> bool {
-    node.is_null() && node.scalar_text().is_some_and(|text| text.is_empty())
+    node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
 }
 
 /// For each field of dest the position of the patch's, and the positions of the rest.

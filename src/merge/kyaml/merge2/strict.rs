@@ -73,7 +73,7 @@ impl<'s> Merge2<'s> {
         }
         // kustomize 5.8 moves changed entries to the front only where one key tells all apart.
         let in_place =
-            self.options.list_order == ListOrder::Append || keys.used(list.iter().chain(theirs.iter())) > 1;
+            self.options.list_order == ListOrder::Append || keys.used(&[list.as_slice(), &*theirs]) > 1;
         let element = at.element(self.schema);
         let mut dest = Haystack::new(std::mem::take(list), keys);
         for (i, wish) in wishes.iter().enumerate().filter(|(_, wish)| wish.delete) {
@@ -82,24 +82,25 @@ impl<'s> Merge2<'s> {
         let mut results = Vec::with_capacity(theirs.len());
         let mut touched = vec![false; dest.entries.len()];
         for (i, wish) in wishes.iter().enumerate().filter(|(_, wish)| !wish.delete) {
-            let here = trail.index(i);
+            let texts = keys.texts(&theirs[i]);
+            let here = match &texts {
+                Some(texts) => trail.texts(keys.keys().names(), texts),
+                None => trail.index(i),
+            };
             let found = dest.find(wish, &theirs[i], &here)?;
             drop_named_keys(&mut theirs[i]);
-            if let Some(at) = found {
-                if std::mem::replace(&mut touched[at], true) {
-                    let message = "this entry of the patch is about one that another entry changed already";
-                    return Err(here.error(Code::DuplicateMergeKey, message).at(theirs[i].span()));
-                }
+            if found.is_some_and(|at| std::mem::replace(&mut touched[at], true)) {
+                let message = "this entry of the patch is about one that another entry changed already";
+                return Err(here.error(Code::DuplicateMergeKey, message).at(theirs[i].span()));
             }
             results.extend(self.strict_entry(&mut dest, found, &mut theirs[i], &element, &here)?);
         }
         for (i, slot) in dest.entries.iter_mut().enumerate().filter(|(i, _)| !touched[*i]) {
-            if let Some(node) = slot
-                && matches!(
-                    self.value(Some(node), Source::Absent, element.clone(), &trail.index(i))?,
-                    Fate::Clear
-                )
-            {
+            let fate = match slot {
+                Some(node) => self.value(Some(node), Source::Absent, element.clone(), &trail.index(i))?,
+                None => Fate::Clear,
+            };
+            if matches!(fate, Fate::Clear) {
                 *slot = None;
             }
         }
@@ -173,7 +174,7 @@ fn drop_doubles(list: &mut Vec<Node>, keys: &KeySet) {
     if are_distinct(list, keys.keys()) {
         return;
     }
-    let moves = keys.used(list.iter()) <= 1;
+    let moves = keys.used(&[list.as_slice()]) <= 1;
     let mut known: FxHashMap<Vec<SmolStr>, usize> = FxHashMap::default();
     let mut out: Vec<Option<Node>> = Vec::with_capacity(list.len());
     for node in list.drain(..) {
