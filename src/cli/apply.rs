@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::connect::{ConnectArgs, duration};
+use super::connect::duration;
 use super::objects::ObjectArgs;
 use super::{Outcome, render};
 use crate::cluster::{self, ApplyOptions, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL};
@@ -53,9 +53,6 @@ pub(super) struct ApplyArgs {
     /// Accepted, since kubectl needs it: nothing else is done here
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = ["true"])]
     server_side: Option<String>,
-
-    #[command(flatten)]
-    connect: ConnectArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -98,7 +95,7 @@ impl ApplyArgs {
 /// Applies all objects, says what became of each, and succeeds when all of them were applied.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
-    let cluster = Cluster::connect(&args.connect.options())?;
+    let cluster = Cluster::connect(&args.objects.connect())?;
     let options = args.options();
     let done = match options.dry_run {
         DryRun::None => "serverside-applied",
@@ -118,8 +115,8 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
         printed?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (applied, all) = (summary.applied, resources.len());
-    let message = format!("{applied} of {all} objects were applied, {} were not", all - applied.min(all));
-    render::print_plain(Severity::Error, &message);
+    let all = resources.len();
+    let left = all - summary.applied.min(all);
+    render::print_plain(Severity::Error, &format!("{left} of {all} objects were not applied"));
     Ok(ExitCode::FAILURE)
 }

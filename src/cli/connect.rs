@@ -146,7 +146,14 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_go_reads_them() {
-        let table = [("0", 0), ("30", 30_000), ("30s", 30_000), ("1m30s", 90_000), ("500ms", 500), ("1.5h", 5_400_000)];
+        let table = [
+            ("0", 0),
+            ("30", 30_000),
+            ("30s", 30_000),
+            ("1m30s", 90_000),
+            ("500ms", 500),
+            ("1.5h", 5_400_000),
+        ];
         for (text, want) in table {
             assert_eq!(duration(text), Ok(Duration::from_millis(want)), "{text}");
         }

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::connect::ConnectArgs;
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render, report};
 use crate::cluster::{self, Cluster, Conflict, DiffOptions, FIELD_MANAGER, ObjectDiff, PARALLEL};
@@ -46,9 +45,6 @@ pub(super) struct DiffArgs {
     /// Accepted, since kubectl needs it: nothing else is done here
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = ["true"])]
     server_side: Option<String>,
-
-    #[command(flatten)]
-    connect: ConnectArgs,
 }
 
 /// The status for "differences were found".
@@ -58,17 +54,19 @@ const TROUBLE: u8 = 2;
 
 /// Shows the differences of all objects that can be compared.
 pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
-    Ok(compare(args, sources).unwrap_or_else(|failure| {
-        let broken_pipe = matches!(&failure, Failure::Other(error) if super::is_broken_pipe(error));
-        report(&failure, sources);
+    compare(args, sources).or_else(|failure| match failure {
         // Who stops reading has seen a difference.
-        ExitCode::from(if broken_pipe { DIFFERENT } else { TROUBLE })
-    }))
+        Failure::Other(error) if super::is_broken_pipe(&error) => Ok(ExitCode::from(DIFFERENT)),
+        failure => {
+            report(&failure, sources);
+            Ok(ExitCode::from(TROUBLE))
+        }
+    })
 }
 
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
-    let cluster = Cluster::connect(&args.connect.options())?;
+    let cluster = Cluster::connect(&args.objects.connect())?;
     let options = DiffOptions {
         field_manager: args.field_manager.clone(),
         force_conflicts: args.force_conflicts,
@@ -101,7 +99,8 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
     let mut changed = false;
     for diff in objects.iter().filter(|diff| diff.is_changed()) {
         changed = true;
-        let (old, new) = (format!("LIVE/{}", diff.object.file_name()), format!("MERGED/{}", diff.object.file_name()));
+        let (old, new) =
+            (format!("LIVE/{}", diff.object.file_name()), format!("MERGED/{}", diff.object.file_name()));
         let (before, after) = diff.texts()?;
         writeln!(stdout, "diff -u -N {old} {new}")?;
         for line in unified(&old, &new, &before, &after).lines() {

@@ -3,8 +3,18 @@
 //! The only room that prints. It holds no merge logic; every subcommand reads its arguments,
 //! resolves them, calls the library and renders what comes back.
 
+#[cfg(feature = "cluster")]
+mod apply;
 mod build;
+#[cfg(feature = "cluster")]
+mod connect;
+#[cfg(feature = "cluster")]
+mod diff;
+mod kustomize;
+#[cfg(feature = "cluster")]
+mod objects;
 mod render;
+mod schema;
 mod target;
 
 use std::ffi::OsString;
@@ -28,6 +38,14 @@ struct Args {
 enum Command {
     /// Render overlays: kustomizations, or plain directories over a base
     Build(build::BuildArgs),
+    /// Build an overlay and apply it to the cluster, server-side
+    #[cfg(feature = "cluster")]
+    Apply(apply::ApplyArgs),
+    /// Build an overlay and show what applying it would change in the cluster
+    #[cfg(feature = "cluster")]
+    Diff(diff::DiffArgs),
+    /// Look at merge schemas, and compile them
+    Schema(schema::SchemaCommand),
     /// Print the version
     Version,
 }
@@ -75,6 +93,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let sources = SourceMap::default();
     let outcome = match args.command {
         Command::Build(args) => build::run(&args, &sources),
+        #[cfg(feature = "cluster")]
+        Command::Apply(args) => apply::run(&args, &sources),
+        #[cfg(feature = "cluster")]
+        Command::Diff(args) => diff::run(&args, &sources),
+        Command::Schema(args) => schema::run(&args, &sources),
         Command::Version => print_version(),
     };
     outcome.unwrap_or_else(|failure| report(&failure, &sources))

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::target::TargetArgs;
 use super::{Failure, render};
+use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, flatten_lists};
 use crate::schema::Schema;
@@ -33,6 +34,11 @@ pub(super) struct ObjectArgs {
 }
 
 impl ObjectArgs {
+    /// Which cluster they are sent to.
+    pub(super) fn connect(&self) -> ConnectOptions {
+        self.target.schema.connect.options()
+    }
+
     /// Builds the target or reads the manifests.
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
         let resources = match &self.target_directory {

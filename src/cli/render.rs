@@ -97,6 +97,21 @@ mod tests {
             .resource("Service web")
             .field("metadata.name")
             .help("remove one of the two");
-        insta::assert_snapshot!(render(&problem, &sources, false), @"");
+        insta::assert_snapshot!(render(&problem, &sources, false), @"
+        error: the key `name` stands here twice
+         --> app/web.yaml:3:1
+          |
+        3 | name: db
+          | ^^^^ again here
+          |
+         ::: app/web.yaml:2:1
+          |
+        2 | name: web
+          | ---- first here
+          |
+          = resource: Service web
+          = field: metadata.name
+          = help: remove one of the two
+        ");
     }
 }

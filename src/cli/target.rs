@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::overlay::{BuildOptions, Builder, Dialect, Reorder};
 use crate::schema::cache::SchemaCache;
@@ -31,11 +32,14 @@ pub(super) struct TargetArgs {
     reorder: Option<ReorderArg>,
 
     #[command(flatten)]
-    schema: SchemaArgs,
+    pub schema: SchemaArgs,
+
+    #[command(flatten)]
+    kustomize: KustomizeArgs,
 }
 
 /// Where merge schemas come from.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct SchemaArgs {
     /// Where merge schemas come from: auto, embedded, cache, cluster, or a file
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
@@ -44,6 +48,10 @@ pub(super) struct SchemaArgs {
     /// Never use the network
     #[arg(long)]
     pub offline: bool,
+
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub connect: super::connect::ConnectArgs,
 }
 
 impl SchemaArgs {
@@ -53,14 +61,30 @@ impl SchemaArgs {
             SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
             _ => None,
         };
-        let links = Links {
-            file,
-            cache: SchemaCache::open(None),
-            offline: self.offline,
-            hermetic,
-            ..Links::default()
-        };
+        let cache = SchemaCache::open(None);
+        let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
+        #[cfg(feature = "cluster")]
+        let links = self.with_cluster(links);
         SchemaChain::new(&self.schema, links)
+    }
+
+    /// Adds the cluster, which is not asked before a kind needs it.
+    #[cfg(feature = "cluster")]
+    fn with_cluster(&self, links: Links) -> Links {
+        use crate::cluster::LiveSchema;
+        let auto = self.schema == SchemaChoice::Auto;
+        let may_ask = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
+        if !may_ask || (auto && links.hermetic) {
+            return links;
+        }
+        let options = self.connect.options();
+        let server = options.server_url();
+        if auto && server.as_ref().is_err_and(|error| error.code() == Code::Remote) {
+            // No cluster is configured: that is no news to those who have none.
+            return links;
+        }
+        let live = LiveSchema::new(options, links.cache.clone());
+        Links { server: server.ok(), live: Some(Box::new(live)), ..links }
     }
 }
 
@@ -99,7 +123,9 @@ enum ReorderArg {
 impl TargetArgs {
     /// A builder for these arguments.
     pub(super) fn builder(&self, sources: &SourceMap, many: bool) -> Result<Builder, Diagnostic> {
-        Builder::new(sources.clone(), self.options(), |hermetic| self.schema.chain(sources, hermetic), many)
+        let (schema, texts) = (self.schema.clone(), sources.clone());
+        let make_chain = Box::new(move |hermetic| schema.chain(&texts, hermetic));
+        Builder::new(sources.clone(), self.options(), make_chain, many)
     }
 
     fn options(&self) -> BuildOptions {
@@ -115,6 +141,9 @@ impl TargetArgs {
                 ReorderArg::Legacy => Reorder::Legacy,
                 ReorderArg::None => Reorder::None,
             }),
+            offline: self.schema.offline,
+            helm: self.kustomize.helm(),
+            functions: self.kustomize.functions(),
         }
     }
 }

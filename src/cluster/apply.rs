@@ -119,7 +119,7 @@ pub struct Summary {
     pub applied: usize,
     /// Those that were not.
     pub failures: Vec<Failure>,
-    /// How many were not even sent, since the connection was lost before.
+    /// How many more were not sent, or not answered for, since the connection was lost.
     pub skipped: usize,
 }
 
@@ -285,16 +285,14 @@ impl Patch<'_> {
     /// The request for an object; none when its resource is not known.
     pub(super) fn ask(&self, target: &Target<'_>, body: Vec<u8>) -> Option<Ask> {
         let mapping = target.mapping.as_ref()?;
-        let mut path = mapping.path(&target.object.namespace, &target.object.name);
-        path += &format!(
-            "?fieldManager={}&force={}&fieldValidation={}",
+        let path = format!(
+            "{}?fieldManager={}&force={}&fieldValidation={}{}",
+            mapping.path(&target.object.namespace, &target.object.name),
             encode(self.field_manager),
             self.force,
-            self.field_validation.name()
+            self.field_validation.name(),
+            if self.dry_run { "&dryRun=All" } else { "" }
         );
-        if self.dry_run {
-            path += "&dryRun=All";
-        }
         // The media type says YAML, of which JSON is a part.
         let content_type = "application/apply-patch+yaml";
         Some(Ask { method: Method::PATCH, content_type, body, ..Ask::get(path) })
@@ -357,13 +355,14 @@ struct Reporter<'a> {
     warned: FxHashSet<String>,
     summary: Summary,
     lost: bool,
+    told_loss: bool,
 }
 
 impl<'a> Reporter<'a> {
     fn new(plan: &'a Plan<'a>, report: &'a mut (dyn FnMut(Event<'_>) + Send)) -> Self {
         let waiting = plan.targets.iter().map(|_| None).collect();
         let (warned, summary) = (FxHashSet::default(), Summary::default());
-        Self { plan, report, waiting, next: 0, warned, summary, lost: false }
+        Self { plan, report, waiting, next: 0, warned, summary, lost: false, told_loss: false }
     }
 
     fn done(&mut self, index: usize, outcome: Outcome) {
@@ -379,26 +378,24 @@ impl<'a> Reporter<'a> {
     fn tell(&mut self, object: &Object, outcome: Outcome) {
         match outcome {
             Outcome::Applied { warnings } => {
-                for text in warnings {
+                for text in &warnings {
                     self.warn(text);
                 }
                 self.summary.applied += 1;
                 (self.report)(Event::Applied(object));
             }
             Outcome::Failed { problem, conflict } => self.fail(object, problem, conflict),
-            // One loss is told; others were under way at the same time.
-            Outcome::Lost(_) if self.summary.skipped > 0 => self.summary.skipped += 1,
-            Outcome::Lost(problem) => {
-                self.summary.skipped += 1;
+            // One loss is told; what was under way at the same time is in the same case.
+            Outcome::Lost(problem) if !std::mem::replace(&mut self.told_loss, true) => {
                 self.fail(object, problem, None);
             }
-            Outcome::Skipped => self.summary.skipped += 1,
+            Outcome::Lost(_) | Outcome::Skipped => self.summary.skipped += 1,
         }
     }
 
-    fn warn(&mut self, text: String) {
-        if self.warned.insert(text.clone()) {
-            (self.report)(Event::Warning(&text));
+    fn warn(&mut self, text: &str) {
+        if self.warned.insert(text.into()) {
+            (self.report)(Event::Warning(text));
         }
     }
 

@@ -8,11 +8,12 @@ use std::time::Duration;
 use http::{Method, header};
 use kube::Client;
 use kube::client::{Body, ClientBuilder};
+use kube::config::ExecConfig;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::discovery::Discovery;
 use super::failure::{Place, Refusal, no_answer, not_understood, too_late};
-use super::kubeconfig::{ConnectOptions, url_of};
+use super::kubeconfig::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// A handle to a cluster.
@@ -99,7 +100,8 @@ impl Cluster {
     /// command that gets the credentials fails.
     pub fn connect(options: &ConnectOptions) -> Result<Self> {
         let access = options.access()?;
-        let place = Place { server: url_of(&access.config), context: access.context };
+        let place = access.place();
+        let command = access.config.auth_info.exec.clone();
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
@@ -107,7 +109,8 @@ impl Cluster {
         let client = {
             // kube starts a task for each client.
             let _inside = runtime.enter();
-            ClientBuilder::try_from(access.config).map_err(|error| no_answer(&place, &error))?.build()
+            let builder = ClientBuilder::try_from(access.config);
+            builder.map_err(|error| command_note(no_answer(&place, &error), command.as_ref()))?.build()
         };
         Ok(Self {
             runtime: Some(runtime),
@@ -210,6 +213,14 @@ impl Cluster {
         let answer = self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.place))?;
         serde_json::from_slice(&answer.body).map_err(|error| not_understood(&self.place, &ask.path, &error))
     }
+}
+
+/// Says which command should have given the credentials, and what its makers say of getting it.
+fn command_note(error: Diagnostic, exec: Option<&ExecConfig>) -> Diagnostic {
+    let command = exec.and_then(|exec| exec.command.as_ref());
+    let error = command.into_iter().fold(error, |e, c| e.note(format!("the kubeconfig's command is `{c}`")));
+    let hint = exec.and_then(|exec| exec.install_hint.as_ref());
+    hint.into_iter().fold(error, |e, hint| e.note(hint.trim()))
 }
 
 /// The text of a `Warning` header: `299 - "text"`, in which quotes and backslashes are escaped.

@@ -12,6 +12,8 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::client::{Ask, Cluster};
+use super::failure::not_understood;
+use super::json::or_default;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Gvk;
 
@@ -30,14 +32,13 @@ impl Mapping {
     /// The path of an object; the namespace counts only for kinds that have one.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
         let Gvk { group, version, .. } = &self.gvk;
-        let mut path = match group.as_str() {
+        let version = match group.as_str() {
             "" => format!("/api/{}", encode(version)),
             group => format!("/apis/{}/{}", encode(group), encode(version)),
         };
-        if self.namespaced {
-            path += &format!("/namespaces/{}", encode(namespace));
-        }
-        path + &format!("/{}/{}", encode(&self.plural), encode(name))
+        let namespace =
+            if self.namespaced { format!("/namespaces/{}", encode(namespace)) } else { String::new() };
+        format!("{version}{namespace}/{}/{}", encode(&self.plural), encode(name))
     }
 }
 
@@ -81,13 +82,15 @@ impl Cluster {
     /// Learns what the server serves of these kinds; those that it does not serve stay unknown.
     pub(super) async fn discover(&self, kinds: &[Gvk]) -> Result<()> {
         let roots = kinds.iter().map(|gvk| if gvk.group.is_empty() { "/api" } else { "/apis" });
-        let summaries = self.unasked(roots.map(String::from)).into_iter().map(|path| self.summary(path));
+        let roots = roots.map(String::from).collect();
+        let summaries = self.unasked(roots).into_iter().map(|path| self.summary(path));
         try_join_all(summaries).await?;
         let unknown = kinds.iter().filter(|gvk| self.mapping(gvk).is_none());
         let versions = unknown.map(|gvk| match gvk.group.as_str() {
             "" => format!("/api/{}", encode(&gvk.version)),
             group => format!("/apis/{}/{}", encode(group), encode(&gvk.version)),
         });
+        let versions = versions.collect();
         try_join_all(self.unasked(versions).into_iter().map(|path| self.version(path))).await?;
         Ok(())
     }
@@ -114,9 +117,9 @@ impl Cluster {
     }
 
     /// The paths that were never asked for; they count as asked from now on.
-    fn unasked(&self, paths: impl Iterator<Item = String>) -> Vec<String> {
+    fn unasked(&self, paths: Vec<String>) -> Vec<String> {
         let mut known = self.discovery.lock();
-        paths.filter(|path| known.asked.insert(path.clone())).collect()
+        paths.into_iter().filter(|path| known.asked.insert(path.clone())).collect()
     }
 
     async fn summary(&self, path: String) -> Result<()> {
@@ -135,7 +138,7 @@ impl Cluster {
         }
         let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.place))?;
         let list: ResourceList = serde_json::from_slice(&answer.body)
-            .map_err(|error| super::failure::not_understood(&self.place, &path, &error))?;
+            .map_err(|error| not_understood(&self.place, &path, &error))?;
         let mut known = self.discovery.lock();
         for mapping in list.mappings() {
             known.mappings.insert(mapping.gvk.clone(), mapping);
@@ -147,7 +150,7 @@ impl Cluster {
 /// `APIGroupDiscoveryList`; of an older server's `APIGroupList` nothing is read.
 #[derive(Debug, Deserialize)]
 struct Summary {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     items: Vec<SummaryGroup>,
 }
 
@@ -155,7 +158,7 @@ struct Summary {
 struct SummaryGroup {
     #[serde(default)]
     metadata: SummaryMetadata,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     versions: Vec<SummaryVersion>,
 }
 
@@ -168,7 +171,7 @@ struct SummaryMetadata {
 #[derive(Debug, Deserialize)]
 struct SummaryVersion {
     version: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     resources: Vec<SummaryResource>,
 }
 
@@ -208,7 +211,7 @@ impl SummaryGroup {
 #[serde(rename_all = "camelCase")]
 struct ResourceList {
     group_version: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     resources: Vec<ListedResource>,
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube::client::AuthError;
 use serde::Deserialize;
 
+use super::json::or_default;
 use crate::diagnostic::{Code, Diagnostic};
 
 /// The server that is asked, as messages name it.
@@ -16,6 +17,8 @@ pub(super) struct Place {
     pub(super) server: String,
     /// The context that names it, if one does.
     pub(super) context: Option<String>,
+    /// Host and port of the proxy that leads to it, if one does.
+    pub(super) proxy: Option<String>,
 }
 
 impl fmt::Display for Place {
@@ -60,16 +63,23 @@ pub(super) fn no_answer(place: &Place, error: &kube::Error) -> Diagnostic {
     } else {
         "check that the cluster runs, and that --kubeconfig, --context or --server name the right one"
     };
-    Diagnostic::error(Code::Remote, format!("the cluster at {place} cannot be reached: {cause}")).help(help)
+    let message = format!("the cluster at {place} cannot be reached: {cause}");
+    let error = Diagnostic::error(Code::Remote, message).help(help);
+    match &place.proxy {
+        Some(proxy) => error.note(format!("it was asked through the proxy {proxy}")),
+        None => error,
+    }
 }
 
 fn no_credentials(place: &Place, error: &AuthError) -> Diagnostic {
     let cause = match error {
-        // Its standard output may hold a token.
-        AuthError::AuthExecRun { cmd, out } => {
+        // Its standard output may hold a token, its environment long certificates.
+        AuthError::AuthExecRun { out, .. } => {
             let said = String::from_utf8_lossy(&out.stderr);
-            format!("{cmd} failed with {}: {}", out.status, said.trim())
+            let behind = if said.trim().is_empty() { "" } else { ": " };
+            format!("the command for them failed with {}{behind}{}", out.status, said.trim())
         }
+        AuthError::AuthExecStart(error) => format!("the command for them cannot be run: {error}"),
         other => chain(other),
     };
     let message = format!("the credentials for the cluster at {place} cannot be had: {cause}");
@@ -99,7 +109,7 @@ pub(super) struct Refusal {
     /// Such as `NotFound`; may be empty.
     pub(super) reason: String,
     pub(super) message: String,
-    pub(super) details: Option<Details>,
+    pub(super) details: Option<Box<Details>>,
 }
 
 /// What a refusal is about.
@@ -109,6 +119,7 @@ pub(super) struct Details {
     pub(super) name: String,
     /// For most refusals the resource's plural, such as `namespaces`.
     pub(super) kind: String,
+    #[serde(deserialize_with = "or_default")]
     pub(super) causes: Vec<Cause>,
 }
 
@@ -140,7 +151,7 @@ impl Refusal {
     /// Whether the namespace is what is missing.
     pub(super) fn lacks_namespace(&self, namespace: &str) -> bool {
         let about = |d: &Details| d.kind == "namespaces" && d.name == namespace;
-        self.is_not_found() && self.details.as_ref().is_some_and(about)
+        self.is_not_found() && self.details.as_deref().is_some_and(about)
     }
 
     /// Whether the server has no such resource at all, in which case it names no object.
@@ -179,7 +190,7 @@ mod tests {
     use super::*;
 
     fn place() -> Place {
-        Place { server: "https://k8s.example:6443".into(), context: Some("prod".into()) }
+        Place { server: "https://k8s.example:6443".into(), context: Some("prod".into()), proxy: None }
     }
 
     #[test]

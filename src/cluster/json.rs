@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::yaml::{Map, Node};
@@ -18,12 +19,20 @@ pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
     Ok(node)
 }
 
+/// Reads a field that may be null for empty, as Go writes lists that were never set.
+pub(super) fn or_default<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 struct Seed;
 
 impl<'de> DeserializeSeed<'de> for Seed {
     type Value = Node;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
         deserializer.deserialize_any(Build)
     }
 }

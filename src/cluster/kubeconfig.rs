@@ -13,7 +13,7 @@ use http::uri::InvalidUri;
 use kube::Config;
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
-use super::failure::chain;
+use super::failure::{Place, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -67,6 +67,17 @@ pub(super) struct Access {
     pub(super) namespace: String,
 }
 
+impl Access {
+    /// The server as messages name it; its URL has no slash at the end.
+    pub(super) fn place(&self) -> Place {
+        let server = self.config.cluster_url.to_string().trim_end_matches('/').to_string();
+        let port = |uri: &Uri| uri.port_u16().map_or_else(String::new, |port| format!(":{port}"));
+        let proxy = self.config.proxy_url.as_ref();
+        let proxy = proxy.map(|uri| format!("{}{}", uri.host().unwrap_or_default(), port(uri)));
+        Place { server, context: self.context.clone(), proxy }
+    }
+}
+
 impl ConnectOptions {
     /// The URL of the server that would be asked, as [`Cluster::server`](super::Cluster::server)
     /// has it. Reads the kubeconfig and nothing else.
@@ -74,7 +85,7 @@ impl ConnectOptions {
     /// # Errors
     /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
     pub fn server_url(&self) -> Result<String> {
-        Ok(url_of(&self.access()?.config))
+        Ok(self.access()?.place().server)
     }
 
     /// Reads what there is to read and chooses.
@@ -108,7 +119,10 @@ impl ConnectOptions {
         };
         paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
             let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
-            read.map_err(|error| unreadable(path, "the kubeconfig", &error))
+            read.map_err(|error| match &error {
+                KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", cause),
+                error => unreadable(path, "the kubeconfig", error),
+            })
         })
     }
 
@@ -230,11 +244,6 @@ impl ConnectOptions {
     }
 }
 
-/// The server's URL, without a slash at the end.
-pub(super) fn url_of(config: &Config) -> String {
-    config.cluster_url.to_string().trim_end_matches('/').to_string()
-}
-
 /// kube's configuration, but for what kube 5.0 reads otherwise than kubectl: the proxy, for which
 /// it holds `NO_PROXY` against the proxy itself and not against the server.
 fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Config> {
@@ -260,22 +269,23 @@ fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Con
 
 /// The certificates that the server's must descend from, in DER; none leaves it to the system.
 fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
-    let text = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
+    let wrong =
+        |what: &str| Diagnostic::error(Code::InvalidValue, format!("{what} has no certificate in PEM"));
+    let (what, text) = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
         (Some(data), _) if !data.is_empty() => {
-            let decoded = STANDARD.decode(data.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            decoded.ok_or_else(|| {
-                let message = "certificate-authority-data of the kubeconfig is not base64 of a PEM file";
-                Diagnostic::error(Code::InvalidValue, message)
-            })?
+            let what = "certificate-authority-data of the kubeconfig".to_string();
+            let text = STANDARD.decode(data.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            (what.clone(), text.ok_or_else(|| wrong(&what))?)
         }
-        (_, Some(path)) if !path.is_empty() => std::fs::read_to_string(path)
-            .map_err(|error| unreadable(Path::new(path), "the certificate authority", &error))?,
+        (_, Some(path)) if !path.is_empty() => {
+            let what = "the certificate authority";
+            let text = std::fs::read_to_string(path).map_err(|e| unreadable(Path::new(path), what, &e))?;
+            (format!("{what} {path}"), text)
+        }
         _ => return Ok(None),
     };
     let certificates = pem_certificates(&text).filter(|certificates| !certificates.is_empty());
-    certificates.map(Some).ok_or_else(|| {
-        Diagnostic::error(Code::InvalidValue, "the certificate authority has no readable PEM certificate")
-    })
+    certificates.map(Some).ok_or_else(|| wrong(&what))
 }
 
 /// The contents of all `CERTIFICATE` blocks; none when one of them is no base64.
@@ -313,10 +323,11 @@ fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) 
 
 fn no_server(kubeconfig: &Kubeconfig) -> Diagnostic {
     let error = Diagnostic::error(Code::Remote, "no cluster is configured");
-    match kubeconfig.contexts.is_empty() {
-        true => error.help("set KUBECONFIG, or give --kubeconfig or --server"),
-        false => error.help("choose one with --context, or with `kubectl config use-context`"),
-    }
+    error.help(if kubeconfig.contexts.is_empty() {
+        "set KUBECONFIG, or give --kubeconfig or --server"
+    } else {
+        "choose one with --context, or with `kubectl config use-context`"
+    })
 }
 
 #[cfg(test)]

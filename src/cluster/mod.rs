@@ -9,12 +9,16 @@ mod diff;
 mod discovery;
 mod external;
 mod failure;
+#[cfg(test)]
+mod fake;
 mod json;
 mod kubeconfig;
 mod openapi;
 mod plan;
 mod proxy;
 mod secret;
+#[cfg(test)]
+mod tests;
 mod wait;
 
 pub use apply::{

@@ -14,12 +14,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::client::{Ask, Cluster};
 use super::failure::not_understood;
-use super::json;
+use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
 use crate::diagnostic::Result;
-use crate::schema::openapi::read_document;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
 use crate::schema::chain::SchemaSource;
+use crate::schema::openapi::read_document;
 use crate::schema::{Gvk, TypeGraph};
 
 /// The live link of the schema chain. It connects when it is asked for the first time.
@@ -67,13 +67,12 @@ impl LiveSchema {
         let documents = known.documents.as_ref();
         let Some((path, hash)) = documents.and_then(|d| d.get(api_version)) else { return Ok(None) };
         let cached = self.cache.as_ref().filter(|_| !hash.is_empty()).and_then(|c| c.get(api_version, hash));
-        let graph = match cached {
-            Some(graph) => graph,
-            None => {
-                let graph = Arc::new(document(cluster, path)?.0);
-                self.keep(api_version, hash, &graph);
-                graph
-            }
+        let graph = if let Some(graph) = cached {
+            graph
+        } else {
+            let graph = Arc::new(document(cluster, path)?.0);
+            self.keep(api_version, hash, &graph);
+            graph
         };
         known.graphs.insert(api_version.into(), Arc::clone(&graph));
         Ok(Some(graph))
@@ -143,7 +142,7 @@ fn document(cluster: &Cluster, path: &str) -> Result<(TypeGraph, String)> {
 /// The answer of `/openapi/v3`.
 #[derive(Debug, Deserialize)]
 struct Index {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     paths: BTreeMap<String, IndexEntry>,
 }
 

@@ -41,10 +41,15 @@ fn mask_maps(mut old: Option<&mut Map>, mut new: Option<&mut Map>, hidden: impl 
                 *a = Node::string(BEFORE);
                 *b = Node::string(AFTER);
             }
-            (a, b) => [a, b].into_iter().flatten().for_each(|value| *value = Node::string(HIDDEN)),
+            (a, b) => {
+                for value in [a, b].into_iter().flatten() {
+                    *value = Node::string(HIDDEN);
+                }
+            }
         }
     }
-    for (key, value) in new.into_iter().flat_map(|map| map.iter_mut()).filter(|(key, _)| hidden(key)) {
+    let Some(new) = new else { return };
+    for (key, value) in new.iter_mut().filter(|(key, _)| hidden(key)) {
         let masked = old.as_deref().is_some_and(|map| map.contains_key(key));
         if !masked {
             *value = Node::string(HIDDEN);

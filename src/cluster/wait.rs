@@ -8,17 +8,18 @@ use tokio::time::Instant;
 use super::client::{Ask, Cluster};
 use super::discovery::encode;
 use super::failure::not_understood;
+use super::json::or_default;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 #[derive(Debug, Deserialize)]
 struct Definition {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     status: Status,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct Status {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     conditions: Vec<Condition>,
 }
 
@@ -93,6 +94,7 @@ mod tests {
     fn conditions_say_how_far_it_is() {
         let table = [
             (r#"{"metadata":{}}"#, Progress::Waiting),
+            (r#"{"status":{"conditions":null}}"#, Progress::Waiting),
             (r#"{"status":{"conditions":[{"type":"Established","status":"False"}]}}"#, Progress::Waiting),
             (
                 r#"{"status":{"conditions":[{"type":"NamesAccepted","status":"True"},

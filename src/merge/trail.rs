@@ -68,7 +68,8 @@ impl<'t> Trail<'t> {
     /// An error at this place.
     #[must_use]
     pub fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(code, message).field(self.path())
+        let error = Diagnostic::error(code, message);
+        if self.parent.is_none() { error } else { error.field(self.path()) }
     }
 }
 
@@ -119,6 +120,7 @@ mod tests {
         assert_eq!(list.entry(&Node::null(), &keys, 3).path().to_string(), "list[3]");
         assert_eq!(list.index(2).error(Code::WrongType, "no").to_string(), "list[2]: no");
         assert_eq!(root.path().to_string(), ".");
+        assert_eq!(root.error(Code::WrongType, "no").to_string(), "no", "the root needs no name");
         let (keys, texts) = (["port".into(), "protocol".into()], ["80".into(), "".into()]);
         assert_eq!(list.texts(&keys, &texts).field("x").path().to_string(), "list[port=80].x");
         assert_eq!(list.texts(&["".into()], &["a".into()]).path().to_string(), "list[=a]");

@@ -2,6 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use smol_str::SmolStr;
+
+use super::function::FunctionSite;
+use super::helm::{ChartSite, HelmChart, HelmGlobals};
 use super::load::Root;
 use super::origin::Tracker;
 use super::plan::{Step, plan};
@@ -10,7 +14,7 @@ use super::tree::{Item, Plugins, SharedTrees, Tree};
 use super::{Builder, Built, Dialect, Reorder};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::MergeOptions;
-use crate::resource::{Resource, ResourceSet};
+use crate::resource::{Origin, Resource, ResourceSet, flatten_lists};
 use crate::schema::Schema;
 use crate::source::Span;
 use crate::transform::{self, Namespace, PatchContext, SortOptions, TransformerConfig, VarSet};
@@ -73,6 +77,8 @@ struct Build<'b> {
     schema_is_set: bool,
     /// Whether a resource was loaded: a schema that is set from then on only adds to the built-in one.
     has_loaded: bool,
+    /// The namespace of helm charts that name none: of this kustomization, else of what uses it.
+    namespace: SmolStr,
     warnings: Vec<Diagnostic>,
 }
 
@@ -89,7 +95,16 @@ impl Builder {
             _ => MergeOptions::auto(),
         };
         let tracker = Tracker::new(&tree.kustomization);
-        let mut build = Build { builder: self, schema, merge, tracker, schema_is_set: false, has_loaded: false, warnings };
+        let mut build = Build {
+            builder: self,
+            schema,
+            merge,
+            tracker,
+            schema_is_set: false,
+            has_loaded: false,
+            namespace: SmolStr::default(),
+            warnings,
+        };
         let accumulated = build.accumulate(Arc::new(tree), None, Accumulated::default())?;
         let mut resources = build.finish(accumulated)?;
         match (&sort, self.options.reorder) {
@@ -104,10 +119,19 @@ impl Builder {
 impl Build<'_> {
     /// Adds what a kustomization makes to what is there: nothing for a kustomization, what its
     /// user has so far for a component. `path` is the entry that names it, none for the target.
-    fn accumulate(&mut self, tree: Arc<Tree>, path: Option<&str>, mut so_far: Accumulated) -> Result<Accumulated> {
+    fn accumulate(
+        &mut self,
+        tree: Arc<Tree>,
+        path: Option<&str>,
+        mut so_far: Accumulated,
+    ) -> Result<Accumulated> {
         // Trees that nobody else uses give their nodes away; shared ones are copied.
         let mut tree = Arc::unwrap_or_clone(tree);
         let outside = self.tracker.enter(path, &tree.file_name());
+        let namespace_outside = self.namespace.clone();
+        if !tree.kustomization.namespace.is_empty() {
+            self.namespace = tree.kustomization.namespace.as_str().into();
+        }
         self.set_schema(&tree)?;
         let mut items = std::mem::take(&mut tree.resources).into_iter();
         let mut components = std::mem::take(&mut tree.components).into_iter();
@@ -115,7 +139,9 @@ impl Build<'_> {
             match step {
                 Step::Resource(path) => {
                     let Some(item) = items.next() else { continue };
-                    self.resource(item, path, &mut so_far).map_err(|d| found_by(d, &tree.root, path))?;
+                    let is_directory = matches!(item, Item::Directory(_));
+                    let added = self.resource(item, path, &mut so_far);
+                    added.map_err(|d| if is_directory { found_by(d, &tree.root, path) } else { d })?;
                 }
                 Step::Component(path) => {
                     let Some(component) = components.next() else { continue };
@@ -130,6 +156,7 @@ impl Build<'_> {
             }
         }
         self.tracker = outside;
+        self.namespace = namespace_outside;
         Ok(so_far)
     }
 
@@ -163,8 +190,9 @@ impl Build<'_> {
     }
 
     fn directory(&mut self, tree: Arc<Tree>, path: &str) -> Result<Accumulated> {
-        // Notes on origins depend on the way here, and a schema that is set below stays set.
-        let depends_on_user = self.tracker.is_active() || tree.sets_schema();
+        // Notes on origins and the namespace of charts depend on the way here, and a schema that is
+        // set below stays set.
+        let depends_on_user = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
         let Some(shared) = self.builder.shared.as_ref().filter(|_| !depends_on_user) else {
             return self.accumulate(tree, Some(path), Accumulated::default());
         };
@@ -192,20 +220,56 @@ impl Build<'_> {
 
     fn generators(&mut self, tree: &Tree, resources: &mut ResourceSet) -> Result<()> {
         for plugin in &self.plugins(tree, &tree.generators)? {
-            check_builtin(plugin)?;
-            let context = plugin_context(&tree.root, &self.schema, &self.merge);
-            let mut made = plugin::generate(plugin, &context, &mut self.warnings)?;
-            made.origin = self.tracker.plugin(plugin);
-            resources.absorb(made, &self.schema)?;
+            let made = if !plugin::is_builtin(plugin) {
+                let site = function_site(&tree.root, &self.schema);
+                self.builder.functions.generate(plugin, site, &mut self.warnings)?
+            } else if plugin.id().gvk.kind == "HelmChartInflationGenerator" {
+                let (chart, globals) = plugin::helm_chart(plugin)?;
+                self.inflate(tree, &chart, &globals)?
+            } else {
+                let context = plugin_context(&tree.root, &self.schema, &self.merge);
+                vec![plugin::generate(plugin, &context, &mut self.warnings)?]
+            };
+            let origin = self.tracker.plugin(plugin);
+            absorb(made, origin, resources, &self.schema)?;
         }
         Ok(())
     }
 
+    /// The resources of a helm chart.
+    fn inflate(
+        &self,
+        tree: &Tree,
+        chart: &Spanned<HelmChart>,
+        globals: &HelmGlobals,
+    ) -> Result<Vec<Resource>> {
+        let root = &tree.root;
+        let site = ChartSite {
+            root: root.path(),
+            writable: root.is_writable(),
+            files: root,
+            sources: root.reader().sources(),
+            schema: &self.schema,
+            at: chart.span,
+        };
+        let nodes = flatten_lists(self.builder.helm.inflate(chart, globals, site)?)?;
+        let resource = |node| {
+            let mut resource = Resource::new(node, &self.schema)?;
+            resource.from_helm = true;
+            Ok(resource)
+        };
+        nodes.into_iter().map(resource).collect()
+    }
+
     fn transformers(&mut self, tree: &Tree, plugins: &Plugins, resources: &mut ResourceSet) -> Result<()> {
         for plugin in &self.plugins(tree, plugins)? {
-            check_builtin(plugin)?;
-            let context = plugin_context(&tree.root, &self.schema, &self.merge);
-            plugin::transform(plugin, resources, &context, &mut self.warnings)?;
+            if plugin::is_builtin(plugin) {
+                let context = plugin_context(&tree.root, &self.schema, &self.merge);
+                plugin::transform(plugin, resources, &context, &mut self.warnings)?;
+            } else {
+                let site = function_site(&tree.root, &self.schema);
+                self.builder.functions.transform(plugin, resources, site, &mut self.warnings)?;
+            }
             resources.sync(&self.schema);
             Tracker::transformed(resources, self.tracker.plugin(plugin).as_ref(), 1);
         }
@@ -216,6 +280,16 @@ impl Build<'_> {
     fn validators(&mut self, tree: &Tree, resources: &mut ResourceSet) -> Result<()> {
         let before = resources.clone();
         self.transformers(tree, &tree.validators, resources)?;
+        for resource in resources.resources_mut() {
+            if resource.labels().any(|(key, _)| key == VALIDATED_BY) {
+                let others: Vec<(String, String)> = resource
+                    .labels()
+                    .filter(|(key, _)| *key != VALIDATED_BY)
+                    .map(|(key, value)| (key.into(), value.into()))
+                    .collect();
+                resource.set_strings("labels", others.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+            }
+        }
         let same = before.len() == resources.len()
             && before.iter().zip(resources.iter()).all(|(a, b)| a.node() == b.node());
         if same {
@@ -270,6 +344,16 @@ impl Build<'_> {
                 let mut made = transform::secret(args, global, root, schema, &mut self.warnings)?;
                 made.origin = self.tracker.builtin("SecretGenerator");
                 resources.absorb(made, schema)
+            }
+            Step::HelmChart(chart) => {
+                let mut chart = chart.clone();
+                if chart.namespace.is_empty() {
+                    // Charts in bases get the namespace of what uses them.
+                    chart.namespace = self.namespace.to_string();
+                }
+                let globals = k.helm_globals.clone().unwrap_or_default();
+                let made = self.inflate(tree, &chart, &globals)?;
+                absorb(made, self.tracker.builtin("HelmChartInflationGenerator"), resources, schema)
             }
             Step::StrategicMerge => {
                 let paths = &k.patches_strategic_merge;
@@ -343,19 +427,22 @@ fn plugin_context<'c>(root: &'c Root, schema: &'c Schema, merge: &'c MergeOption
     PluginContext { root, schema, patch }
 }
 
-/// Commands are run, and plugins loaded, only when that was asked for.
-fn check_builtin(plugin: &Resource) -> Result<()> {
-    if plugin::is_builtin(plugin) {
-        return Ok(());
+fn function_site<'s>(root: &'s Root, schema: &'s Schema) -> FunctionSite<'s> {
+    FunctionSite { root: root.path(), files: root, sources: root.reader().sources(), schema }
+}
+
+/// Adds what a generator made, with a note on the generator where there is none.
+fn absorb(
+    made: Vec<Resource>,
+    origin: Option<Origin>,
+    resources: &mut ResourceSet,
+    schema: &Schema,
+) -> Result<()> {
+    for mut resource in made {
+        resource.origin = resource.origin.or_else(|| origin.clone());
+        resources.absorb(resource, schema)?;
     }
-    let gvk = &plugin.id().gvk;
-    Err(Diagnostic::error(
-        Code::Unsupported,
-        format!("{gvk} is no built-in plugin, and others are not supported yet"),
-    )
-    .at(plugin.node().span().at_start())
-    .resource(plugin.id())
-    .help("built-in plugins have `apiVersion: builtin`"))
+    Ok(())
 }
 
 /// Says by which entry of which kustomization something was reached.
@@ -367,6 +454,9 @@ fn found_by(problem: Diagnostic, root: &Root, path: &Spanned<String>) -> Diagnos
 fn is_local(resource: &Resource) -> bool {
     resource.annotation("config.kubernetes.io/local-config").is_some_and(|value| value != "false")
 }
+
+/// A label that validators may set; it goes again.
+const VALIDATED_BY: &str = "validated-by";
 
 /// Annotations by which kustomize and kpt keep notes while they build; they never come out.
 const BUILD_ANNOTATIONS: [&str; 21] = [

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_yaml::Mapping;
 use tempfile::TempDir;
 
+use super::load::clean;
 use super::process;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Schema;
@@ -455,22 +456,6 @@ fn template_arguments(
     ];
     arguments.extend(switches.into_iter().filter(|(_, on)| *on).map(|(flag, _)| flag.to_string()));
     arguments
-}
-
-/// A path without `.` and `..`, as Go's `filepath.Join` leaves it.
-pub(super) fn clean(path: &Path) -> PathBuf {
-    use std::path::Component;
-
-    path.components().fold(PathBuf::new(), |mut out, part| {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            part => out.push(part),
-        }
-        out
-    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
+use super::helm::{HelmChart, HelmChartArgs, HelmGlobals};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::{
@@ -69,11 +70,11 @@ pub struct Kustomization {
     /// Options of all generators.
     pub generator_options: Option<GeneratorOptions>,
     /// What all helm charts share.
-    pub helm_globals: Option<Spanned<serde_yaml::Value>>,
+    pub helm_globals: Option<HelmGlobals>,
     /// Helm charts to render.
-    pub helm_charts: Vec<Spanned<serde_yaml::Value>>,
+    pub helm_charts: Vec<Spanned<HelmChart>>,
     /// The older form of `helmCharts`.
-    pub helm_chart_inflation_generator: Vec<Spanned<serde_yaml::Value>>,
+    helm_chart_inflation_generator: Vec<HelmChartArgs>,
     /// Files that say which fields transformers change.
     pub configurations: Vec<Spanned<String>>,
     /// Configurations of generators: files, directories, or inline.
@@ -182,6 +183,12 @@ impl Kustomization {
         for args in self.config_map_generator.iter_mut().chain(&mut self.secret_generator) {
             args.envs.extend(args.env.take());
         }
+        let (charts, globals) =
+            HelmChartArgs::split(std::mem::take(&mut self.helm_chart_inflation_generator));
+        if self.helm_globals.is_none() && globals != HelmGlobals::default() {
+            self.helm_globals = Some(globals);
+        }
+        self.helm_charts.extend(charts.into_iter().map(Spanned::from));
     }
 }
 

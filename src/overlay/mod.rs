@@ -5,27 +5,34 @@
 
 mod build;
 mod directory;
-pub mod function;
-pub mod helm;
+mod function;
+mod helm;
 mod kustomization;
 mod load;
 mod origin;
 mod plan;
 mod plugin;
 mod process;
-pub mod remote;
-pub mod repo_spec;
+mod remote;
+mod repo_spec;
 mod tree;
 mod types;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+
+use function::Functions;
+use helm::Helm;
+use remote::Remotes;
 
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::ResourceSet;
 use crate::schema::{Schema, SchemaChain};
 use crate::source::SourceMap;
 
+pub use function::FunctionOptions;
+pub use helm::HelmOptions;
 pub use kustomization::Kustomization;
 pub use load::{KUSTOMIZATION_FILES, Reader, Root};
 pub use plan::{Step, plan};
@@ -64,6 +71,12 @@ pub struct BuildOptions {
     pub restrict_loads: bool,
     /// The order, unless a kustomization's `sortOptions` say it.
     pub reorder: Option<Reorder>,
+    /// Whether nothing may be fetched.
+    pub offline: bool,
+    /// Whether and how helm is run.
+    pub helm: HelmOptions,
+    /// Whether and how functions and plugins are run.
+    pub functions: FunctionOptions,
 }
 
 /// A built overlay.
@@ -75,46 +88,55 @@ pub struct Built {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// Makes the chain of schema sources: a hermetic one for kustomizations.
+pub type MakeChain = Box<dyn Fn(bool) -> Result<SchemaChain> + Send + Sync>;
+
 /// Builds targets.
-#[derive(Debug)]
 pub struct Builder {
     reader: Reader,
     options: BuildOptions,
     /// What is known without asking anyone: the schema of nearly all builds.
     schema: Arc<Schema>,
+    make_chain: MakeChain,
     /// Who is asked for the kinds that kustomizations merge.
-    hermetic: Mutex<SchemaChain>,
+    hermetic: Mutex<Option<SchemaChain>>,
     /// Who is asked for the kinds that plain directories merge.
-    chain: Mutex<SchemaChain>,
+    chain: Mutex<Option<SchemaChain>>,
     /// What several targets have in common; none when there is only one.
     shared: Option<build::Shared>,
+    helm: Helm,
+    functions: Functions,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 impl Builder {
-    /// A builder whose texts go to `sources`. `chain` makes the chain of schema sources, a hermetic
-    /// one for kustomizations. With `many`, what several targets have in common is read and built
-    /// once; that costs a copy, which a single target is spared.
+    /// A builder whose texts go to `sources`. With `many`, what several targets have in common is
+    /// read and built once; that costs a copy, which a single target is spared.
     ///
     /// # Errors
     /// The working directory cannot be read; a chosen schema cannot be.
-    pub fn new(
-        sources: SourceMap,
-        options: BuildOptions,
-        chain: impl Fn(bool) -> Result<SchemaChain>,
-        many: bool,
-    ) -> Result<Self> {
-        let reader = Reader::new(sources, options.restrict_loads)?;
-        let mut hermetic = chain(true)?;
+    pub fn new(sources: SourceMap, options: BuildOptions, make_chain: MakeChain, many: bool) -> Result<Self> {
+        let cache = remote::default_cache_dir().unwrap_or_else(std::env::temp_dir);
+        let reader = Reader::new(sources, options.restrict_loads, Remotes::new(cache, options.offline))?;
+        let mut hermetic = make_chain(true)?;
         let schema = match options.dialect {
             Dialect::Kustomize => Schema::kustomize(),
             _ => hermetic.resolve([])?,
         };
         Ok(Self {
             reader,
+            helm: Helm::new(options.helm.clone()),
+            functions: Functions::new(options.functions.clone()),
             options,
             schema: Arc::new(schema),
-            hermetic: Mutex::new(hermetic),
-            chain: Mutex::new(chain(false)?),
+            make_chain,
+            hermetic: Mutex::new(Some(hermetic)),
+            chain: Mutex::new(None),
             shared: many.then(build::Shared::default),
         })
     }
@@ -124,6 +146,12 @@ impl Builder {
     /// # Errors
     /// Anything that keeps the whole target from being built.
     pub fn build(&self, target: &Path) -> Result<Built> {
+        let built = self.build_one(target);
+        // One list of all that is missing says more than the first of them.
+        built.map_err(|problem| self.reader.remotes().missing().unwrap_or(problem))
+    }
+
+    fn build_one(&self, target: &Path) -> Result<Built> {
         let root = self.reader.open(target)?;
         if root.kustomization_file()?.is_some() { self.kustomization(&root) } else { self.directory(&root) }
     }

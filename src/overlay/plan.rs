@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::helm::HelmChart;
 use super::kustomization::Kustomization;
 use crate::transform::{GeneratorArgs, Image, Label, Patch, Replacement, Replica};
 use crate::yaml::Spanned;
@@ -19,6 +20,8 @@ pub enum Step<'k> {
     ConfigMap(&'k GeneratorArgs),
     /// Makes a Secret.
     Secret(&'k GeneratorArgs),
+    /// Renders a helm chart.
+    HelmChart(&'k Spanned<HelmChart>),
     /// Runs what `generators` names.
     Generators,
     /// Lets a component work on everything so far.
@@ -83,6 +86,7 @@ pub fn plan(k: &Kustomization) -> Vec<Step<'_>> {
     steps.extend([Step::Configurations, Step::Crds]);
     steps.extend(k.config_map_generator.iter().map(Step::ConfigMap));
     steps.extend(k.secret_generator.iter().map(Step::Secret));
+    steps.extend(k.helm_charts.iter().map(Step::HelmChart));
     if !k.generators.is_empty() {
         steps.push(Step::Generators);
     }
@@ -131,6 +135,7 @@ impl fmt::Display for Step<'_> {
             Self::Crds => write!(f, "read crds"),
             Self::ConfigMap(args) => write!(f, "make ConfigMap {}", args.name.value),
             Self::Secret(args) => write!(f, "make Secret {}", args.name.value),
+            Self::HelmChart(chart) => write!(f, "render helm chart {}", chart.name),
             Self::Generators => write!(f, "run generators"),
             Self::Component(path) => write!(f, "apply component {}", path.value),
             Self::StrategicMerge => write!(f, "apply patchesStrategicMerge"),

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use smol_str::SmolStr;
 
+use super::helm::{HelmChart, HelmGlobals};
 use super::load::Root;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet};
@@ -134,6 +135,12 @@ fn config<T: DeserializeOwned>(plugin: &Resource) -> Result<T> {
 pub(super) fn is_builtin(plugin: &Resource) -> bool {
     let gvk = &plugin.id().gvk;
     gvk.group.is_empty() && gvk.version == "builtin"
+}
+
+/// The chart of a `HelmChartInflationGenerator`.
+pub(super) fn helm_chart(plugin: &Resource) -> Result<(Spanned<HelmChart>, HelmGlobals)> {
+    let chart = Spanned::new(config(plugin)?, plugin.node().span().at_start());
+    Ok((chart, config(plugin)?))
 }
 
 /// What a built-in generator makes.

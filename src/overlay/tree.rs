@@ -88,11 +88,20 @@ impl Tree {
 
     /// Whether it, or a kustomization below it, sets the schema of the rest of the build.
     pub fn sets_schema(&self) -> bool {
+        self.any(&|tree| !tree.kustomization.openapi.is_empty())
+    }
+
+    /// Whether it, or a kustomization below it, renders helm charts.
+    pub fn has_charts(&self) -> bool {
+        self.any(&|tree| !tree.kustomization.helm_charts.is_empty())
+    }
+
+    fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
         let below = self.resources.iter().filter_map(|item| match item {
             Item::Directory(tree) => Some(tree),
             Item::Manifests(_) => None,
         });
-        !self.kustomization.openapi.is_empty() || below.chain(&self.components).any(|tree| tree.sets_schema())
+        test(self) || below.chain(&self.components).any(|tree| tree.any(test))
     }
 
     /// The name of the kustomization file.
@@ -147,7 +156,17 @@ impl Loading<'_> {
             Some(path) => Some(root.text(path, path.span)?),
             None => None,
         };
-        Ok(Tree { root, file, kustomization, resources, components, generators, transformers, validators, openapi })
+        Ok(Tree {
+            root,
+            file,
+            kustomization,
+            resources,
+            components,
+            generators,
+            transformers,
+            validators,
+            openapi,
+        })
     }
 
     /// An entry is a configuration itself, or else the path of one.
@@ -163,15 +182,23 @@ impl Loading<'_> {
     }
 
     fn item(&mut self, root: &Root, path: &str, at: Span) -> Result<Item> {
-        match root.find(path, at)? {
+        let sources = root.reader().sources();
+        let read = |source| flatten_lists(parse_documents(sources, source, ParseOptions::default())?);
+        let is_file = |source| {
+            let documents = read(source)?;
+            match documents.iter().find(|node| node.get("kind").is_none()) {
+                Some(node) => Err(Diagnostic::error(Code::Syntax, "this is no manifest").at(node.span())),
+                None => Ok(()),
+            }
+        };
+        match root.find(path, at, is_file)? {
             Target::Directory(entered) => {
                 self.directory(entered, Role::Kustomization, at).map(Item::Directory)
             }
+            Target::Text(source) => read(source).map(Item::Manifests),
             Target::File(real) => {
-                let sources = root.reader().sources();
                 let source = root.reader().text(&real).map_err(|d| d.at(at))?;
-                let documents = parse_documents(sources, source, ParseOptions::default())?;
-                flatten_lists(documents).map(Item::Manifests)
+                read(source).map(Item::Manifests)
             }
         }
     }

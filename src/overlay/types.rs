@@ -135,7 +135,7 @@ impl Builder {
         &self,
         census: &Census<'_>,
         kinds: &FxHashSet<Gvk>,
-        chain: &Mutex<SchemaChain>,
+        chain: &Mutex<Option<SchemaChain>>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Arc<Schema>> {
         let own = census.graphs(warnings);
@@ -145,6 +145,11 @@ impl Builder {
             return Ok(self.schema.clone());
         }
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
+        let chain = match &mut *chain {
+            Some(chain) => chain,
+            // Only builds that need it look for a cluster.
+            none => none.insert((self.make_chain)(false)?),
+        };
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());
         for graph in own {

@@ -129,7 +129,8 @@ fn entries_conflict(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Tra
             at.index(position).error(Code::MissingMergeKey, message).at(entry.span())
         })
     };
-    let identified = |list: &[Node]| -> Result<Vec<Identity>> { list.iter().enumerate().map(identify).collect() };
+    let identified =
+        |list: &[Node]| -> Result<Vec<Identity>> { list.iter().enumerate().map(identify).collect() };
     // Of several with one identity the last counts.
     let last = |list| -> Result<FxHashMap<Identity, usize>> {
         Ok(identified(list)?.into_iter().enumerate().map(|(position, name)| (name, position)).collect())

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 
-use super::{Gvk, TypeGraph};
 use super::cursor::{Cursor, ListType, MapType, PatchStrategy, Scope};
+use super::{Gvk, TypeGraph};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]

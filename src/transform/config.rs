@@ -29,7 +29,7 @@ pub struct TransformerConfig {
     pub labels: FieldSpecs,
     /// Labels, those of templates included.
     pub template_labels: FieldSpecs,
-    /// Labels of volume claim templates alone; kustomize has the list since the version after 5.8.1.
+    /// Labels of volume claim templates.
     pub volume_claim_template_labels: FieldSpecs,
     /// Annotations.
     pub common_annotations: FieldSpecs,
@@ -331,7 +331,7 @@ mod tests {
             );
         }
         let counts = lists(&builtin).map(|list| list.as_slice().len());
-        assert_eq!(counts, [1, 1, 3, 32, 0, 10, 1, 9, 72, 6, 4]);
+        assert_eq!(counts, [1, 1, 3, 32, 0, 9, 1, 9, 72, 6, 4]);
         let references = builtin.name_reference.as_slice();
         assert_eq!(references.iter().map(|r| r.field_specs.len()).sum::<usize>(), 167);
         assert_eq!(references[0].kind, "StorageClass");

@@ -165,9 +165,16 @@ impl FieldSpecs {
             return Ok(());
         }
         let create = if spec.create { create } else { Create::Never };
-        path.visit(resource.node_mut(), create, set)
+        let mut changes_shared = false;
+        let mut watched = |field: &mut Node| {
+            changes_shared |= has_shared(field);
+            set(field)
+        };
+        path.visit(resource.node_mut(), create, &mut watched)
             .map_err(|d| d.field(&spec.path).resource(resource.id()))?;
-        resource.spread_shared();
+        if changes_shared {
+            resource.spread_shared();
+        }
         Ok(())
     }
 
@@ -178,6 +185,16 @@ impl FieldSpecs {
         let mut paths = specs.filter(|spec| spec.selects(gvk)).map(|spec| &spec.path);
         // Nothing in `metadata` is a list that would have the field several times.
         paths.next().is_some_and(|first| !first.starts_with("metadata/") || paths.next().is_some())
+    }
+}
+
+/// Whether a field, or an entry of it, is one with others.
+fn has_shared(field: &Node) -> bool {
+    let is_shared = |node: &Node| node.meta.shared != 0;
+    match &field.value {
+        Value::Scalar(_) => is_shared(field),
+        Value::Map(map) => map.iter().any(|(_, value)| is_shared(value)),
+        Value::List(list) => list.iter().any(is_shared),
     }
 }
 

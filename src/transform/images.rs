@@ -46,6 +46,14 @@ pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schem
     let resources = set.resources_mut().iter_mut();
     for resource in resources.filter(|r| !r.is_empty() && r.id().gvk.kind != DEFINITION) {
         let has_containers = has_containers(resource.node());
+        let mut has_fields = false;
+        specs.visit(resource, Create::Never, &mut |_| {
+            has_fields = true;
+            Ok(())
+        })?;
+        if !has_containers && !has_fields {
+            continue;
+        }
         for change in &changes {
             if has_containers {
                 in_containers(resource.node_mut(), change).map_err(|d| d.resource(resource.id()))?;
@@ -92,16 +100,51 @@ fn in_container(container: &mut Node, change: &Change<'_>) -> Result<()> {
 /// An entry that is ready to be used.
 struct Change<'i> {
     image: &'i Image,
-    pattern: Regex,
+    name: Name,
+}
+
+/// What images an entry is for.
+enum Name {
+    /// Those of this name, where a dot stands for any character: nearly all entries.
+    Plain(SmolStr),
+    Regex(Box<Regex>),
+}
+
+impl Name {
+    fn matches(&self, image: &str) -> bool {
+        let name = match self {
+            Self::Regex(regex) => return regex.is_match(image),
+            Self::Plain(name) => name,
+        };
+        let mut rest = image.chars();
+        let same = |wanted: char| rest.next().is_some_and(|c| c == wanted || (wanted == '.' && c != '\n'));
+        name.chars().all(same) && is_tag_and_digest(rest.as_str())
+    }
+}
+
+/// `[:tag][@algorithm:digest]`.
+fn is_tag_and_digest(text: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || "_.{}-".contains(c);
+    let part = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric());
+    let behind_tag = text.strip_prefix(':').map_or(text, |tag| tag.trim_start_matches(word));
+    let digest = behind_tag.strip_prefix('@').and_then(|digest| digest.split_once(':'));
+    behind_tag.is_empty()
+        || digest.is_some_and(|(algorithm, digest)| {
+            algorithm.split(['.', '+', '_', '-']).all(part) && digest.chars().all(word)
+        })
 }
 
 impl<'i> Change<'i> {
     /// None for a name that is no regular expression: it matches nothing.
     fn new(image: &'i Image) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/:-_.@".contains(c);
+        if image.name.chars().all(plain) {
+            return Some(Self { image, name: Name::Plain(image.name.clone()) });
+        }
         let tag = "(:[a-zA-Z0-9_.{}-]*)?";
         let digest = "(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
-        let pattern = Regex::new(&format!("^{}{tag}{digest}$", image.name)).ok()?;
-        Some(Self { image, pattern })
+        let regex = Regex::new(&format!("^{}{tag}{digest}$", image.name)).ok()?;
+        Some(Self { image, name: Name::Regex(Box::new(regex)) })
     }
 
     fn apply(&self, field: &mut Node) -> Result<()> {
@@ -109,7 +152,7 @@ impl<'i> Change<'i> {
             let message = format!("expected an image (a string), found {}", field.type_name());
             return Err(Diagnostic::error(Code::WrongType, message).at(field.span()));
         };
-        if !self.pattern.is_match(text) {
+        if !self.name.matches(text) {
             return Ok(());
         }
         let new = self.renamed(text);
@@ -204,11 +247,18 @@ mod tests {
             (image("nginx", "", "2", "", ""), "nginx-alpine", None),
             (image("nginx", "", "2", "", ""), "nginx:{TAG}", Some("nginx:2")),
             (image("h:5/nginx", "", "2", "", ""), "h:5/nginx", Some("h:5/nginx:2")),
+            (image("g.io/nginx", "", "2", "", ""), "gxio/nginx:1", Some("gxio/nginx:2")),
+            (image("g.io/nginx", "", "2", "", ""), "g.io/nginx:1 ", None),
+            (image("nginx", "", "2", "", ""), "nginx:1@sha256:a@b", None),
+            (image("nginx", "", "2", "", ""), "nginx@multihash+base58:a", Some("nginx:2")),
+            (image("nginx", "", "2", "", ""), "nginx@a+:a", None),
+            (image("nginx", "", "2", "", ""), "nginx@ab", None),
+            (image("nginx", "", "2", "", ""), "nginx:@sha256:", Some("nginx:2")),
             (image("(.*/)?nginx", "x", "", "", ""), "a/b/nginx:1", Some("x:1")),
         ];
         for (image, text, want) in table {
             let change = Change::new(&image).expect("a valid name");
-            let got = change.pattern.is_match(text).then(|| change.renamed(text));
+            let got = change.name.matches(text).then(|| change.renamed(text));
             assert_eq!(got.as_deref(), want, "{image:?} {text}");
         }
         assert!(Change::new(&image("[", "", "", "", "")).is_none());

@@ -31,43 +31,55 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
     for (resource, node) in resources.iter_mut().zip(nodes) {
         *resource.node_mut() = node;
     }
-    for (referrer, targets) in outcome?.into_iter().enumerate() {
-        for target in targets {
-            let Some(id) = resources.get(referrer).map(|r| r.id().clone()) else { continue };
+    for (i, mended) in outcome?.into_iter().enumerate() {
+        let Some(referrer) = resources.get_mut(i) else { continue };
+        let id = referrer.id().clone();
+        if mended.changes_shared {
+            referrer.spread_shared();
+        }
+        referrer.sync(schema);
+        for target in mended.targets {
             if let Some(target) = resources.get_mut(target) {
-                target.referred_by.push(id);
+                target.referred_by.push(id.clone());
             }
         }
     }
-    resources.iter_mut().for_each(|resource| {
-        resource.spread_shared();
-        resource.sync(schema);
-    });
     Ok(())
 }
 
-/// Mends the references of all manifests. Returns for each the positions of what it refers to.
+/// What became of the references of one manifest.
+#[derive(Default)]
+struct Mended {
+    /// The positions of what it refers to.
+    targets: Vec<usize>,
+    /// Whether a field with a reference is one with others.
+    changes_shared: bool,
+}
+
+/// Mends the references of all manifests.
 fn mend_all(
     candidates: &Candidates<'_>,
     nodes: &mut [Node],
     references: &NameReferences,
-) -> Result<Vec<Vec<usize>>> {
+) -> Result<Vec<Mended>> {
     let mend = |(i, node): (usize, &mut Node)| {
-        let Some(resource) = candidates.resources().get(i) else { return Ok(Vec::new()) };
+        let Some(resource) = candidates.resources().get(i) else { return Ok(Mended::default()) };
         let original = &resource.original_id().gvk;
         let mut fields = references.fields_of(original).peekable();
         if fields.peek().is_none() {
-            return Ok(Vec::new());
+            return Ok(Mended::default());
         }
         let bound = bound_namespaces(node, &resource.id().gvk.kind, resource.id().cluster_scoped);
         let bound = bound.map_err(|d| d.resource(resource.id()))?;
-        let mut mender = Mender { candidates, referrer: Referrer { resource, bound }, found: Vec::new() };
+        let mut mender =
+            Mender { candidates, referrer: Referrer { resource, bound }, mended: Mended::default() };
         for field in fields {
             mender.mend(node, field).map_err(|d| d.field(&field.spec.path).resource(resource.id()))?;
         }
-        mender.found.sort_unstable();
-        mender.found.dedup();
-        Ok(mender.found)
+        let mut mended = mender.mended;
+        mended.targets.sort_unstable();
+        mended.targets.dedup();
+        Ok(mended)
     };
     nodes.iter_mut().enumerate().map(mend).collect()
 }
@@ -101,8 +113,7 @@ fn role_of(node: &Node) -> Option<(SmolStr, SmolStr)> {
 struct Mender<'c, 'r> {
     candidates: &'c Candidates<'r>,
     referrer: Referrer<'r>,
-    /// The positions of what it refers to.
-    found: Vec<usize>,
+    mended: Mended,
 }
 
 impl Mender<'_, '_> {
@@ -128,6 +139,7 @@ impl Mender<'_, '_> {
         match &mut node.value {
             Value::Scalar(name) => {
                 let name = name.clone();
+                self.mended.changes_shared |= node.meta.shared != 0;
                 let reference =
                     Reference { name: &name, namespace: Beside::Nothing, target: field.target, role };
                 self.name(node, &reference).map_err(|d| d.at(span))
@@ -177,7 +189,7 @@ impl Mender<'_, '_> {
     fn find(&mut self, reference: &Reference<'_>) -> Result<Option<crate::resource::ResId>> {
         let found = self.candidates.find(&self.referrer, reference)?;
         let Some(i) = found else { return Ok(None) };
-        self.found.push(i);
+        self.mended.targets.push(i);
         Ok(self.candidates.resources().get(i).map(|r| r.id().clone()))
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Knows former names, namespaces, prefixes and suffixes; knows nothing of the fields that names stand in.
 
+use std::cell::OnceCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
@@ -53,53 +55,63 @@ pub(super) struct Candidates<'r> {
     by_name: FxHashMap<&'r str, Positions>,
     /// By former names and the effective namespace now.
     by_namespace: FxHashMap<(&'r str, &'r str), Positions>,
-    /// By former names and the first effective namespace.
-    by_first_namespace: FxHashMap<(&'r str, &'r str), Positions>,
-    /// First namespaces, each with those where its resources are now: effective, and as written.
-    first: FxHashSet<&'r str>,
-    first_and_now: FxHashSet<(&'r str, &'r str)>,
-    first_and_written: FxHashSet<(&'r str, &'r str)>,
+    /// Made when the first reference has a namespace.
+    first: OnceCell<FirstNamespaces<'r>>,
+}
+
+/// Where resources were at first, by effective namespace.
+#[derive(Default)]
+struct FirstNamespaces<'r> {
+    /// With former names.
+    by_namespace: FxHashMap<(&'r str, &'r str), Positions>,
+    all: FxHashSet<&'r str>,
+    /// With where they are now: in effect, and as written.
+    and_now: FxHashSet<(&'r str, &'r str)>,
+    and_written: FxHashSet<(&'r str, &'r str)>,
+}
+
+/// Adds a position that is not less than those before it.
+fn add(positions: &mut Positions, i: usize) {
+    if positions.last() != Some(&i) {
+        positions.push(i);
+    }
+}
+
+impl<'r> FirstNamespaces<'r> {
+    fn new(resources: &'r [Resource]) -> Self {
+        let mut all = Self::default();
+        for (i, resource) in resources.iter().enumerate() {
+            let first = resource.original_id().effective_namespace();
+            if first == ResId::NO_NAMESPACE {
+                continue;
+            }
+            all.all.insert(first);
+            all.and_now.insert((first, resource.id().effective_namespace()));
+            all.and_written.insert((first, &resource.id().namespace));
+            for former in &resource.previous {
+                add(all.by_namespace.entry((&former.name, first)).or_default(), i);
+            }
+        }
+        all
+    }
 }
 
 impl<'r> Candidates<'r> {
     pub(super) fn new(resources: &'r [Resource], places: Vec<Span>) -> Self {
-        let mut all = Self {
-            resources,
-            places,
-            by_name: FxHashMap::default(),
-            by_namespace: FxHashMap::default(),
-            by_first_namespace: FxHashMap::default(),
-            first: FxHashSet::default(),
-            first_and_now: FxHashSet::default(),
-            first_and_written: FxHashSet::default(),
-        };
+        let (mut by_name, mut by_namespace): (FxHashMap<_, Positions>, FxHashMap<_, Positions>) =
+            Default::default();
         for (i, resource) in resources.iter().enumerate() {
-            all.add(i, resource);
-        }
-        all
-    }
-
-    fn add(&mut self, i: usize, resource: &'r Resource) {
-        let first = resource.original_id().effective_namespace();
-        let now = resource.id().effective_namespace();
-        if first != ResId::NO_NAMESPACE {
-            self.first.insert(first);
-            self.first_and_now.insert((first, now));
-            self.first_and_written.insert((first, &resource.id().namespace));
-        }
-        for former in &resource.previous {
-            let name = former.name.as_str();
-            let lists = [
-                self.by_name.entry(name).or_default(),
-                self.by_namespace.entry((name, now)).or_default(),
-                self.by_first_namespace.entry((name, first)).or_default(),
-            ];
-            for list in lists {
-                if list.last() != Some(&i) {
-                    list.push(i);
+            let now = resource.id().effective_namespace();
+            let mut before = None;
+            for name in resource.previous.iter().map(|id| id.name.as_str()) {
+                // A change of namespace leaves the name as it was.
+                if before.replace(name) != Some(name) {
+                    add(by_name.entry(name).or_default(), i);
+                    add(by_namespace.entry((name, now)).or_default(), i);
                 }
             }
         }
+        Self { resources, places, by_name, by_namespace, first: OnceCell::new() }
     }
 
     /// The resources in order, to look into.
@@ -150,11 +162,9 @@ impl<'r> Candidates<'r> {
             if namespace == ResId::NO_NAMESPACE {
                 return Vec::new();
             }
-            let table = if self.has_first(namespace, referrer) {
-                &self.by_first_namespace
-            } else {
-                &self.by_namespace
-            };
+            let first = self.first.get_or_init(|| FirstNamespaces::new(self.resources));
+            let at_first = has_first(first, namespace, referrer);
+            let table = if at_first { &first.by_namespace } else { &self.by_namespace };
             return table.get(&(name, namespace)).cloned().unwrap_or_default();
         }
         if here.cluster_scoped {
@@ -173,17 +183,6 @@ impl<'r> Candidates<'r> {
         positions
     }
 
-    /// Whether anything that the referrer can see was in this namespace at first; only when nothing
-    /// was, the namespace is taken for one of now.
-    fn has_first(&self, namespace: &str, referrer: &Referrer<'_>) -> bool {
-        let here = referrer.resource.id();
-        if here.cluster_scoped {
-            return self.first.contains(namespace);
-        }
-        self.first_and_now.contains(&(namespace, here.effective_namespace()))
-            || referrer.bound.iter().any(|bound| self.first_and_written.contains(&(namespace, bound)))
-    }
-
     fn ambiguous(&self, found: &[usize], reference: &Reference<'_>) -> Diagnostic {
         let message = format!("`{}` may mean several resources", reference.name);
         let mut error = Diagnostic::error(Code::Ambiguous, message);
@@ -195,6 +194,17 @@ impl<'r> Candidates<'r> {
         error
             .help("give the resources different names, or refer to one by the name that it has in the output")
     }
+}
+
+/// Whether anything that the referrer can see was in this namespace at first; only when nothing was,
+/// the namespace is taken for one of now.
+fn has_first(first: &FirstNamespaces<'_>, namespace: &str, referrer: &Referrer<'_>) -> bool {
+    let here = referrer.resource.id();
+    if here.cluster_scoped {
+        return first.all.contains(namespace);
+    }
+    first.and_now.contains(&(namespace, here.effective_namespace()))
+        || referrer.bound.iter().any(|bound| first.and_written.contains(&(namespace, bound)))
 }
 
 /// Whether a resource is of the kind that is meant and in a place that the referrer can see.

@@ -100,9 +100,14 @@ pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
         Some(ranks) => ranks.get(r.id().gvk.kind.as_str()).copied().unwrap_or(0),
         None => default_rank(&r.id().gvk.kind),
     };
-    let mut ranked: Vec<_> = std::mem::take(set.resources_mut()).into_iter().map(|r| (rank(&r), r)).collect();
-    ranked.sort_by(|(i, a), (j, b)| i.cmp(j).then_with(|| compare_ids(a.id(), b.id())));
-    ranked.into_iter().try_for_each(|(_, resource)| set.append(resource))
+    // Positions are sorted, since resources are large.
+    let resources = set.as_slice();
+    let mut order: Vec<(i64, usize)> = resources.iter().enumerate().map(|(i, r)| (rank(r), i)).collect();
+    let id = |i: usize| resources[i].id();
+    order.sort_by(|&(a, i), &(b, j)| a.cmp(&b).then_with(|| compare_ids(id(i), id(j))));
+    let mut resources: Vec<_> = std::mem::take(set.resources_mut()).into_iter().map(Some).collect();
+    let sorted = order.into_iter().filter_map(|(_, i)| resources.get_mut(i).and_then(Option::take));
+    sorted.into_iter().try_for_each(|resource| set.append(resource))
 }
 
 /// Negative for kinds that come first, positive for those that come last.

@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use super::Fate;
 use super::options::ListOrder;
 use super::restyle::key_scalar;
-use super::tuples::{Mask, mask, raw_text};
+use super::tuples::{Keys, Mask, mask};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::yaml::{Node, Value};
@@ -55,8 +55,8 @@ struct WrongShape {
 /// The keys of entries, by number.
 #[derive(Debug)]
 struct Table {
-    keys: Vec<SmolStr>,
-    /// The key is `""`: entries are known by their own text.
+    keys: Keys,
+    /// Entries are known by their own text.
     whole: bool,
     /// As many per entry as there are keys; none where the entry lacks the field.
     texts: Vec<Option<SmolStr>>,
@@ -64,9 +64,8 @@ struct Table {
 }
 
 impl Table {
-    fn new(keys: &[SmolStr]) -> Self {
-        let whole = keys.first().is_some_and(|key| key.is_empty());
-        Self { keys: keys.to_vec(), whole, texts: Vec::new(), shapes: Vec::new() }
+    fn new(keys: &Keys) -> Self {
+        Self { keys: keys.clone(), whole: keys.is_whole(), texts: Vec::new(), shapes: Vec::new() }
     }
 
     /// Whether an entry has a shape that its keys cannot be asked of.
@@ -79,14 +78,10 @@ impl Table {
         }
     }
 
-    fn text(&self, node: &Node, key: &str) -> Option<SmolStr> {
-        if self.whole { Some(raw_text(node)) } else { node.get(key).map(raw_text) }
-    }
-
     fn push(&mut self, node: &Node) {
         self.shapes.push(Shape::of(node));
         for i in 0..self.keys.len() {
-            let text = self.text(node, &self.keys[i]);
+            let text = self.keys.raw(node, i);
             self.texts.push(text);
         }
     }
@@ -96,7 +91,7 @@ impl Table {
         self.shapes[entry] = Shape::of(node);
         let mut changed = false;
         for i in 0..self.keys.len() {
-            let text = self.text(node, &self.keys[i]);
+            let text = self.keys.raw(node, i);
             let known = &mut self.texts[entry * self.keys.len() + i];
             changed |= *known != text;
             *known = text;
@@ -231,7 +226,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    pub(super) fn new(entries: &[Node], keys: &[SmolStr]) -> Self {
+    pub(super) fn new(entries: &[Node], keys: &Keys) -> Self {
         let (mut table, mut list) = (Table::new(keys), Sequence::default());
         for (i, node) in entries.iter().enumerate() {
             table.push(node);
@@ -260,7 +255,7 @@ fn find(list: &mut Sequence, table: &Table, tuple: &[SmolStr]) -> Option<usize> 
 }
 
 impl Entries {
-    pub(super) fn new(dest: Vec<Node>, keys: &[SmolStr]) -> Self {
+    pub(super) fn new(dest: Vec<Node>, keys: &Keys) -> Self {
         let mut table = Table::new(keys);
         let mut list = Sequence::default();
         for (i, node) in dest.iter().enumerate() {
@@ -281,7 +276,7 @@ impl Entries {
 
     /// The node of an entry, if there is one, and the keys of the list.
     pub(super) fn at(&mut self, entry: Option<usize>) -> (Option<&mut Node>, &[SmolStr]) {
-        (entry.and_then(|entry| self.nodes.get_mut(entry)), &self.table.keys)
+        (entry.and_then(|entry| self.nodes.get_mut(entry)), self.table.keys.names())
     }
 
     /// The entry of dest that a tuple means.
@@ -365,8 +360,8 @@ fn complete(node: &mut Node, table: &Table, tuple: &[SmolStr]) {
     if map.is_empty() || table.whole {
         return;
     }
-    for (key, text) in table.keys.iter().zip(tuple).filter(|(_, text)| !text.is_empty()) {
-        if !map.contains_key(key) {
+    for ((key, default), text) in table.keys.iter().zip(tuple).filter(|(_, text)| !text.is_empty()) {
+        if default != Some(text) && !map.contains_key(key) {
             map.push(key.clone(), key_scalar(text));
         }
     }

@@ -5,7 +5,7 @@
 //! Maps never go as a whole, only their fields do, so that an empty map may remain.
 
 use super::entries::{Entries, Side};
-use super::options::{ConflictPolicy, ListOrder, MergeOptions};
+use super::options::{ConflictPolicy, ListOrder, MergeOptions, Rules};
 use super::position::{Pairing, Position};
 use super::printed::{same_comments, same_print};
 use super::restyle::{quote_old_booleans, restyle};
@@ -236,7 +236,11 @@ impl<'s> Merge3<'s, '_> {
     ) -> Result<Fate> {
         let lists = dest.as_deref().into_iter().chain(others.nodes()).filter_map(Node::as_list);
         let keys = self.options.infer_keys.keys();
-        let pairing = at.pairing_of(lists.map(Vec::as_slice), keys);
+        let lists = lists.map(Vec::as_slice);
+        let pairing = match self.options.rules {
+            Rules::Kustomize => at.pairing_of(lists, keys),
+            Rules::Auto => at.strict_pairing(lists, None, keys, self.schema),
+        };
         if pairing == Pairing::Replace {
             return Ok(self.leaf(dest.as_deref(), others, trail, list_changed));
         }

@@ -16,6 +16,7 @@ mod restyle;
 #[cfg(test)]
 mod testing;
 mod tuples;
+mod wish;
 
 pub use merge2::merge2;
 pub use merge3::{Conflict, merge3};

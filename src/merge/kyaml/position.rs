@@ -9,9 +9,11 @@ use serde_json::Value as Json;
 use smol_str::SmolStr;
 
 use super::infer;
-use super::tuples::MAX_KEYS;
+use super::tuples::Keys;
+use super::wish::KeySet;
 use crate::diagnostic::Result;
 use crate::merge::Trail;
+use crate::merge::directive::PATCH_MERGE_KEY;
 use crate::schema::{Cursor, Gvk, ListType, Schema};
 use crate::yaml::{Key, Meta, Node};
 
@@ -40,10 +42,12 @@ pub(super) enum Pairing {
     Keys(Vec<SmolStr>),
     /// By a field that is yet to be found in the entries.
     Inferred,
+    /// By fields, with nothing lost silently.
+    Strict(KeySet),
 }
 
 impl Pairing {
-    /// The keys by which entries are told apart; `""` stands for the entry itself.
+    /// The keys by which entries are told apart.
     ///
     /// # Errors
     /// The sides of a list of unknown type do not have one key in common.
@@ -52,14 +56,12 @@ impl Pairing {
         sides: impl Iterator<Item = &'n [Node]> + Clone,
         candidates: &[SmolStr],
         trail: &Trail<'_>,
-    ) -> Result<Vec<SmolStr>> {
+    ) -> Result<Keys> {
         Ok(match self {
-            Self::Keys(mut keys) => {
-                keys.truncate(MAX_KEYS);
-                keys
-            }
-            Self::Inferred => vec![infer::strict(sides, candidates, trail)?],
-            Self::Scalars | Self::Replace => vec![SmolStr::default()],
+            Self::Keys(names) => Keys::new(names),
+            Self::Inferred => Keys::new(vec![infer::strict(sides, candidates, trail)?]),
+            Self::Strict(set) => set.keys().clone(),
+            Self::Scalars | Self::Replace => Keys::whole(),
         })
     }
 }
@@ -129,7 +131,7 @@ impl<'s> Position<'s> {
     }
 
     /// The default by which an entry without `key` is matched.
-    pub(super) fn key_default(&self, key: &str) -> Option<SmolStr> {
+    fn key_default(&self, key: &str) -> Option<SmolStr> {
         let Place::Schema(cursor) = &self.place else { return None };
         match serde_json::from_str(cursor.key_default(key)?).ok()? {
             Json::String(text) => Some(text.into()),
@@ -168,23 +170,48 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// As [`Position::association`]; lists of custom resources, which have no patch strategy, also
-    /// merge by their list type, and a patch merge key may name several keys.
-    pub(super) fn wide_pairing(&self) -> Pairing {
-        let Place::Schema(cursor) = &self.place else { return self.pairing() };
-        match self.pairing() {
-            Pairing::Replace if !self.builtin => match cursor.list_type() {
-                Some(ListType::Map) => {
-                    keys_or_scalars(cursor.list_map_keys().map(SmolStr::from).collect(), None)
-                }
-                Some(ListType::Set) => Pairing::Scalars,
-                _ => Pairing::Replace,
-            },
-            Pairing::Keys(keys) => Pairing::Keys(
-                keys.iter().flat_map(|key| key.split(',')).map(|key| SmolStr::from(key.trim())).collect(),
-            ),
-            other => other,
+    /// How a list merges with nothing lost silently.
+    ///
+    /// As [`Position::pairing_of`], but lists of custom resources, which have no patch strategy, merge
+    /// by their list type; a patch merge key may name several keys; an inferred key is one that all
+    /// entries have; and where an entry of the patch has `$patchMergeKey`, any list merges.
+    pub(super) fn strict_pairing<'n>(
+        &self,
+        sides: impl Iterator<Item = &'n [Node]> + Clone,
+        patch: Option<&[Node]>,
+        keys: &[SmolStr],
+        schema: &'s Schema,
+    ) -> Pairing {
+        let names_keys = patch.unwrap_or_default().iter().any(|entry| entry.get(PATCH_MERGE_KEY).is_some());
+        let pairing = match self.pairing() {
+            _ if !self.is_known() => {
+                infer::lenient(sides, keys).map_or(Pairing::Replace, |key| Pairing::Keys(vec![key]))
+            }
+            Pairing::Replace => self.pairing_by_list_type(),
+            pairing => pairing,
+        };
+        match pairing {
+            Pairing::Keys(keys) => Pairing::Strict(self.key_set(split(&keys), schema)),
+            _ if names_keys => Pairing::Strict(self.key_set(Vec::new(), schema)),
+            pairing => pairing,
         }
+    }
+
+    fn pairing_by_list_type(&self) -> Pairing {
+        let Place::Schema(cursor) = &self.place else { return Pairing::Replace };
+        match cursor.list_type().filter(|_| !self.builtin) {
+            Some(ListType::Map) => keys_or_scalars(cursor.list_map_keys().map(SmolStr::from).collect(), None),
+            Some(ListType::Set) => Pairing::Scalars,
+            _ => Pairing::Replace,
+        }
+    }
+
+    fn key_set(&self, names: Vec<SmolStr>, schema: &'s Schema) -> KeySet {
+        let element = self.element(schema);
+        let keys = KeySet::new(Keys::new(names).with_defaults(|name| element.key_default(name)));
+        let Place::Schema(cursor) = &self.place else { return keys };
+        let written = |keys: Option<&str>| split(&keys.map(SmolStr::from).into_iter().collect::<Vec<_>>());
+        keys.with_directive_keys(written(cursor.patch_merge_key()), written(cursor.recommended_merge_key()))
     }
 
     /// What the values themselves add: a comment's schema; where nothing is known, their own kind.
@@ -202,6 +229,12 @@ impl<'s> Position<'s> {
         }
         present().find_map(|node| of_kind(node, schema)).unwrap_or(self)
     }
+}
+
+/// Keys that are written with commas between them, one by one.
+fn split(keys: &[SmolStr]) -> Vec<SmolStr> {
+    let keys = keys.iter().flat_map(|key| key.split(',')).map(str::trim);
+    keys.filter(|key| !key.is_empty()).map(SmolStr::from).collect()
 }
 
 fn keys_or_scalars(keys: Vec<SmolStr>, merge_key: Option<&str>) -> Pairing {

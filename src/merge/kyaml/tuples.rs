@@ -15,7 +15,86 @@ const FEW: usize = 16;
 pub(super) type Mask = u64;
 
 /// More keys than this have no meaning to anyone; further ones are not looked at.
-pub(super) const MAX_KEYS: usize = 32;
+const MAX_KEYS: usize = 32;
+
+/// The fields that tell the entries of a list apart. The name `""` stands for the entry itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Keys {
+    names: Vec<SmolStr>,
+    /// The texts that stand for keys that are not there; kyaml has none.
+    defaults: Vec<Option<SmolStr>>,
+}
+
+impl Keys {
+    pub(super) fn new(mut names: Vec<SmolStr>) -> Self {
+        names.truncate(MAX_KEYS);
+        let defaults = vec![None; names.len()];
+        Self { names, defaults }
+    }
+
+    /// With a text for keys that entries lack.
+    pub(super) fn with_defaults(mut self, default: impl Fn(&str) -> Option<SmolStr>) -> Self {
+        self.defaults = self.names.iter().map(|name| default(name)).collect();
+        self
+    }
+
+    /// Entries are known by their own text.
+    pub(super) fn whole() -> Self {
+        Self::new(vec![SmolStr::default()])
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.names.first().is_some_and(|name| name.is_empty())
+    }
+
+    pub(super) fn names(&self) -> &[SmolStr] {
+        &self.names
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(super) fn default_of(&self, name: &str) -> Option<&SmolStr> {
+        let i = self.names.iter().position(|other| other == name)?;
+        self.defaults.get(i)?.as_ref()
+    }
+
+    /// The names with their defaults.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&SmolStr, Option<&SmolStr>)> {
+        self.names.iter().zip(self.defaults.iter().map(Option::as_ref))
+    }
+
+    /// The texts of the keys of an entry, with defaults; empty for those that it lacks.
+    pub(super) fn texts<'k>(&'k self, entry: &'k Node) -> impl Iterator<Item = SmolStr> + use<'k> {
+        let whole = self.is_whole();
+        self.iter().map(move |(name, default)| {
+            match if whole { raw_text(entry) } else { key_text(entry, name) } {
+                text if text.is_empty() => default.cloned().unwrap_or_default(),
+                text => text,
+            }
+        })
+    }
+
+    /// The text of a key as it stands, or its default; none where the entry has neither.
+    pub(super) fn raw(&self, entry: &Node, i: usize) -> Option<SmolStr> {
+        if self.is_whole() {
+            return Some(raw_text(entry));
+        }
+        let default = self.defaults.get(i)?;
+        let value = entry.get(self.names.get(i)?).filter(|value| default.is_none() || !value.is_null());
+        value.map(raw_text).or_else(|| default.clone().filter(|_| entry.as_map().is_some()))
+    }
+
+    fn select(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let kept = |i: &usize| keep(*i);
+        let indices: Vec<usize> = (0..self.len()).filter(kept).collect();
+        Self {
+            names: indices.iter().map(|&i| self.names[i].clone()).collect(),
+            defaults: indices.iter().map(|&i| self.defaults[i].clone()).collect(),
+        }
+    }
+}
 
 /// Distinct tuples, in the order in which their entries were seen.
 #[derive(Debug)]
@@ -44,18 +123,13 @@ pub(super) fn mask(tuple: &[SmolStr]) -> Mask {
 }
 
 impl Tuples {
-    /// The tuples of all entries of some lists. The key `""` stands for the entry itself.
-    pub(super) fn collect<'n>(lists: impl Iterator<Item = &'n [Node]>, keys: &[SmolStr]) -> Self {
+    /// The tuples of all entries of some lists.
+    pub(super) fn collect<'n>(lists: impl Iterator<Item = &'n [Node]>, keys: &Keys) -> Self {
         let mut tuples = Self { width: keys.len(), texts: Vec::new() };
         let mut seen = FxHashSet::default();
-        let whole = keys.first().is_some_and(|key| key.is_empty());
         for entry in lists.flatten() {
             let start = tuples.texts.len();
-            if whole {
-                tuples.texts.push(raw_text(entry));
-            } else {
-                tuples.texts.extend(keys.iter().map(|key| key_text(entry, key)));
-            }
+            tuples.texts.extend(keys.texts(entry));
             if !tuples.is_new(start, &mut seen) {
                 tuples.texts.truncate(start);
             }
@@ -96,11 +170,10 @@ impl Tuples {
     }
 
     /// Leaves out the columns that are empty in all tuples, unless all are. Returns the rest's keys.
-    pub(super) fn drop_unused_keys(&mut self, keys: &[SmolStr]) -> Vec<SmolStr> {
+    pub(super) fn drop_unused_keys(&mut self, keys: &Keys) -> Keys {
         let used = self.iter().fold(0, |used, tuple| used | mask(tuple));
         let keep = |i: usize| used == 0 || used & (1 << i) != 0;
-        let kept: Vec<_> =
-            keys.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, k)| k.clone()).collect();
+        let kept = keys.select(keep);
         if kept.len() < self.width {
             let width = self.width;
             let mut i = 0;
@@ -206,20 +279,18 @@ impl<'t> Filler<'t> {
     }
 }
 
-/// Whether all entries are maps that have all keys that any of them has, and no two are equal; for
-/// the key `""`, whether they are distinct scalars. Nothing has to be merged in such a list.
-pub(super) fn are_distinct(entries: &[Node], keys: &[SmolStr]) -> bool {
-    if let [key] = keys
-        && key.is_empty()
-    {
+/// Whether all entries are maps that have all keys that any of them has, and no two are equal; or,
+/// where entries are known by their own text, whether they are distinct scalars.
+///
+/// Nothing has to be merged in such a list.
+pub(super) fn are_distinct(entries: &[Node], keys: &Keys) -> bool {
+    if keys.is_whole() {
         let texts =
             entries.iter().map(|e| e.scalar_text().filter(|_| !e.is_null()).map(|text| [text.as_str()]));
         return no_two_equal(texts, entries.len());
     }
-    let text = |entry: &'_ Node, key: &SmolStr| -> bool {
-        entry.get(key).is_some_and(|v| !v.is_null() && v.scalar_text().is_some_and(|t| !t.is_empty()))
-    };
-    let used: Vec<&SmolStr> = keys.iter().filter(|key| entries.iter().any(|e| text(e, key))).collect();
+    let is_used = |key: &&SmolStr| entries.iter().any(|entry| scalar_at(entry, key).is_some());
+    let used: Vec<&SmolStr> = keys.names.iter().filter(is_used).collect();
     match used.as_slice() {
         [] => entries.is_empty(),
         [key] => no_two_equal(entries.iter().map(|e| scalar_at(e, key).map(|text| [text])), entries.len()),
@@ -256,8 +327,8 @@ mod tests {
     use super::*;
     use crate::merge::kyaml::testing::node;
 
-    fn names(keys: &[&str]) -> Vec<SmolStr> {
-        keys.iter().map(|key| SmolStr::from(*key)).collect()
+    fn names(keys: &[&str]) -> Keys {
+        Keys::new(keys.iter().map(|key| SmolStr::from(*key)).collect())
     }
 
     fn tuples(list: &str, keys: &[&str]) -> Tuples {

@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 
 use serde::Deserialize;
 
-use super::super::helm::clean;
+use super::super::load::clean;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::SourceMap;
 use crate::yaml::{Node, ParseOptions, from_node, parse_one};

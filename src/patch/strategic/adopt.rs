@@ -24,7 +24,9 @@ pub(super) fn added(node: &Node, into: Into) -> Option<Node> {
     let value = match &node.value {
         Value::Scalar(_) => return Some(node.clone()),
         // Where null fields fall away, `$patch: null` falls away with them.
-        Value::Map(map) if map.get(PATCH).is_some_and(|v| into != Into::Object || !v.is_null()) => return None,
+        Value::Map(map) if map.get(PATCH).is_some_and(|v| into != Into::Object || !v.is_null()) => {
+            return None;
+        }
         Value::Map(map) => {
             let mut out = Map::new();
             for entry in map.entries() {

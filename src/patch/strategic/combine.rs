@@ -62,7 +62,8 @@ fn combine_fields(
 ) -> Result<()> {
     let open = |entry: &&Entry| {
         let name = entry.key.text.as_str();
-        let plain = matches!(PatchField::of(name), PatchField::Plain | PatchField::DeleteFromPrimitiveList(_));
+        let plain =
+            matches!(PatchField::of(name), PatchField::Plain | PatchField::DeleteFromPrimitiveList(_));
         plain && !done.contains(&name)
     };
     let index = first.index();

@@ -9,9 +9,7 @@ use super::{Dialect, create_overlay};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::align::KeyValue;
-use crate::merge::directive::{
-    DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER,
-};
+use crate::merge::directive::{DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, Key, Map, Node, Value};
 

@@ -47,8 +47,13 @@ pub(super) fn diff_lists(
             let message = "the schema has no merge key for this list, so no patch can be made of its maps";
             at.error(Code::MissingMergeKey, message)
         })?;
-        return MapLists { keys, diff, element: cursor.element(), retain: cursor.patch_strategy().retain_keys }
-            .diff(original, modified, at);
+        return MapLists {
+            keys,
+            diff,
+            element: cursor.element(),
+            retain: cursor.patch_strategy().retain_keys,
+        }
+        .diff(original, modified, at);
     }
     Ok(diff_scalars(original, modified, diff))
 }
@@ -86,7 +91,11 @@ impl MapLists<'_> {
         let order = self.diff.order
             && (self.diff.changes && (!patch.is_empty() || !order_same)
                 || self.diff.deletions && !patch.is_empty());
-        let order = if order { new.iter().map(|n| Node::map(self.keys.of_entry(n.entry))).collect() } else { Vec::new() };
+        let order = if order {
+            new.iter().map(|n| Node::map(self.keys.of_entry(n.entry))).collect()
+        } else {
+            Vec::new()
+        };
         Ok(ListPatch { patch, delete: Vec::new(), order })
     }
 
@@ -182,8 +191,10 @@ fn go_text(value: &KeyValue) -> SmolStr {
 /// Scalars are counted: of two equal ones, one can be removed, though applying that removes both.
 fn diff_scalars(original: &[Node], modified: &[Node], diff: Diff) -> ListPatch {
     let sorted = |list: &[Node]| {
-        let mut sorted: Vec<(SmolStr, Node)> =
-            list.iter().map(|n| (KeyValue::of(n).as_ref().map(go_text).unwrap_or_default(), n.clone())).collect();
+        let mut sorted: Vec<(SmolStr, Node)> = list
+            .iter()
+            .map(|n| (KeyValue::of(n).as_ref().map(go_text).unwrap_or_default(), n.clone()))
+            .collect();
         sorted.sort_by(|a, b| a.0.cmp(&b.0));
         sorted
     };

@@ -42,21 +42,19 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
                 patch.push(name.clone(), Node::map(inner));
             }
         }
-        Some((Value::List(a), Value::List(b))) if before != Some(after) => {
-            match diff_lists(a, b, cursor) {
-                None => patch.push(name.clone(), replaced(after, cursor)),
-                Some(lists) => {
-                    let parts = [
-                        (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), lists.order),
-                        (name.clone(), lists.merge),
-                        (format_smolstr!("{DELETE_FROM_PRIMITIVE_LIST}/{name}"), lists.delete),
-                    ];
-                    for (key, list) in parts.into_iter().filter(|(_, list)| !list.is_empty()) {
-                        patch.push(key, Node::list(list));
-                    }
+        Some((Value::List(a), Value::List(b))) if before != Some(after) => match diff_lists(a, b, cursor) {
+            None => patch.push(name.clone(), replaced(after, cursor)),
+            Some(lists) => {
+                let parts = [
+                    (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), lists.order),
+                    (name.clone(), lists.merge),
+                    (format_smolstr!("{DELETE_FROM_PRIMITIVE_LIST}/{name}"), lists.delete),
+                ];
+                for (key, list) in parts.into_iter().filter(|(_, list)| !list.is_empty()) {
+                    patch.push(key, Node::list(list));
                 }
             }
-        }
+        },
         _ if before != Some(after) => patch.push(name.clone(), all()),
         _ => {}
     }
@@ -128,6 +126,7 @@ fn diff_entries(
     let mut merge = Vec::new();
     for (identity, entry) in new.iter().zip(after) {
         merge.extend(match in_old.get(identity) {
+            Some(before) if loses_key(before, entry, keys) => return None,
             Some(before) => diff_entry(before, entry, keys, cursor),
             None => Some(added(entry, keys, element)),
         });
@@ -141,25 +140,27 @@ fn diff_entries(
     let kept = old.iter().filter(|identity| in_new.contains(identity));
     let natural = kept.chain(new.iter().filter(|identity| !in_old.contains_key(identity)));
     let in_order = natural.eq(&new);
-    let order = if in_order { Vec::new() } else { after.iter().map(|e| Node::map(keys_of(e, keys))).collect() };
+    let order =
+        if in_order { Vec::new() } else { after.iter().map(|e| Node::map(keys_of(e, keys))).collect() };
     Some(ListPatch { merge, delete: Vec::new(), order })
 }
 
-/// What names each entry: its keys as they stand where the patch names them, else with the schema's
-/// defaults. None where that does not tell all entries apart.
+/// What names each entry: its keys, with the schema's defaults for those that it lacks. None where that
+/// does not tell all entries apart.
 fn identities(list: &[Node], keys: &CreationKeys<'_>, element: Cursor<'_>) -> Option<Vec<Identity>> {
-    let filled = |entry: &Node| {
-        Identity::of_keys(entry, &keys.names, |key| element.key_default(key).and_then(KeyValue::of_json))
+    let identify = |entry: &Node| {
+        let fits = !keys.named || keys.values(entry.as_map()?).is_some_and(|v| !v.contains(&KeyValue::Null));
+        let default = |key| element.key_default(key).and_then(KeyValue::of_json);
+        Identity::of_keys(entry, &keys.names, default).filter(|id| fits && (keys.named || id.is_complete()))
     };
-    let filled: Vec<Identity> = list.iter().map(filled).collect::<Option<_>>()?;
-    if !are_distinct(filled.iter()) || !keys.named && !filled.iter().all(Identity::is_complete) {
-        return None;
-    }
-    let literal = |entry: &Node| {
-        let values = keys.values(entry.as_map()?)?;
-        (!values.contains(&KeyValue::Null)).then(|| Identity::of_values(values))
-    };
-    if keys.named { list.iter().map(literal).collect() } else { Some(filled) }
+    let identities: Vec<Identity> = list.iter().map(identify).collect::<Option<_>>()?;
+    are_distinct(identities.iter()).then_some(identities)
+}
+
+/// Whether an entry loses a key that has a default. A patch cannot say that of one entry: a key that is
+/// null takes the first entry that has it.
+fn loses_key(before: &Node, after: &Node, keys: &CreationKeys<'_>) -> bool {
+    keys.named && keys.names.iter().any(|key| before.get(key).is_some() && after.get(key).is_none())
 }
 
 fn keys_of(entry: &Node, keys: &CreationKeys<'_>) -> Map {
@@ -174,12 +175,7 @@ fn added(entry: &Node, keys: &CreationKeys<'_>, element: Cursor<'_>) -> Node {
     out
 }
 
-fn diff_entry(
-    before: &Node,
-    after: &Node,
-    keys: &CreationKeys<'_>,
-    cursor: Cursor<'_>,
-) -> Option<Node> {
+fn diff_entry(before: &Node, after: &Node, keys: &CreationKeys<'_>, cursor: Cursor<'_>) -> Option<Node> {
     let element = cursor.element();
     if before == after {
         return None;

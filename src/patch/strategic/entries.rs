@@ -230,7 +230,10 @@ impl<'r, 'p> Slots<'r, 'p> {
         let mut ranks = Vec::with_capacity(self.entries.len());
         for (slot, entry) in self.entries.iter().enumerate() {
             let Some(entry) = entry else { continue };
-            let identity = self.identities[slot].as_ref().filter(|i| self.rules.has_keys(Some(i)));
+            // A key that the patch sets to null is gone by now.
+            let now = self.touched[slot].and_then(|_| self.rules.identify_by_schema(entry));
+            let there = self.touched[slot].is_none() || self.rules.has_keys(now.as_ref());
+            let identity = self.identities[slot].as_ref().filter(|i| there && self.rules.has_keys(Some(i)));
             let Some(identity) = identity else {
                 return Err(self.rules.missing_key(entry, &at.index(slot)));
             };

@@ -20,8 +20,8 @@ mod tests;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 pub(super) use combine::combine;
-pub(super) use create::{Diff, known, map_of};
 pub use create::{CreateOptions, create};
+pub(super) use create::{Diff, known, map_of};
 pub(super) use server::{Kind, declared, entry_kind, strategy};
 
 pub use crate::merge::association::Dialect;

@@ -25,7 +25,8 @@ impl<'s> CreationKeys<'s> {
     pub(super) fn of(list: Cursor<'s>, dialect: Dialect) -> Option<Self> {
         let Association::Keyed(keys) = Association::of(list, dialect) else { return None };
         let (default, recommended) = (patch_merge_keys(list), recommended_keys(list));
-        let (names, named) = if !recommended.is_empty() && default.iter().all(|key| recommended.contains(key)) {
+        let (names, named) = if !recommended.is_empty() && default.iter().all(|key| recommended.contains(key))
+        {
             (recommended, true)
         } else {
             (keys.names.clone(), dialect == Dialect::Overlay && keys.names.len() > 1)
@@ -99,5 +100,8 @@ pub(super) fn replace_marker() -> Node {
 
 /// Whether merging the list into nothing leaves it as it is.
 fn is_distinct(list: &Node, cursor: Cursor<'_>) -> bool {
-    !matches!(align([Some(list)], cursor, Dialect::Overlay), Ok(Level::Entries { distinct: false, .. }) | Err(_))
+    !matches!(
+        align([Some(list)], cursor, Dialect::Overlay),
+        Ok(Level::Entries { distinct: false, .. }) | Err(_)
+    )
 }

@@ -132,7 +132,8 @@ impl Overlay<'_> {
 
     /// The value of a field that is not there; none when the patch only takes away.
     fn add(&mut self, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Node>> {
-        if patch.is_null() || patch.as_map().map(|map| action(map, at)).transpose()?.flatten() == Some(Action::Delete)
+        if patch.is_null()
+            || patch.as_map().map(|map| action(map, at)).transpose()?.flatten() == Some(Action::Delete)
         {
             return Ok(None);
         }
@@ -223,7 +224,8 @@ impl Overlay<'_> {
         if matches!(association, Association::Unknown) && !live.is_empty() && live != replaced {
             let message = "this list was replaced: no schema says how its entries are merged";
             let help = "give a schema, or tell its entries apart by `$patchMergeKey`";
-            let note = Diagnostic::warning(Code::NoSchema, message).field(at.path()).at(patch.span()).help(help);
+            let note =
+                Diagnostic::warning(Code::NoSchema, message).field(at.path()).at(patch.span()).help(help);
             self.notes.push(note);
         }
         Ok(replaced)

@@ -137,12 +137,13 @@ impl<'s> ListRules<'s> {
                 .at(entry.span())
                 .help("list the fields that tell entries apart under `$patchMergeKey`, or give a schema");
         };
-        let lacks = |key: &&&str| {
-            let value = entry.as_map().and_then(|map| KeyValue::of_field(map, key));
-            !value.is_some_and(|value| match self.dialect {
-                Dialect::Apiserver => value != KeyValue::Absent,
-                Dialect::Overlay => value.is_present() || keys.default_of(key).is_some(),
-            })
+        let lacks = |key: &&&str| match entry.as_map().and_then(|map| KeyValue::of_field(map, key)) {
+            // A map or a list.
+            None => false,
+            Some(value) => match self.dialect {
+                Dialect::Apiserver => value == KeyValue::Absent,
+                Dialect::Overlay => !value.is_present() && keys.default_of(key).is_none(),
+            },
         };
         let missing: Vec<&str> = keys.names.iter().filter(lacks).copied().collect();
         let message = match missing.as_slice() {

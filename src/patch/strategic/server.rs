@@ -6,9 +6,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::adopt::{Into, added, put, replacing};
+use super::element_order::{self, Taking};
 use super::entries::{Merged, merge_entries, merge_in_list, not_a_map};
 use super::search::ListRules;
-use super::element_order::{self, Taking};
 use super::{Dialect, Outcome};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
@@ -22,11 +22,8 @@ use crate::merge::order::{Rank, permuted, weave};
 use crate::schema::{Cursor, PatchStrategy, TypeKind};
 use crate::yaml::{Entry, Map, Node, Value};
 
-const TO_OBJECT: Taking = Taking {
-    merge: merge_list,
-    add: |node| added(node, Into::ObjectWithNulls),
-    replace: replacing,
-};
+const TO_OBJECT: Taking =
+    Taking { merge: merge_list, add: |node| added(node, Into::ObjectWithNulls), replace: replacing };
 
 /// Applies a patch to a whole object.
 pub(super) fn apply(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Outcome> {
@@ -143,7 +140,8 @@ fn merge_fields(
     for (entry, position) in fields {
         let here = at.field(&entry.key.text);
         let Some(position) = position else {
-            if let Some(value) = (!entry.value.is_null()).then(|| added(&entry.value, Into::Object)).flatten() {
+            if let Some(value) = (!entry.value.is_null()).then(|| added(&entry.value, Into::Object)).flatten()
+            {
                 dest.push(entry.key.clone(), value);
             }
             continue;
@@ -313,12 +311,7 @@ pub(super) fn rules(cursor: Cursor<'_>) -> Option<ListRules<'_>> {
     Some(ListRules { dialect: Dialect::Apiserver, keys: Some(keys), default_keys, recommended })
 }
 
-fn merge_entry(
-    live: Option<Node>,
-    patch: &Node,
-    element: Cursor<'_>,
-    at: &Trail<'_>,
-) -> Result<Node> {
+fn merge_entry(live: Option<Node>, patch: &Node, element: Cursor<'_>, at: &Trail<'_>) -> Result<Node> {
     // A new entry is taken as it stands, nulls and all.
     let Some(mut live) = live else { return Ok(replacing(patch)) };
     if let (Some(map), Some(patch)) = (live.as_map_mut(), patch.as_map()) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Patch, PatchContext};
 use crate::diagnostic::{Code, Diagnostic, Label, Result};
-use crate::patch::JsonPatch;
+use crate::patch::{JsonPatch, parse_json_patch};
 use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
 use crate::yaml::{
@@ -154,7 +154,7 @@ fn is_operations(node: &Node) -> bool {
 
 /// Operations are typed as go-yaml v2 types them, other than manifests and strategic patches.
 fn json_patch(operations: &Node) -> Result<JsonPatch> {
-    JsonPatch::from_node(&as_yaml_1_1(operations))
+    parse_json_patch(&as_yaml_1_1(operations))
 }
 
 fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Resource>> {

@@ -24,7 +24,11 @@ fn keys_with_commas_between_must_all_fit() {
             "{both: [{foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}]}",
         ),
         (live, "both: [{foo: a}]", "MissingMergeKey: both[0]: this entry lacks its merge key `bar`"),
-        (live, "both: [{other: 1}]", "MissingMergeKey: both[0]: this entry lacks its merge keys `foo`, `bar`"),
+        (
+            live,
+            "both: [{other: 1}]",
+            "MissingMergeKey: both[0]: this entry lacks its merge keys `foo`, `bar`",
+        ),
         (
             live,
             "both: [{$patch: delete, bar: x}]",
@@ -34,8 +38,12 @@ fn keys_with_commas_between_must_all_fit() {
     check(
         Dialect::Apiserver,
         &[
-            (live, "both: [{foo: b, bar: y}]", "{both: [{foo: b, bar: y}, {foo: a, bar: x, other: 1}, \
-              {foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}]}"),
+            (
+                live,
+                "both: [{foo: b, bar: y}]",
+                "{both: [{foo: b, bar: y}, {foo: a, bar: x, other: 1}, \
+              {foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}]}",
+            ),
             (
                 "both: [{foo: a}]",
                 "both: [{foo: b, bar: y}]",
@@ -51,8 +59,12 @@ fn keys_with_commas_between_must_all_fit() {
     );
     check(
         Dialect::Overlay,
-        &[(live, "both: [{foo: b, bar: y}]", "{both: [{foo: a, bar: x, other: 1}, \
-            {foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}, {foo: b, bar: y}]}")],
+        &[(
+            live,
+            "both: [{foo: b, bar: y}]",
+            "{both: [{foo: a, bar: x, other: 1}, \
+            {foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}, {foo: b, bar: y}]}",
+        )],
     );
 }
 

@@ -93,7 +93,8 @@ fn node(text: &str) -> Node {
 
 fn schema() -> Cursor<'static> {
     static GRAPH: OnceLock<TypeGraph> = OnceLock::new();
-    let graph = GRAPH.get_or_init(|| openapi::read(&node(SCHEMA)).expect("readable").compile().expect("small"));
+    let graph =
+        GRAPH.get_or_init(|| openapi::read(&node(SCHEMA)).expect("readable").compile().expect("small"));
     graph.named("Thing").expect("defined")
 }
 
@@ -101,7 +102,12 @@ fn json(node: &Node) -> String {
     to_json(node).expect("finite")
 }
 
-fn run(dest: &str, patch: &str, cursor: Cursor<'_>, dialect: Dialect) -> (Result<Outcome>, Node, Vec<Diagnostic>) {
+fn run(
+    dest: &str,
+    patch: &str,
+    cursor: Cursor<'_>,
+    dialect: Dialect,
+) -> (Result<Outcome>, Node, Vec<Diagnostic>) {
     let (mut dest, mut notes) = (node(dest), Vec::new());
     let outcome = apply(&mut dest, &node(patch), cursor, &ApplyOptions { dialect }, &mut notes);
     (outcome, dest, notes)

@@ -1,0 +1,302 @@
+//! The six operations, on a document that only this patch sees.
+
+use smol_str::SmolStr;
+
+use super::pointer::{index, show, steps};
+use super::{Operation, Rules};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::yaml::{Node, Value, to_json};
+
+/// How many values copies may add: a few that copy their own surroundings would fill any memory.
+const MAX_COPIED: usize = 1_000_000;
+
+/// A document while it is patched.
+pub(super) struct Document {
+    root: Node,
+    rules: Rules,
+    copied: usize,
+}
+
+impl Document {
+    pub(super) fn new(root: Node, rules: Rules) -> Self {
+        Self { root, rules, copied: 0 }
+    }
+
+    pub(super) fn into_root(self) -> Node {
+        self.root
+    }
+
+    pub(super) fn apply(&mut self, operation: &Operation) -> Result<()> {
+        match operation.op.as_deref() {
+            Some("add") => {
+                let path = self.path(operation)?;
+                let value = self.value(operation)?;
+                self.add(&path, value, operation)
+            }
+            Some("remove") => {
+                let path = self.path(operation)?;
+                self.remove(&path, operation).map(drop)
+            }
+            Some("replace") => self.replace(operation),
+            Some("move") => self.r#move(operation),
+            Some("copy") => self.copy(operation),
+            Some("test") => self.test(operation),
+            Some(other) => {
+                let message = format!("a JSON patch has no operation `{other}`");
+                let help = "use add, remove, replace, move, copy or test";
+                Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span).help(help))
+            }
+            None => Err(missing("op", operation)),
+        }
+    }
+
+    fn path(&self, operation: &Operation) -> Result<Vec<SmolStr>> {
+        self.pointer("path", operation.path.as_deref(), operation)
+    }
+
+    fn from(&self, operation: &Operation) -> Result<Vec<SmolStr>> {
+        self.pointer("from", operation.from.as_deref(), operation)
+    }
+
+    fn pointer(&self, field: &str, pointer: Option<&str>, operation: &Operation) -> Result<Vec<SmolStr>> {
+        let pointer = pointer.ok_or_else(|| missing(field, operation))?;
+        let found = steps(pointer, self.rules);
+        // Only `replace` and `test` can be about the whole document there.
+        let whole = matches!(operation.op.as_deref(), Some("replace" | "test")) && pointer.is_empty();
+        let root = self.rules == Rules::Rfc6902 || whole;
+        found.filter(|steps| root || !steps.is_empty()).ok_or_else(|| {
+            Diagnostic::error(Code::InvalidValue, format!("`{pointer}` is no path to a field"))
+                .at(operation.span)
+                .help("a path begins with `/`; within its steps `~` is written `~0`, and `/` is written `~1`")
+        })
+    }
+
+    fn value(&self, operation: &Operation) -> Result<Node> {
+        match &operation.value {
+            Some(value) => Ok(value.clone()),
+            None if self.rules == Rules::Kubernetes => Ok(Node::null()),
+            None => Err(missing("value", operation)),
+        }
+    }
+
+    /// The map or list that holds what a path names, and the last step.
+    fn parent<'p>(
+        &mut self,
+        path: &'p [SmolStr],
+        operation: &Operation,
+    ) -> Result<(&mut Node, &'p SmolStr, &'p [SmolStr])> {
+        let Some((last, parents)) = path.split_last() else {
+            let message = format!("`{}` cannot be about the whole document", op(operation));
+            return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
+        };
+        let rules = self.rules;
+        let mut node = &mut self.root;
+        for (depth, step) in parents.iter().enumerate() {
+            let here = &parents[..depth];
+            node = child(node, step, rules).ok_or_else(|| nowhere(&show(here), step, operation))?;
+        }
+        if matches!(node.value, Value::Scalar(_)) {
+            let message = format!("`{}` is {} and has no fields", show(parents), node.type_name());
+            return Err(Diagnostic::error(Code::MissingField, message).at(operation.span).field(show(path)));
+        }
+        Ok((node, last, parents))
+    }
+
+    fn add(&mut self, path: &[SmolStr], value: Node, operation: &Operation) -> Result<()> {
+        if path.is_empty() && self.rules == Rules::Rfc6902 {
+            self.root = value;
+            return Ok(());
+        }
+        let rules = self.rules;
+        let (parent, step, here) = self.parent(path, operation)?;
+        match &mut parent.value {
+            Value::Map(map) => drop(map.insert(step.clone(), value)),
+            Value::List(list) if step == "-" => list.push(value),
+            Value::List(list) => {
+                let at = index(step, list.len() + 1, rules);
+                let at = at.ok_or_else(|| no_index(&show(here), step, list.len(), operation))?;
+                list.insert(at, value);
+            }
+            Value::Scalar(_) => {}
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, path: &[SmolStr], operation: &Operation) -> Result<Node> {
+        let rules = self.rules;
+        let (parent, step, here) = self.parent(path, operation)?;
+        match &mut parent.value {
+            Value::Map(map) => map.remove(step).ok_or_else(|| nowhere(&show(here), step, operation)),
+            Value::List(list) => {
+                let at = index(step, list.len(), rules);
+                let at = at.ok_or_else(|| no_index(&show(here), step, list.len(), operation))?;
+                Ok(list.remove(at))
+            }
+            Value::Scalar(_) => Err(nowhere(&show(here), step, operation)),
+        }
+    }
+
+    fn replace(&mut self, operation: &Operation) -> Result<()> {
+        let path = self.path(operation)?;
+        let value = self.value(operation)?;
+        let rules = self.rules;
+        if path.is_empty() {
+            if rules == Rules::Kubernetes && matches!(value.value, Value::Scalar(_)) {
+                let message = format!("the whole document cannot become {}", value.type_name());
+                return Err(Diagnostic::error(Code::WrongType, message).at(operation.span));
+            }
+            self.root = value;
+            return Ok(());
+        }
+        let (parent, step, here) = self.parent(&path, operation)?;
+        match &mut parent.value {
+            Value::Map(map) => {
+                if rules == Rules::Rfc6902 && !map.contains_key(step) {
+                    return Err(nowhere(&show(here), step, operation));
+                }
+                map.insert(step.clone(), value);
+            }
+            Value::List(list) => {
+                let at = index(step, list.len(), rules);
+                let at = at.ok_or_else(|| no_index(&show(here), step, list.len(), operation))?;
+                list[at] = value;
+            }
+            Value::Scalar(_) => {}
+        }
+        Ok(())
+    }
+
+    fn r#move(&mut self, operation: &Operation) -> Result<()> {
+        let from = self.from(operation)?;
+        let path = self.path(operation)?;
+        if self.rules == Rules::Rfc6902 {
+            if path == from {
+                return self.get(&from, operation).map(drop);
+            }
+            if path.starts_with(&from) {
+                let message = format!("`{}` cannot be moved into itself", show(&from));
+                return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
+            }
+        }
+        let value = self.remove(&from, operation)?;
+        self.add(&path, value, operation)
+    }
+
+    fn copy(&mut self, operation: &Operation) -> Result<()> {
+        let from = self.from(operation)?;
+        let path = self.path(operation)?;
+        let value = self.get(&from, operation)?.cloned();
+        let value = match value {
+            Some(value) => value,
+            None if self.rules == Rules::Kubernetes => Node::null(),
+            None => return Err(nowhere(&show(&from[..from.len() - 1]), &from[from.len() - 1], operation)),
+        };
+        self.copied += size(&value);
+        if self.copied > MAX_COPIED {
+            let message = format!("the copies of this patch add more than {MAX_COPIED} values");
+            return Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span));
+        }
+        self.add(&path, value, operation)
+    }
+
+    fn test(&mut self, operation: &Operation) -> Result<()> {
+        let path = self.path(operation)?;
+        let rules = self.rules;
+        if rules == Rules::Rfc6902 && operation.value.is_none() {
+            return Err(missing("value", operation));
+        }
+        let found = self.get(&path, operation)?;
+        let wanted = operation.value.as_ref();
+        let null = |node: Option<&Node>| node.is_none_or(Node::is_null);
+        let equal = match rules {
+            Rules::Kubernetes if null(found) => null(wanted),
+            _ => found.zip(wanted).is_some_and(|(found, wanted)| same(found, wanted)),
+        };
+        if equal {
+            return Ok(());
+        }
+        let is = found.map_or("is not there".to_string(), |node| format!("is {}", describe(node)));
+        let message = format!("the test failed: `{}` {is}", show(&path));
+        Err(Diagnostic::error(Code::Conflict, message)
+            .at(operation.span)
+            .field(show(&path))
+            .label(found.map(Node::span).unwrap_or_default(), "this value")
+            .help("the patch was made for another object: look at both"))
+    }
+
+    /// The value at a path; none for a field that is not there.
+    fn get(&mut self, path: &[SmolStr], operation: &Operation) -> Result<Option<&Node>> {
+        if path.is_empty() {
+            return Ok(Some(&self.root));
+        }
+        let rules = self.rules;
+        let (parent, step, here) = self.parent(path, operation)?;
+        match &parent.value {
+            Value::Map(map) => Ok(map.get(step)),
+            Value::List(list) => {
+                let at = index(step, list.len(), rules);
+                let at = at.ok_or_else(|| no_index(&show(here), step, list.len(), operation))?;
+                Ok(list.get(at))
+            }
+            Value::Scalar(_) => Ok(None),
+        }
+    }
+}
+
+/// One step down; a null has nothing below it.
+fn child<'n>(node: &'n mut Node, step: &str, rules: Rules) -> Option<&'n mut Node> {
+    match &mut node.value {
+        Value::Map(map) => map.get_mut(step),
+        Value::List(list) => {
+            let at = index(step, list.len(), rules)?;
+            list.get_mut(at)
+        }
+        Value::Scalar(_) => None,
+    }
+}
+
+/// The same JSON; unlike for `==`, an integer is not the float that is nearest to it.
+fn same(a: &Node, b: &Node) -> bool {
+    matches!((to_json(a), to_json(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+fn size(node: &Node) -> usize {
+    1 + match &node.value {
+        Value::Map(map) => map.iter().map(|(_, value)| size(value)).sum(),
+        Value::List(list) => list.iter().map(size).sum(),
+        Value::Scalar(_) => 0,
+    }
+}
+
+fn describe(node: &Node) -> String {
+    match node.scalar_text() {
+        Some(text) if text.len() <= 60 => format!("`{text}`"),
+        _ => node.type_name().to_string(),
+    }
+}
+
+fn op(operation: &Operation) -> &str {
+    operation.op.as_deref().unwrap_or_default()
+}
+
+fn missing(field: &str, operation: &Operation) -> Diagnostic {
+    Diagnostic::error(Code::MissingField, format!("this operation has no `{field}` that is a string"))
+        .at(operation.span)
+        .help("an operation has `op` and `path`, and some `value` or `from`")
+}
+
+fn nowhere(parent: &str, step: &str, operation: &Operation) -> Diagnostic {
+    let parent = if parent.is_empty() { "the document".to_string() } else { format!("`{parent}`") };
+    Diagnostic::error(Code::MissingField, format!("{parent} has no `{step}`"))
+        .at(operation.span)
+        .field(operation.path.clone().unwrap_or_default())
+        .help(format!("`{}` needs all of its path to be there; add what is missing first", op(operation)))
+}
+
+fn no_index(parent: &str, step: &str, length: usize, operation: &Operation) -> Diagnostic {
+    let message = format!("`{parent}` has {length} entries, and `{step}` is none of their indices");
+    Diagnostic::error(Code::MissingField, message)
+        .at(operation.span)
+        .field(operation.path.clone().unwrap_or_default())
+        .help("indices count from 0; `-` adds behind the last entry")
+}
