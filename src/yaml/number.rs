@@ -178,4 +178,22 @@ mod tests {
             assert_eq!((as_json.as_str(), as_yaml.as_str()), (json, yaml), "{float:e}");
         }
     }
+
+    #[test]
+    fn floats_in_general_form() {
+        let table = [
+            (0.0, "0"),
+            (100_000.0, "100000"),
+            (1_000_000.0, "1e+06"),
+            (-1_234_567.0, "-1.234567e+06"),
+            (0.0001, "0.0001"),
+            (0.000_01, "1e-05"),
+            (1.5, "1.5"),
+            (9_007_199_254_740_993.0, "9.007199254740992e+15"),
+        ];
+        for (float, want) in table {
+            assert_eq!(go_float(float), want);
+        }
+        assert_eq!(go_float_32(0.1), "0.1");
+    }
 }
