@@ -8,7 +8,7 @@ use smol_str::{SmolStr, ToSmolStr as _};
 use super::Dialect;
 use super::create::Diff;
 use super::named_keys::{CreationKeys, prepend, whole};
-use super::server::{Kind, entry_kind};
+use super::server::{Kind, element, entry_kind};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::align::{Identity, KeyValue};
@@ -50,7 +50,7 @@ pub(super) fn diff_lists(
         return MapLists {
             keys,
             diff,
-            element: cursor.element(),
+            element: element(cursor),
             retain: cursor.patch_strategy().retain_keys,
         }
         .diff(original, modified, at);
