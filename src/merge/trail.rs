@@ -120,6 +120,9 @@ mod tests {
         assert_eq!(list.entry(&Node::null(), &keys, 3).path().to_string(), "list[3]");
         assert_eq!(list.index(2).error(Code::WrongType, "no").to_string(), "list[2]: no");
         assert_eq!(root.path().to_string(), ".");
+        let (keys, texts) = (["port".into(), "protocol".into()], ["80".into(), "".into()]);
+        assert_eq!(list.texts(&keys, &texts).field("x").path().to_string(), "list[port=80].x");
+        assert_eq!(list.texts(&["".into()], &["a".into()]).path().to_string(), "list[=a]");
         assert_eq!(root.error(Code::WrongType, "no").to_string(), "no", "the root needs no name");
         let (keys, texts) = (["port".into(), "protocol".into()], ["80".into(), "".into()]);
         assert_eq!(list.texts(&keys, &texts).field("x").path().to_string(), "list[port=80].x");

@@ -294,10 +294,10 @@ mod tests {
         let table = [
             // An entry without the key empties the list; one in dest takes all others with it.
             ("[{name: a}, {name: b}]", "[{image: x}]", "[]"),
-            ("[{name: a}, {image: x}, {name: b}]", "[{name: c}]", "[{image: x}, {name: b}]"),
+            ("[{name: a}, {image: x}, {name: b}]", "[{name: c}]", "[{image: x}]"),
             ("[{name: a, image: x}, {name: b}, {name: a}]", "[{name: b}]", "[{name: b}, {name: a}]"),
             ("[{name: a, image: x}]", "[{name: a, $patch: replace, args: []}]", "[{name: a, image: x}]"),
-            ("[{name: a}, null, {}]", "[{name: b}, null]", "[]"),
+            ("[{name: a}, null, {}]", "[{name: b}, null]", "[{name: b}]"),
             ("[x]", "[{name: a}]", "WrongType"),
             ("[{name: a}]", "[x]", "[]"),
         ];
