@@ -52,7 +52,8 @@ fn overlays() {
 
 fn time(program: &str, target: &Path) -> Duration {
     let start = Instant::now();
-    let status = Command::new(program).arg("build").arg(target).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status =
+        Command::new(program).arg("build").arg(target).stdout(Stdio::null()).stderr(Stdio::null()).status();
     let elapsed = start.elapsed();
     assert!(status.expect("the program runs").success(), "{program} failed");
     elapsed
@@ -169,9 +170,14 @@ fn pod(containers: impl IntoIterator<Item = (String, String)>) -> Node {
     let spec = Node::map([("containers", list)].into_iter().collect::<Map>());
     let metadata = Node::map([("name", Node::string("p"))].into_iter().collect::<Map>());
     Node::map(
-        [("apiVersion", Node::string("v1")), ("kind", Node::string("Pod")), ("metadata", metadata), ("spec", spec)]
-            .into_iter()
-            .collect(),
+        [
+            ("apiVersion", Node::string("v1")),
+            ("kind", Node::string("Pod")),
+            ("metadata", metadata),
+            ("spec", spec),
+        ]
+        .into_iter()
+        .collect(),
     )
 }
 

@@ -37,13 +37,12 @@ fn text_in_lines() {
         ("a: |+\n  x\n\nb: 1\n", "a = z", "a: z\nb: 1\n"),
         ("a: |2\n   x\nb: 1\n", "a = z;;. + c: 3", "a: z\nb: 1\nc: 3\n"),
         ("a: 1 # c\nb: 2\n", "a = \"x\\ny\\n\"", "a: \"x\\ny\\n\" # c\nb: 2\n"),
-        ("a: 1 # c\nb: 2\n", "a = |\n  x\n  y", "a: | # c\n  x\n  y\nb: 2\n"),
+        ("a: 1 # c\nb: 2\n", "a = |\n  x\n  y\n", "a: | # c\n  x\n  y\nb: 2\n"),
         ("a: |\n  x\n  y\n", "a = |-\n  x\n  z", "a: |-\n  x\n  z\n"),
         ("a:\n- |\n  x\n  y\n- b\n", "a/0 = z", "a:\n- z\n- b\n"),
         ("a:\n- x\n- b\n", "a/0 = |\n    x\n    y\n", "a:\n- |\n  x\n  y\n- b\n"),
         ("a:\n    b: x\n", "a/b = |\n    x\n    y\n", "a:\n    b: |\n        x\n        y\n"),
         ("a:\n    b: x\n", "a/b = |2\n   x\n", "a:\n    b: |2\n       x\n"),
-        ("a: |\n  x", ". + b: 1", "a: |\n  x\nb: 1"),
         ("a: |\n  # no comment\n  x\nb: 1\n", "- b", "a: |\n  # no comment\n  x\n"),
     ]);
 }
@@ -390,6 +389,8 @@ fn a_document_that_cannot_be_edited_is_written_whole_and_alone() {
     let edited = with_documents(text, &[Some("="), Some("a: \"x\\n   \\n\"\nb: 1\nc: 2"), Some("=")]);
     assert!(edited.starts_with("z:   1\n---\n"), "{edited}");
     assert!(edited.ends_with("---\ny:   1\n"), "{edited}");
+    // A line break behind `x` would belong to its text.
+    assert_eq!(changed("a: |\n  x", ". + b: 1"), "a: x\nb: 1\n");
 }
 
 #[test]
