@@ -47,9 +47,16 @@ impl<'t> Edited<'t> {
             }
             let (edits, suspects) = editor.finish();
             let more = aliases_to_expand(text, document, &edits, suspects);
-            let edited = apply(own, document.range.start, edits);
+            let mut edited = apply(own, document.range.start, edits);
             if reads_as(&edited, after) {
                 return Ok(Self(edited.into()));
+            }
+            if !edited.ends_with('\n') {
+                // New text in lines may need the line break that the file does without.
+                edited.push_str(style.line_break);
+                if reads_as(&edited, after) {
+                    return Ok(Self(edited.into()));
+                }
             }
             // Values are written out where their anchors changed or vanished, in one more try.
             if !expand.is_empty() || more.is_empty() {

@@ -43,6 +43,7 @@ fn text_in_lines() {
         ("a:\n- x\n- b\n", "a/0 = |\n    x\n    y\n", "a:\n- |\n  x\n  y\n- b\n"),
         ("a:\n    b: x\n", "a/b = |\n    x\n    y\n", "a:\n    b: |\n        x\n        y\n"),
         ("a:\n    b: x\n", "a/b = |2\n   x\n", "a:\n    b: |2\n       x\n"),
+        ("b: 1", "b = |\n  x\n  y\n", "b: |\n  x\n  y\n"),
         ("a: |\n  # no comment\n  x\nb: 1\n", "- b", "a: |\n  # no comment\n  x\n"),
     ]);
 }
