@@ -3,6 +3,7 @@
 //! By default with the leniencies that Kubernetes' own tools have; strictly on demand. Knows neither
 //! schemas nor resources.
 
+mod create;
 mod operation;
 mod pointer;
 
@@ -192,3 +193,5 @@ fn word(text: &str, style: Style, tag: Tag) -> Option<bool> {
 
 #[cfg(test)]
 mod tests;
+
+pub use create::create_json_patch;
