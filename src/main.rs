@@ -1,1 +1,7 @@
-fn main() {}
+//! `kubectl-smp`, which kubectl runs as `kubectl smp`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kubectl_smp::cli::run(std::env::args_os())
+}

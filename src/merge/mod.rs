@@ -7,7 +7,9 @@
 pub mod align;
 pub mod association;
 pub mod directive;
+mod kyaml;
 pub mod order;
 mod trail;
 
+pub use kyaml::{Conflict, ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules, merge2, merge3};
 pub use trail::Trail;

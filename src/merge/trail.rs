@@ -1,5 +1,7 @@
 //! Where a recursive function is, kept on the stack: costs nothing until an error asks for it.
 
+use smol_str::SmolStr;
+
 use crate::diagnostic::{Code, Diagnostic};
 use crate::path::{FieldPath, PathElement, PathValue};
 use crate::yaml::Node;
@@ -17,6 +19,7 @@ enum Step<'t> {
     Field(&'t str),
     Index(usize),
     Entry(&'t Node, &'t [&'t str], usize),
+    Texts(&'t [SmolStr], &'t [SmolStr]),
 }
 
 impl<'t> Trail<'t> {
@@ -42,6 +45,12 @@ impl<'t> Trail<'t> {
     #[must_use]
     pub fn entry(&'t self, entry: &'t Node, keys: &'t [&'t str], index: usize) -> Self {
         Self { parent: Some(self), step: Step::Entry(entry, keys, index) }
+    }
+
+    /// An entry that is named by the texts of its keys; the key `""` stands for the entry itself.
+    #[must_use]
+    pub fn texts(&'t self, keys: &'t [SmolStr], texts: &'t [SmolStr]) -> Self {
+        Self { parent: Some(self), step: Step::Texts(keys, texts) }
     }
 
     /// The path, for messages.
@@ -71,8 +80,18 @@ impl Step<'_> {
             Self::Field(name) => PathElement::Field(name.into()),
             Self::Index(index) => PathElement::Index(index),
             Self::Entry(node, keys, index) => entry_element(node, keys, index),
+            Self::Texts([key], [text]) if key.is_empty() => PathElement::Value(text_value(text)),
+            Self::Texts(keys, texts) => {
+                let pairs = keys.iter().zip(texts).filter(|(_, text)| !text.is_empty());
+                PathElement::Key(pairs.map(|(key, text)| (key.clone(), text_value(text))).collect())
+            }
         })
     }
+}
+
+/// What a text looks like when it stands without quotes.
+fn text_value(text: &SmolStr) -> PathValue {
+    PathValue::of(&Node::plain(text.clone())).unwrap_or(PathValue::Null)
 }
 
 /// The step to an entry: the key fields that it has, or its position when it has none.
@@ -101,6 +120,12 @@ mod tests {
         assert_eq!(list.entry(&Node::null(), &keys, 3).path().to_string(), "list[3]");
         assert_eq!(list.index(2).error(Code::WrongType, "no").to_string(), "list[2]: no");
         assert_eq!(root.path().to_string(), ".");
+        let (keys, texts) = (["port".into(), "protocol".into()], ["80".into(), "".into()]);
+        assert_eq!(list.texts(&keys, &texts).field("x").path().to_string(), "list[port=80].x");
+        assert_eq!(list.texts(&["".into()], &["a".into()]).path().to_string(), "list[=a]");
         assert_eq!(root.error(Code::WrongType, "no").to_string(), "no", "the root needs no name");
+        let (keys, texts) = (["port".into(), "protocol".into()], ["80".into(), "".into()]);
+        assert_eq!(list.texts(&keys, &texts).field("x").path().to_string(), "list[port=80].x");
+        assert_eq!(list.texts(&["".into()], &["a".into()]).path().to_string(), "list[=a]");
     }
 }

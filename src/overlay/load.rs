@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::remote::{Checkout, Found, Remotes, is_remote_file};
+use super::repo_spec::RepoSpec;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::Files;
@@ -23,6 +25,7 @@ pub struct Reader {
     /// Whether files must be in or below the root that names them.
     restricted: bool,
     working_directory: Arc<Path>,
+    remotes: Arc<Remotes>,
 }
 
 impl Reader {
@@ -30,12 +33,17 @@ impl Reader {
     ///
     /// # Errors
     /// The working directory cannot be found.
-    pub fn new(sources: SourceMap, restricted: bool) -> Result<Self> {
+    pub fn new(sources: SourceMap, restricted: bool, remotes: Remotes) -> Result<Self> {
         let here = std::env::current_dir().and_then(|d| d.canonicalize());
         let working_directory = here.map_err(|error| {
             Diagnostic::error(Code::Io, format!("the working directory cannot be read: {}", plain(&error)))
         })?;
-        Ok(Self { sources, restricted, working_directory: working_directory.into() })
+        Ok(Self {
+            sources,
+            restricted,
+            working_directory: working_directory.into(),
+            remotes: Arc::new(remotes),
+        })
     }
 
     /// The texts read so far.
@@ -53,20 +61,39 @@ impl Reader {
         path.to_path_buf()
     }
 
-    /// Opens the directory that the user named.
+    /// What fetches files and repositories from elsewhere.
+    #[must_use]
+    pub fn remotes(&self) -> &Remotes {
+        &self.remotes
+    }
+
+    /// Opens the directory, or the repository, that the user named.
     ///
     /// # Errors
-    /// It is not there, or is no directory.
+    /// It is not there, or is no directory; a repository cannot be fetched.
     pub fn open(&self, path: &Path) -> Result<Root> {
+        if let Some(spec) = path.to_str().and_then(|text| RepoSpec::parse(text).ok()) {
+            let checkout = Arc::new(self.remotes.repository(&spec, Span::default())?);
+            let root = checkout.root()?;
+            return Ok(Root {
+                reader: self.clone(),
+                path: root.into(),
+                visited: Vec::new(),
+                checkout: Some(checkout),
+            });
+        }
         let root = path.canonicalize().map_err(|error| {
             Diagnostic::error(Code::Io, format!("{}: {}", path.display(), plain(&error)))
                 .help("name a directory that has a kustomization file or manifests")
         })?;
         if !root.is_dir() {
-            return Err(Diagnostic::error(Code::Io, format!("{} is a file, not a directory", path.display()))
-                .help("name the directory that the file is in"));
+            return Err(Diagnostic::error(
+                Code::Io,
+                format!("{} is a file, not a directory", path.display()),
+            )
+            .help("name the directory that the file is in"));
         }
-        Ok(Root { reader: self.clone(), path: root.into(), visited: Vec::new() })
+        Ok(Root { reader: self.clone(), path: root.into(), visited: Vec::new(), checkout: None })
     }
 
     /// Reads a file into the sources.
@@ -75,9 +102,8 @@ impl Reader {
     /// It cannot be read, or is no text.
     pub fn text(&self, path: &Path) -> Result<SourceId> {
         let shown = self.shown(path);
-        let named = |d: Diagnostic| {
-            Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()))
-        };
+        let named =
+            |d: Diagnostic| Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()));
         let bytes = fs::read(path).map_err(|e| named(Diagnostic::error(Code::Io, plain(&e))))?;
         let text = yaml::decode(bytes).map_err(named)?;
         Ok(self.sources.add(shown.clone(), text))
@@ -92,6 +118,8 @@ pub struct Root {
     path: Arc<Path>,
     /// The roots that led here, the outermost first.
     visited: Vec<Arc<Path>>,
+    /// The repository that it is in, when it was fetched.
+    checkout: Option<Arc<Checkout>>,
 }
 
 /// What a path of a kustomization leads to.
@@ -99,6 +127,8 @@ pub struct Root {
 pub enum Target {
     /// A file, by its real path.
     File(PathBuf),
+    /// A file from elsewhere, as text.
+    Text(SourceId),
     /// A directory with a kustomization of its own.
     Directory(Root),
 }
@@ -122,12 +152,27 @@ impl Root {
         &self.reader
     }
 
-    /// Finds out whether a path leads to a file or a directory, and whether it may be used.
+    /// Finds out whether a path leads to a file or a directory, and whether it may be used. URLs are
+    /// fetched: as a file if there is one that `is_file` accepts, else as a repository.
     ///
     /// # Errors
     /// It is not there, is outside the root, or is a directory that led here.
-    pub fn find(&self, path: &str, at: Span) -> Result<Target> {
-        refuse_remote(path, at)?;
+    pub fn find(&self, path: &str, at: Span, is_file: impl Fn(SourceId) -> Result<()>) -> Result<Target> {
+        if is_remote_file(path) {
+            let read = |bytes| {
+                let id = self.reader.sources.add(path, yaml::decode(bytes)?);
+                is_file(id).map(|()| id)
+            };
+            return match self.reader.remotes.resource(path, at, read)? {
+                Found::File(id) => Ok(Target::Text(id)),
+                Found::Repository(checkout) => self.enter_checkout(checkout, at).map(Target::Directory),
+            };
+        }
+        // A file of that name comes before a repository, as in kustomize.
+        if let (Ok(spec), false) = (RepoSpec::parse(path), self.path.join(path).is_file()) {
+            let checkout = self.reader.remotes.repository(&spec, at)?;
+            return self.enter_checkout(checkout, at).map(Target::Directory);
+        }
         let real = self.real(path, at)?;
         if real.is_dir() {
             return self.enter_real(path, real, at).map(Target::Directory);
@@ -136,19 +181,45 @@ impl Root {
         Ok(Target::File(real))
     }
 
-    /// Enters a directory that the kustomization names.
+    /// Enters a directory or repository that the kustomization names.
     ///
     /// # Errors
     /// As [`Root::find`], and when it is a file.
     pub fn enter(&self, path: &str, at: Span) -> Result<Self> {
-        refuse_remote(path, at)?;
+        if let Ok(spec) = RepoSpec::parse(path) {
+            let checkout = self.reader.remotes.repository(&spec, at)?;
+            return self.enter_checkout(checkout, at);
+        }
         let real = self.real(path, at)?;
         if !real.is_dir() {
-            return Err(Diagnostic::error(Code::Io, format!("`{path}` is a file; a directory is needed here"))
-                .at(at)
-                .help("name the directory that has the kustomization file"));
+            return Err(Diagnostic::error(
+                Code::Io,
+                format!("`{path}` is a file; a directory is needed here"),
+            )
+            .at(at)
+            .help("name the directory that has the kustomization file"));
         }
         self.enter_real(path, real, at)
+    }
+
+    /// Enters a repository. Trees of repositories are shared, so that only the same directory is a
+    /// cycle, not one that contains another.
+    fn enter_checkout(&self, checkout: Checkout, at: Span) -> Result<Self> {
+        let real = checkout.root().map_err(|d| d.at(at))?;
+        if self.visited.iter().chain([&self.path]).any(|visited| **visited == *real) {
+            let message = format!("{} leads back to what is being built", checkout.spec.raw());
+            return Err(Diagnostic::error(Code::Cycle, message)
+                .at(at)
+                .help("a kustomization cannot contain itself"));
+        }
+        let mut visited = self.visited.clone();
+        visited.push(self.path.clone());
+        Ok(Self {
+            reader: self.reader.clone(),
+            path: real.into(),
+            visited,
+            checkout: Some(Arc::new(checkout)),
+        })
     }
 
     fn enter_real(&self, path: &str, real: PathBuf, at: Span) -> Result<Self> {
@@ -158,9 +229,18 @@ impl Root {
                 .help("write the directory relative to this kustomization"));
         }
         if let Some(part) = ambiguous_part(path) {
-            return Err(Diagnostic::error(Code::InvalidValue, format!("the path `{path}` is ambiguous: `{part}`"))
+            return Err(Diagnostic::error(
+                Code::InvalidValue,
+                format!("the path `{path}` is ambiguous: `{part}`"),
+            )
+            .at(at)
+            .help("check the indentation: two list entries may have become one"));
+        }
+        if let Some(checkout) = self.checkout.as_ref().filter(|c| !real.starts_with(&c.clone_dir)) {
+            let message = format!("`{path}` leads out of the repository {}", checkout.spec.raw());
+            return Err(Diagnostic::error(Code::OutsideRoot, message)
                 .at(at)
-                .help("check the indentation: two list entries may have become one"));
+                .help("what is fetched may only use directories of its own repository"));
         }
         // A root that is or contains one that led here would be read for ever.
         if let Some(visited) = self.visited.iter().chain([&self.path]).find(|v| v.starts_with(&real)) {
@@ -178,11 +258,13 @@ impl Root {
             return Err(Diagnostic::error(Code::Cycle, message)
                 .at(at)
                 .note(format!("the way here: {}", names.join(" -> ")))
-                .help("a kustomization cannot contain itself; move what both need to a directory of its own"));
+                .help(
+                    "a kustomization cannot contain itself; move what both need to a directory of its own",
+                ));
         }
         let mut visited = self.visited.clone();
         visited.push(self.path.clone());
-        Ok(Self { reader: self.reader.clone(), path: real.into(), visited })
+        Ok(Self { reader: self.reader.clone(), path: real.into(), visited, checkout: self.checkout.clone() })
     }
 
     fn real(&self, path: &str, at: Span) -> Result<PathBuf> {
@@ -197,7 +279,7 @@ impl Root {
     }
 
     fn check_inside(&self, path: &str, real: &Path, at: Span) -> Result<()> {
-        if !self.reader.restricted || real.starts_with(&self.path) {
+        if self.may_read(real) {
             return Ok(());
         }
         let (real, root) = (self.reader.shown(real), self.shown());
@@ -212,6 +294,10 @@ impl Root {
     /// # Errors
     /// It cannot be read, is outside the root, or is no text.
     pub fn text(&self, path: &str, at: Span) -> Result<SourceId> {
+        if is_remote_file(path) {
+            let bytes = self.reader.remotes.file(path, at)?;
+            return Ok(self.reader.sources.add(path, yaml::decode(bytes).map_err(|d| d.at(at))?));
+        }
         let real = self.file(path, at)?;
         self.reader.text(&real).map_err(|d| d.at(at))
     }
@@ -220,12 +306,14 @@ impl Root {
     ///
     /// # Errors
     /// It is not there, outside the root, or a directory.
-    pub fn file(&self, path: &str, at: Span) -> Result<PathBuf> {
-        refuse_remote(path, at)?;
+    fn file(&self, path: &str, at: Span) -> Result<PathBuf> {
         let real = self.real(path, at)?;
         if real.is_dir() {
-            return Err(Diagnostic::error(Code::Io, format!("`{path}` is a directory; a file is needed here"))
-                .at(at));
+            return Err(Diagnostic::error(
+                Code::Io,
+                format!("`{path}` is a directory; a file is needed here"),
+            )
+            .at(at));
         }
         self.check_inside(path, &real, at)?;
         Ok(real)
@@ -243,19 +331,38 @@ impl Root {
             .collect();
         if let [first, second, ..] = found.as_slice() {
             let names = [first, second].map(|p| self.reader.shown(p).display().to_string()).join(" and ");
-            return Err(Diagnostic::error(Code::Ambiguous, format!("there are several kustomization files: {names}"))
-                .help("keep one of them"));
+            return Err(Diagnostic::error(
+                Code::Ambiguous,
+                format!("there are several kustomization files: {names}"),
+            )
+            .help("keep one of them"));
         }
         Ok(found.into_iter().next())
     }
 
+    /// The restriction is never lifted for what was fetched.
     fn may_read(&self, real: &Path) -> bool {
-        !self.reader.restricted || real.starts_with(&self.path)
+        (!self.reader.restricted && self.checkout.is_none()) || real.starts_with(&self.path)
+    }
+
+    /// Whether files may be added below it: trees of repositories are shared.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.checkout.is_none()
+    }
+
+    /// The repository that it is in, when it was fetched.
+    #[must_use]
+    pub fn checkout(&self) -> Option<&Checkout> {
+        self.checkout.as_deref()
     }
 }
 
 impl Files for Root {
     fn read(&self, path: &str, at: Span) -> Result<Vec<u8>> {
+        if is_remote_file(path) {
+            return self.reader.remotes.file(path, at);
+        }
         let real = self.file(path, at)?;
         fs::read(&real).map_err(|error| {
             Diagnostic::error(Code::Io, format!("`{path}` cannot be read: {}", plain(&error))).at(at)
@@ -278,7 +385,7 @@ fn ambiguous_part(path: &str) -> Option<&str> {
 }
 
 /// Takes `.` and `..` out of a path without looking at the file system.
-fn clean(path: &Path) -> PathBuf {
+pub(super) fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -290,15 +397,4 @@ fn clean(path: &Path) -> PathBuf {
         }
     }
     out
-}
-
-/// Remote files and repositories are not read yet.
-fn refuse_remote(path: &str, at: Span) -> Result<()> {
-    let schemes = ["http://", "https://", "git::", "git@", "ssh://", "file://", "github.com/", "gh:"];
-    if !schemes.iter().any(|scheme| path.starts_with(scheme)) {
-        return Ok(());
-    }
-    Err(Diagnostic::error(Code::Unsupported, format!("`{path}` is remote, and remote resources are not supported yet"))
-        .at(at)
-        .help("copy it into the repository and name the copy"))
 }

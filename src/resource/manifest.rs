@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 
 use super::id::ResId;
+use super::shared::SharedScalars;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, Schema, Scope};
 use crate::yaml::{Map, Node, Tag, Value};
@@ -68,6 +69,10 @@ pub struct Resource {
     pub allow_name_change: bool,
     /// Whether a patch may change the kind (of a patch).
     pub allow_kind_change: bool,
+    /// Whether a Helm chart made it; Helm has set the namespace then.
+    pub from_helm: bool,
+    /// Scalars of the manifest that are one.
+    pub(super) shared: SharedScalars,
     /// Where it comes from, when the build keeps track of it.
     pub origin: Option<Origin>,
     /// What transformed it, when the build keeps track of it.
@@ -90,12 +95,16 @@ impl Resource {
                 .at(node.span().at_start())
                 .help("every manifest needs apiVersion, kind and metadata.name"));
         }
-        let resource = Self::unchecked(node, schema);
+        let mut resource = Self::unchecked(node, schema);
         if resource.id.name.is_empty() && !kind.ends_with("List") {
             let span = resource.node.span().at_start();
             return Err(Diagnostic::error(Code::MissingField, format!("this {kind} has no `metadata.name`"))
                 .at(span)
                 .help("every manifest needs a name; generateName is not enough to merge and reference by"));
+        }
+        // kustomize keeps its notes in annotations, and some manifests bring one along to get a hash.
+        if resource.annotation("internal.config.kubernetes.io/needsHashSuffix") == Some("enabled") {
+            resource.generated = Some(Generated { name_hash: true, ..Generated::default() });
         }
         Ok(resource)
     }
@@ -115,6 +124,8 @@ impl Resource {
             generated: None,
             allow_name_change: false,
             allow_kind_change: false,
+            from_helm: false,
+            shared: SharedScalars::default(),
             origin: None,
             transformations: Vec::new(),
         }
@@ -157,6 +168,12 @@ impl Resource {
         };
         if !same {
             self.id = id_of(&self.node, schema);
+            // Former ids have former kinds, but always today's group and version: what selects a
+            // resource by a former id must not miss it because its API version was patched.
+            for former in &mut self.previous {
+                former.gvk.group.clone_from(&self.id.gvk.group);
+                former.gvk.version.clone_from(&self.id.gvk.version);
+            }
         }
         !same
     }

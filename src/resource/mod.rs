@@ -7,6 +7,7 @@ mod id;
 mod manifest;
 mod selector;
 mod set;
+mod shared;
 
 pub use id::ResId;
 pub use manifest::{Behavior, Generated, Origin, Resource, flatten_lists};

@@ -7,7 +7,7 @@ use super::manifest::{Behavior, Resource};
 use super::selector::Selector;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Schema;
-use crate::yaml::{Map, Node};
+use crate::yaml::Node;
 
 /// Resources in the order in which they were added; no two have the same id.
 #[derive(Debug, Clone, Default)]
@@ -214,19 +214,21 @@ fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
         for field in ["data", "binaryData"] {
             join_data(&mut new, old, field);
         }
-        new.origin.clone_from(&old.origin);
+        new.origin = old.origin.clone().or(new.origin);
     }
     let hash = new.generated.is_some_and(|g| g.name_hash);
     new.generated = old.generated.map(|g| super::Generated { name_hash: g.name_hash && hash, ..g });
+    new.transformations.clone_from(&old.transformations);
     new.previous.clone_from(&old.previous);
     new.prefixes.clone_from(&old.prefixes);
     new.suffixes.clone_from(&old.suffixes);
     new.referred_by.clone_from(&old.referred_by);
     new.vars.clone_from(&old.vars);
+    new.from_helm = old.from_helm;
     new
 }
 
-/// The union of a data field, sorted by key; the new values win.
+/// The union of a data field, sorted by key; the new values win. All values become strings.
 fn join_data(new: &mut Resource, old: &Resource, field: &str) {
     let entries = |r: &Resource| r.node().get(field).and_then(Node::as_map).cloned().unwrap_or_default();
     let mut union: std::collections::BTreeMap<_, _> =
@@ -235,8 +237,10 @@ fn join_data(new: &mut Resource, old: &Resource, field: &str) {
     let Some(map) = new.node_mut().as_map_mut() else { return };
     map.remove(field);
     if !union.is_empty() {
-        let mut data = Map::new();
-        data.entries_mut().extend(union.into_values());
-        map.push(field, Node::map(data));
+        let strings = union.into_values().map(|e| {
+            let text = if e.value.is_null() { None } else { e.value.scalar_text().cloned() };
+            (e.key, Node::string(text.unwrap_or_default()).with_span(e.value.span()))
+        });
+        map.push(field, Node::map(strings.collect()));
     }
 }

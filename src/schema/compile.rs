@@ -113,3 +113,60 @@ fn fill_kinds(model: &mut Model) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::openapi::read;
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_one};
+
+    fn model(text: &str) -> Model {
+        let sources = SourceMap::default();
+        let id = sources.add("schema.yaml", text);
+        read(&parse_one(&sources, id, ParseOptions::default()).expect("test text")).expect("readable")
+    }
+
+    fn graph(texts: &[&str]) -> TypeGraph {
+        compile(texts.iter().map(|text| model(text))).expect("small")
+    }
+
+    #[test]
+    fn the_newest_document_wins_and_older_ones_fill_gaps() {
+        let newer = "definitions: {A: {properties: {list: {type: array, items: {type: object, properties: \
+            {key: {type: string}}}, x-kubernetes-list-type: atomic}, plain: {type: array}, new: {type: string}}}}";
+        let older = "definitions: {A: {properties: {list: {type: array, items: {type: object, properties: \
+            {key: {type: string, default: TCP}}}, x-kubernetes-patch-strategy: merge, x-kubernetes-patch-merge-key: \
+            key}, plain: {type: array, x-kubernetes-list-type: set}, gone: {type: integer}, new: {type: integer}}}}";
+        let graph = graph(&[newer, older]);
+        let a = graph.named("A").expect("known");
+        let list = a.field("list");
+        assert!(
+            !list.patch_strategy().merge && list.patch_merge_key().is_none(),
+            "directives are not filled in"
+        );
+        assert_eq!(a.field("plain").list_type(), None);
+        assert_eq!(list.element().key_default("key"), Some("\"TCP\""), "defaults are");
+        assert_eq!(a.field("gone").kind_name(), "integer", "removed fields stay");
+        assert_eq!(a.field("new").kind_name(), "string");
+    }
+
+    #[test]
+    fn versions_of_a_kind_share_scope_and_plural() {
+        let kind = |version: &str| format!("{{group: example.com, version: {version}, kind: Thing}}");
+        let newer = format!("definitions: {{B: {{x-kubernetes-group-version-kind: [{}]}}}}", kind("v2"));
+        let older = format!(
+            "definitions: {{A: {{x-kubernetes-group-version-kind: [{}]}}}}\npaths:\n  \
+             /apis/example.com/v1/things: {{get: {{x-kubernetes-group-version-kind: {}}}}}\n",
+            kind("v1"),
+            kind("v1")
+        );
+        let graph = graph(&[&newer, &older]);
+        let all: Vec<_> = graph
+            .kind_entries()
+            .map(|entry| (entry.version(), entry.scope(), entry.names().collect::<Vec<_>>()))
+            .collect();
+        let cluster = Some(Scope::Cluster);
+        assert_eq!(all, [("v1", cluster, vec!["things"]), ("v2", cluster, vec!["things"])]);
+    }
+}

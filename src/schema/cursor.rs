@@ -1,5 +1,7 @@
 //! A position in a type graph: what is known of one field, list entry or object.
 
+use std::fmt;
+
 use smol_str::SmolStr;
 
 use super::graph::{ListIter, NONE, Record, TypeGraph};
@@ -57,6 +59,15 @@ impl PatchStrategy {
     #[must_use]
     pub fn is_none(self) -> bool {
         self == Self::default()
+    }
+}
+
+impl fmt::Display for PatchStrategy {
+    /// As the schema has it: `merge,retainKeys`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = [(self.merge, "merge"), (self.replace, "replace"), (self.retain_keys, "retainKeys")];
+        let words = words.into_iter().filter_map(|(has, word)| has.then_some(word));
+        words.enumerate().try_for_each(|(i, word)| write!(f, "{}{word}", if i == 0 { "" } else { "," }))
     }
 }
 

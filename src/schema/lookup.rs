@@ -10,9 +10,23 @@ use super::{Cursor, Gvk, Scope, TypeGraph};
 /// An ordered list of named type graphs.
 ///
 /// Cheap to clone. Once built it never changes while a merge reads it.
+///
+/// ```
+/// use kubectl_smp::schema::{Gvk, Schema};
+///
+/// let schema = Schema::embedded();
+/// let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
+/// let ports = service.field("spec").field("ports");
+/// assert_eq!(ports.list_map_keys().collect::<Vec<_>>(), ["port", "protocol"]);
+/// assert_eq!(ports.element().key_default("protocol"), Some("\"TCP\""));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     graphs: Vec<(SmolStr, Arc<TypeGraph>)>,
+    /// Graphs that are asked before all others, and only for types.
+    types: Vec<(SmolStr, Arc<TypeGraph>)>,
+    /// A graph that is asked, before all others, only for scopes.
+    scopes: Option<Arc<TypeGraph>>,
 }
 
 impl Schema {
@@ -25,13 +39,20 @@ impl Schema {
     /// Kubernetes 1.37, and the kinds that were removed since 1.21.
     #[must_use]
     pub fn embedded() -> Self {
-        Self { graphs: vec![(SmolStr::new_static("embedded"), embedded::kubernetes())] }
+        Self { graphs: vec![(SmolStr::new_static("embedded"), embedded::kubernetes())], ..Self::default() }
     }
 
     /// What `kustomize build` 5.8 has built in: Kubernetes 1.21.2 and some kinds of its own.
     #[must_use]
     pub fn kustomize() -> Self {
-        Self { graphs: vec![(SmolStr::new_static("kustomize"), embedded::kustomize())] }
+        Self { graphs: vec![(SmolStr::new_static("kustomize"), embedded::kustomize())], ..Self::default() }
+    }
+
+    /// A graph in place of all that kustomize has built in, but for the scopes: what a kustomization
+    /// with an OpenAPI document of its own goes by.
+    #[must_use]
+    pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
+        Self { graphs: vec![(name.into(), graph)], scopes: Some(embedded::kustomize()), ..Self::default() }
     }
 
     /// Adds a graph that is asked before all others.
@@ -44,10 +65,15 @@ impl Schema {
         self.graphs.push((name.into(), graph));
     }
 
+    /// Adds a graph that is asked before all others for types, and never for scopes.
+    pub fn push_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
+        self.types.push((name.into(), graph));
+    }
+
     /// The graphs and the names of their sources, in the order in which they are asked.
     #[must_use]
-    pub fn graphs(&self) -> impl ExactSizeIterator<Item = (&str, &Arc<TypeGraph>)> {
-        self.graphs.iter().map(|(name, graph)| (name.as_str(), graph))
+    pub fn graphs(&self) -> impl Iterator<Item = (&str, &Arc<TypeGraph>)> {
+        self.types.iter().chain(&self.graphs).map(|(name, graph)| (name.as_str(), graph))
     }
 
     /// The type of a kind's objects.
@@ -59,18 +85,19 @@ impl Schema {
     /// The type of a kind's objects and the name of the source that knew it.
     #[must_use]
     pub fn answer(&self, gvk: &Gvk) -> Option<(&str, Cursor<'_>)> {
-        self.graphs.iter().find_map(|(name, graph)| Some((name.as_str(), graph.kind(gvk)?)))
+        self.graphs().find_map(|(name, graph)| Some((name, graph.kind(gvk)?)))
     }
 
     /// Whether objects of a kind live in namespaces, from the first graph that says so.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
-        self.graphs.iter().find_map(|(_, graph)| graph.scope(gvk))
+        let graphs = self.graphs.iter().map(|(_, graph)| graph);
+        self.scopes.iter().chain(graphs).find_map(|graph| graph.scope(gvk))
     }
 
     /// The definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
-        self.graphs.iter().find_map(|(_, graph)| graph.named(name))
+        self.graphs().find_map(|(_, graph)| graph.named(name))
     }
 }

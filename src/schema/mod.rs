@@ -1,17 +1,28 @@
 //! What is known of types: a compact graph of fields, their merge directives and scopes.
+//!
+//! Owns the format of compiled schemas, the readers that make them, the embedded tables, the cache and
+//! the order in which sources are asked. Must not know how a list is merged nor how a cluster is reached.
 
+pub mod cache;
+pub mod chain;
 pub mod compile;
 mod cursor;
 mod embedded;
 mod graph;
 mod gvk;
+mod kinds;
 mod lookup;
 mod model;
 pub mod openapi;
+mod read;
+pub mod show;
 mod write;
 
+pub use chain::{Links, SchemaChain, SchemaChoice, SchemaSource};
 pub use cursor::{Cursor, ListMapKeys, ListType, MapType, PatchStrategy, Scope};
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
+pub use kinds::find_kind;
 pub use lookup::Schema;
 pub use model::{Directives, KindDef, Model, TypeDef, TypeKind};
+pub use read::{read_model, read_schema};

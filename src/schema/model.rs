@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 
-use super::Gvk;
 use super::cursor::{Cursor, ListType, MapType, PatchStrategy, Scope};
+use super::{Gvk, TypeGraph};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -176,6 +176,29 @@ impl Model {
             }
         }
         root
+    }
+
+    /// Completes the definitions by those of a compiled graph: what is referred to and missing, and
+    /// what both have, which the graph decides.
+    pub fn complete_from(&mut self, graph: &TypeGraph) {
+        let mut names: BTreeSet<SmolStr> = self.definitions.keys().cloned().collect();
+        let roots = self.kinds.values().filter_map(|kind| kind.root.as_ref());
+        self.definitions.values().chain(roots).for_each(|def| def.references(&mut names));
+        for name in names {
+            if let Some(cursor) = graph.named(&name) {
+                self.definitions.remove(&name);
+                self.import(cursor);
+            }
+        }
+    }
+}
+
+impl TypeDef {
+    /// Adds the names of all definitions that it refers to.
+    fn references(&self, names: &mut BTreeSet<SmolStr>) {
+        names.extend(self.reference.clone());
+        let children = self.element.iter().chain(&self.additional).map(|child| &**child);
+        children.chain(self.fields.values()).for_each(|child| child.references(names));
     }
 }
 

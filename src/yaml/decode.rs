@@ -10,7 +10,8 @@ use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde_yaml::Value as Leaf;
 
-use super::node::{Entry, Key, Meta, Node, Style, Tag, Value};
+use super::node::{Entry, Key, Map, Meta, Node, Style, Tag, Value};
+use super::number::go_float_32;
 use super::scalar::{Resolved, resolve};
 use super::spanned;
 use super::suggest::{one_of, suggestion};
@@ -145,6 +146,34 @@ fn resolve_v2<'a>(text: &'a str, meta: &Meta) -> Resolved<'a> {
     }
 }
 
+/// The tree as go-yaml v2 and sigs.k8s.io/yaml read it, whatever reads it later: words such as `yes`
+/// are booleans, dates are strings, and so are all keys.
+pub(crate) fn as_yaml_1_1(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::List(list) => Value::List(list.iter().map(as_yaml_1_1).collect()),
+        Value::Map(map) => {
+            let mut fields = Map::new();
+            for Entry { key, value } in map.entries() {
+                let text =
+                    as_text(resolve_v2(&key.text, &key.meta)).map_or_else(|| key.text.clone(), Into::into);
+                fields.insert(Key { text, meta: key.meta.clone() }, as_yaml_1_1(value));
+            }
+            Value::Map(fields)
+        }
+        Value::Scalar(text) => {
+            let meta = node.meta.clone();
+            return match resolve_v2(text, &node.meta) {
+                Resolved::Bool(bool) => Node { meta: Meta { tag: Tag::Bool, ..meta }, ..Node::bool(bool) },
+                Resolved::Str(_) => {
+                    Node { value: Value::Scalar(text.clone()), meta: Meta { tag: Tag::Str, ..meta } }
+                }
+                _ => node.clone(),
+            };
+        }
+    };
+    Node { value, meta: node.meta.clone() }
+}
+
 /// The text of a scalar as sigs.k8s.io/yaml writes it where a string is wanted: as a key, or as
 /// the value of a string field when such values are let through.
 fn as_text(scalar: Resolved<'_>) -> Option<String> {
@@ -153,29 +182,14 @@ fn as_text(scalar: Resolved<'_>) -> Option<String> {
         Resolved::Bool(b) => Some(b.to_string()),
         Resolved::Int(i) => Some(i.to_string()),
         Resolved::UInt(u) => Some(u.to_string()),
-        Resolved::Float(f) => Some(go_float(f)),
+        #[allow(clippy::cast_possible_truncation)] // Single precision is what the peer prints.
+        Resolved::Float(f) => Some(match f as f32 {
+            f if f.is_nan() => ".nan".into(),
+            f if f.is_infinite() => (if f > 0.0 { ".inf" } else { "-.inf" }).into(),
+            f => go_float_32(f),
+        }),
         Resolved::Str(text) | Resolved::Timestamp(text) => Some(text.to_string()),
     }
-}
-
-/// A float in Go's shortest form (`%g`) in single precision.
-#[allow(clippy::cast_possible_truncation)] // Single precision is what the peer prints.
-fn go_float(float: f64) -> String {
-    let float = float as f32;
-    if float.is_nan() {
-        return ".nan".into();
-    }
-    if float.is_infinite() {
-        return if float > 0.0 { ".inf".into() } else { "-.inf".into() };
-    }
-    let scientific = format!("{float:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if !(-4..6).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{mantissa}e{sign}{:02}", exponent.abs());
-    }
-    format!("{float}")
 }
 
 impl<'de> Reader<'de, '_> {
@@ -683,5 +697,17 @@ mod tests {
             .map(|r| sources.describe(r.span).expect("a place"))
             .collect();
         assert_eq!(places, ["k.yaml:2:3", "k.yaml:3:3"]);
+    }
+
+    #[test]
+    fn trees_as_yaml_1_1_has_them() {
+        let sources = SourceMap::default();
+        let text = "{on: yes, 'y': 'on', n: [off, 2020-01-01, 1.50], 0x10: null}";
+        let id = sources.add("p.yaml", text);
+        let parse = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+        let node = as_yaml_1_1(&parse_one(&sources, id, parse).expect("valid YAML"));
+        let json = crate::yaml::to_json(&node).expect("JSON");
+        assert_eq!(json, r#"{"16":null,"false":[false,"2020-01-01",1.5],"true":true,"y":"on"}"#);
+        assert!(!node.get("true").expect("renamed").span().is_none(), "places stay");
     }
 }

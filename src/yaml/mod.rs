@@ -2,6 +2,7 @@
 
 mod convert;
 mod decode;
+mod edit;
 mod emit;
 mod failure;
 mod json;
@@ -13,10 +14,15 @@ mod scalar;
 mod spanned;
 mod suggest;
 
+pub(crate) use decode::as_yaml_1_1;
 pub use decode::{DecodeOptions, UnknownFields, from_node, from_node_with};
-pub use emit::{refold, to_yaml, write_documents, write_yaml};
+pub use edit::{edit, write_documents_as_written};
+pub(crate) use emit::as_read;
+pub use emit::{reread, to_documents, to_yaml, write_documents, write_yaml};
 pub use json::{to_json, to_json_pretty, write_json};
 pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
+pub(crate) use number::go_float;
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;
+pub(crate) use suggest::suggestion;

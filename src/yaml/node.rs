@@ -72,6 +72,9 @@ pub struct Meta {
     pub tag: Tag,
     /// Whether it stands there only as an alias (`*name`) or came in through `<<`.
     pub aliased: bool,
+    /// Not zero for a scalar that is one with all others of this number in its resource; what that
+    /// means, the room `resource` says.
+    pub shared: u8,
     /// Its comments, for most nodes none.
     pub comments: Option<Box<Comments>>,
 }

@@ -38,11 +38,18 @@ pub(super) fn write_yaml_float(float: f64, out: &mut String) {
             return out.push_str(&digits);
         }
     }
-    if (-4..6).contains(&decimal.exponent) {
-        decimal.write_fixed(out);
-    } else {
-        decimal.write_scientific(2, out);
-    }
+    out.push_str(&decimal.general());
+}
+
+/// A finite float in Go's shortest form, `strconv.FormatFloat(f, 'g', -1, 64)`: with an exponent
+/// from the seventh digit on, whole or not.
+pub(crate) fn go_float(float: f64) -> String {
+    Decimal::shortest(float).general()
+}
+
+/// A float of single precision in Go's shortest form.
+pub(super) fn go_float_32(float: f32) -> String {
+    Decimal::read(&format!("{float:e}")).general()
 }
 
 /// Writes a finite float as go-yaml v3 does: with an exponent from the seventh digit on.
@@ -73,13 +80,28 @@ impl Decimal {
         let places = mantissa.filter(u8::is_ascii_digit).count().saturating_sub(1);
         let nearest = format!("{float:.places$e}");
         let same = nearest.parse::<f64>().is_ok_and(|back| back.to_bits() == float.to_bits());
-        let text = if same { nearest } else { shortest };
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        Self::read(if same { &nearest } else { &shortest })
+    }
+
+    /// Reads `-1.5e3`.
+    fn read(scientific: &str) -> Self {
+        let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
         Self {
             negative: mantissa.starts_with('-'),
             digits: mantissa.replace(['-', '.'], ""),
             exponent: exponent.parse().unwrap_or(0),
         }
+    }
+
+    /// Digits and point, with an exponent where Go writes one.
+    fn general(&self) -> String {
+        let mut out = String::new();
+        if (-4..6).contains(&self.exponent) {
+            self.write_fixed(&mut out);
+        } else {
+            self.write_scientific(2, &mut out);
+        }
+        out
     }
 
     /// Writes digits and point.
@@ -155,5 +177,23 @@ mod tests {
             write_yaml_float(float, &mut as_yaml);
             assert_eq!((as_json.as_str(), as_yaml.as_str()), (json, yaml), "{float:e}");
         }
+    }
+
+    #[test]
+    fn floats_in_general_form() {
+        let table = [
+            (0.0, "0"),
+            (100_000.0, "100000"),
+            (1_000_000.0, "1e+06"),
+            (-1_234_567.0, "-1.234567e+06"),
+            (0.0001, "0.0001"),
+            (0.000_01, "1e-05"),
+            (1.5, "1.5"),
+            (9_007_199_254_740_993.0, "9.007199254740992e+15"),
+        ];
+        for (float, want) in table {
+            assert_eq!(go_float(float), want);
+        }
+        assert_eq!(go_float_32(0.1), "0.1");
     }
 }

@@ -28,6 +28,8 @@ pub enum DuplicateKeys {
     Deny,
     /// The last one counts, as in kustomization files. Keys may be numbers there, too.
     LastWins,
+    /// The first one counts, as in strategic merge patches.
+    FirstWins,
 }
 
 /// How to read a text.
@@ -230,6 +232,11 @@ impl<'t> Builder<'t> {
         // The parser writes `~` where nothing stands; what stands there decides.
         let nothing = style == Style::Plain && at.start == at.end;
         let mut text = if nothing { SmolStr::default() } else { SmolStr::new(text) };
+        // A block at the end of a text that has no line break there has none at its end, either.
+        let is_block = matches!(style, Style::Literal | Style::Folded);
+        if is_block && at.end as usize >= self.text.len() && !self.text.ends_with('\n') {
+            text = text.strip_suffix('\n').map_or(text.clone(), SmolStr::from);
+        }
         let tag = tag.map_or(Tag::None, tag_of);
         match tag {
             Tag::None | Tag::Str | Tag::Other => {}
@@ -285,7 +292,9 @@ impl<'t> Builder<'t> {
         };
         match &mut frame.node.value {
             Value::List(list) => {
-                if !self.above.is_empty() && node.meta.comments.is_none() {
+                // Maps and lists got theirs when they began; what is above now belongs to what follows.
+                let begins = matches!(node.value, Value::Scalar(_)) || node.meta.aliased;
+                if begins && !self.above.is_empty() && node.meta.comments.is_none() {
                     node.meta.comments = head(&mut self.above);
                 }
                 list.push(node);
@@ -340,6 +349,7 @@ impl<'t> Builder<'t> {
         }
         let mut node = anchored.node.clone();
         node.meta.aliased = true;
+        node.meta.span = at;
         node.meta.comments = None;
         Ok(node)
     }
@@ -447,7 +457,7 @@ fn key_of(node: Node, duplicates: DuplicateKeys) -> Result<Key> {
         .at(node.meta.span));
     };
     let resolved = resolve(&text, node.meta.style, node.meta.tag);
-    if duplicates == DuplicateKeys::Deny && !matches!(resolved, Resolved::Str(_)) {
+    if duplicates != DuplicateKeys::LastWins && !matches!(resolved, Resolved::Str(_)) {
         let message = format!("the key `{text}` is {}, and keys must be strings", resolved.type_name());
         let help = format!("quote it: \"{text}\"");
         return Err(Diagnostic::error(Code::WrongType, message).at(node.meta.span).help(help));
@@ -477,15 +487,20 @@ fn add_field(
         map.push(key, value);
         return Ok(());
     }
-    if duplicates == DuplicateKeys::LastWins {
-        map.insert(key, value);
-        return Ok(());
-    }
+    match duplicates {
+        DuplicateKeys::LastWins => map.insert(key, value),
+        DuplicateKeys::FirstWins => None,
+        DuplicateKeys::Deny => return Err(twice_here(map, &key)),
+    };
+    Ok(())
+}
+
+fn twice_here(map: &Map, key: &Key) -> Diagnostic {
     let first = map.entry(&key.text).map_or(Span::default(), |e| e.key.meta.span);
-    Err(Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", key.text))
+    Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", key.text))
         .label(key.meta.span, "again here")
         .label(first, "first here")
-        .help("remove one of the two"))
+        .help("remove one of the two")
 }
 
 /// Merges the value of `<<` (a map, or a list of maps of which the first wins) below the fields
@@ -564,6 +579,8 @@ mod tests {
         assert!(documents[1].is_null());
         assert_eq!(one("a:\nb: ~\n").get("a").and_then(Node::scalar_text).map(SmolStr::as_str), Some(""));
         assert!(one("\u{feff}a: 1\n").get("a").is_some());
+        assert_eq!(one("a: |\n  x").get("a").and_then(Node::as_str), Some("x"));
+        assert_eq!(one("a: |\n  x\n").get("a").and_then(Node::as_str), Some("x\n"));
         assert_eq!(one("a: |\r\n  x\r\n  y\r\n").get("a").and_then(Node::as_str), Some("x\ny\n"));
     }
 

@@ -7,7 +7,7 @@ pub(super) fn one_of(names: &[&str]) -> String {
 }
 
 /// "did you mean ...?", when one of the names is near enough.
-pub(super) fn suggestion(name: &str, names: &[&str]) -> Option<String> {
+pub(crate) fn suggestion(name: &str, names: &[&str]) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     let allowed = (name.chars().count() / 3).clamp(1, 4);
     let near = names.iter().map(|known| (distance(&lower, &known.to_ascii_lowercase()), known));

@@ -182,6 +182,8 @@ paths:
             ("{oneOf: [{type: string}, {type: [number, 'null']}]}", "int-or-string"),
             ("{anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true}", "int-or-string"),
             ("{type: string, format: int-or-string}", "int-or-string"),
+            ("{type: [integer, string, number]}", "int-or-string"),
+            ("{type: [integer, number]}", "number"),
             ("{type: [object, string]}", "any"),
             ("{oneOf: [{required: [a]}, {required: [b]}], type: object}", "object"),
             ("{properties: {a: {}}}", "object"),

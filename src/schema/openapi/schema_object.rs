@@ -117,17 +117,13 @@ fn common_kind<'n>(names: impl Iterator<Item = &'n str>) -> TypeKind {
     use TypeKind::{Any, IntOrString, Integer, Number, String};
     let kinds =
         names.filter(|&name| name != "null").map(|name| TypeKind::from_name(name).unwrap_or_default());
-    kinds
-        .reduce(|one, other| match (one, other) {
-            _ if one == other => one,
-            (String | IntOrString, Integer | Number) | (Integer | Number | IntOrString, String) => {
-                IntOrString
-            }
-            (IntOrString, _) | (_, IntOrString) => Any,
-            (Integer | Number, Integer | Number) => Number,
-            _ => Any,
-        })
-        .unwrap_or_default()
+    let both = |one, other| match (one, other) {
+        _ if one == other => one,
+        (Integer | Number, Integer | Number) => Number,
+        (String | Integer | Number | IntOrString, String | Integer | Number | IntOrString) => IntOrString,
+        _ => Any,
+    };
+    kinds.reduce(both).unwrap_or_default()
 }
 
 fn directives(map: &Map) -> Result<Directives> {

@@ -4,14 +4,18 @@
 //! and how strings are quoted and folded. This module walks the tree and lays it out in blocks;
 //! `text` writes strings, `traits` says in which styles a string can be written.
 //!
-//! Where kustomize fails or loses data and nobody can rely on it, this module does better: names
-//! of more than 1,000 bytes are printed, and U+0085 stays what it is (kustomize makes it a space).
+//! What is printed reads back the same. kustomize changes a few values before it prints them;
+//! [`reread`] does that, for those who need it. Names of more than 1,000 bytes fail in kustomize
+//! and do not here.
 
-mod refold;
+mod as_read;
+mod reread;
 mod text;
 mod traits;
 
-pub use refold::refold;
+pub(crate) use as_read::as_read;
+pub use reread::reread;
+pub(super) use text::unfolded;
 
 use std::fmt::Write as _;
 
@@ -61,6 +65,16 @@ pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &
         separator = "---\n";
     }
     Ok(())
+}
+
+/// The YAML of documents with `---` between them, as `kustomize build` prints them.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_documents<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<String> {
+    let mut out = String::new();
+    write_documents(documents, &mut out)?;
+    Ok(out)
 }
 
 /// How much deeper each level stands than the one around it.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{refold, to_yaml, write_documents, write_yaml};
+use super::{reread, to_yaml, write_documents, write_yaml};
 use crate::diagnostic::Code;
 use crate::source::{SourceMap, Span};
 use crate::yaml::{Map, Node, ParseOptions, Style, parse_one, to_json};
@@ -150,7 +150,7 @@ fn special_characters_are_escaped() {
         ("\0\x07\x08\x0b\x0c\x1b\x01", r#""\0\a\b\v\f\e\x01""#),
         ("\"\\\t", r#""\"\\\t""#),
         ("😀", r#""\U0001F600""#),
-        // Here kustomize prints a space.
+        // kustomize reads it as a space before it prints it: see `reread`.
         ("x\u{85}y", r#""x\Ny""#),
         ("x\u{feff}", r#""x\uFEFF""#),
         ("\u{feff}x \u{a0}", r#""\uFEFF\x78\x20\_""#),
@@ -326,10 +326,34 @@ fn folded_text_changes_as_it_does_in_kustomize() {
         node.meta.style = Style::Folded;
         let mut list = Node::list(vec![node, Node::string(text)]);
         for _ in 0..2 {
-            refold(&mut list);
+            reread(&mut list);
             assert_eq!(list, Node::list(vec![Node::string(want), Node::string(text)]), "{text:?}");
         }
     }
+}
+
+#[test]
+fn next_lines_are_folded_as_in_kustomize() {
+    let table = [
+        ("a\u{85}b", "a b"),
+        ("a \u{85} \u{85}  b", "a\nb"),
+        ("\u{85}\u{85}\u{85}", "\n\n"),
+        (" \u{85}b ", " b "),
+        ("a\t\u{85}\tb\u{85}", "a\t \tb "),
+    ];
+    for (text, want) in table {
+        let mut node = Node::string(text);
+        reread(&mut node);
+        assert_eq!(node, Node::string(want), "{text:?}");
+    }
+}
+
+#[test]
+fn empty_values_in_flow_style_become_strings_as_in_kustomize() {
+    let mut node = parse("a: {b: , c: [{d}], e: ~, f: ''}\ng:\nh:\n-\n- {}\n");
+    reread(&mut node);
+    let want = "a: {b: '', c: [{d: ''}], e: null, f: ''}\ng: null\nh: [null, {}]\n";
+    assert_eq!(node, parse(want));
 }
 
 /// Strings out of pieces that mean something to YAML. U+2028 and U+2029 are left out: go-yaml

@@ -9,6 +9,7 @@ use super::traits::{Traits, Written, is_break, is_forbidden, is_printable};
 use crate::diagnostic::Code;
 use crate::source::Span;
 use crate::yaml::failure::{Failure, Printed};
+use crate::yaml::node::Style;
 
 /// Lines are folded at the first space behind this column.
 const WIDTH: usize = 80;
@@ -74,6 +75,35 @@ pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut Str
     }
     out.push('\n');
     Ok(())
+}
+
+/// A string for a file that people keep: quoted as asked where that can be, never folded. Its
+/// further lines, if any, begin at `columns`; the last one has no line break behind it.
+pub(in crate::yaml) fn unfolded(text: &str, style: Style, columns: usize, flow: bool) -> String {
+    let traits = Traits::of(text);
+    let wanted = match style {
+        Style::SingleQuoted if !traits.has_break() && !traits.needs_escapes_but_quotes() => Written::Single,
+        Style::DoubleQuoted => Written::Double,
+        _ => match traits.style(text) {
+            Written::Literal if flow => Written::Double,
+            Written::Single if traits.has_break() => Written::Double,
+            Written::Plain if flow && text.contains([',', '[', ']', '{', '}']) => Written::Double,
+            written => written,
+        },
+    };
+    match wanted {
+        Written::Plain => text.to_string(),
+        Written::Single => format!("'{}'", doubled(text, traits)),
+        Written::Double => format!("\"{}\"", escaped(text, traits)),
+        Written::Literal => {
+            let mut out = String::new();
+            write_literal(text, traits, columns, &mut out);
+            if out.ends_with('\n') {
+                out.pop();
+            }
+            out
+        }
+    }
 }
 
 /// Characters that YAML forbids fail `kustomize build`, even though they could be escaped.

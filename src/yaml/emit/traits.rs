@@ -109,9 +109,14 @@ impl Traits {
         !self.has(HIGH)
     }
 
-    /// Whether the text can stand in double quotes as it is.
+    /// Whether the text cannot stand in double quotes as it is.
     pub(super) fn needs_escapes(self) -> bool {
         self.has(QUOTE | SPECIAL | BREAK | FORBIDDEN)
+    }
+
+    /// Whether the text needs double quotes for more than a quote or a backslash in it.
+    pub(super) fn needs_escapes_but_quotes(self) -> bool {
+        self.has(SPECIAL | BREAK | FORBIDDEN)
     }
 
     /// The style in which go-yaml v2 writes the string.

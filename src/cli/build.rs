@@ -1,0 +1,227 @@
+//! `kubectl smp build`: render overlays.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Args;
+use rayon::prelude::*;
+use smol_str::SmolStr;
+
+use super::target::TargetArgs;
+use super::{Failure, Outcome, render};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::overlay::{Builder, Built};
+use crate::resource::{ResId, Resource, ResourceSet};
+use crate::source::SourceMap;
+use crate::yaml;
+
+/// Render overlays: kustomizations, or plain directories over a base.
+#[derive(Debug, Args)]
+pub(super) struct BuildArgs {
+    /// Directories to build, printed in this order
+    #[arg(value_name = "TARGET", default_value = ".")]
+    targets: Vec<PathBuf>,
+
+    /// Output format (yaml, json, name), or a file or directory to write to
+    #[arg(short, long, value_name = "FORMAT|PATH", default_value = "yaml")]
+    output: String,
+
+    /// Write DIR/<target>/<file>, one file per resource, instead of printing
+    #[arg(long, value_name = "DIR")]
+    output_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+/// Where the output goes and in which form.
+enum Output {
+    Yaml,
+    Json,
+    Name,
+    File(PathBuf),
+    Directory(PathBuf),
+}
+
+impl Output {
+    fn of(args: &BuildArgs) -> Self {
+        match args.output.as_str() {
+            "yaml" => Self::Yaml,
+            "json" => Self::Json,
+            "name" => Self::Name,
+            path if Path::new(path).is_dir() => Self::Directory(path.into()),
+            path => Self::File(path.into()),
+        }
+    }
+}
+
+/// Targets built at a time: enough to keep all processors busy, few enough to bound memory.
+const WINDOW: usize = 64;
+
+/// Builds all targets. One that fails prints nothing; the others are printed all the same.
+pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
+    let builder = args.target.builder(sources, args.targets.len() > 1)?;
+    let mut printer = Printer {
+        output: Output::of(args),
+        stdout: BufWriter::with_capacity(1 << 16, io::stdout()),
+        printed: false,
+        items: Vec::new(),
+    };
+    let mut failed = Vec::new();
+    for window in args.targets.chunks(WINDOW) {
+        let built = build_window(&builder, window);
+        for (target, built) in window.iter().zip(built) {
+            let outcome = built.and_then(|built| {
+                render::print(&built.warnings, sources);
+                Ok(built.resources)
+            });
+            match outcome.map_err(Failure::from).and_then(|r| printer.target(args, target, &r)) {
+                Ok(()) => {}
+                Err(Failure::Problems(problems)) => {
+                    render::print(&problems, sources);
+                    failed.push(target);
+                }
+                Err(other) => return Err(other),
+            }
+        }
+    }
+    printer.finish()?;
+    if failed.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.targets.len() > 1 {
+        let names: Vec<_> = failed.iter().map(|t| t.display().to_string()).collect();
+        let message =
+            format!("{} of {} targets failed: {}", failed.len(), args.targets.len(), names.join(", "));
+        render::print_plain(crate::diagnostic::Severity::Error, &message);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn build_window(builder: &Builder, targets: &[PathBuf]) -> Vec<Result<Built, Diagnostic>> {
+    if let [one] = targets {
+        // Threads are not worth their start for a single small target.
+        return vec![builder.build(one)];
+    }
+    targets.par_iter().map(|target| builder.build(target)).collect()
+}
+
+struct Printer {
+    output: Output,
+    stdout: BufWriter<io::Stdout>,
+    printed: bool,
+    /// JSON objects to print as one list at the end.
+    items: Vec<serde_json::Value>,
+}
+
+impl Printer {
+    fn target(&mut self, args: &BuildArgs, target: &Path, resources: &ResourceSet) -> Result<(), Failure> {
+        if let Some(directory) = &args.output_dir {
+            return write_directory(&directory.join(relative(target)), resources);
+        }
+        match &self.output {
+            Output::Directory(directory) => return write_directory(directory, resources),
+            Output::File(path) => {
+                let text = yaml::to_documents(resources.iter().map(Resource::node))?;
+                return Ok(write_file(path, text.as_bytes())?);
+            }
+            Output::Name => {
+                for resource in resources {
+                    writeln!(self.stdout, "{}", resource_name(resource))?;
+                }
+            }
+            Output::Json => {
+                for resource in resources {
+                    self.items.push(resource.node().to_json_value());
+                }
+            }
+            Output::Yaml => {
+                let text = yaml::to_documents(resources.iter().map(Resource::node))?;
+                if self.printed && !text.is_empty() {
+                    self.stdout.write_all(b"---\n")?;
+                }
+                self.printed |= !text.is_empty();
+                self.stdout.write_all(text.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        if matches!(self.output, Output::Json) {
+            let mut items = std::mem::take(&mut self.items);
+            let value = if items.len() == 1 {
+                items.remove(0)
+            } else {
+                serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items})
+            };
+            self.stdout.write_all(yaml::to_json_pretty(&yaml::Node::from(&value))?.as_bytes())?;
+        }
+        self.stdout.flush()?;
+        Ok(())
+    }
+}
+
+/// `deployment.apps/web`.
+pub(super) fn resource_name(resource: &Resource) -> String {
+    let id = resource.id();
+    let kind = id.gvk.kind.to_lowercase();
+    if id.gvk.group.is_empty() {
+        return format!("{kind}/{}", id.name);
+    }
+    format!("{kind}.{}/{}", id.gvk.group, id.name)
+}
+
+/// The target's path without what would lead out of the output directory.
+fn relative(target: &Path) -> PathBuf {
+    target.components().filter(|c| matches!(c, std::path::Component::Normal(_))).collect()
+}
+
+/// Writes one file for each resource; nothing is written when one of them cannot be.
+fn write_directory(directory: &Path, resources: &ResourceSet) -> Result<(), Failure> {
+    let namespaced = resources.iter().map(Resource::id).filter(|id| !id.cluster_scoped);
+    let namespaces: BTreeSet<_> = namespaced.map(ResId::effective_namespace).collect();
+    let mut files = BTreeMap::new();
+    for resource in resources {
+        let name = file_name(resource, namespaces.len() > 1)?;
+        files.insert(name, yaml::to_yaml(resource.node()).map_err(|d| d.resource(resource.id()))?);
+    }
+    fs::create_dir_all(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
+    for (name, text) in files {
+        write_file(&directory.join(name), text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// kustomize's name of a resource's file: group, version, kind and name in lower case, behind the
+/// namespace when the resources are in several.
+fn file_name(resource: &Resource, with_namespace: bool) -> Result<String, Diagnostic> {
+    let id = resource.id();
+    let parts = [&id.gvk.group, &id.gvk.version, &id.gvk.kind].map(SmolStr::as_str);
+    let gvk = parts.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("_");
+    let namespace = match with_namespace && !id.cluster_scoped {
+        true => format!("{}_", id.effective_namespace()),
+        false => String::new(),
+    };
+    let name = format!("{namespace}{gvk}_{}.yaml", id.name).to_lowercase();
+    if name.contains(['/', '\\', '\0']) {
+        return Err(Diagnostic::error(Code::InvalidValue, format!("`{name}` cannot be the name of a file"))
+            .resource(id)
+            .at(resource.node().span().at_start()));
+    }
+    Ok(name)
+}
+
+/// Writes a file whole: beside its place first, then renamed.
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory)
+        .with_context(|| format!("{} cannot be written to", directory.display()))?;
+    file.write_all(bytes)?;
+    file.persist(path).with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(())
+}

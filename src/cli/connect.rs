@@ -1,0 +1,164 @@
+//! The flags of kubectl that say which cluster to ask, and as whom.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cluster::ConnectOptions;
+
+/// Which cluster, and as whom: spelled as in kubectl.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Cluster options")]
+pub(super) struct ConnectArgs {
+    /// Kubeconfig file to use instead of those in KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Context of the kubeconfig to use
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+
+    /// Cluster of the kubeconfig to use
+    #[arg(long, value_name = "NAME")]
+    cluster: Option<String>,
+
+    /// User of the kubeconfig to use
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+
+    /// Namespace of objects that name none; objects that name another are refused
+    #[arg(short, long, value_name = "NAME")]
+    namespace: Option<String>,
+
+    /// Address of the API server
+    #[arg(short, long, value_name = "URL")]
+    server: Option<String>,
+
+    /// Bearer token
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+
+    /// User name for basic authentication
+    #[arg(long, value_name = "NAME")]
+    username: Option<String>,
+
+    /// Password for basic authentication
+    #[arg(long, value_name = "PASSWORD")]
+    password: Option<String>,
+
+    /// User to impersonate
+    #[arg(long = "as", value_name = "USER")]
+    impersonate: Option<String>,
+
+    /// Group to impersonate; may be given several times
+    #[arg(long = "as-group", value_name = "GROUP")]
+    impersonate_groups: Vec<String>,
+
+    /// UID to impersonate
+    #[arg(long = "as-uid", value_name = "UID")]
+    impersonate_uid: Option<String>,
+
+    /// File with the certificates of the authority that the server's must be from
+    #[arg(long, value_name = "FILE")]
+    certificate_authority: Option<PathBuf>,
+
+    /// Client certificate file
+    #[arg(long, value_name = "FILE")]
+    client_certificate: Option<PathBuf>,
+
+    /// Client key file
+    #[arg(long, value_name = "FILE")]
+    client_key: Option<PathBuf>,
+
+    /// Do not check the server's certificate
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    insecure_skip_tls_verify: Option<bool>,
+
+    /// Name that the server's certificate must have, when it is not the host of its address
+    #[arg(long, value_name = "NAME")]
+    tls_server_name: Option<String>,
+
+    /// Most time that one request may take, such as 30s or 1m30s; 0 is no limit
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration)]
+    request_timeout: Duration,
+}
+
+impl ConnectArgs {
+    /// The options of a connection. Empty values count as not given.
+    pub(super) fn options(&self) -> ConnectOptions {
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let file = |path: &Option<PathBuf>| path.clone().filter(|path| !path.as_os_str().is_empty());
+        ConnectOptions {
+            kubeconfig: file(&self.kubeconfig),
+            context: given(&self.context),
+            cluster: given(&self.cluster),
+            user: given(&self.user),
+            namespace: given(&self.namespace),
+            server: given(&self.server),
+            token: given(&self.token),
+            username: given(&self.username),
+            password: given(&self.password),
+            impersonate: given(&self.impersonate),
+            impersonate_groups: self.impersonate_groups.clone(),
+            impersonate_uid: given(&self.impersonate_uid),
+            certificate_authority: file(&self.certificate_authority),
+            client_certificate: file(&self.client_certificate),
+            client_key: file(&self.client_key),
+            insecure_skip_tls_verify: self.insecure_skip_tls_verify.unwrap_or(false),
+            tls_server_name: given(&self.tls_server_name),
+            request_timeout: Some(self.request_timeout).filter(|limit| !limit.is_zero()),
+        }
+    }
+}
+
+/// A duration as Go writes it (`1m30s`, `500ms`, `1.5h`), or a number of seconds.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no duration: write it as 30s, 1m30s or 500ms");
+    if let Ok(seconds) = text.parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let mut rest = text;
+    let mut total = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+        let (number, behind) = rest.split_at(digits);
+        let unit = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(unit);
+        let seconds = match unit {
+            "ns" => 1e-9,
+            "us" | "µs" | "μs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(wrong()),
+        };
+        total += number.parse::<f64>().map_err(|_| wrong())? * seconds;
+        rest = behind;
+    }
+    Duration::try_from_secs_f64(total).ok().filter(|_| !text.is_empty()).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_reads_them() {
+        let table = [
+            ("0", 0),
+            ("30", 30_000),
+            ("30s", 30_000),
+            ("1m30s", 90_000),
+            ("500ms", 500),
+            ("1.5h", 5_400_000),
+        ];
+        for (text, want) in table {
+            assert_eq!(duration(text), Ok(Duration::from_millis(want)), "{text}");
+        }
+        for text in ["", "s", "1x", "-1s", "1s2", "1..2s", "1e9h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

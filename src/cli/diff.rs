@@ -1,0 +1,126 @@
+//! `kubectl smp diff`: what applying would change.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::objects::ObjectArgs;
+use super::{Failure, Outcome, render, report};
+use crate::cluster::{self, Cluster, Conflict, DiffOptions, FIELD_MANAGER, ObjectDiff, PARALLEL};
+use crate::diagnostic::Severity;
+use crate::diff::unified;
+use crate::source::SourceMap;
+
+/// Build an overlay and show what applying it would change in the cluster.
+///
+/// Exits with 0 when nothing would change, with 1 when something would, and with 2 when that
+/// cannot be told. KUBECTL_EXTERNAL_DIFF names a program that shows the differences, as for
+/// `kubectl diff`.
+#[derive(Debug, Args)]
+pub(super) struct DiffArgs {
+    #[command(flatten)]
+    objects: ObjectArgs,
+
+    /// Name of the manager that would own the applied fields
+    #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER)]
+    field_manager: String,
+
+    /// Do not list the fields that other managers own
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    force_conflicts: bool,
+
+    /// Show the values of Secrets
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    show_secrets: bool,
+
+    /// Show managed fields
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    show_managed_fields: bool,
+
+    /// Most objects that are compared at a time
+    #[arg(long, value_name = "N", default_value_t = PARALLEL)]
+    concurrency: usize,
+
+    /// Accepted, since kubectl needs it: nothing else is done here
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = ["true"])]
+    server_side: Option<String>,
+}
+
+/// The status for "differences were found".
+const DIFFERENT: u8 = 1;
+/// The status for "it cannot be told"; `diff` and kubectl use what is above 1 for that.
+const TROUBLE: u8 = 2;
+
+/// Shows the differences of all objects that can be compared.
+pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
+    compare(args, sources).or_else(|failure| match failure {
+        // Who stops reading has seen a difference.
+        Failure::Other(error) if super::is_broken_pipe(&error) => Ok(ExitCode::from(DIFFERENT)),
+        failure => {
+            report(&failure, sources);
+            Ok(ExitCode::from(TROUBLE))
+        }
+    })
+}
+
+fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
+    let resources = args.objects.load(sources)?;
+    let cluster = Cluster::connect(&args.objects.connect())?;
+    let options = DiffOptions {
+        field_manager: args.field_manager.clone(),
+        force_conflicts: args.force_conflicts,
+        show_secrets: args.show_secrets,
+        show_managed_fields: args.show_managed_fields,
+        parallel: args.concurrency,
+    };
+    let mut compared = cluster::diff(&cluster, &resources, &options)?;
+    for text in &compared.warnings {
+        render::print_plain(Severity::Warning, text);
+    }
+    render::print(&compared.conflicts.iter().map(Conflict::warning).collect::<Vec<_>>(), sources);
+    compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
+    let changed = show(&compared.objects)?;
+    render::print(&compared.problems, sources);
+    Ok(match (compared.problems.is_empty(), changed) {
+        (false, _) => ExitCode::from(TROUBLE),
+        (true, true) => ExitCode::from(DIFFERENT),
+        (true, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// Shows the differences and returns whether there are any.
+fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
+    if let Some(program) = std::env::var("KUBECTL_EXTERNAL_DIFF").ok().filter(|program| !program.is_empty()) {
+        return Ok(cluster::external_diff(&program, objects)?);
+    }
+    let mut stdout = io::stdout().lock();
+    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let mut changed = false;
+    for diff in objects.iter().filter(|diff| diff.is_changed()) {
+        changed = true;
+        let (old, new) =
+            (format!("LIVE/{}", diff.object.file_name()), format!("MERGED/{}", diff.object.file_name()));
+        let (before, after) = diff.texts()?;
+        writeln!(stdout, "diff -u -N {old} {new}")?;
+        for line in unified(&old, &new, &before, &after).lines() {
+            match style(line).filter(|_| colour) {
+                Some(code) => writeln!(stdout, "\x1b[{code}m{line}\x1b[0m")?,
+                None => writeln!(stdout, "{line}")?,
+            }
+        }
+    }
+    stdout.flush()?;
+    Ok(changed)
+}
+
+/// The terminal's code for a line of a unified difference.
+fn style(line: &str) -> Option<&'static str> {
+    match line.as_bytes() {
+        [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => Some("1"),
+        [b'@', b'@', ..] => Some("36"),
+        [b'-', ..] => Some("31"),
+        [b'+', ..] => Some("32"),
+        _ => None,
+    }
+}

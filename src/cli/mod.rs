@@ -1,0 +1,123 @@
+//! The command line: arguments become one library call, and its answer is printed.
+//!
+//! The only room that prints. It holds no merge logic; every subcommand reads its arguments,
+//! resolves them, calls the library and renders what comes back.
+
+#[cfg(feature = "cluster")]
+mod apply;
+mod build;
+#[cfg(feature = "cluster")]
+mod connect;
+#[cfg(feature = "cluster")]
+mod diff;
+mod kustomize;
+#[cfg(feature = "cluster")]
+mod objects;
+mod render;
+mod schema;
+mod target;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::SourceMap;
+
+/// Strategic merge, overlays and server-side apply for Kubernetes.
+#[derive(Debug, Parser)]
+#[command(name = "kubectl smp", bin_name = "kubectl smp", version, about, max_term_width = 100)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Render overlays: kustomizations, or plain directories over a base
+    Build(build::BuildArgs),
+    /// Build an overlay and apply it to the cluster, server-side
+    #[cfg(feature = "cluster")]
+    Apply(apply::ApplyArgs),
+    /// Build an overlay and show what applying it would change in the cluster
+    #[cfg(feature = "cluster")]
+    Diff(diff::DiffArgs),
+    /// Look at merge schemas, and compile them
+    Schema(schema::SchemaCommand),
+    /// Print the version
+    Version,
+}
+
+/// Why a command did not succeed.
+#[derive(Debug)]
+enum Failure {
+    /// Problems with places, to be shown on stderr.
+    Problems(Vec<Diagnostic>),
+    /// Anything else.
+    Other(anyhow::Error),
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(problem: Diagnostic) -> Self {
+        Self::Problems(vec![problem])
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+type Outcome = Result<ExitCode, Failure>;
+
+/// Runs a command line, whose first word is the program's name, and returns its exit status:
+/// 0 for success, 1 for failure, 2 for a wrong command line; `diff` has its own.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version go to stdout with status 0, mistakes to stderr with status 2.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let sources = SourceMap::default();
+    let outcome = match args.command {
+        Command::Build(args) => build::run(&args, &sources),
+        #[cfg(feature = "cluster")]
+        Command::Apply(args) => apply::run(&args, &sources),
+        #[cfg(feature = "cluster")]
+        Command::Diff(args) => diff::run(&args, &sources),
+        Command::Schema(args) => schema::run(&args, &sources),
+        Command::Version => print_version(),
+    };
+    outcome.unwrap_or_else(|failure| report(&failure, &sources))
+}
+
+fn print_version() -> Outcome {
+    writeln!(io::stdout(), "kubectl smp {}", env!("CARGO_PKG_VERSION"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
+    match failure {
+        Failure::Problems(problems) => render::print(problems, sources),
+        // Whoever reads our output has seen enough: `kubectl smp build | head`.
+        Failure::Other(error) if is_broken_pipe(error) => return ExitCode::SUCCESS,
+        Failure::Other(error) => render::print_plain(Severity::Error, &format!("{error:#}")),
+    }
+    ExitCode::FAILURE
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,107 @@
+//! The objects that a command sends to a cluster: built targets, or plain manifests.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::target::TargetArgs;
+use super::{Failure, render};
+use crate::cluster::ConnectOptions;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::{Resource, flatten_lists};
+use crate::schema::Schema;
+use crate::source::{SourceId, SourceMap};
+use crate::yaml::{ParseOptions, decode, parse_documents};
+
+/// What to send.
+#[derive(Debug, Args)]
+pub(super) struct ObjectArgs {
+    /// Directory to build, as `kubectl smp build` does
+    #[arg(value_name = "TARGET", required_unless_present = "filename", conflicts_with = "filename")]
+    target_directory: Option<PathBuf>,
+
+    /// Manifests to use as they are: a file, a directory, or - for stdin; may be given several times
+    #[arg(short, long, value_name = "FILE", value_delimiter = ',')]
+    filename: Vec<PathBuf>,
+
+    /// With -f: also read the directories in a directory
+    #[arg(short = 'R', long, requires = "filename")]
+    recursive: bool,
+
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl ObjectArgs {
+    /// Which cluster they are sent to.
+    pub(super) fn connect(&self) -> ConnectOptions {
+        self.target.schema.connect.options()
+    }
+
+    /// Builds the target or reads the manifests.
+    pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
+        let resources = match &self.target_directory {
+            Some(target) => {
+                let built = self.target.builder(sources, false)?.build(target)?;
+                render::print(&built.warnings, sources);
+                built.resources.into_iter().collect()
+            }
+            None => self.manifests(sources)?,
+        };
+        if resources.is_empty() {
+            return Err(Diagnostic::error(Code::NoMatch, "there are no objects").into());
+        }
+        Ok(resources)
+    }
+
+    fn manifests(&self, sources: &SourceMap) -> Result<Vec<Resource>> {
+        let schema = Schema::embedded();
+        let mut resources = Vec::new();
+        for file in self.filename.iter().map(|path| self.files(path)).collect::<Result<Vec<_>>>()?.concat() {
+            let id = read(&file, sources)?;
+            let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default())?)?;
+            for node in documents {
+                resources.push(Resource::new(node, &schema)?);
+            }
+        }
+        Ok(resources)
+    }
+
+    /// The files that a path stands for: of a directory those with the names of manifests, sorted.
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        if !path.is_dir() {
+            return Ok(vec![path.to_path_buf()]);
+        }
+        let depth = if self.recursive { usize::MAX } else { 1 };
+        let walk = walkdir::WalkDir::new(path).max_depth(depth).follow_links(true).sort_by_file_name();
+        let mut files = Vec::new();
+        for entry in walk {
+            let entry = entry.map_err(|error| unreadable(path, &error))?;
+            let extension = entry.path().extension().and_then(|e| e.to_str());
+            if entry.file_type().is_file() && matches!(extension, Some("json" | "yaml" | "yml")) {
+                files.push(entry.into_path());
+            }
+        }
+        Ok(files)
+    }
+}
+
+fn read(path: &Path, sources: &SourceMap) -> Result<SourceId> {
+    let stdin = path == Path::new("-");
+    let bytes = if stdin {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(path)
+    };
+    let text = decode(bytes.map_err(|error| unreadable(path, &error))?)
+        .map_err(|error| error.note(format!("in {}", path.display())))?;
+    Ok(sources.add(if stdin { Path::new("<stdin>") } else { path }, text))
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+    let url = path.to_str().is_some_and(|path| path.contains("://"));
+    let error = Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()));
+    if url { error.help("download it first: `curl -L URL | kubectl smp apply -f -`") } else { error }
+}

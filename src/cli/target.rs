@@ -1,0 +1,149 @@
+//! Arguments that all commands on overlays share: the target, the dialect, the schema.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::kustomize::KustomizeArgs;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::overlay::{BuildOptions, Builder, Dialect, Reorder};
+use crate::schema::cache::SchemaCache;
+use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
+use crate::source::SourceMap;
+
+/// What to build and how.
+#[derive(Debug, Args)]
+pub(super) struct TargetArgs {
+    /// Base of a plain directory; may be given several times, later ones are merged over earlier ones
+    #[arg(long, value_name = "DIR")]
+    base: Vec<PathBuf>,
+
+    /// Rules of merging
+    #[arg(long, value_enum, default_value_t = DialectArg::Auto)]
+    dialect: DialectArg,
+
+    /// Whether files outside the directory of a kustomization may be read
+    #[arg(long, value_enum, default_value_t = LoadRestrictor::RootOnly)]
+    load_restrictor: LoadRestrictor,
+
+    /// Order of the resources: sorted by kind (legacy) or as loaded (none)
+    #[arg(long, value_enum)]
+    reorder: Option<ReorderArg>,
+
+    #[command(flatten)]
+    pub schema: SchemaArgs,
+
+    #[command(flatten)]
+    kustomize: KustomizeArgs,
+}
+
+/// Where merge schemas come from.
+#[derive(Debug, Clone, Args)]
+pub(super) struct SchemaArgs {
+    /// Where merge schemas come from: auto, embedded, cache, cluster, or a file
+    #[arg(long, value_name = "SOURCE", default_value = "auto")]
+    pub schema: SchemaChoice,
+
+    /// Never use the network
+    #[arg(long)]
+    pub offline: bool,
+
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub connect: super::connect::ConnectArgs,
+}
+
+impl SchemaArgs {
+    /// The chain of sources; a hermetic one asks cache and cluster only when they were chosen.
+    pub(super) fn chain(&self, sources: &SourceMap, hermetic: bool) -> Result<SchemaChain, Diagnostic> {
+        let file = match &self.schema {
+            SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
+            _ => None,
+        };
+        let cache = SchemaCache::open(None);
+        let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
+        #[cfg(feature = "cluster")]
+        let links = self.with_cluster(links);
+        SchemaChain::new(&self.schema, links)
+    }
+
+    /// Adds the cluster, which is not asked before a kind needs it.
+    #[cfg(feature = "cluster")]
+    fn with_cluster(&self, links: Links) -> Links {
+        use crate::cluster::LiveSchema;
+        let auto = self.schema == SchemaChoice::Auto;
+        let may_ask = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
+        if !may_ask || (auto && links.hermetic) {
+            return links;
+        }
+        let options = self.connect.options();
+        let server = options.server_url();
+        if auto && server.as_ref().is_err_and(|error| error.code() == Code::Remote) {
+            // No cluster is configured: that is no news to those who have none.
+            return links;
+        }
+        let live = LiveSchema::new(options, links.cache.clone());
+        Links { server: server.ok(), live: Some(Box::new(live)), ..links }
+    }
+}
+
+fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
+            .help("name an OpenAPI document, CRDs, or a compiled schema")
+    })?;
+    read_schema(path, bytes, sources)
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DialectArg {
+    /// Overlay rules for plain directories, kustomize's with the documented exceptions for kustomizations
+    Auto,
+    /// Merge by all list map keys of the schema
+    Overlay,
+    /// Exactly as kustomize, bug for bug
+    Kustomize,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LoadRestrictor {
+    #[value(name = "LoadRestrictionsRootOnly")]
+    RootOnly,
+    #[value(name = "LoadRestrictionsNone")]
+    None,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ReorderArg {
+    Legacy,
+    None,
+}
+
+impl TargetArgs {
+    /// A builder for these arguments.
+    pub(super) fn builder(&self, sources: &SourceMap, many: bool) -> Result<Builder, Diagnostic> {
+        let (schema, texts) = (self.schema.clone(), sources.clone());
+        let make_chain = Box::new(move |hermetic| schema.chain(&texts, hermetic));
+        Builder::new(sources.clone(), self.options(), make_chain, many)
+    }
+
+    fn options(&self) -> BuildOptions {
+        BuildOptions {
+            bases: self.base.clone(),
+            dialect: match self.dialect {
+                DialectArg::Auto => Dialect::Auto,
+                DialectArg::Overlay => Dialect::Overlay,
+                DialectArg::Kustomize => Dialect::Kustomize,
+            },
+            restrict_loads: matches!(self.load_restrictor, LoadRestrictor::RootOnly),
+            reorder: self.reorder.map(|order| match order {
+                ReorderArg::Legacy => Reorder::Legacy,
+                ReorderArg::None => Reorder::None,
+            }),
+            offline: self.schema.offline,
+            helm: self.kustomize.helm(),
+            functions: self.kustomize.functions(),
+        }
+    }
+}

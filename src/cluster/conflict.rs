@@ -1,0 +1,137 @@
+//! Fields that another manager owns.
+
+use super::failure::{Cause, Refusal};
+use super::plan::Object;
+use crate::diagnostic::{Code, Diagnostic};
+
+/// Why an object was not applied: other managers own fields that would change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The object.
+    pub object: Object,
+    /// The fields, in the server's order.
+    pub fields: Vec<FieldConflict>,
+}
+
+/// One field and who owns it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldConflict {
+    /// The path as the server writes it, without the leading dot:
+    /// `spec.template.spec.containers[name="web"].image`.
+    pub path: String,
+    /// The manager that owns the field.
+    pub manager: String,
+    /// How and when it took it, such as `using apps/v1 at 2026-01-02T03:04:05Z`; may be empty.
+    pub detail: String,
+}
+
+impl Conflict {
+    /// From a refusal, when that is what it is about.
+    pub(super) fn read(object: &Object, refusal: &Refusal) -> Option<Self> {
+        let causes = refusal.details.iter().flat_map(|details| &details.causes);
+        let causes = causes.filter(|cause| cause.reason == "FieldManagerConflict");
+        let fields: Vec<_> = causes.map(FieldConflict::read).collect();
+        let found = refusal.http == 409 && !fields.is_empty();
+        found.then(|| Self { object: object.clone(), fields })
+    }
+
+    /// Adds a line for each field.
+    fn describe(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let line = |f: &FieldConflict| match f.detail.as_str() {
+            "" => format!("{}: owned by `{}`", f.path, f.manager),
+            detail => format!("{}: owned by `{}` {detail}", f.path, f.manager),
+        };
+        self.fields.iter().fold(diagnostic, |d, field| d.note(line(field)))
+    }
+
+    /// As an error.
+    #[must_use]
+    pub fn error(&self) -> Diagnostic {
+        let (count, managers) = (self.fields.len(), self.managers());
+        let fields = if count == 1 { "1 field is".into() } else { format!("{count} fields are") };
+        let message = format!("{}: {fields} owned by {managers}", self.object);
+        self.describe(Diagnostic::error(Code::Conflict, message)).help(
+            "take the fields over with --force-conflicts, leave them out of the manifest, or give them the \
+             values that they have",
+        )
+    }
+
+    /// As a warning that says what applying will meet.
+    #[must_use]
+    pub fn warning(&self) -> Diagnostic {
+        let message =
+            format!("{}: applying needs --force-conflicts: owned by {}", self.object, self.managers());
+        self.describe(Diagnostic::warning(Code::Conflict, message))
+    }
+
+    fn managers(&self) -> String {
+        let mut managers: Vec<&str> = self.fields.iter().map(|f| f.manager.as_str()).collect();
+        managers.sort_unstable();
+        managers.dedup();
+        managers.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl FieldConflict {
+    /// `conflict with "manager" using apps/v1 at 2026-01-02T03:04:05Z`, the manager quoted as in Go.
+    fn read(cause: &Cause) -> Self {
+        let rest = cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message);
+        // Where quoted text ends, a reader of JSON knows as well; Go escapes hardly more than it.
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+        let (manager, detail) = match values.next() {
+            Some(Ok(manager)) => (manager, rest.get(values.byte_offset()..).unwrap_or_default()),
+            _ => (rest.to_string(), ""),
+        };
+        let path = cause.field.strip_prefix('.').unwrap_or(&cause.field).to_string();
+        Self { path, manager, detail: detail.trim().to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Gvk;
+
+    fn cause(message: &str, field: &str) -> Cause {
+        Cause { reason: "FieldManagerConflict".into(), message: message.into(), field: field.into() }
+    }
+
+    #[test]
+    fn managers_are_read_from_the_servers_words() {
+        let table = [
+            (r#"conflict with "kubectl""#, "kubectl", ""),
+            (
+                r#"conflict with "a \"b\"" with subresource "scale" using apps/v1"#,
+                r#"a "b""#,
+                r#"with subresource "scale" using apps/v1"#,
+            ),
+            ("something new", "something new", ""),
+        ];
+        for (message, manager, detail) in table {
+            let read = FieldConflict::read(&cause(message, ".spec.replicas"));
+            assert_eq!((read.manager.as_str(), read.detail.as_str()), (manager, detail), "{message}");
+            assert_eq!(read.path, "spec.replicas");
+        }
+    }
+
+    #[test]
+    fn each_field_is_named_with_its_manager() {
+        let object = Object {
+            gvk: Gvk::from_manifest("apps/v1", "Deployment"),
+            namespace: "a".into(),
+            name: "web".into(),
+        };
+        let body = br#"{"message":"Apply failed","reason":"Conflict","details":{"causes":[
+            {"reason":"FieldManagerConflict","message":"conflict with \"hpa\"","field":".spec.replicas"},
+            {"reason":"FieldManagerConflict","message":"conflict with \"ci\" using apps/v1","field":".spec.paused"}]}}"#;
+        let conflict = Conflict::read(&object, &Refusal::read(409, body)).expect("a conflict");
+        let error = conflict.error();
+        assert_eq!(error.message(), "deployment.apps/web: 2 fields are owned by `ci`, `hpa`");
+        assert_eq!(
+            error.notes(),
+            ["spec.replicas: owned by `hpa`", "spec.paused: owned by `ci` using apps/v1"]
+        );
+        let stale = br#"{"message":"the object has been modified","reason":"Conflict","details":{}}"#;
+        assert_eq!(Conflict::read(&object, &Refusal::read(409, stale)), None);
+    }
+}

@@ -1,0 +1,213 @@
+//! What a server or the way to it says when it does not work, as diagnostics.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use kube::client::AuthError;
+use serde::Deserialize;
+
+use super::json::or_default;
+use crate::diagnostic::{Code, Diagnostic};
+
+/// The server that is asked, as messages name it.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The URL.
+    pub(super) server: String,
+    /// The context that names it, if one does.
+    pub(super) context: Option<String>,
+    /// Host and port of the proxy that leads to it, if one does.
+    pub(super) proxy: Option<String>,
+}
+
+impl fmt::Display for Place {
+    /// `https://10.0.0.1:6443 (context prod)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.server)?;
+        match &self.context {
+            Some(context) => write!(f, " (context {context})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How deep errors may be nested: a cycle must not hang a message.
+const LONGEST_CHAIN: usize = 16;
+
+fn sources<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source()).take(LONGEST_CHAIN)
+}
+
+/// An error and its causes in one line; causes that the error's own text names already are left out.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    sources(error).fold(String::new(), |text, error| {
+        let next = error.to_string();
+        match () {
+            () if text.is_empty() => next,
+            () if next.is_empty() || text.contains(&next) => text,
+            () => format!("{text}: {next}"),
+        }
+    })
+}
+
+/// No answer came: the server is down, is another one, or no credentials could be had.
+pub(super) fn no_answer(place: &Place, error: &kube::Error) -> Diagnostic {
+    if let Some(error) = sources(error).find_map(|e| e.downcast_ref::<AuthError>()) {
+        return no_credentials(place, error);
+    }
+    // The layers above the last one say no more than that a client had an error.
+    let cause = sources(error).last().map_or_else(String::new, ToString::to_string);
+    let help = if cause.contains("certificate") {
+        "check the certificate authority of the kubeconfig, --certificate-authority and --tls-server-name"
+    } else {
+        "check that the cluster runs, and that --kubeconfig, --context or --server name the right one"
+    };
+    let message = format!("the cluster at {place} cannot be reached: {cause}");
+    let error = Diagnostic::error(Code::Remote, message).help(help);
+    match &place.proxy {
+        Some(proxy) => error.note(format!("it was asked through the proxy {proxy}")),
+        None => error,
+    }
+}
+
+fn no_credentials(place: &Place, error: &AuthError) -> Diagnostic {
+    let cause = match error {
+        // Its standard output may hold a token, its environment long certificates.
+        AuthError::AuthExecRun { out, .. } => {
+            let said = String::from_utf8_lossy(&out.stderr);
+            let behind = if said.trim().is_empty() { "" } else { ": " };
+            format!("the command for them failed with {}{behind}{}", out.status, said.trim())
+        }
+        AuthError::AuthExecStart(error) => format!("the command for them cannot be run: {error}"),
+        other => chain(other),
+    };
+    let message = format!("the credentials for the cluster at {place} cannot be had: {cause}");
+    Diagnostic::error(Code::Remote, message)
+        .help("check the user in the kubeconfig, or give --user or --token")
+}
+
+/// The answer took longer than `--request-timeout`.
+pub(super) fn too_late(place: &Place, limit: Duration) -> Diagnostic {
+    let message = format!("the cluster at {place} did not answer within {limit:?}");
+    Diagnostic::error(Code::Remote, message).help("check the network, or allow more with --request-timeout")
+}
+
+/// The answer is not what it should be.
+pub(super) fn not_understood(place: &Place, what: &str, error: &dyn fmt::Display) -> Diagnostic {
+    let message = format!("the answer of {place} to {what} is not understood: {error}");
+    Diagnostic::error(Code::Remote, message).help("check that --server names a Kubernetes API server")
+}
+
+/// Why a server did not do what it was asked: its `Status`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Refusal {
+    /// The HTTP status.
+    #[serde(skip)]
+    pub(super) http: u16,
+    /// Such as `NotFound`; may be empty.
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) details: Option<Box<Details>>,
+}
+
+/// What a refusal is about.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Details {
+    pub(super) name: String,
+    /// For most refusals the resource's plural, such as `namespaces`.
+    pub(super) kind: String,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) causes: Vec<Cause>,
+}
+
+/// One of several reasons.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Cause {
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) field: String,
+}
+
+/// The most of an answer that is no `Status` that a message shows.
+const LONGEST_EXCERPT: usize = 200;
+
+impl Refusal {
+    /// From an answer whose status is no success.
+    pub(super) fn read(http: u16, body: &[u8]) -> Self {
+        let status = serde_json::from_slice(body).ok().filter(|status: &Self| !status.message.is_empty());
+        let text = || String::from_utf8_lossy(body).trim().chars().take(LONGEST_EXCERPT).collect();
+        Self { http, ..status.unwrap_or_else(|| Self { message: text(), ..Self::default() }) }
+    }
+
+    /// Whether the server does not have it: the object, its namespace, or its kind.
+    pub(super) fn is_not_found(&self) -> bool {
+        self.http == 404
+    }
+
+    /// Whether the namespace is what is missing.
+    pub(super) fn lacks_namespace(&self, namespace: &str) -> bool {
+        let about = |d: &Details| d.kind == "namespaces" && d.name == namespace;
+        self.is_not_found() && self.details.as_deref().is_some_and(about)
+    }
+
+    /// Whether the server has no such resource at all, in which case it names no object.
+    pub(super) fn lacks_kind(&self) -> bool {
+        self.is_not_found() && self.details.as_ref().is_none_or(|details| details.name.is_empty())
+    }
+
+    /// As an error, without the object.
+    pub(super) fn diagnostic(&self, place: &Place) -> Diagnostic {
+        if self.http == 401 {
+            let message =
+                format!("the cluster at {place} does not accept the credentials (401 Unauthorized)");
+            return Diagnostic::error(Code::Remote, message)
+                .help("log in again, or choose other credentials with --context, --user or --token");
+        }
+        let reason = match (self.reason.as_str(), self.http) {
+            ("", http) => format!("HTTP {http}"),
+            (reason, _) => reason.to_string(),
+        };
+        let message = match self.message.as_str() {
+            "" => format!("the server refused without a reason ({reason})"),
+            message => format!("{message} ({reason})"),
+        };
+        let error = Diagnostic::error(Code::Remote, message).note(format!("said by {place}"));
+        match self.http {
+            403 => {
+                error.help("choose other credentials with --context, --user or --as, or ask for the right")
+            }
+            _ => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> Place {
+        Place { server: "https://k8s.example:6443".into(), context: Some("prod".into()), proxy: None }
+    }
+
+    #[test]
+    fn a_status_is_read() {
+        let body = br#"{"kind":"Status","status":"Failure","message":"namespaces \"a\" not found",
+            "reason":"NotFound","details":{"name":"a","kind":"namespaces"},"code":404}"#;
+        let refusal = Refusal::read(404, body);
+        assert!(refusal.lacks_namespace("a") && !refusal.lacks_namespace("b"));
+        assert_eq!(refusal.diagnostic(&place()).message(), r#"namespaces "a" not found (NotFound)"#);
+    }
+
+    #[test]
+    fn answers_that_are_no_status_are_shown_in_part() {
+        let refusal = Refusal::read(502, "x".repeat(5000).as_bytes());
+        assert_eq!(refusal.message.len(), LONGEST_EXCERPT);
+        assert!(Refusal::read(500, b"").diagnostic(&place()).message().contains("HTTP 500"));
+        let error = Refusal::read(401, b"{}").diagnostic(&place());
+        assert!(error.message().contains("https://k8s.example:6443 (context prod)"), "{error}");
+    }
+}

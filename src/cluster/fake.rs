@@ -1,0 +1,86 @@
+//! A server that answers as a test says, for what a real one would do only now and then.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use super::{Cluster, ConnectOptions};
+
+/// Status, further headers, body.
+pub(super) type Reply = (u16, &'static str, String);
+
+/// A good answer.
+pub(super) fn ok(body: impl Into<String>) -> Reply {
+    (200, "", body.into())
+}
+
+/// What a server says of what it does not have.
+pub(super) fn not_found() -> Reply {
+    (404, "", "404 page not found".into())
+}
+
+pub(super) struct Fake {
+    pub(super) options: ConnectOptions,
+    asked: Arc<Mutex<Vec<String>>>,
+    _kubeconfig: tempfile::NamedTempFile,
+}
+
+impl Fake {
+    /// Answers each request, given as `GET /path`, with what the function says; none hangs up.
+    pub(super) fn start(answer: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let server = format!("http://{}", listener.local_addr().expect("an address"));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (seen, answer) = (Arc::clone(&asked), Arc::new(answer));
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
+                std::thread::spawn(move || serve(&client, &seen, &*answer));
+            }
+        });
+        let mut kubeconfig = tempfile::NamedTempFile::new().expect("a file");
+        kubeconfig.write_all(b"apiVersion: v1\nkind: Config\n").expect("writable");
+        let options = ConnectOptions {
+            kubeconfig: Some(kubeconfig.path().into()),
+            server: Some(server),
+            ..ConnectOptions::default()
+        };
+        Self { options, asked, _kubeconfig: kubeconfig }
+    }
+
+    pub(super) fn connect(&self) -> Cluster {
+        Cluster::connect(&self.options).expect("nothing is asked yet")
+    }
+
+    /// The requests since the last call.
+    pub(super) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().expect("no panic"))
+    }
+}
+
+fn serve(
+    client: &TcpStream,
+    seen: &Mutex<Vec<String>>,
+    answer: &dyn Fn(&str) -> Option<Reply>,
+) -> Option<()> {
+    let mut reader = BufReader::new(client);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let request = line.strip_suffix(" HTTP/1.1\r\n")?.to_string();
+        let mut length = 0;
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).ok()?;
+            let Some((name, value)) = header.split_once(':') else { break };
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().ok()?;
+            }
+        }
+        reader.read_exact(&mut vec![0; length]).ok()?;
+        seen.lock().ok()?.push(request.clone());
+        let (status, headers, body) = answer(&request)?;
+        let head = format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n", body.len());
+        (&*client).write_all((head + &body).as_bytes()).ok()?;
+    }
+}

@@ -1,0 +1,104 @@
+//! What a server answers, as a tree: JSON read straight into nodes.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use smol_str::{SmolStr, format_smolstr};
+
+use crate::yaml::{Map, Node};
+
+/// Reads one JSON value.
+///
+/// # Errors
+/// The text is no JSON, or nests deeper than 128 levels.
+pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let node = Seed.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(node)
+}
+
+/// Reads a field that may be null for empty, as Go writes lists that were never set.
+pub(super) fn or_default<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+struct Seed;
+
+impl<'de> DeserializeSeed<'de> for Seed {
+    type Value = Node;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+        deserializer.deserialize_any(Build)
+    }
+}
+
+struct Build;
+
+impl<'de> Visitor<'de> for Build {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Node, E> {
+        Ok(Node::null())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+        Ok(Node::bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+        Ok(Node::int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+        Ok(Node::plain(format_smolstr!("{value}")))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
+        // `{:?}` keeps the point or the exponent, by which the text is read as a float again.
+        Ok(Node::plain(format_smolstr!("{value:?}")))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::string(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Node, A::Error> {
+        let mut list = Vec::new();
+        while let Some(node) = access.next_element_seed(Seed)? {
+            list.push(node);
+        }
+        Ok(Node::list(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Node, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = access.next_key::<String>()? {
+            map.push(SmolStr::from(key), access.next_value_seed(Seed)?);
+        }
+        Ok(Node::map(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::to_json;
+
+    #[test]
+    fn values_keep_their_types() {
+        let text = r#"{"a":"1","b":[1,-2,2.5,18446744073709551615,1e30],"c":null,"d":true,"e":{"é":"x\ny"}}"#;
+        let node = read(text.as_bytes()).expect("JSON");
+        let want = text.replace("1e30", "1e+30");
+        assert_eq!(to_json(&node).expect("finite"), want);
+        assert!(read(b"{} x").is_err());
+    }
+}

@@ -1,0 +1,410 @@
+//! Which cluster, and as whom: kubeconfig files and the flags that override them.
+//!
+//! Files, contexts and overrides are chosen as kubectl does (client-go's `clientcmd`); how a file
+//! is read, and how credentials are got from it, is kube's affair.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::Uri;
+use http::uri::InvalidUri;
+use kube::Config;
+use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
+
+use super::failure::{Place, chain};
+use super::proxy;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// What kubectl's own flags say about the connection; everything may be left open.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectOptions {
+    /// `--kubeconfig`: the only file that is read.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--context`
+    pub context: Option<String>,
+    /// `--cluster`
+    pub cluster: Option<String>,
+    /// `--user`
+    pub user: Option<String>,
+    /// `--namespace`: where objects without a namespace go, and the only one that objects may name.
+    pub namespace: Option<String>,
+    /// `--server`
+    pub server: Option<String>,
+    /// `--token`
+    pub token: Option<String>,
+    /// `--username`
+    pub username: Option<String>,
+    /// `--password`
+    pub password: Option<String>,
+    /// `--as`
+    pub impersonate: Option<String>,
+    /// `--as-group`
+    pub impersonate_groups: Vec<String>,
+    /// `--as-uid`
+    pub impersonate_uid: Option<String>,
+    /// `--certificate-authority`
+    pub certificate_authority: Option<PathBuf>,
+    /// `--client-certificate`
+    pub client_certificate: Option<PathBuf>,
+    /// `--client-key`
+    pub client_key: Option<PathBuf>,
+    /// `--insecure-skip-tls-verify`
+    pub insecure_skip_tls_verify: bool,
+    /// `--tls-server-name`
+    pub tls_server_name: Option<String>,
+    /// `--request-timeout`: the most that one request may take; none waits for ever.
+    pub request_timeout: Option<Duration>,
+}
+
+/// A cluster's address and credentials, with all options applied.
+pub(super) struct Access {
+    pub(super) config: Config,
+    /// The name of the context; none when flags or a Pod's own account say all.
+    pub(super) context: Option<String>,
+    /// The namespace of objects that name none.
+    pub(super) namespace: String,
+}
+
+impl Access {
+    /// The server as messages name it; its URL has no slash at the end.
+    pub(super) fn place(&self) -> Place {
+        let server = self.config.cluster_url.to_string().trim_end_matches('/').to_string();
+        let port = |uri: &Uri| uri.port_u16().map_or_else(String::new, |port| format!(":{port}"));
+        let proxy = self.config.proxy_url.as_ref();
+        let proxy = proxy.map(|uri| format!("{}{}", uri.host().unwrap_or_default(), port(uri)));
+        Place { server, context: self.context.clone(), proxy }
+    }
+}
+
+impl ConnectOptions {
+    /// The URL of the server that would be asked, as [`Cluster::server`](super::Cluster::server)
+    /// has it. Reads the kubeconfig and nothing else.
+    ///
+    /// # Errors
+    /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
+    pub fn server_url(&self) -> Result<String> {
+        Ok(self.access()?.place().server)
+    }
+
+    /// Reads what there is to read and chooses.
+    pub(super) fn access(&self) -> Result<Access> {
+        let kubeconfig = self.read()?;
+        let nothing_said = self.server.is_none() && self.context.is_none() && self.cluster.is_none();
+        if nothing_said && kubeconfig.clusters.is_empty() {
+            return self.in_cluster();
+        }
+        let (context_name, context) = self.context(&kubeconfig)?;
+        let cluster = self.overridden_cluster(self.cluster(&kubeconfig, &context)?);
+        if cluster.server.as_deref().is_none_or(str::is_empty) {
+            return Err(no_server(&kubeconfig));
+        }
+        let user = self.overridden_user(self.user(&kubeconfig, &context)?);
+        let namespace = self.namespace.clone().or(context.namespace.clone()).filter(|n| !n.is_empty());
+        Ok(Access {
+            config: self.finished(config_of(context_name.as_deref().unwrap_or_default(), &cluster, user)?)?,
+            context: context_name,
+            namespace: namespace.unwrap_or_else(|| "default".into()),
+        })
+    }
+
+    /// The files, merged: the one of the flag, else those of `KUBECONFIG` that exist, else
+    /// `~/.kube/config`.
+    fn read(&self) -> Result<Kubeconfig> {
+        let paths = match (&self.kubeconfig, std::env::var_os("KUBECONFIG")) {
+            (Some(path), _) if !path.as_os_str().is_empty() => vec![path.clone()],
+            (_, Some(paths)) if !paths.is_empty() => existing(std::env::split_paths(&paths)),
+            _ => existing(dirs::home_dir().map(|home| home.join(".kube").join("config"))),
+        };
+        paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
+            let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
+            read.map_err(|error| match &error {
+                KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", cause),
+                error => unreadable(path, "the kubeconfig", error),
+            })
+        })
+    }
+
+    /// The account of the Pod that this runs in.
+    fn in_cluster(&self) -> Result<Access> {
+        if std::env::var_os("KUBERNETES_SERVICE_HOST").is_none() {
+            return Err(no_server(&Kubeconfig::default()));
+        }
+        let mut config = Config::incluster().map_err(|error| {
+            let message = format!("this Pod's service account cannot be used: {error}");
+            Diagnostic::error(Code::Remote, message)
+        })?;
+        config.auth_info = self.overridden_user(config.auth_info);
+        let own = std::env::var("POD_NAMESPACE").ok().filter(|n| !n.is_empty());
+        let default = own.unwrap_or_else(|| config.default_namespace.trim().to_string());
+        let namespace = self.namespace.clone().unwrap_or(default);
+        Ok(Access { config: self.finished(config)?, context: None, namespace })
+    }
+
+    fn context(&self, kubeconfig: &Kubeconfig) -> Result<(Option<String>, Context)> {
+        let current = kubeconfig.current_context.clone().filter(|name| !name.is_empty());
+        let Some(name) = self.context.clone().or(current) else { return Ok((None, Context::default())) };
+        let found = kubeconfig.contexts.iter().find(|c| c.name == name);
+        let names = kubeconfig.contexts.iter().map(|c| &c.name);
+        let context =
+            found.and_then(|c| c.context.clone()).ok_or_else(|| missing("context", &name, names))?;
+        Ok((Some(name), context))
+    }
+
+    fn cluster(&self, kubeconfig: &Kubeconfig, context: &Context) -> Result<Cluster> {
+        let name = self.cluster.as_deref().unwrap_or(&context.cluster);
+        let found = kubeconfig.clusters.iter().find(|c| c.name == name).and_then(|c| c.cluster.clone());
+        match found {
+            Some(cluster) => Ok(cluster),
+            None if self.cluster.is_some() || (self.server.is_none() && !name.is_empty()) => {
+                Err(missing("cluster", name, kubeconfig.clusters.iter().map(|c| &c.name)))
+            }
+            None => Ok(Cluster::default()),
+        }
+    }
+
+    fn user(&self, kubeconfig: &Kubeconfig, context: &Context) -> Result<AuthInfo> {
+        let name = self.user.as_deref().or(context.user.as_deref()).unwrap_or_default();
+        let found = kubeconfig.auth_infos.iter().find(|u| u.name == name).and_then(|u| u.auth_info.clone());
+        match found {
+            Some(user) => Ok(user),
+            // A context may name a user that does not exist; then the request is anonymous.
+            None if self.user.is_none() => Ok(AuthInfo::default()),
+            None => Err(missing("user", name, kubeconfig.auth_infos.iter().map(|u| &u.name))),
+        }
+    }
+
+    fn overridden_cluster(&self, mut cluster: Cluster) -> Cluster {
+        if self.server.is_some() || self.tls_server_name.is_some() {
+            cluster.tls_server_name.clone_from(&self.tls_server_name);
+        }
+        if self.insecure_skip_tls_verify {
+            cluster.insecure_skip_tls_verify = Some(true);
+            cluster.certificate_authority = None;
+            cluster.certificate_authority_data = None;
+        }
+        if let Some(path) = &self.certificate_authority {
+            cluster.insecure_skip_tls_verify = Some(self.insecure_skip_tls_verify);
+            cluster.certificate_authority = Some(path.display().to_string());
+            cluster.certificate_authority_data = None;
+        }
+        let server = self.server.clone().or(cluster.server.take());
+        let secure = cluster.certificate_authority.is_some() || cluster.certificate_authority_data.is_some();
+        let secure = secure || cluster.insecure_skip_tls_verify == Some(true);
+        cluster.server = server.map(|server| match server.contains("://") {
+            false if server.is_empty() => server,
+            false => format!("{}://{server}", if secure { "https" } else { "http" }),
+            true => server,
+        });
+        cluster
+    }
+
+    fn overridden_user(&self, mut user: AuthInfo) -> AuthInfo {
+        let told = self.token.is_some() || self.username.is_some() || self.password.is_some();
+        if told {
+            (user.token, user.token_file, user.exec, user.auth_provider) = (None, None, None, None);
+            (user.username, user.password) = (self.username.clone(), None);
+            user.token = self.token.clone().map(Into::into);
+            user.password = self.password.clone().map(Into::into);
+        }
+        if let Some(path) = &self.client_certificate {
+            user.client_certificate = Some(path.display().to_string());
+            user.client_certificate_data = None;
+        }
+        if let Some(path) = &self.client_key {
+            user.client_key = Some(path.display().to_string());
+            user.client_key_data = None;
+        }
+        if self.impersonate.is_some() {
+            user.impersonate.clone_from(&self.impersonate);
+        }
+        if self.impersonate_uid.is_some() {
+            user.impersonate_uid.clone_from(&self.impersonate_uid);
+        }
+        if !self.impersonate_groups.is_empty() {
+            user.impersonate_groups = Some(self.impersonate_groups.clone());
+        }
+        user
+    }
+
+    /// What holds wherever the configuration came from.
+    fn finished(&self, mut config: Config) -> Result<Config> {
+        if self.impersonate.is_none()
+            && (self.impersonate_uid.is_some() || !self.impersonate_groups.is_empty())
+        {
+            let message = "a group or uid can be impersonated only together with a user";
+            return Err(Diagnostic::error(Code::Usage, message).help("add --as"));
+        }
+        // Requests are retried by `client`, which knows when to stop.
+        config.default_retry = false;
+        let agent = concat!("kubectl-smp/", env!("CARGO_PKG_VERSION"));
+        config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));
+        Ok(config)
+    }
+}
+
+/// kube's configuration, but for what kube 5.0 reads otherwise than kubectl: the proxy, for which
+/// it holds `NO_PROXY` against the proxy itself and not against the server.
+fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Config> {
+    let address = cluster.server.as_deref().unwrap_or_default();
+    let server: Uri = address.parse().map_err(|error| unusable("the server's address", address, &error))?;
+    if let Some(exec) = user.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
+        let cluster =
+            cluster.try_into().map_err(|e: KubeconfigError| unusable("the cluster", context, &e))?;
+        exec.cluster = Some(cluster);
+    }
+    let configured = cluster.proxy_url.clone().filter(|url| !url.is_empty());
+    let proxy = configured.or_else(|| proxy::from_environment(&server));
+    let mut config = Config::new(server);
+    config.proxy_url = proxy
+        .map(|url| url.parse().map_err(|error: InvalidUri| unusable("the proxy's address", &url, &error)))
+        .transpose()?;
+    config.root_cert = authorities(cluster)?;
+    config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
+    config.tls_server_name = cluster.tls_server_name.clone().filter(|name| !name.is_empty());
+    config.auth_info = user;
+    Ok(config)
+}
+
+/// The certificates that the server's must descend from, in DER; none leaves it to the system.
+fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
+    let wrong =
+        |what: &str| Diagnostic::error(Code::InvalidValue, format!("{what} has no certificate in PEM"));
+    let (what, text) = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
+        (Some(data), _) if !data.is_empty() => {
+            let what = "certificate-authority-data of the kubeconfig".to_string();
+            let text = STANDARD.decode(data.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            (what.clone(), text.ok_or_else(|| wrong(&what))?)
+        }
+        (_, Some(path)) if !path.is_empty() => {
+            let what = "the certificate authority";
+            let text = std::fs::read_to_string(path).map_err(|e| unreadable(Path::new(path), what, &e))?;
+            (format!("{what} {path}"), text)
+        }
+        _ => return Ok(None),
+    };
+    let certificates = pem_certificates(&text).filter(|certificates| !certificates.is_empty());
+    certificates.map(Some).ok_or_else(|| wrong(&what))
+}
+
+/// The contents of all `CERTIFICATE` blocks; none when one of them is no base64.
+fn pem_certificates(text: &str) -> Option<Vec<Vec<u8>>> {
+    text.split("-----BEGIN CERTIFICATE-----")
+        .skip(1)
+        .map(|block| {
+            let (body, _) = block.split_once("-----END CERTIFICATE-----")?;
+            let digits: String = body.chars().filter(|c| !c.is_whitespace()).collect();
+            STANDARD.decode(digits).ok()
+        })
+        .collect()
+}
+
+fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    paths.into_iter().filter(|path| path.exists()).collect()
+}
+
+fn unreadable(path: &Path, what: &str, error: &(dyn std::error::Error + 'static)) -> Diagnostic {
+    Diagnostic::error(Code::Io, format!("{what} {} cannot be read: {}", path.display(), chain(error)))
+}
+
+fn unusable(what: &str, value: &str, error: &(dyn std::error::Error + 'static)) -> Diagnostic {
+    Diagnostic::error(Code::InvalidValue, format!("{what} `{value}` cannot be used: {}", chain(error)))
+}
+
+fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Diagnostic {
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    let error = Diagnostic::error(Code::NoMatch, format!("the kubeconfig has no {what} `{name}`"));
+    if known.is_empty() {
+        return error.help("check --kubeconfig and the environment variable KUBECONFIG");
+    }
+    error.help(format!("it has {}", known.join(", ")))
+}
+
+fn no_server(kubeconfig: &Kubeconfig) -> Diagnostic {
+    let error = Diagnostic::error(Code::Remote, "no cluster is configured");
+    error.help(if kubeconfig.contexts.is_empty() {
+        "set KUBECONFIG, or give --kubeconfig or --server"
+    } else {
+        "choose one with --context, or with `kubectl config use-context`"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kubeconfig() -> Kubeconfig {
+        let text = r"
+apiVersion: v1
+kind: Config
+current-context: a
+clusters:
+- {name: one, cluster: {server: 'https://one.example', certificate-authority: /nowhere, tls-server-name: x}}
+- {name: two, cluster: {server: 'https://two.example', insecure-skip-tls-verify: true}}
+users:
+- {name: ann, user: {token: t, as: bob}}
+contexts:
+- {name: a, context: {cluster: one, user: ann, namespace: shop}}
+- {name: b, context: {cluster: gone, user: gone}}
+";
+        Kubeconfig::from_yaml(text).expect("the test's kubeconfig")
+    }
+
+    #[test]
+    fn names_that_are_asked_for_must_exist() {
+        let kubeconfig = kubeconfig();
+        let options = ConnectOptions { context: Some("nope".into()), ..Default::default() };
+        let error = options.context(&kubeconfig).expect_err("no such context");
+        assert_eq!(error.help_text(), Some("it has a, b"));
+
+        let options = ConnectOptions { context: Some("b".into()), ..Default::default() };
+        let (_, context) = options.context(&kubeconfig).expect("context b");
+        assert!(options.cluster(&kubeconfig, &context).is_err(), "its cluster is gone");
+        assert!(options.user(&kubeconfig, &context).is_ok(), "an unknown user of a context is nobody");
+        let options = ConnectOptions { user: Some("gone".into()), ..Default::default() };
+        assert!(options.user(&kubeconfig, &context).is_err(), "but not one of --user");
+        let options = ConnectOptions { server: Some("https://three.example".into()), ..Default::default() };
+        assert!(options.cluster(&kubeconfig, &context).is_ok(), "--server needs no cluster");
+    }
+
+    #[test]
+    fn flags_override_the_cluster() {
+        let kubeconfig = kubeconfig();
+        let cluster = |options: &ConnectOptions| {
+            let (_, context) = options.context(&kubeconfig).expect("context a");
+            options.overridden_cluster(options.cluster(&kubeconfig, &context).expect("cluster one"))
+        };
+        let plain = cluster(&ConnectOptions::default());
+        assert_eq!(plain.tls_server_name.as_deref(), Some("x"));
+        let server = cluster(&ConnectOptions { server: Some("h:1".into()), ..Default::default() });
+        assert_eq!(server.server.as_deref(), Some("https://h:1"), "there is an authority to check by");
+        assert_eq!(server.tls_server_name, None, "it belongs to the other server");
+        let insecure = cluster(&ConnectOptions { insecure_skip_tls_verify: true, ..Default::default() });
+        assert_eq!(insecure.certificate_authority, None);
+        let two = ConnectOptions {
+            cluster: Some("two".into()),
+            certificate_authority: Some("ca.pem".into()),
+            ..Default::default()
+        };
+        assert_eq!(cluster(&two).insecure_skip_tls_verify, Some(false));
+    }
+
+    #[test]
+    fn flags_override_the_user() {
+        let options = ConnectOptions { token: Some("u".into()), ..Default::default() };
+        let user =
+            AuthInfo { token_file: Some("f".into()), impersonate: Some("bob".into()), ..Default::default() };
+        let user = options.overridden_user(user);
+        assert!(user.token.is_some() && user.token_file.is_none());
+        assert_eq!(user.impersonate.as_deref(), Some("bob"));
+    }
+
+    #[test]
+    fn certificates_are_read_from_pem() {
+        let block = "-----BEGIN CERTIFICATE-----\nAQI=\n-----END CERTIFICATE-----\n";
+        assert_eq!(pem_certificates(&format!("# note\n{block}{block}")), Some(vec![vec![1, 2], vec![1, 2]]));
+        assert_eq!(pem_certificates("-----BEGIN CERTIFICATE-----\nAQI="), None);
+        assert_eq!(pem_certificates(""), Some(Vec::new()));
+    }
+}

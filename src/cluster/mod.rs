@@ -1,0 +1,34 @@
+//! A live cluster: finding it, asking what it knows, applying to it, comparing with it.
+//!
+//! The only room that talks to an API server. It prints nothing: what happens is reported as data.
+
+mod apply;
+mod client;
+mod conflict;
+mod diff;
+mod discovery;
+mod external;
+mod failure;
+#[cfg(test)]
+mod fake;
+mod json;
+mod kubeconfig;
+mod openapi;
+mod plan;
+mod proxy;
+mod secret;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+pub use apply::{
+    ApplyOptions, DryRun, Event, FIELD_MANAGER, Failure, FieldValidation, PARALLEL, Summary, apply,
+};
+pub use client::Cluster;
+pub use conflict::{Conflict, FieldConflict};
+pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff};
+pub use discovery::Mapping;
+pub use external::external_diff;
+pub use kubeconfig::ConnectOptions;
+pub use openapi::LiveSchema;
+pub use plan::Object;

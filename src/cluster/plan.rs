@@ -1,0 +1,330 @@
+//! What is to be sent where: every object with its resource, namespace and place in the order.
+//!
+//! All objects are looked at before the first is sent, so that a mistake in one of them stops the
+//! whole run while the cluster is still untouched.
+
+use std::fmt;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::client::Cluster;
+use super::discovery::Mapping;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::Resource;
+use crate::schema::Gvk;
+use crate::yaml::{Map, Node, to_json};
+
+/// An object as the server knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Object {
+    /// Its kind.
+    pub gvk: Gvk,
+    /// Its namespace; empty for kinds that have none.
+    pub namespace: SmolStr,
+    /// Its name.
+    pub name: SmolStr,
+}
+
+impl fmt::Display for Object {
+    /// `deployment.apps/web`, as kubectl names what it applied.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.gvk.kind.to_lowercase())?;
+        if !self.gvk.group.is_empty() {
+            write!(f, ".{}", self.gvk.group)?;
+        }
+        write!(f, "/{}", self.name)
+    }
+}
+
+impl Object {
+    /// `apps.v1.Deployment.shop.web`, as `kubectl diff` names its files.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        let Gvk { group, version, kind } = &self.gvk;
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("{group}{dot}{version}.{kind}.{}.{}", self.namespace, self.name)
+    }
+}
+
+/// One object to send.
+#[derive(Debug)]
+pub(super) struct Target<'r> {
+    pub(super) resource: &'r Resource,
+    pub(super) object: Object,
+    /// None when neither the server nor a CRD among the objects knows the kind.
+    pub(super) mapping: Option<Mapping>,
+    /// Whether the server knows the kind already.
+    pub(super) served: bool,
+}
+
+impl Target<'_> {
+    /// The manifest with its namespace.
+    pub(super) fn manifest(&self) -> Node {
+        let mut node = self.resource.node().clone();
+        if !self.object.namespace.is_empty()
+            && let Some(map) = node.as_map_mut()
+            && let Some(metadata) = map.get_or_insert_with("metadata", || Node::map(Map::new())).as_map_mut()
+        {
+            metadata.insert("namespace", Node::string(self.object.namespace.clone()));
+        }
+        node
+    }
+
+    /// The manifest as the server takes it.
+    pub(super) fn body(&self) -> Result<Vec<u8>> {
+        to_json(&self.manifest()).map(String::into_bytes).map_err(|error| error.resource(self.resource.id()))
+    }
+}
+
+/// All objects of a run, in their order.
+#[derive(Debug)]
+pub(super) struct Plan<'r> {
+    pub(super) targets: Vec<Target<'r>>,
+    /// The names of the namespaces among them.
+    pub(super) namespaces: FxHashSet<SmolStr>,
+    /// The kinds that CRDs among them define, and the names of these CRDs.
+    pub(super) defined: FxHashMap<Gvk, (Mapping, SmolStr)>,
+}
+
+impl<'r> Plan<'r> {
+    /// Finds the resource of every object; asks the server for what it serves.
+    ///
+    /// # Errors
+    /// The server cannot be asked; objects without version or name, or of another namespace than
+    /// the one asked for.
+    pub(super) async fn make(cluster: &Cluster, resources: &'r [Resource]) -> Result<Self> {
+        let kinds: FxHashSet<&Gvk> = resources.iter().map(|r| &r.id().gvk).collect();
+        let kinds: Vec<Gvk> = kinds.into_iter().filter(|gvk| !gvk.version.is_empty()).cloned().collect();
+        cluster.discover(&kinds).await?;
+        let defined = definitions(resources);
+        let targets = resources.iter().map(|resource| target(cluster, resource, &defined));
+        let (targets, errors): (Vec<_>, Vec<_>) = targets.partition(Result::is_ok);
+        all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
+        let targets: Vec<Target<'_>> = targets.into_iter().flatten().collect();
+        let is_namespace = |o: &&Object| o.gvk.group.is_empty() && o.gvk.kind == "Namespace";
+        let namespaces =
+            targets.iter().map(|t| &t.object).filter(is_namespace).map(|o| o.name.clone()).collect();
+        Ok(Self { targets, namespaces, defined })
+    }
+
+    /// Makes sure that every object's kind is known.
+    ///
+    /// # Errors
+    /// Kinds that neither the server nor a CRD among the objects knows.
+    pub(super) fn require_mappings(&self, cluster: &Cluster) -> Result<()> {
+        let unknown = self.targets.iter().filter(|t| t.mapping.is_none());
+        let error = |t: &Target<'_>| {
+            let node = t.resource.node();
+            let place = node.get("kind").map_or(node.span(), Node::span);
+            cluster.unknown_kind(&t.object.gvk).resource(t.resource.id()).at(place)
+        };
+        all_or_none(unknown.map(error).collect())
+    }
+}
+
+/// One error for all; nothing has been sent when it is made.
+pub(super) fn all_or_none(mut errors: Vec<Diagnostic>) -> Result<()> {
+    if errors.len() < 2 {
+        return errors.pop().map_or(Ok(()), |error| Err(error.note("nothing was sent to the cluster")));
+    }
+    let message = format!("{} objects cannot be sent; the cluster is unchanged", errors.len());
+    let code = errors[0].code();
+    let span = errors[0].labels().first().map(|label| label.span).unwrap_or_default();
+    let error = Diagnostic::error(code, message).at(span);
+    Err(errors.iter().fold(error, |error, one| match one.help_text() {
+        Some(help) => error.note(format!("{one}: {help}")),
+        None => error.note(one.to_string()),
+    }))
+}
+
+fn target<'r>(
+    cluster: &Cluster,
+    resource: &'r Resource,
+    defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
+) -> Result<Target<'r>> {
+    let id = resource.id();
+    let start = resource.node().span().at_start();
+    for (field, value) in [("apiVersion", &id.gvk.version), ("metadata.name", &id.name)] {
+        if value.is_empty() {
+            let message = format!("an object without `{field}` cannot be applied");
+            return Err(Diagnostic::error(Code::MissingField, message).resource(id).at(start));
+        }
+    }
+    let live = cluster.mapping(&id.gvk);
+    let served = live.is_some();
+    let mapping = live.or_else(|| defined.get(&id.gvk).map(|(mapping, _)| mapping.clone()));
+    let namespace = match &mapping {
+        Some(mapping) if !mapping.namespaced => SmolStr::default(),
+        Some(_) => namespace(cluster, resource)?,
+        None => id.namespace.clone(),
+    };
+    let object = Object { gvk: id.gvk.clone(), namespace, name: id.name.clone() };
+    Ok(Target { resource, object, mapping, served })
+}
+
+/// The object's own namespace, else the cluster's.
+fn namespace(cluster: &Cluster, resource: &Resource) -> Result<SmolStr> {
+    let own = &resource.id().namespace;
+    if own.is_empty() {
+        return Ok(cluster.namespace().into());
+    }
+    if cluster.namespace_is_enforced() && own != cluster.namespace() {
+        let asked = cluster.namespace();
+        let message = format!("its namespace `{own}` is not the namespace `{asked}` that was asked for");
+        let place = resource.node().get_path(&["metadata", "namespace"]).map(Node::span).unwrap_or_default();
+        return Err(Diagnostic::error(Code::InvalidValue, message)
+            .resource(resource.id())
+            .at(place)
+            .help(format!("give --namespace={own}, or leave --namespace out")));
+    }
+    Ok(own.clone())
+}
+
+/// Whether it is a CRD.
+pub(super) fn is_crd(gvk: &Gvk) -> bool {
+    gvk.group == "apiextensions.k8s.io" && gvk.kind == "CustomResourceDefinition"
+}
+
+/// The kinds that the CRDs among the resources define, each with its CRD's name.
+fn definitions(resources: &[Resource]) -> FxHashMap<Gvk, (Mapping, SmolStr)> {
+    let crds = resources.iter().filter(|r| is_crd(&r.id().gvk));
+    crds.flat_map(|crd| defined_by(crd.node()).map(|m| (m.gvk.clone(), (m, crd.id().name.clone())))).collect()
+}
+
+fn defined_by(crd: &Node) -> impl Iterator<Item = Mapping> {
+    let text = |path: &[&str]| crd.get_path(path).and_then(Node::as_str).unwrap_or_default();
+    let (group, kind) = (text(&["spec", "group"]), text(&["spec", "names", "kind"]));
+    let (plural, scope) = (text(&["spec", "names", "plural"]), text(&["spec", "scope"]));
+    let versions = crd.get_path(&["spec", "versions"]).and_then(Node::as_list).map_or(&[][..], Vec::as_slice);
+    versions.iter().filter_map(|v| v.get("name")?.as_str()).map(move |version| Mapping {
+        gvk: Gvk { group: group.into(), version: version.into(), kind: kind.into() },
+        plural: plural.into(),
+        namespaced: scope == "Namespaced",
+    })
+}
+
+/// Kinds that others refer to when they are created, and which therefore go before these.
+const FIRST: [&str; 10] = [
+    "ClusterRole",
+    "IngressClass",
+    "LimitRange",
+    "PriorityClass",
+    "ResourceQuota",
+    "Role",
+    "RuntimeClass",
+    "ServiceAccount",
+    "StorageClass",
+    "PersistentVolume",
+];
+
+/// Kinds that change how others are admitted, and which therefore go after these.
+const LAST: [&str; 7] = [
+    "APIService",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+];
+
+/// When an object is sent; objects of one phase are sent side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Namespaces,
+    Definitions,
+    First,
+    Rest,
+    Last,
+}
+
+impl Phase {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Namespaces, Self::Definitions, Self::First, Self::Rest, Self::Last];
+
+    pub(super) fn of(gvk: &Gvk) -> Self {
+        let built_in = gvk.group.is_empty() || gvk.group.ends_with(".k8s.io") || gvk.group == "policy";
+        match gvk.kind.as_str() {
+            "Namespace" if gvk.group.is_empty() => Self::Namespaces,
+            _ if is_crd(gvk) => Self::Definitions,
+            kind if built_in && FIRST.contains(&kind) => Self::First,
+            kind if built_in && LAST.contains(&kind) => Self::Last,
+            _ => Self::Rest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Schema;
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_one};
+
+    fn resource(text: &str) -> Resource {
+        let sources = SourceMap::default();
+        let id = sources.add("test.yaml", text);
+        let node = parse_one(&sources, id, ParseOptions::default()).expect("the test's YAML");
+        Resource::new(node, &Schema::none()).expect("a resource")
+    }
+
+    fn object(api_version: &str, kind: &str, namespace: &str) -> Object {
+        let gvk = Gvk::from_manifest(api_version, kind);
+        Object { gvk, namespace: namespace.into(), name: "x".into() }
+    }
+
+    #[test]
+    fn objects_are_named_as_kubectl_names_them() {
+        let deployment = object("apps/v1", "Deployment", "shop");
+        assert_eq!(deployment.to_string(), "deployment.apps/x");
+        assert_eq!(deployment.file_name(), "apps.v1.Deployment.shop.x");
+        let namespace = object("v1", "Namespace", "");
+        assert_eq!(namespace.to_string(), "namespace/x");
+        assert_eq!(namespace.file_name(), "v1.Namespace..x");
+    }
+
+    #[test]
+    fn what_others_need_goes_first() {
+        let phase = |api_version, kind| Phase::of(&Gvk::from_manifest(api_version, kind));
+        let table = [
+            ("v1", "Namespace", Phase::Namespaces),
+            ("apiextensions.k8s.io/v1", "CustomResourceDefinition", Phase::Definitions),
+            ("rbac.authorization.k8s.io/v1", "Role", Phase::First),
+            ("example.com/v1", "Role", Phase::Rest),
+            ("rbac.authorization.k8s.io/v1", "RoleBinding", Phase::Rest),
+            ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", Phase::Last),
+        ];
+        for (api_version, kind, want) in table {
+            assert_eq!(phase(api_version, kind), want, "{api_version} {kind}");
+        }
+        assert!(Phase::ALL.is_sorted());
+    }
+
+    #[test]
+    fn definitions_among_the_objects_are_known() {
+        let crd = resource(
+            "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.ex.io}
+spec: {group: ex.io, scope: Cluster, names: {kind: Foo, plural: foos}, versions: [{name: v1}, {name: v2}]}",
+        );
+        let known = definitions(&[crd]);
+        let (mapping, crd) = &known[&Gvk::from_manifest("ex.io/v2", "Foo")];
+        assert_eq!(
+            (mapping.plural.as_str(), mapping.namespaced, crd.as_str()),
+            ("foos", false, "foos.ex.io")
+        );
+        assert_eq!(known.len(), 2);
+    }
+
+    #[test]
+    fn several_errors_become_one() {
+        let error = |text| Diagnostic::error(Code::NoMatch, text).help("do it");
+        assert!(all_or_none(Vec::new()).is_ok());
+        let one = all_or_none(vec![error("a")]).expect_err("an error");
+        assert_eq!((one.message(), one.notes().len()), ("a", 1));
+        let two = all_or_none(vec![error("a"), error("b")]).expect_err("an error");
+        assert_eq!(two.notes(), ["a: do it", "b: do it"]);
+    }
+}

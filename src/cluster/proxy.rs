@@ -1,0 +1,101 @@
+//! Which proxy leads to a server: the rules of `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` as Go
+//! programs have them, kubectl among these.
+
+use std::net::IpAddr;
+
+use http::Uri;
+
+/// The proxy for a server that the environment names, if any.
+pub(super) fn from_environment(server: &Uri) -> Option<String> {
+    let read = |name: &str| {
+        let value = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
+        value(name).or_else(|| value(&name.to_lowercase()))
+    };
+    let secure = server.scheme_str() != Some("http");
+    let proxy = read(if secure { "HTTPS_PROXY" } else { "HTTP_PROXY" })?;
+    let direct = is_direct(server, &read("NO_PROXY").unwrap_or_default());
+    (!direct).then(|| if proxy.contains("://") { proxy } else { format!("http://{proxy}") })
+}
+
+/// Whether a server is asked without a proxy: this machine always, and all that the list names.
+fn is_direct(server: &Uri, no_proxy: &str) -> bool {
+    let host =
+        server.host().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.').to_lowercase();
+    let ip: Option<IpAddr> = host.parse().ok();
+    if host == "localhost" || ip.is_some_and(|ip| ip.is_loopback()) {
+        return true;
+    }
+    let port = server.port_u16().unwrap_or(if server.scheme_str() == Some("http") { 80 } else { 443 });
+    no_proxy.split(',').map(|entry| entry.trim().to_lowercase()).any(|entry| {
+        entry == "*" || ip.is_some_and(|ip| in_network(ip, &entry)) || is_named(&host, port, &entry)
+    })
+}
+
+/// `10.0.0.0/8`
+fn in_network(ip: IpAddr, entry: &str) -> bool {
+    let Some((network, length)) = entry.split_once('/') else { return false };
+    let (Ok(network), Ok(length)) = (network.parse::<IpAddr>(), length.parse::<u32>()) else { return false };
+    let bits = |ip: IpAddr| match ip {
+        IpAddr::V4(ip) => (u128::from(ip.to_bits()) << 96, 32),
+        IpAddr::V6(ip) => (ip.to_bits(), 128),
+    };
+    let ((ip, width), (network, network_width)) = (bits(ip), bits(network));
+    let mask = u128::MAX.checked_shl(128 - length.min(128)).unwrap_or(0);
+    width == network_width && length <= width && ip & mask == network & mask
+}
+
+/// A host or address, perhaps with a port; a domain stands for all below it as well, and only for
+/// those when it starts with a dot.
+fn is_named(host: &str, port: u16, entry: &str) -> bool {
+    // A bare IPv6 address has colons and no port.
+    let with_port = if entry.parse::<IpAddr>().is_ok() { None } else { entry.rsplit_once(':') };
+    let name = match with_port.map(|(name, digits)| (name, digits.parse::<u16>())) {
+        Some((name, Ok(named))) if named == port => name,
+        Some((_, Ok(_))) => return false,
+        _ => entry,
+    };
+    let name = name.trim_matches(['[', ']']);
+    let domain = name.strip_prefix('*').unwrap_or(name);
+    if domain.is_empty() {
+        return false;
+    }
+    match domain.strip_prefix('.') {
+        Some(_) => host.ends_with(domain),
+        None => host == domain || host.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_servers_are_asked_without_a_proxy() {
+        let table = [
+            ("https://127.0.0.1:6443", "", true),
+            ("https://localhost", "", true),
+            ("https://[::1]:6443", "", true),
+            ("https://10.1.2.3:6443", "", false),
+            ("https://10.1.2.3:6443", "a.example, 10.0.0.0/8,", true),
+            ("https://11.1.2.3:6443", "10.0.0.0/8", false),
+            ("https://10.1.2.3:6443", "0.0.0.0/0", true),
+            ("https://10.1.2.3:6443", "10.1.2.3", true),
+            ("https://10.1.2.3:6443", "10.1.2.3:443", false),
+            ("https://[fd00::5]:6443", "fd00::/16", true),
+            ("https://[fd00::5]:6443", "fd00::5", true),
+            ("https://10.1.2.3:6443", "::/0", false),
+            ("https://k8s.example.com", "example.com", true),
+            ("https://k8s.example.com", ".example.com", true),
+            ("https://example.com", ".example.com", false),
+            ("https://example.com", "*.example.com", false),
+            ("https://k8s.example.com", "*.example.com:443", true),
+            ("https://badexample.com", "example.com", false),
+            ("https://K8S.example.com.", "k8s.EXAMPLE.com", true),
+            ("https://k8s.example.com", "*", true),
+        ];
+        for (server, no_proxy, want) in table {
+            let uri: Uri = server.parse().expect(server);
+            assert_eq!(is_direct(&uri, no_proxy), want, "{server} with NO_PROXY={no_proxy}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What real servers do only now and then: old discovery, busy servers, lost connections.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::fake::{Fake, Reply, not_found, ok};
+use super::{ApplyOptions, Cluster, DiffOptions, Event, LiveSchema, Summary, apply, diff};
+use crate::diagnostic::{Code, Result};
+use crate::resource::Resource;
+use crate::schema::cache::SchemaCache;
+use crate::schema::chain::SchemaSource;
+use crate::schema::{Gvk, Schema};
+use crate::source::SourceMap;
+use crate::yaml::{ParseOptions, parse_documents};
+
+const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1",
+    "resources":[{"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}}]}]}]}"#;
+
+const NO_GROUPS: &str = r#"{"kind":"APIGroupDiscoveryList","items":null}"#;
+
+fn resources(text: &str) -> Vec<Resource> {
+    let sources = SourceMap::default();
+    let id = sources.add("test.yaml", text);
+    let nodes = parse_documents(&sources, id, ParseOptions::default()).expect("the test's YAML");
+    nodes.into_iter().map(|node| Resource::new(node, &Schema::none()).expect("a resource")).collect()
+}
+
+fn config_maps(count: usize) -> Vec<Resource> {
+    let text = |i| format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{i}}}\n");
+    resources(&(0..count).map(text).collect::<String>())
+}
+
+fn run(cluster: &Cluster, resources: &[Resource], options: &ApplyOptions) -> (Result<Summary>, Vec<String>) {
+    let mut told = Vec::new();
+    let summary = apply(cluster, resources, options, &mut |event| {
+        told.push(match event {
+            Event::Applied(object) => format!("applied {object}"),
+            Event::Failed(failure) => format!("failed {}: {}", failure.object, failure.problem.message()),
+            Event::Warning(text) => format!("warning {text}"),
+        });
+    });
+    (summary, told)
+}
+
+fn one_at_a_time() -> ApplyOptions {
+    ApplyOptions { parallel: 1, ..ApplyOptions::default() }
+}
+
+#[test]
+fn servers_without_summaries_are_asked_for_versions() {
+    let fake = Fake::start(|request| {
+        Some(match request {
+            "GET /api" | "GET /apis" => ok(r#"{"kind":"APIGroupList","groups":[]}"#),
+            "GET /apis/apps/v1" => ok(r#"{"groupVersion":"apps/v1","resources":[
+                {"name":"deployments","kind":"Deployment","namespaced":true}]}"#),
+            patch if patch.starts_with("PATCH ") => ok("{}"),
+            _ => not_found(),
+        })
+    });
+    let cluster = fake.connect();
+    let deployment = resources("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n");
+    let (summary, _) = run(&cluster, &deployment, &ApplyOptions::default());
+    assert!(summary.expect("asked").is_success());
+    let want = "PATCH /apis/apps/v1/namespaces/default/deployments/d?fieldManager=kubectl-smp&force=false\
+                &fieldValidation=Strict";
+    assert_eq!(fake.take(), ["GET /apis", "GET /apis/apps/v1", want]);
+
+    let old = resources("apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: d}\n");
+    let error = run(&cluster, &old, &ApplyOptions::default()).0.expect_err("no such version");
+    assert_eq!(error.code(), Code::NoMatch);
+    assert_eq!(error.help_text(), Some("it has Deployment in apps/v1"));
+    assert_eq!(fake.take(), ["GET /apis/apps/v1beta1"], "what is known is not asked for again");
+}
+
+#[test]
+fn busy_servers_are_asked_again() {
+    let refusals = AtomicUsize::new(3);
+    let fake = Fake::start(move |request| {
+        let busy = refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        Some(match request {
+            _ if busy => (429, "retry-after: 0\r\n", "{}".into()),
+            "GET /api" => ok(CORE),
+            _ => ok("{}"),
+        })
+    });
+    let (summary, told) = run(&fake.connect(), &config_maps(1), &ApplyOptions::default());
+    assert!(summary.expect("asked").is_success());
+    assert_eq!(told, ["applied configmap/c0"]);
+    assert_eq!(fake.take().len(), 5);
+}
+
+#[test]
+fn a_refusal_that_says_nothing_of_later_is_not_repeated() {
+    let fake = Fake::start(|_| Some((503, "", "down for the day".into())));
+    let error = run(&fake.connect(), &config_maps(1), &ApplyOptions::default()).0.expect_err("refused");
+    assert_eq!(error.message(), "down for the day (HTTP 503)");
+    assert_eq!(fake.take().len(), 1);
+}
+
+#[test]
+fn an_answer_may_come_too_late() {
+    let mut fake = Fake::start(|_| {
+        std::thread::sleep(Duration::from_secs(2));
+        Some(ok(CORE))
+    });
+    fake.options.request_timeout = Some(Duration::from_millis(50));
+    let error = run(&fake.connect(), &config_maps(1), &ApplyOptions::default()).0.expect_err("too late");
+    assert!(error.message().contains("did not answer within 50ms"), "{error}");
+}
+
+#[test]
+fn a_lost_connection_stops_the_run() {
+    let left = AtomicUsize::new(4);
+    let fake = Fake::start(move |request| {
+        left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).ok()?;
+        Some(ok(if request == "GET /api" { CORE } else { "{}" }))
+    });
+    let (summary, told) = run(&fake.connect(), &config_maps(50), &one_at_a_time());
+    let summary = summary.expect("it began well");
+    assert_eq!((summary.applied, summary.failures.len(), summary.skipped), (3, 1, 46));
+    assert_eq!(told.len(), 4);
+    assert!(told[3].contains("configmap/c3") && told[3].contains("cannot be reached"), "{told:?}");
+    assert!(fake.take().len() < 10, "the others are not even tried");
+
+    let report = diff(&fake.connect(), &config_maps(2), &DiffOptions::default());
+    assert_eq!(report.expect_err("still down").code(), Code::Remote);
+}
+
+const CRD: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.ex.io}
+spec: {group: ex.io, scope: Cluster, names: {kind: Foo, plural: foos}, versions: [{name: v1}]}
+---
+apiVersion: ex.io/v1
+kind: Foo
+metadata: {name: f}
+";
+
+fn crd_server(condition: &'static str, not_yet: usize) -> Fake {
+    let not_yet = AtomicUsize::new(not_yet);
+    let count_down = move || not_yet.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+    Fake::start(move |request| -> Option<Reply> {
+        let crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/foos.ex.io";
+        Some(match request {
+            "GET /apis" => ok(NO_GROUPS),
+            "GET /apis/apiextensions.k8s.io/v1" => {
+                ok(r#"{"groupVersion":"apiextensions.k8s.io/v1","resources":[
+                {"name":"customresourcedefinitions","kind":"CustomResourceDefinition","namespaced":false}]}"#)
+            }
+            "GET /apis/ex.io/v1" => not_found(),
+            get if get == format!("GET {crd}") => ok(condition),
+            patch if patch.starts_with("PATCH /apis/ex.io/v1/foos/f?") && count_down().is_ok() => not_found(),
+            _ => ok("{}"),
+        })
+    })
+}
+
+#[test]
+fn a_kind_may_be_served_a_little_later_than_it_is_established() {
+    let established = r#"{"status":{"conditions":[{"type":"Established","status":"True"}]}}"#;
+    let fake = crd_server(established, 2);
+    let (summary, told) = run(&fake.connect(), &resources(CRD), &ApplyOptions::default());
+    assert!(summary.expect("asked").is_success(), "{told:?}");
+    let patches = fake.take().iter().filter(|r| r.starts_with("PATCH /apis/ex.io/v1/foos/f?")).count();
+    assert_eq!(patches, 3);
+}
+
+#[test]
+fn custom_resources_are_not_sent_when_their_definition_is_refused() {
+    let taken = r#"{"status":{"conditions":[{"type":"NamesAccepted","status":"False","message":"taken"}]}}"#;
+    let fake = crd_server(taken, 0);
+    let (summary, told) = run(&fake.connect(), &resources(CRD), &ApplyOptions::default());
+    let summary = summary.expect("asked");
+    assert_eq!((summary.applied, summary.failures.len()), (1, 2), "{told:?}");
+    assert!(told[1].contains("the server does not accept its names: taken"), "{told:?}");
+    assert!(told[2].contains("not sent, since its CustomResourceDefinition foos.ex.io"), "{told:?}");
+    assert!(fake.take().iter().all(|request| !request.starts_with("PATCH /apis/ex.io/")));
+}
+
+#[test]
+fn definitions_are_not_waited_for_without_end() {
+    let fake = crd_server("{}", 0);
+    let options = ApplyOptions { crd_timeout: Duration::from_millis(120), ..ApplyOptions::default() };
+    let (summary, told) = run(&fake.connect(), &resources(CRD), &options);
+    assert_eq!(summary.expect("asked").failures.len(), 2);
+    assert!(told[1].contains("it was not established within 120ms"), "{told:?}");
+}
+
+#[test]
+fn servers_without_openapi_v3_give_one_document_for_all() {
+    let fake = Fake::start(|request| {
+        Some(match request {
+            "GET /openapi/v2" => ok(r#"{"definitions":{"io.ex.Foo":{"type":"object",
+                "x-kubernetes-group-version-kind":[{"group":"ex.io","version":"v1","kind":"Foo"}],
+                "properties":{"spec":{"type":"object"}}}}}"#),
+            _ => not_found(),
+        })
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = SchemaCache::open(Some(folder.path().into())).expect("given");
+    let live = LiveSchema::new(fake.options.clone(), Some(cache.clone()));
+    let foo = Gvk::from_manifest("ex.io/v1", "Foo");
+    let graph = live.lookup(&foo).expect("asked").expect("known");
+    assert!(graph.kind(&foo).expect("known").has_field("spec"));
+    assert!(live.lookup(&Gvk::from_manifest("ex.io/v1", "Bar")).expect("asked").is_none());
+    assert_eq!(fake.take(), ["GET /openapi/v3", "GET /openapi/v2"], "once");
+    let server = fake.options.server_url().expect("given");
+    assert_eq!(cache.index(&server).map(|index| index.hashes.len()), Some(1));
+}
+
+#[test]
+fn a_program_with_a_runtime_of_its_own_may_wait_as_well() {
+    let fake = Fake::start(|request| Some(ok(if request == "GET /api" { CORE } else { "{}" })));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let cluster = Arc::new(fake.connect());
+    let summary = runtime.block_on(async move {
+        let (summary, _) = run(&cluster, &config_maps(3), &ApplyOptions::default());
+        drop(cluster);
+        summary
+    });
+    assert_eq!(summary.expect("asked").applied, 3);
+}

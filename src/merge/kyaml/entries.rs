@@ -1,0 +1,448 @@
+//! The entries of a list while it is merged the way kyaml does it.
+//!
+//! kyaml finds, replaces, removes and appends entries by scanning the list for their keys each time,
+//! and its rules for entries that lack a key are odd: they match all entries that have it, or wipe
+//! the list. This does the same by look-up. Entries are numbers here, since one entry can stand in a
+//! list twice and in two lists at once; their nodes lie in one place and are changed there.
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::Fate;
+use super::options::ListOrder;
+use super::restyle::key_scalar;
+use super::tuples::{Keys, Mask, mask};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::merge::Trail;
+use crate::yaml::{Node, Value};
+
+/// Up to this many entries, a list is scanned instead of indexed.
+const FEW: usize = 16;
+
+/// What an entry is, as far as its keys matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Null,
+    EmptyMap,
+    Map,
+    Scalar,
+    List,
+}
+
+impl Shape {
+    fn of(node: &Node) -> Self {
+        match &node.value {
+            Value::Map(map) if map.is_empty() => Self::EmptyMap,
+            Value::Map(_) => Self::Map,
+            Value::List(_) => Self::List,
+            Value::Scalar(_) if node.is_null() => Self::Null,
+            Value::Scalar(_) => Self::Scalar,
+        }
+    }
+
+    /// Null or an empty map: no entry at all, dropped at the first occasion.
+    fn is_nothing(self) -> bool {
+        matches!(self, Self::Null | Self::EmptyMap)
+    }
+}
+
+/// Why a list cannot be merged: this entry is not what its keys need.
+#[derive(Debug, Clone, Copy)]
+struct WrongShape {
+    entry: usize,
+}
+
+/// The keys of entries, by number.
+#[derive(Debug)]
+struct Table {
+    keys: Keys,
+    /// Entries are known by their own text.
+    whole: bool,
+    /// As many per entry as there are keys; none where the entry lacks the field.
+    texts: Vec<Option<SmolStr>>,
+    shapes: Vec<Shape>,
+}
+
+impl Table {
+    fn new(keys: &Keys) -> Self {
+        Self { keys: keys.clone(), whole: keys.is_whole(), texts: Vec::new(), shapes: Vec::new() }
+    }
+
+    /// Whether an entry has a shape that its keys cannot be asked of.
+    fn is_unfit(&self, entry: usize) -> bool {
+        match self.shapes[entry] {
+            Shape::List => true,
+            Shape::Map => self.whole,
+            Shape::Scalar => !self.whole,
+            Shape::Null | Shape::EmptyMap => false,
+        }
+    }
+
+    fn push(&mut self, node: &Node) {
+        self.shapes.push(Shape::of(node));
+        for i in 0..self.keys.len() {
+            let text = self.keys.raw(node, i);
+            self.texts.push(text);
+        }
+    }
+
+    /// Looks at an entry again. Returns whether its keys have changed.
+    fn refresh(&mut self, entry: usize, node: &Node) -> bool {
+        self.shapes[entry] = Shape::of(node);
+        let mut changed = false;
+        for i in 0..self.keys.len() {
+            let text = self.keys.raw(node, i);
+            let known = &mut self.texts[entry * self.keys.len() + i];
+            changed |= *known != text;
+            *known = text;
+        }
+        changed
+    }
+
+    fn texts_of(&self, entry: usize) -> &[Option<SmolStr>] {
+        &self.texts[entry * self.keys.len()..(entry + 1) * self.keys.len()]
+    }
+
+    /// The texts in some columns as one number, if all are there.
+    fn hash(&self, entry: usize, columns: Mask) -> Option<u64> {
+        let texts = self.texts_of(entry).iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
+        hash(texts.map(|(_, text)| text.as_deref()))
+    }
+}
+
+fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<u64> {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    for text in texts {
+        text?.hash(&mut hasher);
+    }
+    Some(hasher.finish())
+}
+
+/// Which entries a list has, in order.
+#[derive(Debug, Default)]
+struct Sequence {
+    /// Removed entries leave a hole, so that positions stay.
+    order: Vec<Option<usize>>,
+    /// Positions by the texts in some columns; holes and changed entries are found out on use.
+    index: FxHashMap<Mask, FxHashMap<u64, Vec<usize>>>,
+    /// Whether there may be entries that are nothing.
+    unswept: bool,
+    /// How many entries have a shape that their keys cannot be asked of.
+    unfit: usize,
+}
+
+impl Sequence {
+    fn push(&mut self, entry: usize, table: &Table) {
+        self.order.push(Some(entry));
+        self.unswept |= table.shapes[entry].is_nothing();
+        self.unfit += usize::from(table.is_unfit(entry));
+        self.note(self.order.len() - 1, entry, table);
+    }
+
+    fn note(&mut self, position: usize, entry: usize, table: &Table) {
+        for (columns, positions) in &mut self.index {
+            if let Some(hash) = table.hash(entry, *columns) {
+                positions.entry(hash).or_default().push(position);
+            }
+        }
+    }
+
+    /// Replaces or removes the entry at a position.
+    fn set_at(&mut self, position: usize, entry: Option<usize>, table: &Table) {
+        if let Some(old) = std::mem::replace(&mut self.order[position], entry) {
+            self.unfit -= usize::from(table.is_unfit(old));
+        }
+        if let Some(entry) = entry {
+            self.unfit += usize::from(table.is_unfit(entry));
+            self.note(position, entry, table);
+        }
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn entries(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().flatten().copied()
+    }
+
+    /// Positions, ascending, of entries that `fits` among those with these texts in these columns.
+    fn positions(
+        &mut self,
+        columns: Mask,
+        texts: &[SmolStr],
+        table: &Table,
+        fits: impl Fn(usize) -> bool,
+    ) -> Vec<usize> {
+        let fits = |order: &[Option<usize>], at: usize| order.get(at).copied().flatten().is_some_and(&fits);
+        if columns == 0 || self.order.len() <= FEW {
+            return (0..self.order.len()).filter(|&at| fits(&self.order, at)).collect();
+        }
+        let order = &self.order;
+        let positions = self.index.entry(columns).or_insert_with(|| {
+            let mut positions: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+            for (at, entry) in order.iter().enumerate() {
+                if let Some(hash) = entry.and_then(|entry| table.hash(entry, columns)) {
+                    positions.entry(hash).or_default().push(at);
+                }
+            }
+            positions
+        });
+        let wanted = texts.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
+        let hash = hash(wanted.map(|(_, text)| Some(text.as_str())));
+        let found = hash.and_then(|hash| positions.get(&hash)).map_or(&[][..], Vec::as_slice);
+        let mut found: Vec<_> = found.iter().copied().filter(|&at| fits(&self.order, at)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Drops entries that are nothing.
+    fn sweep(&mut self, table: &Table) {
+        if self.unswept {
+            for slot in &mut self.order {
+                *slot = slot.filter(|&entry| !table.shapes[entry].is_nothing());
+            }
+            self.unswept = false;
+        }
+    }
+}
+
+/// The lists of a merge: what dest has, and the results so far.
+#[derive(Debug)]
+pub(super) struct Entries {
+    nodes: Vec<Node>,
+    table: Table,
+    dest: Sequence,
+    results: Sequence,
+}
+
+/// One side of a merge that is only looked up.
+#[derive(Debug)]
+pub(super) struct Side {
+    table: Table,
+    list: Sequence,
+}
+
+impl Side {
+    pub(super) fn new(entries: &[Node], keys: &Keys) -> Self {
+        let (mut table, mut list) = (Table::new(keys), Sequence::default());
+        for (i, node) in entries.iter().enumerate() {
+            table.push(node);
+            list.push(i, &table);
+        }
+        Self { table, list }
+    }
+
+    /// The position of the first entry that a tuple means.
+    pub(super) fn find(&mut self, tuple: &[SmolStr]) -> Option<usize> {
+        find(&mut self.list, &self.table, tuple)
+    }
+}
+
+/// By the keys that the tuple has; by empty keys when it has none.
+fn find(list: &mut Sequence, table: &Table, tuple: &[SmolStr]) -> Option<usize> {
+    let columns = mask(tuple);
+    let fits = |entry: usize| {
+        (table.whole || table.shapes[entry] == Shape::Map)
+            && tuple.iter().zip(table.texts_of(entry)).all(|(want, text)| {
+                columns != 0 && want.is_empty() || text.as_ref().is_some_and(|text| text == want)
+            })
+    };
+    let at = *list.positions(columns, tuple, table, fits).first()?;
+    list.order.get(at).copied().flatten()
+}
+
+impl Entries {
+    pub(super) fn new(dest: Vec<Node>, keys: &Keys) -> Self {
+        let mut table = Table::new(keys);
+        let mut list = Sequence::default();
+        for (i, node) in dest.iter().enumerate() {
+            table.push(node);
+            list.push(i, &table);
+        }
+        Self { nodes: dest, table, dest: list, results: Sequence::default() }
+    }
+
+    /// How many entries there are, in lists or not.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn node(&self, entry: usize) -> &Node {
+        &self.nodes[entry]
+    }
+
+    /// The node of an entry, if there is one, and the keys of the list.
+    pub(super) fn at(&mut self, entry: Option<usize>) -> (Option<&mut Node>, &[SmolStr]) {
+        (entry.and_then(|entry| self.nodes.get_mut(entry)), self.table.keys.names())
+    }
+
+    /// The entry of dest that a tuple means.
+    pub(super) fn find(&mut self, tuple: &[SmolStr]) -> Option<usize> {
+        find(&mut self.dest, &self.table, tuple)
+    }
+
+    /// Puts what came of a tuple among the results, or removes from dest what the tuple matches.
+    ///
+    /// `found` is the entry of dest that the tuple means. Returns the entry that is the result.
+    ///
+    /// # Errors
+    /// A scalar or list among maps, or a map or list among scalars, where that matters.
+    pub(super) fn settle(
+        &mut self,
+        tuple: &[SmolStr],
+        found: Option<usize>,
+        fate: Fate,
+        trail: &Trail<'_>,
+    ) -> Result<Option<usize>> {
+        if let Some(entry) = found {
+            if matches!(fate, Fate::Keep) {
+                complete(&mut self.nodes[entry], &self.table, tuple);
+            }
+            self.refresh(entry);
+        }
+        let result = match fate {
+            Fate::Keep => found,
+            Fate::Take(mut node) => {
+                complete(&mut node, &self.table, tuple);
+                self.table.push(&node);
+                self.nodes.push(node);
+                Some(self.nodes.len() - 1)
+            }
+            Fate::Clear => None,
+        };
+        let put = result.filter(|&entry| !self.table.shapes[entry].is_nothing());
+        let list = if put.is_some() { &mut self.results } else { &mut self.dest };
+        set(list, &self.table, tuple, put).map_err(|wrong| self.error(wrong, trail))?;
+        Ok(result)
+    }
+
+    /// Looks at an entry again whose node may have changed.
+    fn refresh(&mut self, entry: usize) {
+        if self.table.refresh(entry, &self.nodes[entry]) {
+            self.dest.index.clear();
+            self.results.index.clear();
+        }
+        if self.table.shapes[entry].is_nothing() {
+            self.dest.unswept = true;
+            self.results.unswept = true;
+        }
+    }
+
+    /// The merged list: the results into dest, or dest behind the results.
+    ///
+    /// # Errors
+    /// As [`Entries::settle`].
+    pub(super) fn finish(mut self, order: ListOrder, trail: &Trail<'_>) -> Result<Vec<Node>> {
+        let (mut onto, from) = match order {
+            ListOrder::Append => (std::mem::take(&mut self.dest), &self.results),
+            ListOrder::Prepend => (std::mem::take(&mut self.results), &self.dest),
+        };
+        for entry in from.entries() {
+            append(&mut onto, &self.table, entry).map_err(|wrong| self.error(wrong, trail))?;
+        }
+        Ok(gather(self.nodes, &onto))
+    }
+
+    fn error(&self, wrong: WrongShape, trail: &Trail<'_>) -> Diagnostic {
+        let node = &self.nodes[wrong.entry];
+        let wanted = if self.table.whole { "a scalar" } else { "a map" };
+        let message = format!("an entry of this list must be {wanted}, not {}", node.type_name());
+        trail.error(Code::WrongType, message).at(node.span())
+    }
+}
+
+/// Makes sure that an entry has the keys by which it was found.
+fn complete(node: &mut Node, table: &Table, tuple: &[SmolStr]) {
+    let Value::Map(map) = &mut node.value else { return };
+    if map.is_empty() || table.whole {
+        return;
+    }
+    for ((key, default), text) in table.keys.iter().zip(tuple).filter(|(_, text)| !text.is_empty()) {
+        if default != Some(text) && !map.contains_key(key) {
+            map.push(key.clone(), key_scalar(text));
+        }
+    }
+}
+
+/// Moves the nodes of a list out; one that stands there several times is copied.
+fn gather(nodes: Vec<Node>, list: &Sequence) -> Vec<Node> {
+    let mut uses = vec![0_u32; nodes.len()];
+    for entry in list.entries() {
+        uses[entry] += 1;
+    }
+    let mut nodes: Vec<_> = nodes.into_iter().map(Some).collect();
+    let take = |entry: usize| {
+        uses[entry] -= 1;
+        if uses[entry] == 0 { nodes[entry].take() } else { nodes[entry].clone() }
+    };
+    list.entries().filter_map(take).collect()
+}
+
+/// Puts an entry in the place of every one that the values match, or at the end; or removes those.
+///
+/// A value that is empty matches any entry that has the field. Fewer values than keys match by the
+/// first keys; no value at all matches nothing and keeps nothing.
+fn set(
+    list: &mut Sequence,
+    table: &Table,
+    values: &[SmolStr],
+    entry: Option<usize>,
+) -> std::result::Result<(), WrongShape> {
+    list.sweep(table);
+    let by_map = !table.whole && values.first().is_some_and(|value| !value.is_empty());
+    if !by_map
+        && !values.is_empty()
+        && list.unfit > 0
+        && let Some(entry) = list.entries().find(|&entry| table.is_unfit(entry))
+    {
+        return Err(WrongShape { entry });
+    }
+    let mut matched = false;
+    if values.is_empty() {
+        list.clear();
+    } else {
+        let columns = if table.whole { 1 } else { mask(values) };
+        let fits = |entry: usize| {
+            table.whole && table.texts_of(entry)[0].as_ref() == Some(&values[0])
+                || !table.whole
+                    && table.shapes[entry] == Shape::Map
+                    && values.iter().zip(table.texts_of(entry)).all(|(value, text)| {
+                        text.as_ref().is_some_and(|text| value.is_empty() || text == value)
+                    })
+        };
+        for at in list.positions(columns, values, table, fits) {
+            matched = true;
+            list.set_at(at, entry, table);
+        }
+    }
+    match entry {
+        Some(entry) if !matched && table.shapes[entry] != Shape::Null => list.push(entry, table),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Adds an entry of the other list: in place of the same entry for one key, behind all for several.
+fn append(list: &mut Sequence, table: &Table, entry: usize) -> std::result::Result<(), WrongShape> {
+    if table.whole {
+        let text = table.texts_of(entry)[0].clone().unwrap_or_default();
+        return set(list, table, &[text], Some(entry));
+    }
+    if matches!(table.shapes[entry], Shape::Scalar | Shape::List) {
+        return Err(WrongShape { entry });
+    }
+    let mut values = Vec::with_capacity(table.keys.len());
+    for text in table.texts_of(entry) {
+        match text {
+            Some(text) => values.push(text.clone()),
+            None => list.push(entry, table),
+        }
+    }
+    if table.keys.len() > 1 {
+        set(list, table, &values, None)?;
+    }
+    set(list, table, &values, Some(entry))
+}

@@ -1,0 +1,423 @@
+//! The values of the keys of list entries: which entries of several lists are one.
+//!
+//! An entry is named by a tuple, the texts of its keys; a key that it lacks is an empty text. This is
+//! how kyaml sees entries, with all that follows from an empty text meaning several things.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use crate::yaml::{Map, Node, Value};
+
+/// Up to this many entries are compared one with another.
+const FEW: usize = 16;
+
+/// Which columns of a tuple hold a text.
+pub(super) type Mask = u64;
+
+/// More keys than this have no meaning to anyone; further ones are not looked at.
+const MAX_KEYS: usize = 32;
+
+/// The fields that tell the entries of a list apart. The name `""` stands for the entry itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Keys {
+    names: Vec<SmolStr>,
+    /// The texts that stand for keys that are not there; kyaml has none.
+    defaults: Vec<Option<SmolStr>>,
+}
+
+impl Keys {
+    pub(super) fn new(mut names: Vec<SmolStr>) -> Self {
+        names.truncate(MAX_KEYS);
+        let defaults = vec![None; names.len()];
+        Self { names, defaults }
+    }
+
+    /// With a text for keys that entries lack.
+    pub(super) fn with_defaults(mut self, default: impl Fn(&str) -> Option<SmolStr>) -> Self {
+        self.defaults = self.names.iter().map(|name| default(name)).collect();
+        self
+    }
+
+    /// Entries are known by their own text.
+    pub(super) fn whole() -> Self {
+        Self::new(vec![SmolStr::default()])
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.names.first().is_some_and(|name| name.is_empty())
+    }
+
+    pub(super) fn names(&self) -> &[SmolStr] {
+        &self.names
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub(super) fn default_of(&self, name: &str) -> Option<&SmolStr> {
+        let i = self.names.iter().position(|other| other == name)?;
+        self.defaults.get(i)?.as_ref()
+    }
+
+    /// The names with their defaults.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&SmolStr, Option<&SmolStr>)> {
+        self.names.iter().zip(self.defaults.iter().map(Option::as_ref))
+    }
+
+    /// The texts of the keys of an entry, with defaults; empty for those that it lacks.
+    pub(super) fn texts<'k>(&'k self, entry: &'k Node) -> impl Iterator<Item = SmolStr> + use<'k> {
+        let whole = self.is_whole();
+        self.iter().map(move |(name, default)| {
+            match if whole { raw_text(entry) } else { key_text(entry, name) } {
+                text if text.is_empty() => default.cloned().unwrap_or_default(),
+                text => text,
+            }
+        })
+    }
+
+    /// The text of a key as it stands, or its default; none where the entry has neither.
+    pub(super) fn raw(&self, entry: &Node, i: usize) -> Option<SmolStr> {
+        if self.is_whole() {
+            return Some(raw_text(entry));
+        }
+        let default = self.defaults.get(i)?;
+        let value = entry.get(self.names.get(i)?).filter(|value| default.is_none() || !value.is_null());
+        value.map(raw_text).or_else(|| default.clone().filter(|_| entry.as_map().is_some()))
+    }
+
+    fn select(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let kept = |i: &usize| keep(*i);
+        let indices: Vec<usize> = (0..self.len()).filter(kept).collect();
+        Self {
+            names: indices.iter().map(|&i| self.names[i].clone()).collect(),
+            defaults: indices.iter().map(|&i| self.defaults[i].clone()).collect(),
+        }
+    }
+}
+
+/// Distinct tuples, in the order in which their entries were seen.
+#[derive(Debug)]
+pub(super) struct Tuples {
+    width: usize,
+    texts: Vec<SmolStr>,
+}
+
+/// The text of a key as kyaml sees it: empty when the key is absent, null, a map or a list.
+pub(super) fn key_text(entry: &Node, key: &str) -> SmolStr {
+    entry.get(key).filter(|value| !value.is_null()).map(raw_text).unwrap_or_default()
+}
+
+/// The text of any value; maps and lists have none.
+pub(super) fn raw_text(node: &Node) -> SmolStr {
+    node.scalar_text().cloned().unwrap_or_default()
+}
+
+/// Null or an empty map: what kyaml does not count as an entry.
+pub(super) fn is_nothing(node: &Node) -> bool {
+    node.is_null() || node.as_map().is_some_and(Map::is_empty)
+}
+
+pub(super) fn mask(tuple: &[SmolStr]) -> Mask {
+    tuple.iter().enumerate().filter(|(_, text)| !text.is_empty()).fold(0, |mask, (i, _)| mask | 1 << i)
+}
+
+impl Tuples {
+    /// The tuples of all entries of some lists.
+    pub(super) fn collect<'n>(lists: impl Iterator<Item = &'n [Node]>, keys: &Keys) -> Self {
+        let mut tuples = Self { width: keys.len(), texts: Vec::new() };
+        let mut seen = FxHashSet::default();
+        for entry in lists.flatten() {
+            let start = tuples.texts.len();
+            tuples.texts.extend(keys.texts(entry));
+            if !tuples.is_new(start, &mut seen) {
+                tuples.texts.truncate(start);
+            }
+        }
+        tuples
+    }
+
+    fn is_new(&self, start: usize, seen: &mut FxHashSet<Vec<SmolStr>>) -> bool {
+        let (before, tuple) = self.texts.split_at(start);
+        if before.len() < FEW * self.width {
+            return !before.chunks_exact(self.width).any(|other| other == tuple);
+        }
+        if seen.is_empty() {
+            seen.extend(before.chunks_exact(self.width).map(<[SmolStr]>::to_vec));
+        }
+        seen.insert(tuple.to_vec())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[SmolStr]> {
+        self.texts.chunks_exact(self.width.max(1))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    fn len(&self) -> usize {
+        self.texts.len() / self.width.max(1)
+    }
+
+    fn get(&self, i: usize) -> &[SmolStr] {
+        &self.texts[i * self.width..(i + 1) * self.width]
+    }
+
+    /// Whether some entry lacks some key, so that an entry may be meant by several tuples.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.texts.iter().any(SmolStr::is_empty)
+    }
+
+    /// Leaves out the columns that are empty in all tuples, unless all are. Returns the rest's keys.
+    pub(super) fn drop_unused_keys(&mut self, keys: &Keys) -> Keys {
+        let used = self.iter().fold(0, |used, tuple| used | mask(tuple));
+        let keep = |i: usize| used == 0 || used & (1 << i) != 0;
+        let kept = keys.select(keep);
+        if kept.len() < self.width {
+            let width = self.width;
+            let mut i = 0;
+            self.texts.retain(|_| {
+                i += 1;
+                keep((i - 1) % width)
+            });
+            self.width = kept.len();
+        }
+        kept
+    }
+
+    /// Fills gaps: tuples that share a text and differ only where one of them has a gap become one
+    /// value, in the order and with the consequences that kyaml's loop over all pairs has.
+    pub(super) fn fill_gaps(&mut self) {
+        let masks: FxHashSet<Mask> = self.iter().map(mask).collect();
+        // Distinct tuples with their gaps in the same places differ elsewhere.
+        if masks.len() > 1 {
+            Filler::new(self, masks).run();
+        }
+    }
+}
+
+/// Does what comparing all pairs would do, but looks only at those that can match.
+struct Filler<'t> {
+    tuples: &'t mut Tuples,
+    masks: Vec<Mask>,
+    /// The tuples that have, or once had, a mask, by their texts in some of its columns.
+    tables: FxHashMap<(Mask, Mask), FxHashMap<Vec<SmolStr>, Vec<usize>>>,
+}
+
+fn project(tuple: &[SmolStr], columns: Mask) -> Vec<SmolStr> {
+    tuple.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0).map(|(_, text)| text.clone()).collect()
+}
+
+impl<'t> Filler<'t> {
+    fn new(tuples: &'t mut Tuples, masks: FxHashSet<Mask>) -> Self {
+        Self { tuples, masks: masks.into_iter().collect(), tables: FxHashMap::default() }
+    }
+
+    fn run(&mut self) {
+        for i in 0..self.tuples.len() {
+            let tuple = self.tuples.get(i).to_vec();
+            for j in self.matches(&tuple) {
+                if j != i {
+                    let merged: Vec<_> = tuple
+                        .iter()
+                        .zip(self.tuples.get(j))
+                        .map(|(mine, other)| if mine.is_empty() { other.clone() } else { mine.clone() })
+                        .collect();
+                    self.set(i, &merged);
+                    self.set(j, &merged);
+                }
+            }
+        }
+    }
+
+    fn matches(&mut self, tuple: &[SmolStr]) -> Vec<usize> {
+        let (mine, all) = (mask(tuple), (1 << self.tuples.width) - 1);
+        let mut found = Vec::new();
+        for other in self.masks.clone() {
+            let both = mine & other;
+            // What matches has a column in common: with one text, or with a gap in both.
+            if both != 0 || mine | other != all {
+                found
+                    .extend_from_slice(self.table(other, both).get(&project(tuple, both)).map_or(&[], |v| v));
+            }
+        }
+        found.retain(|&j| {
+            let other = self.tuples.get(j);
+            tuple.iter().zip(other).all(|(a, b)| a == b || a.is_empty() || b.is_empty())
+                && tuple.iter().zip(other).any(|(a, b)| a == b)
+        });
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn table(&mut self, of: Mask, columns: Mask) -> &FxHashMap<Vec<SmolStr>, Vec<usize>> {
+        let tuples = &*self.tuples;
+        self.tables.entry((of, columns)).or_insert_with(|| {
+            let mut table: FxHashMap<_, Vec<usize>> = FxHashMap::default();
+            for (j, tuple) in tuples.iter().enumerate().filter(|(_, tuple)| mask(tuple) == of) {
+                table.entry(project(tuple, columns)).or_default().push(j);
+            }
+            table
+        })
+    }
+
+    fn set(&mut self, i: usize, tuple: &[SmolStr]) {
+        let start = i * self.tuples.width;
+        if self.tuples.get(i) == tuple {
+            return;
+        }
+        self.tuples.texts[start..start + tuple.len()].clone_from_slice(tuple);
+        let new = mask(tuple);
+        if !self.masks.contains(&new) {
+            self.masks.push(new);
+        }
+        for ((_, columns), table) in self.tables.iter_mut().filter(|((of, _), _)| *of == new) {
+            table.entry(project(tuple, *columns)).or_default().push(i);
+        }
+    }
+}
+
+/// Whether all entries are maps that have all keys that any of them has, and no two are equal; or,
+/// where entries are known by their own text, whether they are distinct scalars.
+///
+/// Nothing has to be merged in such a list.
+pub(super) fn are_distinct(entries: &[Node], keys: &Keys) -> bool {
+    if keys.is_whole() {
+        let texts =
+            entries.iter().map(|e| e.scalar_text().filter(|_| !e.is_null()).map(|text| [text.as_str()]));
+        return no_two_equal(texts, entries.len());
+    }
+    let is_used = |key: &&SmolStr| entries.iter().any(|entry| scalar_at(entry, key).is_some());
+    let used: Vec<&SmolStr> = keys.names.iter().filter(is_used).collect();
+    match used.as_slice() {
+        [] => entries.is_empty(),
+        [key] => no_two_equal(entries.iter().map(|e| scalar_at(e, key).map(|text| [text])), entries.len()),
+        many => {
+            let tuple = |e| many.iter().map(|key| scalar_at(e, key)).collect::<Option<Vec<&str>>>();
+            no_two_equal(entries.iter().map(tuple), entries.len())
+        }
+    }
+}
+
+fn scalar_at<'n>(entry: &'n Node, key: &str) -> Option<&'n str> {
+    let Value::Map(map) = &entry.value else { return None };
+    let value = map.get(key)?;
+    value.scalar_text().filter(|text| !text.is_empty() && !value.is_null()).map(SmolStr::as_str)
+}
+
+fn no_two_equal<T: Eq + std::hash::Hash>(items: impl Iterator<Item = Option<T>>, len: usize) -> bool {
+    if len > FEW {
+        let mut seen = FxHashSet::default();
+        return items.into_iter().all(|item| item.is_some_and(|item| seen.insert(item)));
+    }
+    let mut seen = Vec::with_capacity(len);
+    for item in items {
+        match item {
+            Some(item) if !seen.contains(&item) => seen.push(item),
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::kyaml::testing::node;
+
+    fn names(keys: &[&str]) -> Keys {
+        Keys::new(keys.iter().map(|key| SmolStr::from(*key)).collect())
+    }
+
+    fn tuples(list: &str, keys: &[&str]) -> Tuples {
+        let list = node(list);
+        Tuples::collect([list.as_list().expect("a list").as_slice()].into_iter(), &names(keys))
+    }
+
+    fn shown(tuples: &Tuples) -> Vec<String> {
+        tuples.iter().map(|tuple| tuple.join("/")).collect()
+    }
+
+    #[test]
+    fn tuples_are_distinct_and_in_order() {
+        let list = "[{a: 1, b: x}, {a: \"1\", b: x}, {a: 2}, {a: null, b: [x]}, 5, {a: 2, b: ''}]";
+        assert_eq!(shown(&tuples(list, &["a", "b"])), ["1/x", "2/", "/"]);
+        assert_eq!(shown(&tuples("[b, a, b, 1, {x: 1}]", &[""])), ["b", "a", "1", ""]);
+        let many: String = (0..50).map(|i| format!("k{}, ", i % 20)).collect();
+        assert_eq!(tuples(&format!("[{many}]"), &[""]).len(), 20);
+    }
+
+    #[test]
+    fn unused_keys_are_left_out() {
+        let mut some = tuples("[{a: 1}, {a: 2, c: y}]", &["a", "b", "c"]);
+        assert_eq!(some.drop_unused_keys(&names(&["a", "b", "c"])), names(&["a", "c"]));
+        assert_eq!(shown(&some), ["1/", "2/y"]);
+        let mut none = tuples("[{x: 1}]", &["a", "b"]);
+        assert_eq!(none.drop_unused_keys(&names(&["a", "b"])), names(&["a", "b"]));
+        assert_eq!(shown(&none), ["/"]);
+    }
+
+    /// The loop over all pairs, as kyaml has it.
+    fn pairs(tuples: &mut [Vec<SmolStr>]) {
+        for i in 0..tuples.len() {
+            let mine = tuples[i].clone();
+            for j in 0..tuples.len() {
+                let other = tuples[j].clone();
+                let both = || mine.iter().zip(&other);
+                if both().any(|(a, b)| a == b) && both().all(|(a, b)| a == b || a.is_empty() || b.is_empty())
+                {
+                    let merged: Vec<_> =
+                        both().map(|(a, b)| if a.is_empty() { b.clone() } else { a.clone() }).collect();
+                    tuples[i].clone_from(&merged);
+                    tuples[j] = merged;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn gaps_are_filled_as_by_comparing_all_pairs() {
+        let mut seed = 1_u64;
+        let mut random = |n: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % n
+        };
+        for round in 0..3000 {
+            let width = 2 + round % 2;
+            let texts = ["", "a", "b", "c"];
+            let mut list: Vec<Vec<SmolStr>> = Vec::new();
+            for _ in 0..random(9) {
+                let tuple: Vec<SmolStr> = (0..width).map(|_| texts[random(4) as usize].into()).collect();
+                if !list.contains(&tuple) {
+                    list.push(tuple);
+                }
+            }
+            let mut filled = Tuples { width, texts: list.concat() };
+            filled.fill_gaps();
+            let before = list.clone();
+            pairs(&mut list);
+            assert_eq!(filled.texts, list.concat(), "{before:?}");
+        }
+    }
+
+    #[test]
+    fn distinct_lists_need_no_merge() {
+        let table: [(&str, &[&str], bool); 9] = [
+            ("[{a: 1}, {a: 2}]", &["a", "b"], true),
+            ("[{a: 1}, {a: '1'}]", &["a"], false),
+            ("[{a: 1}, {b: 2}]", &["a"], false),
+            ("[{a: 1, b: 1}, {a: 1, b: 2}]", &["a", "b"], true),
+            ("[{a: 1, b: 1}, {a: 2}]", &["a", "b"], false),
+            ("[a, b, '']", &[""], true),
+            ("[a, 'a']", &[""], false),
+            ("[a, null]", &[""], false),
+            ("[]", &["a"], true),
+        ];
+        for (list, keys, want) in table {
+            let node = node(list);
+            assert_eq!(are_distinct(node.as_list().expect("a list"), &names(keys)), want, "{list}");
+        }
+    }
+}

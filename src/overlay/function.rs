@@ -1,0 +1,361 @@
+//! Functions and plugins: programs that make or change resources.
+//!
+//! Owns how they are found, run and talked to: KRM functions as executables and in containers, and
+//! executables in the user's plugin directory, as kustomize (v5.8.1) has them. Nothing runs unless
+//! the user enabled it.
+
+mod container;
+mod legacy;
+mod protocol;
+mod spec;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use self::protocol::Output;
+use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
+use super::process;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::{Behavior, Generated, Resource, ResourceSet};
+use crate::schema::Schema;
+use crate::source::SourceMap;
+use crate::transform::Files;
+use crate::yaml::{Node, to_yaml};
+
+/// What the command line says about functions and plugins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
+pub struct FunctionOptions {
+    /// Whether anything that is not built in may run (`--enable-alpha-plugins`).
+    pub plugins: bool,
+    /// Whether functions may be executables of this machine (`--enable-exec`).
+    pub exec: bool,
+    /// Whether containers that ask for the network get it (`--network`).
+    ///
+    /// They get the one of the host; kustomize's `--network-name` has no effect there, either.
+    pub network: bool,
+    /// More mounts for containers, as in `type=bind,src=DIR,dst=DIR` (`--mount`).
+    pub mounts: Vec<String>,
+    /// More variables, `NAME=VALUE` or, for containers, `NAME` (`--env`).
+    pub env: Vec<String>,
+    /// Whether containers run as the current user instead of `nobody` (`--as-current-user`).
+    pub as_current_user: bool,
+    /// The directory of plugins; none: where kustomize looks for it.
+    pub plugin_home: Option<PathBuf>,
+}
+
+/// The kustomization that names a function.
+#[derive(Clone, Copy)]
+pub struct FunctionSite<'s> {
+    /// Its directory, as a real path. Functions run in it.
+    pub root: &'s Path,
+    /// Reads the files that the configuration names.
+    pub files: &'s dyn Files,
+    /// The texts of the run.
+    pub sources: &'s SourceMap,
+    /// The types of the build.
+    pub schema: &'s Schema,
+}
+
+/// Runs functions and plugins.
+#[derive(Debug)]
+pub struct Functions {
+    options: FunctionOptions,
+    docker: PathBuf,
+}
+
+/// What a configuration leads to.
+enum Plugin {
+    Exec(ExecSpec),
+    Container(ContainerSpec),
+    /// A function that says nothing of how to run it.
+    Nothing,
+    /// An executable in the plugin directory.
+    Executable(PathBuf),
+}
+
+impl Functions {
+    /// A runner that runs what the user allows.
+    #[must_use]
+    pub fn new(options: FunctionOptions) -> Self {
+        Self { options, docker: "docker".into() }
+    }
+
+    /// The resources that a generator makes.
+    ///
+    /// What the program says beside them becomes warnings.
+    ///
+    /// # Errors
+    /// It may not be run, is not there, fails, or prints what are no resources.
+    pub fn generate(
+        &self,
+        config: &Resource,
+        site: FunctionSite<'_>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Vec<Resource>> {
+        let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
+        let Some(output) = self.run(config, &[], site, warnings).map_err(named)? else {
+            return Ok(Vec::new());
+        };
+        let resources = output.items.into_iter().map(|(mut node, _)| {
+            let generated = generator_options(&mut node)?;
+            let mut resource = Resource::new(node, site.schema)?;
+            resource.generated = Some(generated);
+            Ok(resource)
+        });
+        resources.collect::<Result<_>>().map_err(|error| error.note(made_by(config)))
+    }
+
+    /// Lets a transformer change, add and remove resources.
+    ///
+    /// A resource stays what it was, with its former names, as long as it keeps its annotations.
+    /// On an error the resources are as they were.
+    ///
+    /// # Errors
+    /// As [`Functions::generate`], and when two resources with one id come back.
+    pub fn transform(
+        &self,
+        config: &Resource,
+        resources: &mut ResourceSet,
+        site: FunctionSite<'_>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<()> {
+        let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
+        let output = self.run(config, resources.as_slice(), site, warnings).map_err(named)?;
+        let Some(output) = output else { return Ok(()) };
+        *resources = put_back(resources, output, site.schema).map_err(|error| error.note(made_by(config)))?;
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        config: &Resource,
+        resources: &[Resource],
+        site: FunctionSite<'_>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Output>> {
+        let nodes = || resources.iter().map(Resource::node);
+        let plugin = self.plugin(config, site.sources)?;
+        let (mut command, what, input) = match &plugin {
+            Plugin::Exec(spec) => {
+                let input = protocol::resource_list(nodes(), config.node())?;
+                (self.exec(spec, site.root), format!("the function `{}`", spec.path), input)
+            }
+            Plugin::Container(spec) => {
+                let input = protocol::resource_list(nodes(), config.node())?;
+                let mut command = Command::new(&self.docker);
+                command.args(container::arguments(spec, &self.options, site.root)?);
+                (command, format!("the function in the container {}", spec.image), input)
+            }
+            Plugin::Executable(path) => {
+                return run_plugin(path, config.node(), nodes(), site, warnings).map(Some);
+            }
+            Plugin::Nothing => {
+                let message = "this function names neither a container nor an executable, so nothing was run";
+                let at = config.node().span().at_start();
+                warnings.push(Diagnostic::warning(Code::MissingField, message).at(at).resource(config.id()));
+                return Ok(None);
+            }
+        };
+        check_directory(site.root)?;
+        command.current_dir(site.root);
+        let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
+        conclude(ended, &what, config, site.sources, warnings).map(Some)
+    }
+
+    fn plugin(&self, config: &Resource, sources: &SourceMap) -> Result<Plugin> {
+        let gvk = &config.id().gvk;
+        if !self.options.plugins {
+            let message = format!("{gvk} is not built in, and running other programs is not enabled");
+            return Err(Diagnostic::error(Code::Usage, message).help("allow it with --enable-alpha-plugins"));
+        }
+        let Some(spec) = FunctionSpec::of(config.node(), sources)? else {
+            let home =
+                self.options.plugin_home.clone().or_else(|| legacy::home(|name| std::env::var_os(name)));
+            return legacy::find(gvk, home.as_deref()).map(Plugin::Executable);
+        };
+        if !spec.container.image.is_empty() {
+            return Ok(Plugin::Container(spec.container));
+        }
+        if spec.exec.path.is_empty() {
+            return Ok(Plugin::Nothing);
+        }
+        // kustomize passes over such a function and says nothing.
+        if !self.options.exec {
+            let message = format!("the function `{}` is an executable, which is not enabled", spec.exec.path);
+            return Err(Diagnostic::error(Code::Usage, message).help("allow it with --enable-exec"));
+        }
+        Ok(Plugin::Exec(spec.exec))
+    }
+
+    fn exec(&self, spec: &ExecSpec, root: &Path) -> Command {
+        // A name alone is looked up on the PATH, a path is relative to the kustomization.
+        let is_name = Path::new(&spec.path).components().count() == 1 && !spec.path.contains(['/', '\\']);
+        let mut command =
+            if is_name { Command::new(&spec.path) } else { Command::new(root.join(&spec.path)) };
+        command.args(&spec.args);
+        for variable in spec.envs.iter().chain(&self.options.env) {
+            // kustomize takes only those with exactly one equals sign.
+            if let Some((name, value)) = variable.split_once('=').filter(|(_, value)| !value.contains('=')) {
+                command.env(name, value);
+            }
+        }
+        command
+    }
+}
+
+/// A function must not be let loose on the whole system.
+fn check_directory(root: &Path) -> Result<()> {
+    if root.parent().is_none() {
+        let message = "functions are not run in the root directory of the file system";
+        return Err(Diagnostic::error(Code::OutsideRoot, message));
+    }
+    Ok(())
+}
+
+/// Runs an executable of the plugin directory: the configuration in a file, resources as documents.
+fn run_plugin<'n>(
+    path: &Path,
+    config: &Node,
+    resources: impl Iterator<Item = &'n Node>,
+    site: FunctionSite<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Output> {
+    use std::io::Write as _;
+
+    /// The longest string that Linux passes to a program.
+    const MAX_VARIABLE: usize = 131_071;
+
+    let what = format!("the plugin `{}`", path.display());
+    let text = to_yaml(config)?;
+    let unwritten = |error: std::io::Error| {
+        Diagnostic::error(Code::Io, format!("the configuration cannot be written for {what}: {error}"))
+    };
+    let mut file = tempfile::Builder::new().prefix("kust-plugin-config-").tempfile().map_err(unwritten)?;
+    file.write_all(text.as_bytes()).map_err(unwritten)?;
+    let mut command = Command::new(path);
+    command.arg(file.path()).args(legacy::arguments(config, site.files)?).current_dir(site.root);
+    let root = site.root.to_string_lossy().into_owned();
+    for (name, value) in [("KUSTOMIZE_PLUGIN_CONFIG_STRING", text), ("KUSTOMIZE_PLUGIN_CONFIG_ROOT", root)] {
+        if name.len() + 1 + value.len() <= MAX_VARIABLE {
+            command.env(name, value);
+        }
+    }
+    let input = protocol::documents(resources)?;
+    let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
+    let messages = ended.messages.clone();
+    let output = protocol::read_output(
+        ended.success(&what)?,
+        &format!("<output of {}>", path.display()),
+        site.sources,
+    )?;
+    warnings.extend(said(&what, &messages));
+    Ok(output)
+}
+
+/// What came of a function: its output, or an error with its own words and findings.
+fn conclude(
+    mut ended: process::Ended,
+    what: &str,
+    config: &Resource,
+    sources: &SourceMap,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Output> {
+    let name = format!("<output of {}>", config.id());
+    let output = protocol::read_output(std::mem::take(&mut ended.output), &name, sources);
+    if !ended.status.success() {
+        let findings = output.map(|output| output.findings).unwrap_or_default();
+        let add = |error: Diagnostic, finding: protocol::Finding| {
+            error.note(format!("{}: {}", finding.severity, finding.text))
+        };
+        return Err(findings.into_iter().fold(ended.failure(what), add));
+    }
+    let output = output?;
+    warnings.extend(said(what, &ended.messages));
+    // A function that finds errors and ends well does not stop the build, as in kustomize.
+    let found = output.findings.iter().filter(|finding| finding.severity != "info").map(|finding| {
+        Diagnostic::warning(Code::Command, format!("{what} found: {}: {}", finding.severity, finding.text))
+    });
+    warnings.extend(found);
+    Ok(output)
+}
+
+/// A warning with what a program that succeeded wrote to standard error.
+fn said(what: &str, messages: &str) -> Option<Diagnostic> {
+    let mut lines = process::last_lines(messages).peekable();
+    lines.peek()?;
+    let warning = Diagnostic::warning(Code::Command, format!("{what} says something"));
+    Some(lines.fold(warning, Diagnostic::note))
+}
+
+fn made_by(config: &Resource) -> String {
+    format!("in the output of {}", config.id())
+}
+
+/// Takes off the annotations by which a generator says how its resource joins others.
+fn generator_options(node: &mut Node) -> Result<Generated> {
+    const HASH: &str = "kustomize.config.k8s.io/needs-hash";
+    const BEHAVIOR: &str = "kustomize.config.k8s.io/behavior";
+
+    let behavior = match protocol::remove_annotation(node, BEHAVIOR).as_deref() {
+        Some("create") => Behavior::Create,
+        Some("replace") => Behavior::Replace,
+        Some("merge") => Behavior::Merge,
+        _ => Behavior::Unspecified,
+    };
+    let name_hash = match protocol::remove_annotation(node, HASH).as_deref() {
+        Some("1" | "t" | "T" | "TRUE" | "true" | "True") => true,
+        None | Some("0" | "f" | "F" | "FALSE" | "false" | "False") => false,
+        Some(other) => {
+            let message = format!("the annotation {HASH} is `{other}`, which is neither true nor false");
+            return Err(Diagnostic::error(Code::InvalidValue, message).at(node.span().at_start()));
+        }
+    };
+    Ok(Generated { behavior, name_hash })
+}
+
+/// The resources after a transformer: those that were there in their places, new ones behind.
+fn put_back(before: &ResourceSet, output: Output, schema: &Schema) -> Result<ResourceSet> {
+    let mut positions: FxHashMap<SmolStr, usize> = FxHashMap::default();
+    for (i, resource) in before.iter().enumerate() {
+        positions.insert(protocol::id_of(resource.node())?.into(), i);
+    }
+    let mut returned = ResourceSet::new();
+    for (node, id) in output.items {
+        let mut resource = Resource::new(node, schema)?;
+        if let Some(former) = id.and_then(|id| positions.get(&id)).and_then(|&i| before.as_slice().get(i)) {
+            inherit(&mut resource, former);
+        }
+        returned.append(resource)?;
+    }
+    let places: Vec<Option<usize>> = before.iter().map(|resource| returned.position(resource.id())).collect();
+    let mut left: Vec<Option<Resource>> = returned.into_iter().map(Some).collect();
+    let mut resources = ResourceSet::new();
+    for (former, place) in before.iter().zip(places) {
+        if let Some(mut resource) = place.and_then(|i| left.get_mut(i)?.take()) {
+            resource.vars.clone_from(&former.vars);
+            resources.append(resource)?;
+        }
+    }
+    left.into_iter().flatten().try_for_each(|resource| resources.append(resource))?;
+    Ok(resources)
+}
+
+/// Gives a resource the history of the one that it came from.
+fn inherit(resource: &mut Resource, former: &Resource) {
+    resource.previous.clone_from(&former.previous);
+    resource.prefixes.clone_from(&former.prefixes);
+    resource.suffixes.clone_from(&former.suffixes);
+    resource.referred_by.clone_from(&former.referred_by);
+    resource.generated = former.generated;
+    resource.allow_name_change = former.allow_name_change;
+    resource.allow_kind_change = former.allow_kind_change;
+    resource.origin.clone_from(&former.origin);
+    resource.transformations.clone_from(&former.transformations);
+}
+
+#[cfg(test)]
+mod tests;

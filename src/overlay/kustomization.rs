@@ -1,0 +1,259 @@
+//! The format of kustomization files: every field of kustomize v5.8's Kustomization and Component.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use smol_str::SmolStr;
+
+use super::helm::{HelmChart, HelmChartArgs, HelmGlobals};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::{SourceId, SourceMap, Span};
+use crate::transform::{
+    GeneratorArgs, GeneratorOptions, Image, Label, Patch, Replacement, Replica, SortOptions, Var,
+};
+use crate::yaml::{DuplicateKeys, Map, Node, ParseOptions, Spanned, from_node, parse_documents};
+
+/// A kustomization file, older field names already moved to their successors.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Kustomization {
+    /// `kustomize.config.k8s.io/v1beta1`, or `v1alpha1` for a component; may be missing.
+    pub api_version: Spanned<String>,
+    /// `Kustomization` or `Component`; may be missing.
+    pub kind: Spanned<String>,
+    /// Not used.
+    pub metadata: Option<Metadata>,
+    /// Where the OpenAPI schema of the build comes from: `path` or `version`.
+    pub openapi: BTreeMap<String, Spanned<String>>,
+    /// Goes before all names.
+    pub name_prefix: Spanned<String>,
+    /// Goes behind all names.
+    pub name_suffix: Spanned<String>,
+    /// The namespace of all resources.
+    pub namespace: Spanned<String>,
+    /// Labels for everything, selectors among them.
+    pub common_labels: BTreeMap<SmolStr, SmolStr>,
+    /// Labels, for what each entry says.
+    pub labels: Vec<Label>,
+    /// Annotations for everything.
+    pub common_annotations: BTreeMap<SmolStr, SmolStr>,
+    /// Strategic merge patches: files, or the patches themselves.
+    pub patches_strategic_merge: Vec<Spanned<String>>,
+    /// JSON patches with targets.
+    pub patches_json6902: Vec<Patch>,
+    /// Patches of either form.
+    pub patches: Vec<Patch>,
+    /// Changes of image names, tags and digests.
+    pub images: Vec<Image>,
+    /// The older name of `images`.
+    image_tags: Vec<Image>,
+    /// Values copied between fields.
+    pub replacements: Vec<Replacement>,
+    /// Numbers of replicas.
+    pub replicas: Vec<Replica>,
+    /// Values for `$(NAME)`.
+    pub vars: Vec<Var>,
+    /// The order of the result.
+    pub sort_options: Option<SortOptions>,
+    /// Files and directories with resources.
+    pub resources: Vec<Spanned<String>>,
+    /// Directories with components.
+    pub components: Vec<Spanned<String>>,
+    /// Files with OpenAPI definitions that say where names and labels stand in custom resources.
+    pub crds: Vec<Spanned<String>>,
+    /// The older name of directories in `resources`.
+    bases: Vec<Spanned<String>>,
+    /// ConfigMaps to make.
+    pub config_map_generator: Vec<GeneratorArgs>,
+    /// Secrets to make.
+    pub secret_generator: Vec<GeneratorArgs>,
+    /// Options of all generators.
+    pub generator_options: Option<GeneratorOptions>,
+    /// What all helm charts share.
+    pub helm_globals: Option<HelmGlobals>,
+    /// Helm charts to render.
+    pub helm_charts: Vec<Spanned<HelmChart>>,
+    /// The older form of `helmCharts`.
+    helm_chart_inflation_generator: Vec<HelmChartArgs>,
+    /// Files that say which fields transformers change.
+    pub configurations: Vec<Spanned<String>>,
+    /// Configurations of generators: files, directories, or inline.
+    pub generators: Vec<Spanned<String>>,
+    /// Configurations of transformers: files, directories, or inline.
+    pub transformers: Vec<Spanned<String>>,
+    /// Configurations of validators: files, directories, or inline.
+    pub validators: Vec<Spanned<String>>,
+    /// What to note on the resources: `originAnnotations`, `transformerAnnotations`, `managedByLabel`.
+    pub build_metadata: Vec<Spanned<String>>,
+}
+
+/// Metadata of a kustomization, read and not used.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Metadata {
+    /// The name.
+    pub name: String,
+    /// The namespace.
+    pub namespace: String,
+    /// The labels.
+    pub labels: BTreeMap<String, String>,
+    /// The annotations.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// Fields that have a successor, with what to write instead.
+const DEPRECATED: [(&str, &str); 6] = [
+    ("bases", "resources"),
+    ("commonLabels", "labels"),
+    ("imageTags", "images"),
+    ("patchesJson6902", "patches"),
+    ("patchesStrategicMerge", "patches"),
+    ("vars", "replacements"),
+];
+
+impl Kustomization {
+    /// Reads a kustomization file.
+    ///
+    /// Equal keys are allowed and the last one counts; documents behind the first are not read.
+    /// Both are kustomize's habit. Deprecated fields are warned of.
+    ///
+    /// # Errors
+    /// Malformed YAML, unknown fields, values of wrong types, a wrong kind, a file without content.
+    pub fn read(sources: &SourceMap, source: SourceId, warnings: &mut Vec<Diagnostic>) -> Result<Self> {
+        let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+        let node = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
+        let at = if node.span().is_none() { Span::new(source, 0, 0) } else { node.span().at_start() };
+        let empty = Map::new();
+        let fields = match node.as_map() {
+            Some(map) => map,
+            None if node.is_null() => &empty,
+            None => {
+                let message = format!("a kustomization must be a map, not {}", node.type_name());
+                return Err(Diagnostic::error(Code::WrongType, message).at(at));
+            }
+        };
+        let mut kustomization: Self = if node.is_null() { Self::default() } else { from_node(&node)? };
+        warnings.extend(fields.entries().iter().filter_map(|e| deprecation(&e.key.text, e.key.meta.span)));
+        kustomization.check_kind()?;
+        if fields.iter().all(|(key, value)| says_nothing(key, value)) {
+            return Err(Diagnostic::error(Code::MissingField, "this kustomization is empty")
+                .at(at)
+                .help("list what it is made of under `resources:`"));
+        }
+        kustomization.fix();
+        Ok(kustomization)
+    }
+
+    /// Whether it is a component.
+    #[must_use]
+    pub fn is_component(&self) -> bool {
+        *self.kind == "Component"
+    }
+
+    fn check_kind(&self) -> Result<()> {
+        let version = match self.kind.as_str() {
+            "" | "Kustomization" => "kustomize.config.k8s.io/v1beta1",
+            "Component" => "kustomize.config.k8s.io/v1alpha1",
+            other => {
+                return Err(Diagnostic::error(
+                    Code::InvalidValue,
+                    format!("`{other}` is no kind of kustomization"),
+                )
+                .at(self.kind.span)
+                .field("kind")
+                .help("the kind is Kustomization or Component"));
+            }
+        };
+        if self.api_version.is_empty() || *self.api_version == version {
+            return Ok(());
+        }
+        Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("the apiVersion `{}` does not fit the kind", *self.api_version),
+        )
+        .at(self.api_version.span)
+        .field("apiVersion")
+        .help(format!("write `apiVersion: {version}`")))
+    }
+
+    /// Moves older fields to their successors.
+    fn fix(&mut self) {
+        self.resources.append(&mut self.bases);
+        self.images.append(&mut self.image_tags);
+        for args in self.config_map_generator.iter_mut().chain(&mut self.secret_generator) {
+            args.envs.extend(args.env.take());
+        }
+        let (charts, globals) =
+            HelmChartArgs::split(std::mem::take(&mut self.helm_chart_inflation_generator));
+        if self.helm_globals.is_none() && globals != HelmGlobals::default() {
+            self.helm_globals = Some(globals);
+        }
+        self.helm_charts.extend(charts.into_iter().map(Spanned::from));
+    }
+}
+
+fn deprecation(field: &str, span: Span) -> Option<Diagnostic> {
+    let (name, successor) = DEPRECATED.iter().find(|(name, _)| name.eq_ignore_ascii_case(field))?;
+    Some(
+        Diagnostic::warning(Code::InvalidValue, format!("`{name}` is deprecated"))
+            .at(span)
+            .help(format!("use `{successor}` instead")),
+    )
+}
+
+/// Whether a field leaves the kustomization as it would be without it.
+fn says_nothing(key: &str, value: &Node) -> bool {
+    let is_type = key.eq_ignore_ascii_case("apiVersion") || key.eq_ignore_ascii_case("kind");
+    is_type || value.is_null() || value.as_str() == Some("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Result<Kustomization>, Vec<String>) {
+        let sources = SourceMap::default();
+        let source = sources.add("kustomization.yaml", text);
+        let mut warnings = Vec::new();
+        let read = Kustomization::read(&sources, source, &mut warnings);
+        (read, warnings.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn older_fields_move_and_are_warned_of() {
+        let (k, warnings) = read(
+            "bases: [b]\nresources: [a]\nimageTags: [{name: x}]\nconfigMapGenerator: [{name: c, env: e}]\n",
+        );
+        let k = k.expect("valid");
+        assert_eq!(k.resources.iter().map(|r| r.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(k.images.len(), 1);
+        assert_eq!(k.config_map_generator[0].envs.len(), 1);
+        assert_eq!(warnings, ["`bases` is deprecated", "`imageTags` is deprecated"]);
+    }
+
+    #[test]
+    fn what_kustomize_refuses_is_refused() {
+        for text in [
+            "",
+            "# nothing\n",
+            "kind: Kustomization\n",
+            "namePrefix: ''\n",
+            "a: 1\n",
+            "kind: Deployment\nresources: []\n",
+            "- a\n",
+            "apiVersion: v1\nresources: []\n",
+            "resources: {}\n",
+        ] {
+            assert!(read(text).0.is_err(), "{text:?}");
+        }
+        for text in [
+            "resources: []\n",
+            "RESOURCES: []\n",
+            "commonLabels: {}\n",
+            "resources: []\nresources: []\n",
+            "resources: []\n---\nfoo\n",
+        ] {
+            assert!(read(text).0.is_ok(), "{text:?}: {:?}", read(text).0.err());
+        }
+    }
+}

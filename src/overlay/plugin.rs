@@ -1,0 +1,272 @@
+//! Generators, transformers and validators that are configured in documents of their own.
+//!
+//! Knows the built-in kinds and decodes their configuration; what they do is in `transform`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use smol_str::SmolStr;
+
+use super::helm::{HelmChart, HelmGlobals};
+use super::load::Root;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::{Resource, ResourceSet};
+use crate::schema::Schema;
+use crate::transform::{
+    self, FieldSpec, FieldSpecs, GeneratorArgs, GeneratorMetadata, IamPolicy, Image, Namespace, Patch,
+    PatchContext, Replacement, Replica, SubjectMode, ValueAdd,
+};
+use crate::yaml::{self, DecodeOptions, Node, Spanned};
+
+/// What every plugin may use.
+pub(super) struct PluginContext<'c> {
+    /// The kustomization that names it.
+    pub root: &'c Root,
+    pub schema: &'c Schema,
+    pub patch: PatchContext<'c>,
+}
+
+/// Kinds that make resources.
+const GENERATORS: [&str; 4] =
+    ["ConfigMapGenerator", "SecretGenerator", "IAMPolicyGenerator", "HelmChartInflationGenerator"];
+
+/// Kinds that change resources.
+const TRANSFORMERS: [&str; 14] = [
+    "AnnotationsTransformer",
+    "HashTransformer",
+    "ImageTagTransformer",
+    "LabelTransformer",
+    "NamespaceTransformer",
+    "PatchJson6902Transformer",
+    "PatchStrategicMergeTransformer",
+    "PatchTransformer",
+    "PrefixSuffixTransformer",
+    "PrefixTransformer",
+    "SuffixTransformer",
+    "ReplacementTransformer",
+    "ReplicaCountTransformer",
+    "ValueAddTransformer",
+];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Labels {
+    labels: BTreeMap<SmolStr, SmolStr>,
+    field_specs: Vec<FieldSpec>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Annotations {
+    annotations: BTreeMap<SmolStr, SmolStr>,
+    field_specs: Vec<FieldSpec>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ImageTag {
+    image_tag: Image,
+    field_specs: Vec<FieldSpec>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct NamespaceConfig {
+    metadata: NamespaceOfMetadata,
+    field_specs: Vec<FieldSpec>,
+    unset_only: bool,
+    set_role_binding_subjects: SubjectMode,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct NamespaceOfMetadata {
+    namespace: SmolStr,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Affix {
+    prefix: String,
+    suffix: String,
+    field_specs: Option<Vec<FieldSpec>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ReplicaCount {
+    replica: Replica,
+    field_specs: Vec<FieldSpec>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Replacements {
+    replacements: Vec<Replacement>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct StrategicMerge {
+    paths: Vec<Spanned<String>>,
+    patches: Spanned<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Json6902 {
+    target: Option<Spanned<transform::SelectorArgs>>,
+    path: Spanned<String>,
+    json_op: Spanned<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct WithMetadata {
+    metadata: GeneratorMetadata,
+}
+
+fn config<T: DeserializeOwned>(plugin: &Resource) -> Result<T> {
+    yaml::from_node_with(plugin.node(), DecodeOptions::plugin())
+}
+
+/// Whether a configuration names something that is built in.
+pub(super) fn is_builtin(plugin: &Resource) -> bool {
+    let gvk = &plugin.id().gvk;
+    gvk.group.is_empty() && gvk.version == "builtin"
+}
+
+/// The chart of a `HelmChartInflationGenerator`.
+pub(super) fn helm_chart(plugin: &Resource) -> Result<(Spanned<HelmChart>, HelmGlobals)> {
+    let chart = Spanned::new(config(plugin)?, plugin.node().span().at_start());
+    Ok((chart, config(plugin)?))
+}
+
+/// What a built-in generator makes.
+pub(super) fn generate(
+    plugin: &Resource,
+    context: &PluginContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Resource> {
+    let named = || -> Result<GeneratorArgs> {
+        Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<WithMetadata>(plugin)?.metadata))
+    };
+    match plugin.id().gvk.kind.as_str() {
+        "ConfigMapGenerator" => {
+            transform::config_map(&named()?, None, context.root, context.schema, warnings)
+        }
+        "SecretGenerator" => transform::secret(&named()?, None, context.root, context.schema, warnings),
+        "IAMPolicyGenerator" => transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema),
+        kind => Err(unknown(plugin, kind, "generator")),
+    }
+}
+
+/// Lets a built-in transformer change the resources.
+pub(super) fn transform(
+    plugin: &Resource,
+    set: &mut ResourceSet,
+    context: &PluginContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<()> {
+    let (schema, patch) = (context.schema, &context.patch);
+    match plugin.id().gvk.kind.as_str() {
+        "AnnotationsTransformer" => {
+            let c: Annotations = config(plugin)?;
+            transform::annotations(set, &c.annotations, &FieldSpecs::from(c.field_specs), schema)
+        }
+        "LabelTransformer" => {
+            let c: Labels = config(plugin)?;
+            transform::labels(set, &c.labels, &FieldSpecs::from(c.field_specs), schema)
+        }
+        "ImageTagTransformer" => {
+            let c: ImageTag = config(plugin)?;
+            transform::images(set, &[c.image_tag], &FieldSpecs::from(c.field_specs), schema)
+        }
+        "NamespaceTransformer" => {
+            let c: NamespaceConfig = config(plugin)?;
+            let options = Namespace {
+                namespace: c.metadata.namespace,
+                unset_only: c.unset_only,
+                subjects: c.set_role_binding_subjects,
+            };
+            transform::namespace(set, &options, &FieldSpecs::from(c.field_specs), schema)
+        }
+        "PrefixTransformer" => {
+            let c: Affix = config(plugin)?;
+            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
+            transform::name_prefix(set, &c.prefix, &specs, schema)
+        }
+        "PrefixSuffixTransformer" => {
+            let c: Affix = config(plugin)?;
+            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
+            transform::name_prefix(set, &c.prefix, &specs, schema)?;
+            transform::name_suffix(set, &c.suffix, &specs, schema)
+        }
+        "SuffixTransformer" => {
+            let c: Affix = config(plugin)?;
+            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
+            transform::name_suffix(set, &c.suffix, &specs, schema)
+        }
+        "ReplicaCountTransformer" => {
+            let c: ReplicaCount = config(plugin)?;
+            transform::replicas(set, &[c.replica], &FieldSpecs::from(c.field_specs), schema)
+        }
+        "ReplacementTransformer" => {
+            let c: Replacements = config(plugin)?;
+            let loaded = transform::load_replacements(&c.replacements, context.root, patch.sources)?;
+            transform::replacements(set, &loaded, schema, warnings)
+        }
+        "ValueAddTransformer" => {
+            let c: ValueAdd = config(plugin)?;
+            let name = context.root.path().file_name().unwrap_or_default().to_string_lossy();
+            transform::value_add(set, &c.loaded(&name, context.root, patch.sources)?, schema, warnings)
+        }
+        "PatchTransformer" => transform::patches(set, &[config::<Patch>(plugin)?], patch, warnings),
+        "PatchStrategicMergeTransformer" => {
+            let mut c: StrategicMerge = config(plugin)?;
+            if c.paths.is_empty() && c.patches.is_empty() {
+                return Err(Diagnostic::error(
+                    Code::MissingField,
+                    "this transformer has neither paths nor patches",
+                )
+                .at(plugin.node().span().at_start())
+                .resource(plugin.id()));
+            }
+            if !c.patches.is_empty() {
+                c.paths.push(c.patches);
+            }
+            transform::patches_strategic_merge(set, &c.paths, patch, warnings)
+        }
+        "PatchJson6902Transformer" => {
+            let c: Json6902 = config(plugin)?;
+            let one = Patch { path: c.path, patch: c.json_op, target: c.target, ..Patch::default() };
+            transform::patches_json6902(set, &[one], patch, warnings)
+        }
+        "HashTransformer" => transform::name_hashes(set),
+        kind => Err(unknown(plugin, kind, "transformer")),
+    }
+}
+
+fn no_field_specs(plugin: &Resource) -> Diagnostic {
+    Diagnostic::error(Code::MissingField, "`fieldSpecs` is missing")
+        .at(plugin.node().span().at_start())
+        .resource(plugin.id())
+        .help("to change names, write `fieldSpecs: [{path: metadata/name}]`")
+}
+
+fn unknown(plugin: &Resource, kind: &str, role: &str) -> Diagnostic {
+    let other = match role {
+        "generator" => TRANSFORMERS.contains(&kind).then_some("transformer"),
+        _ => GENERATORS.contains(&kind).then_some("generator"),
+    };
+    let message = match other {
+        Some(other) => format!("{kind} is a {other}, and a {role} is needed here"),
+        None => format!("there is no built-in {role} {kind}"),
+    };
+    let known: &[&str] = if role == "generator" { &GENERATORS } else { &TRANSFORMERS };
+    Diagnostic::error(Code::Unsupported, message)
+        .at(plugin.node().get("kind").map_or(plugin.node().span(), Node::span))
+        .resource(plugin.id())
+        .help(format!("there are: {}", known.join(", ")))
+}

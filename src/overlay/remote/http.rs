@@ -1,0 +1,59 @@
+//! Getting a file over HTTP.
+
+use std::fmt;
+
+/// Why a file did not come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The server answered with another status than success.
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nobody is asked"))]
+    Status(u16),
+    /// There was no answer.
+    NoAnswer(String),
+    /// This program was built without the feature `remote`.
+    Unsupported,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "the server answered with status {status}"),
+            Self::NoAnswer(why) => f.write_str(why),
+            Self::Unsupported => f.write_str("this program was built without support for HTTP"),
+        }
+    }
+}
+
+/// The content of a URL; up to ten redirections are followed.
+#[cfg(feature = "remote")]
+pub(super) fn get(url: &str) -> Result<Vec<u8>, Failure> {
+    use std::time::Duration;
+
+    use ureq::Agent;
+    use ureq::tls::{RootCerts, TlsConfig};
+
+    /// What is larger is no manifest.
+    const MAX_SIZE: u64 = 256 << 20;
+
+    let failed = |error: ureq::Error| Failure::NoAnswer(error.to_string());
+    let agent: Agent = Agent::config_builder()
+        .http_status_as_error(false)
+        .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
+        // The certificates that the system trusts, among them those of the user's company.
+        .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
+        .timeout_connect(Some(Duration::from_secs(30)))
+        .timeout_global(Some(Duration::from_secs(300)))
+        .build()
+        .into();
+    let mut response = agent.get(url).call().map_err(failed)?;
+    if !response.status().is_success() {
+        return Err(Failure::Status(response.status().as_u16()));
+    }
+    response.body_mut().with_config().limit(MAX_SIZE).read_to_vec().map_err(failed)
+}
+
+/// Says that there is no HTTP here.
+#[cfg(not(feature = "remote"))]
+pub(super) fn get(_url: &str) -> Result<Vec<u8>, Failure> {
+    Err(Failure::Unsupported)
+}

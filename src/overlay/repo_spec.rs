@@ -1,0 +1,351 @@
+//! Where a remote base is: URLs of git repositories, taken apart as kustomize does.
+//!
+//! Owns the grammar of such references and nothing else: no network, no files. A reference that
+//! does not parse is a local path, which is how kustomize (v5.8.1) tells the two apart.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// How long one git command may take, unless the reference says otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(27);
+
+/// A git repository, what to check out of it, and a directory in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepoSpec {
+    raw: String,
+    /// Scheme, user and host up to the path: `https://github.com/`, `git@example.com:`, `file://`.
+    pub host: String,
+    /// The path of the repository on the host.
+    pub repository: String,
+    /// The directory in the repository, without a leading slash; empty for its top.
+    pub directory: String,
+    /// The branch, tag or commit; empty for the repository's own default.
+    pub reference: String,
+    /// Whether submodules are checked out, too.
+    pub submodules: bool,
+    /// How long one git command may take.
+    pub timeout: Duration,
+    /// Whether the reference began with `git::`, which kustomize strips with a warning.
+    pub forced_git: bool,
+}
+
+impl RepoSpec {
+    /// Takes a reference apart.
+    ///
+    /// # Errors
+    /// It is no reference to a repository: a local path, or the URL of something else.
+    pub fn parse(reference: &str) -> Result<Self> {
+        if Path::new(reference).is_absolute() {
+            return Err(refused(reference, "an absolute path is no repository"));
+        }
+        let (address, query) = reference.split_once('?').unwrap_or((reference, ""));
+        let query = Query::parse(query);
+        let (address, forced_git) = match strip_prefix_ignore_case(address, "git::") {
+            Some(rest) => (rest, true),
+            None => (address, false),
+        };
+        let (host, path) = split_host(address).map_err(|why| refused(reference, why))?;
+        let (repository, directory) =
+            split_path(path, host == FILE).map_err(|why| refused(reference, why))?;
+        Ok(Self {
+            raw: reference.to_string(),
+            repository: repository.to_string(),
+            directory: directory.to_string(),
+            host,
+            reference: query.reference,
+            submodules: query.submodules,
+            timeout: query.timeout,
+            forced_git,
+        })
+    }
+
+    /// The reference as it was written.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// What git is told to fetch from.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}{}", self.host, self.repository)
+    }
+
+    /// [`RepoSpec::url`] without a password, for messages.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        without_password(&self.url())
+    }
+
+    /// Whether entering this reference leads back to `earlier`, which led here.
+    ///
+    /// kustomize compares the references as they are written, the new one as a prefix of the earlier.
+    #[must_use]
+    pub fn leads_back_to(&self, earlier: &Self) -> bool {
+        earlier.raw.starts_with(&self.raw)
+    }
+
+    /// Whether the reference names a commit by its full hash, which can never mean anything else.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        let hash = self.reference.as_bytes();
+        matches!(hash.len(), 40 | 64) && hash.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    }
+}
+
+fn refused(reference: &str, why: &str) -> Diagnostic {
+    let shown = without_password(reference);
+    Diagnostic::error(Code::InvalidValue, format!("`{shown}` is no reference to a git repository: {why}"))
+        .help("write it as https://HOST/ORG/REPO//DIRECTORY?ref=TAG, or as git@HOST:ORG/REPO")
+}
+
+/// A URL without the user information that may be a secret: all of it over HTTP, else the password.
+pub(super) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let Some((user, host)) = authority.rsplit_once('@') else { return url.to_string() };
+    let path = &rest[authority.len()..];
+    // `git::https` is HTTP, too.
+    let scheme_name = scheme.rsplit(':').next().unwrap_or_default();
+    if ["http", "https"].iter().any(|http| http.eq_ignore_ascii_case(scheme_name)) {
+        return format!("{scheme}://***@{host}{path}");
+    }
+    match user.split_once(':') {
+        Some((name, _)) => format!("{scheme}://{name}:***@{host}{path}"),
+        None => url.to_string(),
+    }
+}
+
+const FILE: &str = "file://";
+const SCHEMES: [&str; 4] = ["ssh://", "https://", "http://", FILE];
+
+fn strip_prefix_ignore_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    let (head, rest) = text.split_at_checked(prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+/// Splits an address into what names the host and the path on it.
+fn split_host(address: &str) -> std::result::Result<(String, &str), &'static str> {
+    let (scheme, rest) = SCHEMES
+        .iter()
+        .find_map(|scheme| strip_prefix_ignore_case(address, scheme).map(|rest| (*scheme, rest)))
+        .unwrap_or(("", address));
+    if scheme == FILE {
+        // All that follows is a path, even if it looks like a user.
+        return Ok((FILE.to_string(), rest));
+    }
+    let (user, rest) = split_user(rest);
+    let github = ["github.com/", "github.com:"].iter().any(|h| strip_prefix_ignore_case(rest, h).is_some());
+    // Without a scheme, a colon may end the host: `user@host:path`. Only GitHub needs no user.
+    let colon_ends_host = scheme.is_empty() && (!user.is_empty() || github);
+    if scheme.is_empty() && !colon_ends_host {
+        return Err("it has no scheme, such as https://");
+    }
+    let (host, path) = match end_of_host(rest, colon_ends_host) {
+        Some(end) => rest.split_at(end + 1),
+        None => (rest, ""),
+    };
+    if host.is_empty() {
+        return Err("it has no host");
+    }
+    if github {
+        return Ok((github_host(scheme, user), path));
+    }
+    Ok((format!("{scheme}{user}{host}"), path))
+}
+
+/// Splits off `user@`.
+fn split_user(text: &str) -> (&str, &str) {
+    let name = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default();
+    let is_user = name.starts_with(|c: char| c.is_ascii_alphabetic()) && text[name.len()..].starts_with('@');
+    if is_user { text.split_at(name.len() + 1) } else { ("", text) }
+}
+
+/// The byte that ends the host, which belongs to it.
+fn end_of_host(text: &str, colon_ends_host: bool) -> Option<usize> {
+    let slash = text.find('/');
+    if !colon_ends_host {
+        return slash;
+    }
+    let colon = text.find(':');
+    match (slash, colon) {
+        (Some(slash), Some(colon)) if colon == 0 || colon > slash => Some(slash),
+        (Some(slash), None) => Some(slash),
+        (_, colon) => colon,
+    }
+}
+
+/// GitHub is reached in one of two ways, whatever is written.
+fn github_host(scheme: &str, user: &str) -> String {
+    if scheme == "ssh://" || !user.is_empty() {
+        return format!("{user}github.com:");
+    }
+    "https://github.com/".to_string()
+}
+
+/// Splits a path into the repository and the directory in it.
+fn split_path(path: &str, whole: bool) -> std::result::Result<(&str, &str), &'static str> {
+    let split =
+        split_at_marker(path).or_else(|| if whole { Some((path, "")) } else { split_at_second_slash(path) });
+    let (repository, directory) =
+        split.filter(|(repository, _)| !repository.is_empty()).ok_or("it names no repository")?;
+    let directory_in_it = directory.strip_prefix('/').unwrap_or(directory);
+    if leaves(directory_in_it) {
+        return Err("its path leads out of the repository");
+    }
+    Ok((repository, directory_in_it))
+}
+
+/// Splits at what says where the repository ends: behind `_git/NAME` (Azure), at `//`, behind `.git`.
+fn split_at_marker(path: &str) -> Option<(&str, &str)> {
+    if let Some(at) = path.find("_git/") {
+        let name = at + "_git/".len();
+        let end = path[name..].find('/').map_or(path.len(), |i| name + i);
+        return Some((&path[..end], path.get(end + 1..).unwrap_or_default()));
+    }
+    if let Some(split) = path.split_once("//") {
+        return Some(split);
+    }
+    path.find(".git").map(|at| path.split_at(at + ".git".len()))
+}
+
+/// Splits behind organization and repository.
+fn split_at_second_slash(path: &str) -> Option<(&str, &str)> {
+    let first = path.find('/')? + 1;
+    Some(match path[first..].find('/') {
+        Some(second) => (&path[..first + second], &path[first + second + 1..]),
+        None => (path, ""),
+    })
+}
+
+/// Whether a relative path leads above its start.
+fn leaves(path: &str) -> bool {
+    let mut depth = 0_usize;
+    for part in path.trim_start_matches('/').split('/') {
+        match part {
+            "" | "." => {}
+            // An absolute path has nothing above it.
+            ".." if depth == 0 => return !path.starts_with('/'),
+            ".." => depth -= 1,
+            _ => depth += 1,
+        }
+    }
+    false
+}
+
+/// What stands behind the `?`.
+struct Query {
+    reference: String,
+    timeout: Duration,
+    submodules: bool,
+}
+
+impl Query {
+    fn parse(query: &str) -> Self {
+        let mut parsed = Self { reference: String::new(), timeout: DEFAULT_TIMEOUT, submodules: true };
+        // One wrong escape, and kustomize uses none of the parameters.
+        let Some(pairs) = query_pairs(query) else { return parsed };
+        let first = |name: &str| {
+            pairs
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value.as_str())
+                .filter(|v| !v.is_empty())
+        };
+        if let Some(reference) = first("ref").or_else(|| first("version")) {
+            parsed.reference = reference.to_string();
+        }
+        if let Some(timeout) = first("timeout").and_then(seconds_or_duration) {
+            parsed.timeout = timeout;
+        }
+        if let Some(submodules) = first("submodules").and_then(go_bool) {
+            parsed.submodules = submodules;
+        }
+        parsed
+    }
+}
+
+/// The parameters of a query as Go's `url.ParseQuery` reads them; none when one is malformed.
+fn query_pairs(query: &str) -> Option<Vec<(String, String)>> {
+    let mut pairs = Vec::new();
+    for part in query.split('&').filter(|part| !part.is_empty()) {
+        if part.contains(';') {
+            return None;
+        }
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        pairs.push((unescape(key)?, unescape(value)?));
+    }
+    Some(pairs)
+}
+
+/// Undoes `%XX` and `+`.
+fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes().iter().copied();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16).and_then(|d| u8::try_from(d).ok());
+                digit()? * 16 + digit()?
+            }
+            b'+' => b' ',
+            byte => byte,
+        });
+    }
+    // A name of a branch that is not UTF-8 cannot be passed on.
+    String::from_utf8(bytes).ok()
+}
+
+/// `61` as seconds, or a duration as Go writes it; only what is longer than nothing.
+fn seconds_or_duration(text: &str) -> Option<Duration> {
+    if let Ok(seconds) = text.parse::<i64>()
+        && let Ok(seconds) = u64::try_from(seconds)
+        && seconds > 0
+    {
+        return Some(Duration::from_secs(seconds));
+    }
+    go_duration(text).filter(|duration| !duration.is_zero())
+}
+
+/// A positive duration such as `1h30m`, `1.5s` or `300ms`.
+fn go_duration(text: &str) -> Option<Duration> {
+    const UNITS: [(&str, f64); 8] = [
+        ("ns", 1e-9),
+        ("us", 1e-6),
+        ("\u{b5}s", 1e-6),
+        ("\u{3bc}s", 1e-6),
+        ("ms", 1e-3),
+        ("s", 1.0),
+        ("m", 60.0),
+        ("h", 3600.0),
+    ];
+    let mut rest = text.strip_prefix('+').unwrap_or(text);
+    let mut seconds = 0.0;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let is_number = |c: char| c.is_ascii_digit() || c == '.';
+        let number = rest.find(|c| !is_number(c)).map(|end| &rest[..end])?;
+        rest = &rest[number.len()..];
+        let unit = rest.find(is_number).map_or(rest, |end| &rest[..end]);
+        rest = &rest[unit.len()..];
+        let value: f64 = number.parse().ok()?;
+        seconds += value * UNITS.iter().find(|(name, _)| *name == unit)?.1;
+    }
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// A boolean as Go's `strconv.ParseBool` reads it.
+fn go_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

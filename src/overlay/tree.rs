@@ -1,0 +1,276 @@
+//! A kustomization with everything that it names, read before anything is built.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::kustomization::Kustomization;
+use super::load::{Root, Target};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::flatten_lists;
+use crate::source::{SourceId, Span};
+use crate::yaml::{Node, ParseOptions, Spanned, parse_documents};
+
+/// One kustomization and what its `resources` and `components` lead to.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    /// The directory.
+    pub root: Root,
+    /// The path of the kustomization file.
+    file: PathBuf,
+    /// What it says.
+    pub kustomization: Kustomization,
+    /// What `resources` names, in order.
+    pub resources: Vec<Item>,
+    /// What `components` names, in order.
+    pub components: Vec<Arc<Tree>>,
+    /// What `generators` names.
+    pub generators: Plugins,
+    /// What `transformers` names.
+    pub transformers: Plugins,
+    /// What `validators` names.
+    pub validators: Plugins,
+    /// The document that `openapi.path` names.
+    pub openapi: Option<SourceId>,
+}
+
+/// Configurations of generators, transformers or validators.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plugins {
+    /// Those that stand in the kustomization itself.
+    pub inline: Vec<Node>,
+    /// Those in files and directories, with the entry that names them.
+    pub items: Vec<(Item, Spanned<String>)>,
+}
+
+/// What an entry of `resources` leads to.
+#[derive(Debug, Clone)]
+pub(super) enum Item {
+    /// The manifests of a file.
+    Manifests(Vec<Node>),
+    /// Another kustomization.
+    Directory(Arc<Tree>),
+}
+
+/// Trees that several targets of one run have in common, by real path.
+#[derive(Debug, Default)]
+pub(super) struct SharedTrees(Mutex<FxHashMap<PathBuf, Arc<Tree>>>);
+
+impl SharedTrees {
+    fn get(&self, path: &Path) -> Option<Arc<Tree>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+    }
+
+    fn put(&self, tree: &Arc<Tree>) {
+        let path = tree.root.path().to_path_buf();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path, tree.clone());
+    }
+}
+
+/// Which part of a build a directory plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Kustomization,
+    Component,
+}
+
+impl Tree {
+    /// Reads the kustomization of a root and all that it leads to.
+    ///
+    /// Directories below the root are taken from and left in `shared`, if there is one.
+    ///
+    /// # Errors
+    /// Whatever cannot be read, each with the place that names it.
+    pub fn load(root: &Root, shared: Option<&SharedTrees>, warnings: &mut Vec<Diagnostic>) -> Result<Self> {
+        Loading { shared, warnings }.tree(root.clone(), Role::Kustomization, Span::default())
+    }
+
+    /// Whether it, or a kustomization below it, sets the schema of the rest of the build.
+    pub fn sets_schema(&self) -> bool {
+        self.any(&|tree| !tree.kustomization.openapi.is_empty())
+    }
+
+    /// Whether it, or a kustomization below it, renders helm charts.
+    pub fn has_charts(&self) -> bool {
+        self.any(&|tree| !tree.kustomization.helm_charts.is_empty())
+    }
+
+    fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
+        let below = self.resources.iter().filter_map(|item| match item {
+            Item::Directory(tree) => Some(tree),
+            Item::Manifests(_) => None,
+        });
+        test(self) || below.chain(&self.components).any(|tree| tree.any(test))
+    }
+
+    /// The name of the kustomization file.
+    pub fn file_name(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// All manifests below, the deepest first.
+    pub fn manifests<'t>(&'t self, visit: &mut impl FnMut(&'t Node)) {
+        for item in &self.resources {
+            match item {
+                Item::Manifests(documents) => documents.iter().for_each(&mut *visit),
+                Item::Directory(tree) => tree.manifests(visit),
+            }
+        }
+        self.components.iter().for_each(|tree| tree.manifests(visit));
+    }
+}
+
+struct Loading<'l> {
+    shared: Option<&'l SharedTrees>,
+    warnings: &'l mut Vec<Diagnostic>,
+}
+
+impl Loading<'_> {
+    fn tree(&mut self, root: Root, role: Role, at: Span) -> Result<Tree> {
+        let Some(file) = root.kustomization_file()? else {
+            return Err(Diagnostic::error(
+                Code::Io,
+                format!("{} has no kustomization file", root.shown().display()),
+            )
+            .at(at)
+            .help("add a kustomization.yaml there, or name the files in it one by one"));
+        };
+        let source = root.reader().text(&file)?;
+        let kustomization = Kustomization::read(root.reader().sources(), source, self.warnings)?;
+        check_role(&kustomization, role, at, &root)?;
+        check_openapi(&kustomization)?;
+        let mut resources = Vec::with_capacity(kustomization.resources.len());
+        for path in &kustomization.resources {
+            resources.push(self.item(&root, path, path.span)?);
+        }
+        let mut components = Vec::with_capacity(kustomization.components.len());
+        for path in &kustomization.components {
+            let entered = root.enter(path, path.span)?;
+            components.push(self.directory(entered, Role::Component, path.span)?);
+        }
+        let generators = self.plugins(&root, &kustomization.generators)?;
+        let transformers = self.plugins(&root, &kustomization.transformers)?;
+        let validators = self.plugins(&root, &kustomization.validators)?;
+        let openapi = match kustomization.openapi.get("path") {
+            Some(path) => Some(root.text(path, path.span)?),
+            None => None,
+        };
+        Ok(Tree {
+            root,
+            file,
+            kustomization,
+            resources,
+            components,
+            generators,
+            transformers,
+            validators,
+            openapi,
+        })
+    }
+
+    /// An entry is a configuration itself, or else the path of one.
+    fn plugins(&mut self, root: &Root, entries: &[Spanned<String>]) -> Result<Plugins> {
+        let mut plugins = Plugins::default();
+        for entry in entries {
+            match inline_manifests(root, entry) {
+                Some(documents) => plugins.inline.extend(documents),
+                None => plugins.items.push((self.item(root, entry, entry.span)?, entry.clone())),
+            }
+        }
+        Ok(plugins)
+    }
+
+    fn item(&mut self, root: &Root, path: &str, at: Span) -> Result<Item> {
+        let sources = root.reader().sources();
+        let read = |source| flatten_lists(parse_documents(sources, source, ParseOptions::default())?);
+        let is_file = |source| {
+            let documents = read(source)?;
+            match documents.iter().find(|node| node.get("kind").is_none()) {
+                Some(node) => Err(Diagnostic::error(Code::Syntax, "this is no manifest").at(node.span())),
+                None => Ok(()),
+            }
+        };
+        match root.find(path, at, is_file)? {
+            Target::Directory(entered) => {
+                self.directory(entered, Role::Kustomization, at).map(Item::Directory)
+            }
+            Target::Text(source) => read(source).map(Item::Manifests),
+            Target::File(real) => {
+                let source = root.reader().text(&real).map_err(|d| d.at(at))?;
+                read(source).map(Item::Manifests)
+            }
+        }
+    }
+
+    fn directory(&mut self, root: Root, role: Role, at: Span) -> Result<Arc<Tree>> {
+        if let Some(tree) = self.shared.and_then(|s| s.get(root.path())) {
+            check_role(&tree.kustomization, role, at, &root)?;
+            return Ok(tree);
+        }
+        let tree = Arc::new(self.tree(root, role, at)?);
+        if let Some(shared) = self.shared {
+            shared.put(&tree);
+        }
+        Ok(tree)
+    }
+}
+
+/// The manifests that a string of the kustomization is, if it is no path. They get a text of their
+/// own, which is named after the kustomization.
+fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
+    if !text.contains('\n') && !text.contains(':') {
+        return None;
+    }
+    let sources = root.reader().sources();
+    let name = sources.get(text.span.source).map(|s| s.name().to_path_buf()).unwrap_or_default();
+    let id = sources.add(name, text.value.as_str());
+    let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default()).ok()?).ok()?;
+    let is_manifest =
+        |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();
+    documents.iter().all(is_manifest).then_some(documents)
+}
+
+/// The only version of the built-in schema that kustomize knows.
+const OPENAPI_VERSION: &str = "v1.21.2";
+
+fn check_openapi(kustomization: &Kustomization) -> Result<()> {
+    let Some(version) = kustomization.openapi.get("version") else { return Ok(()) };
+    if kustomization.openapi.contains_key("path") {
+        return Err(Diagnostic::error(Code::InvalidValue, "`openapi` has a path and a version")
+            .at(version.span)
+            .field("openapi")
+            .help("keep one of them"));
+    }
+    if version.is_empty() || **version == OPENAPI_VERSION {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        Code::InvalidValue,
+        format!("there is no built-in OpenAPI version `{}`", version.value),
+    )
+    .at(version.span)
+    .field("openapi.version")
+    .help(format!("the only one is {OPENAPI_VERSION}; name a document with `openapi.path`")))
+}
+
+fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) -> Result<()> {
+    let shown = root.shown();
+    match (role, kustomization.is_component()) {
+        (Role::Kustomization, false) | (Role::Component, true) => Ok(()),
+        // A component may be built by itself.
+        (Role::Kustomization, true) if at.is_none() => Ok(()),
+        (Role::Kustomization, true) => Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("{} is a Component and cannot stand among the resources", shown.display()),
+        )
+        .at(at)
+        .help("list it under `components:`")),
+        (Role::Component, false) => Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("{} is a Kustomization, and a Component is needed here", shown.display()),
+        )
+        .at(at)
+        .help("list it under `resources:`, or give it `kind: Component`")),
+    }
+}

@@ -1,0 +1,170 @@
+//! Scalars that kustomize keeps as one.
+//!
+//! kustomize 5.8 adds one and the same node to all fields of a resource that get a label or an
+//! annotation. What later changes one of them changes all: a patch of `metadata.labels.app` over a
+//! base with `commonLabels` changes the selector as well. Only JSON 6902 patches part them, since
+//! they rebuild the whole resource.
+
+use smol_str::SmolStr;
+
+use super::manifest::Resource;
+use crate::yaml::{Node, Style, Tag, Value};
+
+/// The scalars of a resource that are one, by the number in their meta less one.
+///
+/// Numbers whose scalar stands in one place only are not used.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedScalars(Vec<Option<Scalar>>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Scalar {
+    text: SmolStr,
+    style: Style,
+    tag: Tag,
+}
+
+impl Scalar {
+    fn of(node: &Node) -> Option<Self> {
+        let text = node.scalar_text()?.clone();
+        Some(Self { text, style: node.meta.style, tag: node.meta.tag })
+    }
+}
+
+impl Resource {
+    /// Numbers for scalars that will each be added in several places: the first of `count` in a row.
+    ///
+    /// None when a resource has too many of them; its scalars are ordinary ones then.
+    pub fn reserve_shared(&mut self, count: usize) -> Option<u8> {
+        let used = self.shared.0.len();
+        let first = u8::try_from(used + 1).ok()?;
+        u8::try_from(used + count).ok()?;
+        self.shared.0.resize(used + count, None);
+        Some(first)
+    }
+
+    /// Makes one of all scalars that were given a reserved number. `places` says for each number in
+    /// a row how many there are.
+    pub fn share(&mut self, first: u8, places: &[usize]) {
+        let start = usize::from(first).saturating_sub(1);
+        let shared = |i: usize| i.checked_sub(start).and_then(|i| places.get(i)).is_some_and(|&n| n > 1);
+        let mut found: Vec<Option<Scalar>> = vec![None; self.shared.0.len()];
+        // Numbers of single scalars are taken back, so that they can be given away again.
+        visit(self.node_mut(), &mut |node, number| {
+            if number < start {
+                return;
+            }
+            if shared(number) {
+                found[number] = Scalar::of(node);
+            } else {
+                node.meta.shared = 0;
+            }
+        });
+        for (old, new) in self.shared.0.iter_mut().zip(found).skip(start) {
+            *old = new;
+        }
+        while self.shared.0.last().is_some_and(Option::is_none) {
+            self.shared.0.pop();
+        }
+    }
+
+    /// Gives all scalars that are one the value that one of them was given; of several new values
+    /// the last counts. To be called after whatever changes scalars in their place.
+    pub fn spread_shared(&mut self) {
+        if self.shared.0.iter().all(Option::is_none) {
+            return;
+        }
+        let mut scalars = std::mem::take(&mut self.shared.0);
+        let before = scalars.clone();
+        let mut changed = false;
+        visit(self.node_mut(), &mut |node, number| {
+            let now = Scalar::of(node);
+            if now.is_some() && before.get(number).is_some_and(|old| old.is_some() && *old != now) {
+                scalars[number] = now;
+                changed = true;
+            }
+        });
+        if changed {
+            visit(self.node_mut(), &mut |node, number| {
+                if let (Some(Some(scalar)), Some(_)) = (scalars.get(number), node.scalar_text()) {
+                    node.value = Value::Scalar(scalar.text.clone());
+                    (node.meta.style, node.meta.tag) = (scalar.style, scalar.tag);
+                }
+            });
+        }
+        self.shared.0 = scalars;
+    }
+
+    /// Makes ordinary scalars of all that were one: the resource was rebuilt.
+    pub fn part_shared(&mut self) {
+        if !self.shared.0.is_empty() {
+            self.shared.0.clear();
+            visit(self.node_mut(), &mut |node, _| node.meta.shared = 0);
+        }
+    }
+}
+
+/// Calls `see` on each node with a number, with the number less one.
+fn visit(node: &mut Node, see: &mut impl FnMut(&mut Node, usize)) {
+    match &mut node.value {
+        Value::Scalar(_) => {
+            if let Some(number) = usize::from(node.meta.shared).checked_sub(1) {
+                see(node, number);
+            }
+        }
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| visit(value, see)),
+        Value::List(list) => list.iter_mut().for_each(|entry| visit(entry, see)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Schema;
+    use crate::yaml::Map;
+
+    fn resource(numbers: &[u8]) -> Resource {
+        let field = |(i, number): (usize, &u8)| {
+            let mut node = Node::string("old");
+            node.meta.shared = *number;
+            (SmolStr::from(format!("f{i}")), node)
+        };
+        let map: Map = numbers.iter().enumerate().map(field).collect();
+        Resource::unchecked(Node::map(map), &Schema::none())
+    }
+
+    fn set(resource: &mut Resource, field: &str, text: &str) {
+        resource.node_mut().get_mut(field).expect("there").value = Value::Scalar(text.into());
+        resource.spread_shared();
+    }
+
+    fn texts(resource: &Resource) -> Vec<String> {
+        let map = resource.node().as_map().expect("a map");
+        map.iter().map(|(_, v)| v.scalar_text().expect("a scalar").to_string()).collect()
+    }
+
+    #[test]
+    fn what_changes_one_changes_all() {
+        let mut resource = resource(&[1, 2, 1, 3, 0]);
+        assert_eq!(resource.reserve_shared(3), Some(1));
+        set(&mut resource, "f0", "early");
+        assert_eq!(texts(&resource), ["early", "old", "old", "old", "old"], "not shared yet");
+        resource.share(1, &[2, 1, 1]);
+        set(&mut resource, "f2", "new");
+        set(&mut resource, "f1", "single");
+        assert_eq!(texts(&resource), ["new", "single", "new", "old", "old"]);
+        assert_eq!(resource.reserve_shared(1), Some(2), "numbers of single scalars are free again");
+        resource.part_shared();
+        set(&mut resource, "f0", "apart");
+        assert_eq!(texts(&resource), ["apart", "single", "new", "old", "old"]);
+    }
+
+    #[test]
+    fn numbers_run_out() {
+        let mut resource = resource(&[1, 1]);
+        assert_eq!(resource.reserve_shared(255), Some(1));
+        assert_eq!(resource.reserve_shared(1), None);
+        resource.share(1, &[2]);
+        assert_eq!(resource.reserve_shared(254), Some(2));
+        assert_eq!(resource.reserve_shared(255), None);
+    }
+}

@@ -1,0 +1,318 @@
+//! Images of containers: new names, tags and digests.
+
+use regex::Regex;
+use serde::Deserialize;
+use smol_str::SmolStr;
+
+use super::field_spec::{Create, FieldSpecs, set_scalar};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::ResourceSet;
+use crate::schema::Schema;
+use crate::yaml::{Node, Tag, Value};
+
+/// An entry of a kustomization's `images`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Image {
+    /// The name without tag and digest; a regular expression.
+    pub name: SmolStr,
+    /// The name that takes its place.
+    pub new_name: SmolStr,
+    /// What is put behind the tag.
+    pub tag_suffix: SmolStr,
+    /// The tag that takes the place of tag and digest.
+    pub new_tag: SmolStr,
+    /// The digest that takes the place of tag and digest.
+    pub digest: SmolStr,
+}
+
+/// The fields under which lists of containers are looked for in all kinds.
+const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
+
+/// What holds definitions of resources rather than resources.
+const DEFINITION: &str = "CustomResourceDefinition";
+
+/// Changes images, first in all lists of containers anywhere, then in the fields that `specs` names.
+///
+/// An image in both is changed twice, so that a suffix of its tag is added twice: kustomize 5.8 does so.
+///
+/// # Errors
+/// An image that is no scalar, a container that is no map.
+pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schema: &Schema) -> Result<()> {
+    let changes: Vec<Change<'_>> = images.iter().filter_map(Change::new).collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let resources = set.resources_mut().iter_mut();
+    for resource in resources.filter(|r| !r.is_empty() && r.id().gvk.kind != DEFINITION) {
+        let has_containers = has_containers(resource.node());
+        let mut has_fields = false;
+        specs.visit(resource, Create::Never, &mut |_| {
+            has_fields = true;
+            Ok(())
+        })?;
+        if !has_containers && !has_fields {
+            continue;
+        }
+        for change in &changes {
+            if has_containers {
+                in_containers(resource.node_mut(), change).map_err(|d| d.resource(resource.id()))?;
+            }
+            specs.visit(resource, Create::Never, &mut |field| change.apply(field))?;
+        }
+        resource.sync(schema);
+    }
+    Ok(())
+}
+
+fn has_containers(node: &Node) -> bool {
+    match &node.value {
+        Value::Scalar(_) => false,
+        Value::List(list) => list.iter().any(has_containers),
+        Value::Map(map) => map.iter().any(|(key, value)| CONTAINERS.contains(&key) || has_containers(value)),
+    }
+}
+
+fn in_containers(node: &mut Node, change: &Change<'_>) -> Result<()> {
+    match &mut node.value {
+        Value::Scalar(_) => Ok(()),
+        Value::List(list) => list.iter_mut().try_for_each(|entry| in_containers(entry, change)),
+        Value::Map(map) => map.iter_mut().try_for_each(|(key, value)| {
+            in_containers(value, change)?;
+            let list = if CONTAINERS.contains(&key) { value.as_list_mut() } else { None };
+            list.into_iter().flatten().try_for_each(|c| in_container(c, change)).map_err(|d| d.field(key))
+        }),
+    }
+}
+
+fn in_container(container: &mut Node, change: &Change<'_>) -> Result<()> {
+    if container.is_null() {
+        return Ok(());
+    }
+    let (span, found) = (container.span(), container.type_name());
+    let Some(map) = container.as_map_mut() else {
+        let message = format!("expected a container (a map), found {found}");
+        return Err(Diagnostic::error(Code::WrongType, message).at(span));
+    };
+    map.get_mut("image").map_or(Ok(()), |image| change.apply(image))
+}
+
+/// An entry that is ready to be used.
+struct Change<'i> {
+    image: &'i Image,
+    name: Name,
+}
+
+/// What images an entry is for.
+enum Name {
+    /// Those of this name, where a dot stands for any character: nearly all entries.
+    Plain(SmolStr),
+    Regex(Box<Regex>),
+}
+
+impl Name {
+    fn matches(&self, image: &str) -> bool {
+        let name = match self {
+            Self::Regex(regex) => return regex.is_match(image),
+            Self::Plain(name) => name,
+        };
+        let mut rest = image.chars();
+        let same = |wanted: char| rest.next().is_some_and(|c| c == wanted || (wanted == '.' && c != '\n'));
+        name.chars().all(same) && is_tag_and_digest(rest.as_str())
+    }
+}
+
+/// `[:tag][@algorithm:digest]`.
+fn is_tag_and_digest(text: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || "_.{}-".contains(c);
+    let part = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric());
+    let behind_tag = text.strip_prefix(':').map_or(text, |tag| tag.trim_start_matches(word));
+    let digest = behind_tag.strip_prefix('@').and_then(|digest| digest.split_once(':'));
+    behind_tag.is_empty()
+        || digest.is_some_and(|(algorithm, digest)| {
+            algorithm.split(['.', '+', '_', '-']).all(part) && digest.chars().all(word)
+        })
+}
+
+impl<'i> Change<'i> {
+    /// None for a name that is no regular expression: it matches nothing.
+    fn new(image: &'i Image) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/:-_.@".contains(c);
+        if image.name.chars().all(plain) {
+            return Some(Self { image, name: Name::Plain(image.name.clone()) });
+        }
+        let tag = "(:[a-zA-Z0-9_.{}-]*)?";
+        let digest = "(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
+        let regex = Regex::new(&format!("^{}{tag}{digest}$", image.name)).ok()?;
+        Some(Self { image, name: Name::Regex(Box::new(regex)) })
+    }
+
+    fn apply(&self, field: &mut Node) -> Result<()> {
+        let Some(text) = field.scalar_text() else {
+            let message = format!("expected an image (a string), found {}", field.type_name());
+            return Err(Diagnostic::error(Code::WrongType, message).at(field.span()));
+        };
+        if !self.name.matches(text) {
+            return Ok(());
+        }
+        let new = self.renamed(text);
+        set_scalar(field, &new, Tag::None)
+    }
+
+    fn renamed(&self, text: &str) -> String {
+        let image = self.image;
+        let (name, old_tag, old_digest) = split(text);
+        let name = if image.new_name.is_empty() { name } else { &image.new_name };
+        let suffixed = format!("{old_tag}{}", image.tag_suffix);
+        let (tag, digest) = match (!image.new_tag.is_empty(), !image.digest.is_empty()) {
+            (false, false) if image.tag_suffix.is_empty() => (old_tag, old_digest),
+            (false, false) => (suffixed.as_str(), ""),
+            _ => (image.new_tag.as_str(), image.digest.as_str()),
+        };
+        let mut new = name.to_string();
+        for (sign, part) in [(':', tag), ('@', digest)] {
+            if !part.is_empty() {
+                new.push(sign);
+                new.push_str(part);
+            }
+        }
+        new
+    }
+}
+
+/// Name, tag and digest of `[[host[:port]/]path/]name[:tag][@digest]`.
+fn split(image: &str) -> (&str, &str, &str) {
+    // A colon before the first slash is that of a port.
+    let path = image.find('/').unwrap_or(0);
+    let (tag, digest) = (image[path..].find(':'), image[path..].find('@'));
+    let (tag, digest) = (tag.map(|i| i + path), digest.map(|i| i + path));
+    match (tag, digest) {
+        (None, None) => (image, "", ""),
+        (Some(tag), Some(digest)) if tag < digest => {
+            (&image[..tag], &image[tag + 1..digest], &image[digest + 1..])
+        }
+        (_, Some(digest)) => (&image[..digest], "", &image[digest + 1..]),
+        (Some(tag), None) => (&image[..tag], &image[tag + 1..], ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::TransformerConfig;
+    use super::super::testing::{at, set};
+    use super::*;
+
+    #[test]
+    fn names_tags_and_digests() {
+        let table = [
+            ("nginx", ("nginx", "", "")),
+            ("nginx:1.2", ("nginx", "1.2", "")),
+            ("nginx@sha256:ab", ("nginx", "", "sha256:ab")),
+            ("nginx:1@sha256:ab", ("nginx", "1", "sha256:ab")),
+            ("host:5000/nginx", ("host:5000/nginx", "", "")),
+            ("host:5000/a/nginx:1", ("host:5000/a/nginx", "1", "")),
+            ("host:5000/nginx:1@sha256:ab", ("host:5000/nginx", "1", "sha256:ab")),
+            ("/nginx:1", ("/nginx", "1", "")),
+            (":", ("", "", "")),
+            ("", ("", "", "")),
+        ];
+        for (image, want) in table {
+            assert_eq!(split(image), want, "{image:?}");
+        }
+    }
+
+    fn image(name: &str, new_name: &str, new_tag: &str, digest: &str, tag_suffix: &str) -> Image {
+        Image {
+            name: name.into(),
+            new_name: new_name.into(),
+            new_tag: new_tag.into(),
+            digest: digest.into(),
+            tag_suffix: tag_suffix.into(),
+        }
+    }
+
+    #[test]
+    fn renaming() {
+        let digest = "sha256:ab";
+        let table = [
+            (image("nginx", "", "2", "", ""), "nginx:1", Some("nginx:2")),
+            (image("nginx", "", "2", "", ""), "nginx:1@sha256:ff", Some("nginx:2")),
+            (image("nginx", "", "", digest, ""), "nginx:1", Some("nginx@sha256:ab")),
+            (image("nginx", "", "2", digest, ""), "nginx:1", Some("nginx:2@sha256:ab")),
+            (image("nginx", "apache", "", "", ""), "nginx:1@sha512:ff", Some("apache:1@sha512:ff")),
+            (image("nginx", "", "", "", "-x"), "nginx:1@sha256:ff", Some("nginx:1-x")),
+            (image("nginx", "", "2", "", "-x"), "nginx:1", Some("nginx:2")),
+            (image("nginx", "", "", "", ""), "nginx:1", Some("nginx:1")),
+            (image("nginx", "", "2", "", ""), "my/nginx:1", None),
+            (image("nginx", "", "2", "", ""), "nginx-alpine", None),
+            (image("nginx", "", "2", "", ""), "nginx:{TAG}", Some("nginx:2")),
+            (image("h:5/nginx", "", "2", "", ""), "h:5/nginx", Some("h:5/nginx:2")),
+            (image("g.io/nginx", "", "2", "", ""), "gxio/nginx:1", Some("gxio/nginx:2")),
+            (image("g.io/nginx", "", "2", "", ""), "g.io/nginx:1 ", None),
+            (image("nginx", "", "2", "", ""), "nginx:1@sha256:a@b", None),
+            (image("nginx", "", "2", "", ""), "nginx@multihash+base58:a", Some("nginx:2")),
+            (image("nginx", "", "2", "", ""), "nginx@a+:a", None),
+            (image("nginx", "", "2", "", ""), "nginx@ab", None),
+            (image("nginx", "", "2", "", ""), "nginx:@sha256:", Some("nginx:2")),
+            (image("(.*/)?nginx", "x", "", "", ""), "a/b/nginx:1", Some("x:1")),
+        ];
+        for (image, text, want) in table {
+            let change = Change::new(&image).expect("a valid name");
+            let got = change.name.matches(text).then(|| change.renamed(text));
+            assert_eq!(got.as_deref(), want, "{image:?} {text}");
+        }
+        assert!(Change::new(&image("[", "", "", "", "")).is_none());
+    }
+
+    fn run(list: &[Image], text: &str) -> Result<ResourceSet> {
+        let mut set = set(text);
+        images(&mut set, list, &TransformerConfig::builtin().images, &Schema::kustomize()).map(|()| set)
+    }
+
+    #[test]
+    fn where_images_are_found() {
+        let list = [image("a", "b", "", "", ""), image("b", "", "9", "", "")];
+        let set = run(
+            &list,
+            "
+apiVersion: x.io/v1
+kind: Foo
+metadata: {name: f}
+deep: [{er: {containers: [{image: 'a:1'}, {name: none}, null], other: {image: a}}}]
+spec: {containers: null, volumes: [{image: {reference: a}}]}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: c}
+spec: {containers: [{image: a}]}
+",
+        )
+        .expect("images");
+        assert_eq!(at(&set, 0, "deep.0.er.containers.0.image"), "b:9");
+        assert_eq!(at(&set, 0, "deep.0.er.other.image"), "a");
+        assert_eq!(at(&set, 0, "spec.containers"), "[]");
+        assert_eq!(at(&set, 0, "spec.volumes.0.image.reference"), "b:9");
+        assert_eq!(at(&set, 1, "spec.containers.0.image"), "a");
+    }
+
+    #[test]
+    fn a_suffix_is_added_once_for_each_way_to_the_image() {
+        let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{image: 'a:1'}]}}";
+        let set = run(&[image("a", "", "", "", "-s")], pod).expect("images");
+        assert_eq!(at(&set, 0, "spec.containers.0.image"), "a:1-s-s");
+    }
+
+    #[test]
+    fn what_is_no_image() {
+        for containers in ["[x]", "[{image: {name: x}}]"] {
+            let text =
+                format!("{{apiVersion: x/v1, kind: Foo, metadata: {{name: f}}, containers: {containers}}}");
+            let error = run(&[image("a", "b", "", "", "")], &text).expect_err(containers);
+            assert_eq!(
+                (error.code(), error.field_path()),
+                (Code::WrongType, Some("containers")),
+                "{containers}"
+            );
+        }
+    }
+}

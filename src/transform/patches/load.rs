@@ -1,0 +1,184 @@
+//! What a patch is: nothing, strategic merge patches, or a JSON patch.
+
+use std::path::PathBuf;
+
+use super::{Patch, PatchContext};
+use crate::diagnostic::{Code, Diagnostic, Label, Result};
+use crate::patch::{JsonPatch, parse_json_patch};
+use crate::resource::{Resource, flatten_lists};
+use crate::source::{SourceId, Span};
+use crate::yaml::{
+    DuplicateKeys, Map, Node, ParseOptions, Spanned, Value, as_yaml_1_1, decode, parse_documents,
+};
+
+/// A patch after reading.
+pub(super) enum Body {
+    /// No document, or only empty ones.
+    Nothing,
+    /// Strategic merge patches, with kind and name.
+    Strategic(Vec<Resource>),
+    /// Operations of RFC 6902.
+    Json(JsonPatch),
+}
+
+/// Reads an entry of `patches`.
+///
+/// # Errors
+/// Neither or both of path and text, an unreadable file, a text that is no patch.
+pub(super) fn body(
+    patch: &Patch,
+    context: &PatchContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Body> {
+    let source = match (patch.patch.trim(), patch.path.as_str()) {
+        ("", "") => return Err(neither().at(patch.place())),
+        ("", _) => file(&patch.path, context)?,
+        (text, "") => inline(text, patch.patch.span, context),
+        _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
+    };
+    let documents = documents(source, context, warnings)?;
+    if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
+        return Ok(Body::Json(json_patch(operations)?));
+    }
+    let documents = strategic(documents, context)?;
+    Ok(if documents.is_empty() { Body::Nothing } else { Body::Strategic(documents) })
+}
+
+/// Reads an entry of `patchesJson6902`.
+///
+/// # Errors
+/// No target or one without a name, neither or both of path and text, an unreadable file, a text
+/// that is no list of operations.
+pub(super) fn json6902(
+    patch: &Patch,
+    context: &PatchContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<JsonPatch> {
+    if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
+        return Err(Diagnostic::error(Code::MissingField, "the `target` needs a name")
+            .at(patch.target.as_ref().map_or(patch.place(), |target| target.span))
+            .help("use `patches` to change several resources at once"));
+    }
+    let source = match (patch.patch.as_str(), patch.path.as_str()) {
+        ("", "") => return Err(neither().at(patch.place())),
+        ("", _) => file(&patch.path, context)?,
+        (text, "") => inline(text, patch.patch.span, context),
+        _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
+    };
+    match documents(source, context, warnings)?.first() {
+        Some(operations) if is_operations(operations) => json_patch(operations),
+        other => {
+            let found = other.map_or("nothing", Node::type_name);
+            let at = other.map_or(Span::default(), Node::span);
+            Err(Diagnostic::error(Code::WrongType, format!("expected a list of operations, found {found}"))
+                .at(if at.is_none() { patch.place() } else { at })
+                .help("strategic merge patches go under `patches`"))
+        }
+    }
+}
+
+/// Reads an entry of `patchesStrategicMerge`.
+///
+/// # Errors
+/// What is neither the path of a readable file nor a strategic merge patch.
+pub(super) fn path_or_text(
+    patch: &Spanned<String>,
+    context: &PatchContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Vec<Resource>> {
+    // A path is a scalar when it is read as YAML, and so no patch.
+    if patch.is_empty() || patch.contains('\n') || patch.trim_start().starts_with('{') {
+        return strategic(documents(inline(patch, patch.span, context), context, warnings)?, context);
+    }
+    strategic(documents(file(patch, context)?, context, warnings)?, context)
+}
+
+fn neither() -> Diagnostic {
+    Diagnostic::error(Code::MissingField, "this patch has neither `patch` nor `path`")
+        .help("write the patch under `patch`, or name its file under `path`")
+}
+
+fn both() -> Diagnostic {
+    Diagnostic::error(Code::InvalidValue, "a patch cannot have both `patch` and `path`")
+        .help("remove one of the two")
+}
+
+fn file(path: &Spanned<String>, context: &PatchContext<'_>) -> Result<SourceId> {
+    let text = decode(context.files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
+    Ok(context.sources.add(context.files.name(path), text))
+}
+
+/// A text that stands in the kustomization. Its places are its own; its name says where it stands.
+fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
+    let place = context.sources.describe(at);
+    let name = place.map_or_else(|| "<patch>".to_string(), |place| format!("<patch at {place}>"));
+    context.sources.add(PathBuf::from(name), text)
+}
+
+/// The documents of a patch.
+///
+/// As in kustomize operations may have a key twice, of which the last one counts, and keys that are
+/// no strings; strategic merge patches may have a key twice, of which the first one counts. That is
+/// warned of, since the rest of the patch is lost.
+fn documents(
+    source: SourceId,
+    context: &PatchContext<'_>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Vec<Node>> {
+    let read = |duplicate_keys| {
+        let options = ParseOptions { duplicate_keys, ..ParseOptions::default() };
+        parse_documents(context.sources, source, options)
+    };
+    let error = match read(DuplicateKeys::Deny) {
+        Ok(documents) => return Ok(documents),
+        Err(error) => error,
+    };
+    let operations = read(DuplicateKeys::LastWins).ok();
+    if let Some(operations) = operations.filter(|all| all.first().is_some_and(is_operations)) {
+        return Ok(operations);
+    }
+    if error.code() != Code::DuplicateKey {
+        return Err(error);
+    }
+    let documents = read(DuplicateKeys::FirstWins)?;
+    let warning =
+        Diagnostic::warning(error.code(), format!("{}; only the first one counts", error.message()));
+    let labelled = |warning: Diagnostic, label: &Label| warning.label(label.span, label.text.as_str());
+    warnings.push(error.labels().iter().fold(warning, labelled).help("remove one of the two"));
+    Ok(documents)
+}
+
+fn is_operations(node: &Node) -> bool {
+    node.as_list().is_some_and(|list| !list.is_empty())
+}
+
+/// Operations are typed as go-yaml v2 types them, other than manifests and strategic patches.
+fn json_patch(operations: &Node) -> Result<JsonPatch> {
+    parse_json_patch(&as_yaml_1_1(operations))
+}
+
+fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Resource>> {
+    let nothing = |node: &Node| match &node.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        Value::Scalar(_) => node.is_null(),
+    };
+    let documents: Vec<Node> = documents.into_iter().filter(|node| !nothing(node)).collect();
+    if let Some(wrong) = documents.iter().find(|node| node.as_map().is_none()) {
+        let message =
+            format!("expected a strategic merge patch or a list of operations, found {}", wrong.type_name());
+        return Err(Diagnostic::error(Code::WrongType, message).at(wrong.span()));
+    }
+    if let Some(operation) = documents.iter().filter_map(Node::as_map).find(|map| is_operation(map)) {
+        let at = operation.entries().first().map_or(Span::default(), |entry| entry.key.meta.span);
+        return Err(Diagnostic::error(Code::WrongType, "a JSON patch must be a list of operations")
+            .at(at)
+            .help("begin each operation with `- `"));
+    }
+    flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, context.schema)).collect()
+}
+
+/// Whether this is an operation that someone forgot to put in a list.
+fn is_operation(map: &Map) -> bool {
+    map.contains_key("op") && map.contains_key("path") && !map.contains_key("kind")
+}

@@ -1,0 +1,334 @@
+//! One value on its way to the fields of one resource.
+
+use std::cell::Cell;
+
+use smol_str::SmolStr;
+
+use super::FieldOptions;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::transform::lookup::{Create, Found, Matches, lookup_mut, text_of};
+use crate::transform::structured;
+use crate::yaml::{Node, Resolved, Tag, Value};
+
+/// The part of a value that the options of a source ask for.
+pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
+    let mut value = value.clone();
+    if options.delimiter.is_empty() {
+        return Ok(value);
+    }
+    let text = value.scalar_text().cloned().ok_or_else(only_scalars)?;
+    let index = usize::try_from(options.index).ok();
+    let Some(part) = index.and_then(|i| text.split(&options.delimiter).nth(i)) else {
+        let message = format!("`{text}` has no part {} between `{}`", options.index, options.delimiter);
+        return Err(Diagnostic::error(Code::InvalidValue, message).help("parts are counted from 0"));
+    };
+    set_text(&mut value, part);
+    Ok(value)
+}
+
+fn only_scalars() -> Diagnostic {
+    Diagnostic::error(Code::WrongType, "a `delimiter` can split only a single value, not a map or list")
+}
+
+/// Writes a value to all fields at a path. Returns a warning when something else came of it.
+///
+/// # Errors
+/// No such field, a path that does not fit the types on its way, a value that does not fit the type
+/// of a field.
+pub(super) fn copy(
+    value: &Node,
+    node: &mut Node,
+    path: &[String],
+    options: &FieldOptions,
+) -> Result<Option<Diagnostic>> {
+    let copy = Copy { value, options, oddity: Cell::new(None), in_text: Cell::new(false) };
+    copy.to(node, path)?;
+    Ok(copy.oddity.get().map(Oddity::warning))
+}
+
+/// What kustomize does other than what was asked, without a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Oddity {
+    /// The value was written only to a text that was read for this and thrown away.
+    Lost,
+    /// A map or list was to be written to a single value.
+    Emptied,
+}
+
+impl Oddity {
+    fn warning(self) -> Diagnostic {
+        match self {
+            Self::Lost => {
+                let message = "the value is not written; kustomize v5.8 does not write into a text behind `*` or \
+                               other types in it, nor into a null";
+                let help =
+                    "name the entry by its position or `[field=value]` instead of `*`, or remove the null";
+                Diagnostic::warning(Code::NoMatch, message).help(help)
+            }
+            Self::Emptied => {
+                let message =
+                    "the source is a map or list and the target a single value, which becomes empty";
+                Diagnostic::warning(Code::WrongType, message).help("remove the target and use `create: true`")
+            }
+        }
+    }
+}
+
+struct Copy<'v> {
+    value: &'v Node,
+    options: &'v FieldOptions,
+    oddity: Cell<Option<Oddity>>,
+    /// Whether it is being written to a text that was read as JSON or YAML.
+    in_text: Cell<bool>,
+}
+
+impl Copy<'_> {
+    fn create(&self) -> Option<Create> {
+        self.options.create.then(|| Create::like(self.value))
+    }
+
+    fn lose(&self, lost: bool) {
+        self.oddity.set(lost.then_some(Oddity::Lost));
+    }
+
+    fn to(&self, node: &mut Node, path: &[String]) -> Result<()> {
+        if self.write_inside(node, path) {
+            return Ok(());
+        }
+        self.oddity.set(None);
+        let found = self.matches(node, path)?;
+        if found > 0 {
+            return Ok(());
+        }
+        let error = Diagnostic::error(Code::NoMatch, "the target has no such field");
+        Err(if self.options.create { error } else { error.help("`options: {create: true}` adds it") })
+    }
+
+    fn matches(&self, node: &mut Node, path: &[String]) -> Result<usize> {
+        let each = |found: Found<'_>| self.set(found);
+        let inside = |text: &mut Node, rest: &[String]| self.read_only(text, rest);
+        Matches { create: self.create(), each: &each, inside: &inside }.find(node, path)
+    }
+
+    /// In a text any value can be written anywhere.
+    fn matches_in_text(&self, document: &mut Node, path: &[String]) -> Result<usize> {
+        let before = self.in_text.replace(true);
+        let found = self.matches(document, path);
+        self.in_text.set(before);
+        found
+    }
+
+    /// Writes into a scalar that holds JSON or YAML, when the path leads into one. Returns whether
+    /// it did; whatever goes wrong, the path is tried in another way.
+    fn write_inside(&self, node: &mut Node, path: &[String]) -> bool {
+        for i in 1..path.len() {
+            let (outer, inner) = path.split_at(i);
+            let Ok(Some(field)) = lookup_mut(node, outer) else { continue };
+            let Value::Scalar(text) = &field.value else { continue };
+            let Ok(document) = structured::read(text) else { continue };
+            let Some(mut document) = document else { return false };
+            if document.is_null() {
+                return self.lose_in_null(inner);
+            }
+            if !matches!(self.matches_in_text(&mut document, inner), Ok(found) if found > 0) {
+                return false;
+            }
+            match structured::write(&document, text) {
+                Ok(text) => field.value = Value::Scalar(text.into()),
+                // kustomize then tries the path in the other way, and finds it.
+                Err(_) => self.lose(true),
+            }
+            return true;
+        }
+        false
+    }
+
+    /// What is created in a null gets lost.
+    fn lose_in_null(&self, path: &[String]) -> bool {
+        let lost = self.options.create && path.first().is_some_and(|part| part != "*");
+        self.lose(lost);
+        lost
+    }
+
+    /// Looks into a text behind `*` or a list, of which a copy is changed.
+    fn read_only(&self, text: &mut Node, path: &[String]) -> Result<usize> {
+        let Some(mut document) = structured::read(text_of(text))? else {
+            let message = format!("expected a map, found {}", text.type_name());
+            return Err(Diagnostic::error(Code::WrongType, message));
+        };
+        if document.is_null() {
+            return Ok(usize::from(self.lose_in_null(path)));
+        }
+        let found = self.matches_in_text(&mut document, path)?;
+        self.lose(found > 0);
+        Ok(found)
+    }
+
+    /// Sets one field. A scalar keeps its type and quotes, anything else is replaced.
+    fn set(&self, Found { node, created }: Found<'_>) -> Result<()> {
+        let delimiter = &self.options.delimiter;
+        let text = if delimiter.is_empty() {
+            SmolStr::new(text_of(self.value))
+        } else {
+            let old = node.scalar_text().ok_or_else(only_scalars)?;
+            let new = if self.value.is_null() { "" } else { text_of(self.value) };
+            spliced(old, new, delimiter, self.options.index).into()
+        };
+        match node.value {
+            Value::Scalar(_) if created => node.value = Value::Scalar(text),
+            Value::Scalar(_) => {
+                if delimiter.is_empty() && self.value.scalar_text().is_none() {
+                    self.oddity.set(Some(Oddity::Emptied));
+                }
+                set_text(node, &text);
+                if !self.in_text.get() {
+                    structured::check_type(node)?;
+                }
+            }
+            _ => {
+                *node = self.value.clone();
+                if let Value::Scalar(old) = &mut node.value {
+                    *old = text;
+                }
+            }
+        }
+        if !self.value.span().is_none() {
+            node.meta.span = self.value.span();
+        }
+        Ok(())
+    }
+}
+
+/// A text with one part replaced, or with a part more in front or behind.
+fn spliced(old: &str, new: &str, delimiter: &str, index: i64) -> String {
+    let mut parts: Vec<&str> = old.split(delimiter).collect();
+    match usize::try_from(index) {
+        Err(_) => parts.insert(0, new),
+        Ok(i) => match parts.get_mut(i) {
+            Some(part) => *part = new,
+            None => parts.push(new),
+        },
+    }
+    parts.join(delimiter)
+}
+
+/// Sets the text of a scalar whose type stays, whatever the text looks like.
+fn set_text(node: &mut Node, text: &str) {
+    if node.meta.tag == Tag::None {
+        node.meta.tag = match node.resolve() {
+            Some(Resolved::Null) => Tag::Null,
+            Some(Resolved::Bool(_)) => Tag::Bool,
+            Some(Resolved::Int(_) | Resolved::UInt(_)) => Tag::Int,
+            Some(Resolved::Float(_)) => Tag::Float,
+            Some(Resolved::Timestamp(_)) => Tag::Timestamp,
+            Some(Resolved::Str(_)) | None => Tag::Str,
+        };
+    }
+    node.value = Value::Scalar(text.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceMap;
+    use crate::transform::lookup::split_dotted;
+    use crate::yaml::{ParseOptions, parse_one, to_json};
+
+    fn node(text: &str) -> Node {
+        let sources = SourceMap::default();
+        let id = sources.add("t.yaml", text);
+        parse_one(&sources, id, ParseOptions::default()).expect("YAML")
+    }
+
+    const CREATE: FieldOptions =
+        FieldOptions { delimiter: String::new(), index: 0, encoding: String::new(), create: true };
+
+    /// The JSON afterwards without quotes, with `!` behind it when there is a warning.
+    fn copied(value: &Node, text: &str, path: &str, options: &FieldOptions) -> String {
+        let mut tree = node(text);
+        match copy(value, &mut tree, &split_dotted(path), options) {
+            Ok(warning) => to_json(&tree).expect("JSON") + if warning.is_some() { "!" } else { "" },
+            Err(error) => format!("error: {}", error.message()),
+        }
+    }
+
+    #[test]
+    fn fields_keep_their_types() {
+        let table = [
+            ("{a: x}", "7", r#"{"a":"7"}"#),
+            ("{a: 1}", "7", r#"{"a":7}"#),
+            ("{a: 1}", "x", "error: the field is an integer and cannot become `x`"),
+            ("{a: 1}", "1.5", "error: the field is an integer and cannot become `1.5`"),
+            ("{a: 1.5}", "2", r#"{"a":2}"#),
+            ("{a: true}", "false", r#"{"a":false}"#),
+            ("{a: true}", "yes", "error: the field is a boolean and cannot become `yes`"),
+            ("{a: null}", "x", "error: the field is null and cannot become `x`"),
+            ("{a: {}}", "7", r#"{"a":7}"#),
+            ("{a: []}", "x", r#"{"a":"x"}"#),
+            ("{}", "x", "error: the target has no such field"),
+        ];
+        for (text, value, want) in table {
+            assert_eq!(
+                copied(&Node::plain(value), text, "a", &FieldOptions::default()),
+                want,
+                "{text} {value}"
+            );
+        }
+        assert_eq!(copied(&Node::plain("7"), "{}", "a", &CREATE), r#"{"a":7}"#, "new fields have no type");
+        let string = node("'7'");
+        assert_eq!(copied(&string, "{a: {}}", "a", &CREATE), r#"{"a":"7"}"#, "the type of the source");
+        assert_eq!(copied(&string, "{}", "a", &CREATE), r#"{"a":7}"#, "which is lost in new fields");
+    }
+
+    #[test]
+    fn maps_and_lists_are_copied_whole() {
+        let map = node("{x: [1, y]}");
+        assert_eq!(copied(&map, "{a: {z: 1}}", "a", &CREATE), r#"{"a":{"x":[1,"y"]}}"#);
+        assert_eq!(copied(&map, "{}", "a.b", &CREATE), r#"{"a":{"b":{"x":[1,"y"]}}}"#);
+        assert_eq!(copied(&map, "{a: old}", "a", &CREATE), r#"{"a":""}!"#);
+    }
+
+    #[test]
+    fn parts_of_texts() {
+        let options = |index| FieldOptions { delimiter: "/".into(), index, ..FieldOptions::default() };
+        let table = [
+            (0, r#"{"a":"new/y/z"}"#),
+            (2, r#"{"a":"x/y/new"}"#),
+            (9, r#"{"a":"x/y/z/new"}"#),
+            (-1, r#"{"a":"new/x/y/z"}"#),
+        ];
+        for (index, want) in table {
+            assert_eq!(copied(&Node::plain("new"), "{a: x/y/z}", "a", &options(index)), want, "{index}");
+        }
+        let got = copied(&Node::plain("new"), "{a: {}}", "a", &options(0));
+        assert!(got.starts_with("error: a `delimiter`"), "{got}");
+        let part = |index| part_of(&node("x/7"), &options(index)).ok();
+        assert_eq!(part(1), Some(Node::string("7")), "a part of a string is a string");
+        assert_eq!((part(2), part(-1)), (None, None));
+    }
+
+    #[test]
+    fn texts_that_are_json_or_yaml() {
+        let json = r#"{f: '{"a": {"b": 1}, "l": [1]}'}"#;
+        let yaml = "{f: \"# top\\na:\\n  b: x # why\\n\"}";
+        let table = [
+            (json, "f.a.b", "2", r#"{"f":"{\"a\":{\"b\":2},\"l\":[1]}"}"#),
+            (json, "f.l.0", "2", r#"{"f":"{\"a\":{\"b\":1},\"l\":[2]}"}"#),
+            (json, "f.a.b", "x", r#"{"f":"{\"a\": {\"b\": 1}, \"l\": [1]}"}!"#),
+            (yaml, "f.a.b", "y", r#"{"f":"\# top\na:\n  b: y \# why"}"#),
+            ("{f: word}", "f.a", "x", "error: expected a map to look for `a` in, found a string"),
+            ("{f: }", "f.a", "x", "error: expected a map, found null"),
+        ];
+        for (text, path, value, want) in table {
+            let want = want.replace("\\#", "#");
+            assert_eq!(
+                copied(&Node::plain(value), text, path, &FieldOptions::default()),
+                want,
+                "{path} {value}"
+            );
+        }
+        assert_eq!(copied(&Node::plain("x"), "{f: null}", "f.a", &CREATE), "{\"f\":null}!");
+        let behind = copied(&Node::plain("2"), r#"{l: [{f: '{"a": 1}'}]}"#, "l.*.f.a", &CREATE);
+        assert_eq!(behind, r#"{"l":[{"f":"{\"a\": 1}"}]}!"#);
+    }
+}

@@ -1,0 +1,108 @@
+//! Replica counts, by the names that workloads have or had.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use smol_str::{SmolStr, format_smolstr};
+
+use super::field_spec::{Create, FieldSpecs, set_scalar};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::ResourceSet;
+use crate::schema::Schema;
+use crate::yaml::Tag;
+
+/// An entry of a kustomization's `replicas`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Replica {
+    /// The name of the workload, now or before.
+    pub name: SmolStr,
+    /// The number of replicas.
+    pub count: i64,
+}
+
+/// Sets the replica counts in the fields that `specs` names.
+///
+/// # Errors
+/// A name that no resource of a fitting kind has; a field that is no scalar.
+pub fn replicas(
+    set: &mut ResourceSet,
+    counts: &[Replica],
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<()> {
+    if counts.is_empty() {
+        return Ok(());
+    }
+    let mut by_name: FxHashMap<SmolStr, Vec<usize>> = FxHashMap::default();
+    for (i, resource) in set.iter().enumerate().filter(|(_, r)| !r.is_empty()) {
+        let ids = resource.previous.iter().chain([resource.id()]);
+        for id in ids.filter(|id| specs.as_slice().iter().any(|s| s.selects(&id.gvk))) {
+            let positions = by_name.entry(id.name.clone()).or_default();
+            if positions.last() != Some(&i) {
+                positions.push(i);
+            }
+        }
+    }
+    let resources = set.resources_mut();
+    for replica in counts {
+        let count = format_smolstr!("{}", replica.count);
+        for &i in by_name.get(&replica.name).ok_or_else(|| unknown(replica, specs))? {
+            let Some(resource) = resources.get_mut(i) else { continue };
+            let create = Create::Scalar(Tag::Int);
+            specs.visit(resource, create, &mut |field| set_scalar(field, &count, Tag::Int))?;
+            resource.sync(schema);
+        }
+    }
+    Ok(())
+}
+
+fn unknown(replica: &Replica, specs: &FieldSpecs) -> Diagnostic {
+    let kinds: Vec<&str> = specs.as_slice().iter().map(|s| s.kind.as_str()).collect();
+    let message = format!("no resource with replicas is named `{}`", replica.name);
+    Diagnostic::error(Code::NoMatch, message)
+        .note(format!("looked for {}", kinds.join(", ")))
+        .help("use the name as the base writes it, without prefix and suffix")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::TransformerConfig;
+    use super::super::prefix_suffix::name_prefix;
+    use super::super::testing::{at, set};
+    use super::*;
+
+    const SOME: &str = "
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: \"7\"}}
+---
+{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}}
+---
+{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}}
+---
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: rs}, spec: {replicas: null}}
+";
+
+    fn run(counts: &[(&str, i64)]) -> Result<ResourceSet> {
+        let mut set = set(SOME);
+        let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
+        name_prefix(&mut set, "p-", &config.name_prefix, &schema)?;
+        let counts: Vec<_> =
+            counts.iter().map(|&(name, count)| Replica { name: name.into(), count }).collect();
+        replicas(&mut set, &counts, &config.replicas, &schema).map(|()| set)
+    }
+
+    #[test]
+    fn by_former_and_present_names() {
+        let set = run(&[("web", 3), ("p-rs", 0)]).expect("counts");
+        let count = |i| at(&set, i, "spec.replicas");
+        // What was a string stays one.
+        assert_eq!([count(0), count(1), count(3)], ["\"3\"", "3", "0"]);
+        assert_eq!(at(&set, 2, "spec"), "");
+    }
+
+    #[test]
+    fn names_that_are_nobodys() {
+        for name in ["agent", "nobody"] {
+            assert_eq!(run(&[(name, 1)]).expect_err("no match").code(), Code::NoMatch, "{name}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The order of resources: kustomize's fixed order of kinds, or the order in which they came.
+
+use std::cmp::Ordering;
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use smol_str::SmolStr;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::{ResId, Resource, ResourceSet};
+
+/// Kinds that come before all others, in this order.
+const FIRST: [&str; 22] = [
+    "Namespace",
+    "ResourceQuota",
+    "StorageClass",
+    "CustomResourceDefinition",
+    "ServiceAccount",
+    "PodSecurityPolicy",
+    "Role",
+    "ClusterRole",
+    "RoleBinding",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "Secret",
+    "Endpoints",
+    "Service",
+    "LimitRange",
+    "PriorityClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Deployment",
+    "StatefulSet",
+    "CronJob",
+    "PodDisruptionBudget",
+];
+
+/// Kinds that come behind all others, in this order.
+const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+
+/// How resources are ordered: `sortOptions` of a kustomization.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct SortOptions {
+    /// The order; it must be given.
+    pub order: Option<SortOrder>,
+    /// The kinds that come first and last; only with the order `legacy`.
+    pub legacy_sort_options: Option<LegacySortOptions>,
+}
+
+/// An order of resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SortOrder {
+    /// By kind, namespaces first and webhooks last; then by group, version, namespace and name.
+    Legacy,
+    /// The order in which they came.
+    Fifo,
+}
+
+/// Kinds that come first and last in the order `legacy`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct LegacySortOptions {
+    /// Kinds before all others.
+    pub order_first: Vec<SmolStr>,
+    /// Kinds behind all others.
+    pub order_last: Vec<SmolStr>,
+}
+
+impl SortOptions {
+    /// The order `legacy` with kustomize's list of kinds, which holds when nothing is said.
+    #[must_use]
+    pub fn legacy() -> Self {
+        Self { order: Some(SortOrder::Legacy), legacy_sort_options: None }
+    }
+}
+
+/// Puts the resources in order.
+///
+/// # Errors
+/// Options that contradict each other; with the order `legacy` also two resources of the same id,
+/// which is where kustomize notices that a prefix or a patch gave one the name of another.
+pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
+    let named = options.legacy_sort_options.as_ref();
+    let order = options.order.ok_or_else(|| {
+        Diagnostic::error(Code::MissingField, "`order` is missing")
+            .field("sortOptions")
+            .help("set it to `legacy` or `fifo`")
+    })?;
+    if order == SortOrder::Fifo {
+        return named.map_or(Ok(()), |_| {
+            Err(Diagnostic::error(Code::InvalidValue, "`legacySortOptions` needs the order `legacy`")
+                .field("sortOptions")
+                .help("set `order: legacy`, or remove `legacySortOptions`"))
+        });
+    }
+    let ranks = named.map(ranks);
+    let rank = |r: &Resource| match &ranks {
+        Some(ranks) => ranks.get(r.id().gvk.kind.as_str()).copied().unwrap_or(0),
+        None => default_rank(&r.id().gvk.kind),
+    };
+    // Positions are sorted, since resources are large.
+    let resources = set.as_slice();
+    let mut order: Vec<(i64, usize)> = resources.iter().enumerate().map(|(i, r)| (rank(r), i)).collect();
+    let id = |i: usize| resources[i].id();
+    order.sort_by(|&(a, i), &(b, j)| a.cmp(&b).then_with(|| compare_ids(id(i), id(j))));
+    let mut resources: Vec<_> = std::mem::take(set.resources_mut()).into_iter().map(Some).collect();
+    let sorted = order.into_iter().filter_map(|(_, i)| resources.get_mut(i).and_then(Option::take));
+    sorted.into_iter().try_for_each(|resource| set.append(resource))
+}
+
+/// Negative for kinds that come first, positive for those that come last.
+fn ranks(options: &LegacySortOptions) -> FxHashMap<&str, i64> {
+    let number = |i: usize| i64::try_from(i).unwrap_or(i64::MAX);
+    let first = options.order_first.iter().enumerate();
+    let first = first.map(|(i, kind)| (kind.as_str(), number(i) - number(options.order_first.len())));
+    let last = options.order_last.iter().enumerate().map(|(i, kind)| (kind.as_str(), number(i) + 1));
+    first.chain(last).collect()
+}
+
+fn default_rank(kind: &str) -> i64 {
+    let position = |list: &[&str]| list.iter().position(|k| *k == kind).and_then(|i| i64::try_from(i).ok());
+    // The two lists have no kind in common, so which is asked first does not matter.
+    position(&FIRST).map(|i| i - 22).or_else(|| position(&LAST).map(|i| i + 1)).unwrap_or(0)
+}
+
+/// kustomize's order of group, version and kind, by which field specs are sorted.
+pub(super) fn compare_kinds(a: [&str; 3], b: [&str; 3]) -> Ordering {
+    default_rank(a[2]).cmp(&default_rank(b[2])).then_with(|| compare_kind_texts(a, b))
+}
+
+/// Compares `group_version_kind`, where empty parts are `~G`, `~V` and `~K`: behind all names.
+fn compare_kind_texts(a: [&str; 3], b: [&str; 3]) -> Ordering {
+    fn text<'t>([group, version, kind]: [&'t str; 3]) -> impl Iterator<Item = u8> + 't {
+        let version = or("~V", version).chain([b'_']);
+        or("~G", group).chain([b'_']).chain(version).chain(or("~K", kind))
+    }
+    if a == b { Ordering::Equal } else { text(a).cmp(text(b)) }
+}
+
+/// The order of resources whose kinds have the same rank.
+fn compare_ids(a: &ResId, b: &ResId) -> Ordering {
+    let (ga, gb) = (&a.gvk, &b.gvk);
+    if ga == gb {
+        return compare_names(a, b);
+    }
+    let order = compare_kind_texts([&ga.group, &ga.version, &ga.kind], [&gb.group, &gb.version, &gb.kind]);
+    let namespaces = ga.kind == "Namespace" && gb.kind == "Namespace";
+    // Real namespaces come before other things of that kind.
+    if namespaces && (ga.group.is_empty() || gb.group.is_empty()) { order.reverse() } else { order }
+}
+
+/// Compares `namespace|name`, where no namespace is `~X`: behind all names.
+fn compare_names(a: &ResId, b: &ResId) -> Ordering {
+    fn text(id: &ResId) -> impl Iterator<Item = u8> {
+        or("~X", &id.namespace).chain([b'|']).chain(or("~N", &id.name))
+    }
+    text(a).cmp(text(b))
+}
+
+/// The bytes of a part, or of what stands for it when it is empty.
+fn or<'t>(text: &'t str, part: &'t str) -> std::str::Bytes<'t> {
+    if part.is_empty() { text.bytes() } else { part.bytes() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{names, set};
+    use super::*;
+
+    const MIXED: &str = "
+{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: w}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: b, namespace: z}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: c}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: a, namespace: z-y}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: j}}
+---
+{apiVersion: x.io/v1, kind: Namespace, metadata: {name: other}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: n}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}
+";
+
+    #[test]
+    fn the_fixed_order() {
+        let mut resources = set(MIXED);
+        sort(&mut resources, &SortOptions::legacy()).expect("sorts");
+        // `-` sorts before `|`, and no namespace behind all namespaces; core kinds behind groups.
+        assert_eq!(names(&resources), ["n", "other", "a", "b", "c", "d", "j", "p", "w"]);
+    }
+
+    #[test]
+    fn an_order_of_ones_own() {
+        let mut resources = set(MIXED);
+        let legacy = LegacySortOptions {
+            order_first: vec!["Pod".into(), "Job".into()],
+            order_last: vec!["Service".into(), "Namespace".into()],
+        };
+        let options = SortOptions { legacy_sort_options: Some(legacy), ..SortOptions::legacy() };
+        sort(&mut resources, &options).expect("sorts");
+        assert_eq!(names(&resources), ["p", "j", "w", "d", "a", "b", "c", "n", "other"]);
+    }
+
+    #[test]
+    fn fifo_and_contradictions() {
+        let mut resources = set(MIXED);
+        let fifo = SortOptions { order: Some(SortOrder::Fifo), legacy_sort_options: None };
+        sort(&mut resources, &fifo).expect("nothing to do");
+        assert_eq!(names(&resources)[..3], ["w", "b", "c"]);
+        let both = SortOptions { legacy_sort_options: Some(LegacySortOptions::default()), ..fifo };
+        assert_eq!(sort(&mut resources, &both).expect_err("refused").code(), Code::InvalidValue);
+        assert_eq!(
+            sort(&mut resources, &SortOptions::default()).expect_err("refused").code(),
+            Code::MissingField
+        );
+    }
+
+    #[test]
+    fn equal_ids_are_noticed() {
+        let mut resources = set(MIXED);
+        resources.resources_mut()[1].set_name("c");
+        resources.resources_mut()[1].set_namespace("default");
+        let error = sort(&mut resources, &SortOptions::legacy()).expect_err("two services c");
+        assert_eq!(error.code(), Code::DuplicateResource);
+    }
+}

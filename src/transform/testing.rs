@@ -1,0 +1,45 @@
+//! What the tests of this room share.
+
+use crate::resource::{Resource, ResourceSet};
+use crate::schema::Schema;
+use crate::source::SourceMap;
+use crate::yaml::{Node, ParseOptions, parse_documents, to_yaml};
+
+/// The documents of a text.
+pub(super) fn nodes(text: &str) -> Vec<Node> {
+    let sources = SourceMap::default();
+    let id = sources.add("test.yaml", text);
+    let mut nodes = parse_documents(&sources, id, ParseOptions::default()).expect("valid YAML");
+    nodes.retain(|n| !n.is_null());
+    nodes
+}
+
+/// The resources of a text.
+pub(super) fn set(text: &str) -> ResourceSet {
+    let schema = Schema::kustomize();
+    let mut set = ResourceSet::new();
+    for node in nodes(text) {
+        set.append(Resource::new(node, &schema).expect("a resource")).expect("a new id");
+    }
+    set
+}
+
+/// The names of the resources in order.
+pub(super) fn names(set: &ResourceSet) -> Vec<String> {
+    set.iter().map(|r| r.id().name.to_string()).collect()
+}
+
+/// The resources as `kustomize build` would print them.
+pub(super) fn text(set: &ResourceSet) -> String {
+    set.iter().map(|r| to_yaml(r.node()).expect("printable")).collect::<Vec<_>>().join("---\n")
+}
+
+/// One value of the resource at a position, as text: `null` when it is null, empty when it is not there.
+pub(super) fn at(set: &ResourceSet, i: usize, path: &str) -> String {
+    let names: Vec<&str> = path.split('.').collect();
+    let node = names.iter().try_fold(set.as_slice()[i].node(), |node, name| match name.parse::<usize>() {
+        Ok(i) => node.as_list().and_then(|l| l.get(i)),
+        Err(_) => node.get(name),
+    });
+    node.map_or_else(String::new, |n| to_yaml(n).expect("printable").trim_end().to_string())
+}

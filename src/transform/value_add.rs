@@ -1,0 +1,262 @@
+//! `ValueAddTransformer`: one value for a field of many resources, or a part more for the file
+//! paths that stand there.
+
+use serde::Deserialize;
+
+use super::Files;
+use super::lookup::{Create, lookup_create, split_slashed, text_of};
+use super::namespace::namespace_of;
+use super::selector_args::SelectorArgs;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::{Resource, ResourceSet};
+use crate::schema::Schema;
+use crate::source::SourceMap;
+use crate::yaml::{
+    DecodeOptions, DuplicateKeys, Node, ParseOptions, Spanned, Tag, Value, decode, from_node_with,
+    parse_documents,
+};
+
+/// The configuration of a `ValueAddTransformer`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ValueAdd {
+    /// The value; the name of the kustomization's directory when empty.
+    pub value: Spanned<String>,
+    /// Where it goes.
+    pub targets: Vec<Spanned<ValueAddTarget>>,
+    /// A file with more `targets`.
+    pub target_file_path: Spanned<String>,
+}
+
+/// Where the value goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ValueAddTarget {
+    /// Which resources; all when it is not given.
+    pub selector: Option<SelectorArgs>,
+    /// The field, with slashes between its parts.
+    pub field_path: Spanned<String>,
+    /// When it is not 0, the field holds a file path, and the value becomes its part of this
+    /// number, counted from 1.
+    pub file_path_position: i64,
+}
+
+impl ValueAdd {
+    /// These arguments with the targets of the file that they name; `root` stands in for a value
+    /// that is not given.
+    ///
+    /// # Errors
+    /// An unreadable file, no target, a target without a field.
+    pub fn loaded(mut self, root: &str, files: &dyn Files, sources: &SourceMap) -> Result<Self> {
+        let trimmed = self.value.trim();
+        self.value.value = if trimmed.is_empty() { root } else { trimmed }.to_string();
+        if !self.target_file_path.is_empty() {
+            self.targets.extend(read_targets(&self.target_file_path, files, sources)?);
+        }
+        if self.targets.is_empty() {
+            return Err(Diagnostic::error(Code::MissingField, "this transformer needs at least one target")
+                .at(self.value.span));
+        }
+        for target in &self.targets {
+            if target.field_path.is_empty() {
+                return Err(
+                    Diagnostic::error(Code::MissingField, "this target has no `fieldPath`").at(target.span)
+                );
+            }
+            if target.file_path_position < 0 {
+                let message = "`filePathPosition` cannot be negative";
+                return Err(Diagnostic::error(Code::InvalidValue, message).at(target.span));
+            }
+        }
+        Ok(self)
+    }
+}
+
+fn read_targets(
+    path: &Spanned<String>,
+    files: &dyn Files,
+    sources: &SourceMap,
+) -> Result<Vec<Spanned<ValueAddTarget>>> {
+    let text = decode(files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
+    let id = sources.add(files.name(path), text);
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+    let document = parse_documents(sources, id, options)?.into_iter().next().unwrap_or_else(Node::null);
+    let more: ValueAdd = from_node_with(&document, DecodeOptions::plugin())?;
+    Ok(more.targets)
+}
+
+/// Sets the value in all targets. Paths that lead into a null change nothing and are warned of.
+///
+/// # Errors
+/// Malformed selectors, fields that hold no scalar.
+pub fn value_add(
+    set: &mut ResourceSet,
+    config: &ValueAdd,
+    schema: &Schema,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<()> {
+    for target in &config.targets {
+        let selector = target.selector.as_ref().map(SelectorArgs::compile).transpose()?.unwrap_or_default();
+        for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty() && selector.matches(r)) {
+            let placed = |id: &crate::resource::ResId, error: Diagnostic| {
+                error.at(target.field_path.span).resource(id).field(&*target.field_path)
+            };
+            let id = resource.id().clone();
+            if !add_to(resource, &config.value, target).map_err(|error| placed(&id, error))? {
+                let message = "the path leads into a null, so the value is not set";
+                warnings.push(placed(&id, Diagnostic::warning(Code::NoMatch, message)));
+            }
+            resource.sync(schema);
+        }
+    }
+    Ok(())
+}
+
+/// Sets the value in one resource. Returns whether there was a place for it.
+fn add_to(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTarget) -> Result<bool> {
+    if *target.field_path == "metadata/namespace" {
+        namespace_of(resource, value)?;
+        return Ok(true);
+    }
+    let path = split_slashed(&target.field_path);
+    let Some(field) = lookup_create(resource.node_mut(), &path, Create::Scalar)? else { return Ok(false) };
+    if !matches!(field.value, Value::Scalar(_)) {
+        let message = format!("expected a single value, found {}", field.type_name());
+        return Err(Diagnostic::error(Code::WrongType, message).at(field.span()));
+    }
+    let text = match usize::try_from(target.file_path_position) {
+        Ok(position @ 1..) => with_part(text_of(field), position - 1, value),
+        _ => value.value.clone(),
+    };
+    // The new text decides the type, as if it were written in the quotes of the old one.
+    field.value = Value::Scalar(text.into());
+    field.meta.tag = Tag::None;
+    field.meta.span = value.span;
+    Ok(true)
+}
+
+/// A file path with one part more at a position, or at the end when it has fewer parts. An
+/// absolute path stays one.
+fn with_part(path: &str, position: usize, part: &str) -> String {
+    let mut parts = parts_of(path);
+    let mut position = position.min(parts.len());
+    let absolute = parts.first().is_some_and(|first| first.is_empty());
+    if absolute && position < parts.len() {
+        position += 1;
+    }
+    parts.insert(position, part);
+    match parts.as_slice() {
+        ["", rest @ ..] => format!("/{}", clean(rest)),
+        all => clean(all),
+    }
+}
+
+/// The parts of a path. The first is empty when the path is absolute.
+fn parts_of(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (directory, last) = match rest.rfind('/') {
+            Some(slash) => (&rest[..slash], &rest[slash + 1..]),
+            None => ("", rest),
+        };
+        let absolute = directory.is_empty() && rest.starts_with('/');
+        if !absolute || !last.is_empty() {
+            parts.push(last);
+        }
+        if absolute {
+            parts.push("");
+        }
+        rest = directory;
+    }
+    parts.reverse();
+    parts
+}
+
+/// The parts joined as Go's `filepath.Join` does: without empty parts, `.` and what `..` undoes.
+fn clean(parts: &[&str]) -> String {
+    let joined = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
+    let rooted = joined.starts_with('/');
+    let mut out: Vec<&str> = Vec::new();
+    for part in joined.split('/') {
+        match (part, out.last()) {
+            ("" | ".", _) => {}
+            ("..", Some(&last)) if last != ".." => {
+                out.pop();
+            }
+            ("..", _) if rooted => {}
+            _ => out.push(part),
+        }
+    }
+    let path = out.join("/");
+    match (rooted, path.is_empty() && !joined.is_empty()) {
+        (true, _) => format!("/{path}"),
+        (false, true) => ".".into(),
+        (false, false) => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::{parse_one, to_json};
+
+    #[test]
+    fn parts_are_put_into_paths() {
+        let table = [
+            ("", 0, "X"),
+            ("", 9, "X"),
+            ("/", 0, "/X"),
+            ("/", 5, "/X"),
+            ("pie", 0, "X/pie"),
+            ("/pie", 0, "/X/pie"),
+            ("pie", 1, "pie/X"),
+            ("/pie", 1, "/pie/X"),
+            ("a/b/c/d", 3, "a/b/c/X/d"),
+            ("/a/b/c/d", 3, "/a/b/c/X/d"),
+            ("a/b", 9, "a/b/X"),
+            ("a/./b/../c", 0, "X/a/c"),
+            ("../a", 1, "../X/a"),
+        ];
+        for (path, position, want) in table {
+            assert_eq!(with_part(path, position, "X"), want, "{path:?} at {position}");
+        }
+    }
+
+    #[test]
+    fn values_are_set() {
+        let table = [
+            ("spec/a", 0, "{spec: {}}", "{spec:{a:v}}"),
+            ("spec/l/[name=x]/a", 0, "{spec: {l: [{name: x, a: old}]}}", "{spec:{l:[{a:v,name:x}]}}"),
+            ("spec/a\\/b", 0, "{spec: {}}", "{spec:{a/b:v}}"),
+            ("spec/path", 2, "{spec: {path: /a/b}}", "{spec:{path:/a/v/b}}"),
+            ("spec/a", 0, "{spec: null}", "warned"),
+            ("spec", 0, "{spec: {}}", "error"),
+        ];
+        for (path, file_path_position, text, want) in table {
+            let sources = SourceMap::default();
+            let id = sources.add("t.yaml", text);
+            let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
+            let mut set = ResourceSet::new();
+            set.append(Resource::unchecked(node, &Schema::none())).expect("the first");
+            let target = ValueAddTarget {
+                field_path: path.to_string().into(),
+                file_path_position,
+                ..ValueAddTarget::default()
+            };
+            let config = ValueAdd {
+                value: "v".to_string().into(),
+                targets: vec![target.into()],
+                ..ValueAdd::default()
+            };
+            let mut warnings = Vec::new();
+            let done = value_add(&mut set, &config, &Schema::none(), &mut warnings);
+            let got = match (done, warnings.as_slice()) {
+                (Err(_), _) => "error".into(),
+                (_, [_]) => "warned".into(),
+                _ => to_json(set.as_slice()[0].node()).expect("JSON").replace('"', ""),
+            };
+            assert_eq!(got, want, "{path} in {text}");
+        }
+    }
+}

@@ -1,0 +1,534 @@
+//! Variables: `$(NAME)` in some fields becomes the value of a field of some resource.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Deserialize;
+use smol_str::SmolStr;
+
+use super::field_spec::{Create, FieldSpecs};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::{ResId, ResourceSet};
+use crate::schema::{Gvk, Schema};
+use crate::yaml::{Node, Resolved, Style, Tag, Value};
+
+/// An entry of a kustomization's `vars`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Var {
+    /// The name between `$(` and `)`.
+    pub name: SmolStr,
+    /// The resource.
+    #[serde(rename = "objref")]
+    pub object: VarTarget,
+    /// The field.
+    #[serde(rename = "fieldref")]
+    pub field: VarField,
+}
+
+/// The resource that a variable takes its value from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct VarTarget {
+    /// Group and version; it counts more than the next two.
+    pub api_version: SmolStr,
+    /// The API group.
+    pub group: SmolStr,
+    /// The version.
+    pub version: SmolStr,
+    /// The kind.
+    pub kind: SmolStr,
+    /// The name, now or before.
+    pub name: SmolStr,
+    /// The namespace, now or before; empty for any.
+    pub namespace: SmolStr,
+}
+
+/// The field that a variable takes its value from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct VarField {
+    /// Names with `.` between them, `name[0]` for list positions; `metadata.name` when empty.
+    pub field_path: SmolStr,
+}
+
+impl VarTarget {
+    fn id(&self) -> ResId {
+        let (group, version) = match self.api_version.split('/').collect::<Vec<_>>().as_slice() {
+            [""] => (self.group.as_str(), self.version.as_str()),
+            [version] => (self.group.as_str(), *version),
+            [group, version] => (*group, *version),
+            _ => (self.group.as_str(), self.version.as_str()),
+        };
+        let gvk = Gvk { group: group.into(), version: version.into(), kind: self.kind.clone() };
+        ResId { gvk, name: self.name.clone(), namespace: self.namespace.clone(), cluster_scoped: false }
+    }
+}
+
+/// Variables by name.
+#[derive(Debug, Clone, Default)]
+pub struct VarSet(BTreeMap<SmolStr, Var>);
+
+impl VarSet {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds variables.
+    ///
+    /// # Errors
+    /// A name that is there already.
+    pub fn extend(&mut self, vars: impl IntoIterator<Item = Var>) -> Result<()> {
+        vars.into_iter().try_for_each(|var| {
+            if self.0.contains_key(&var.name) {
+                let message = format!("there are two variables with the name `{}`", var.name);
+                return Err(Diagnostic::error(Code::InvalidValue, message).field("vars").help(
+                    "give one of them another name; bases share their variables with what contains them",
+                ));
+            }
+            self.0.insert(var.name.clone(), var);
+            Ok(())
+        })
+    }
+
+    /// Adds the variables of another set.
+    ///
+    /// # Errors
+    /// A name that is there already.
+    pub fn merge(&mut self, other: Self) -> Result<()> {
+        self.extend(other.0.into_values())
+    }
+}
+
+/// Finds the resources that variables take their values from, while the names that they use are
+/// still clear; each remembers the variables.
+///
+/// # Errors
+/// Several resources fit a variable. That none does is noticed when variables are resolved.
+pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
+    if vars.is_empty() {
+        return Ok(());
+    }
+    let mut by_name: FxHashMap<SmolStr, Vec<usize>> = FxHashMap::default();
+    for (i, resource) in set.iter().enumerate().filter(|(_, r)| !r.is_empty()) {
+        for id in resource.previous.iter().chain([resource.id()]) {
+            let positions = by_name.entry(id.name.clone()).or_default();
+            if positions.last() != Some(&i) {
+                positions.push(i);
+            }
+        }
+    }
+    for var in vars {
+        let target = var.object.id();
+        let fits = |id: &ResId| {
+            id.same_gvk_and_name(&target) && (target.namespace.is_empty() || id.same_namespace(&target))
+        };
+        let named = by_name.get(&target.name).into_iter().flatten();
+        let resources = set.as_slice();
+        let found: Vec<usize> = named
+            .copied()
+            .filter(|&i| resources.get(i).is_some_and(|r| r.previous.iter().chain([r.id()]).any(fits)))
+            .collect();
+        match found.as_slice() {
+            [] => {}
+            [one] => set.resources_mut()[*one].vars.push(var.name.clone()),
+            several => return Err(ambiguous(var, &target, several, set)),
+        }
+    }
+    Ok(())
+}
+
+fn ambiguous(var: &Var, target: &ResId, found: &[usize], set: &ResourceSet) -> Diagnostic {
+    let message = format!("the variable `{}` may mean {} resources: {target}", var.name, found.len());
+    let mut error = Diagnostic::error(Code::Ambiguous, message).field("vars");
+    for resource in found.iter().filter_map(|&i| set.as_slice().get(i)) {
+        error = error.label(resource.node().span().at_start(), format!("perhaps {}", resource.id()));
+    }
+    error.help("say which one with `objref.namespace`")
+}
+
+/// The value of a variable.
+#[derive(Debug, Clone, PartialEq)]
+enum Content {
+    Text(SmolStr),
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    /// A map or list, which cannot stand in a text: the variable stays as it is.
+    Tree,
+}
+
+/// Replaces variables in all fields that `specs` names. Returns a warning when some were never used.
+///
+/// `$$` becomes `$`, so that `$$(NAME)` can be written; both only when there are variables at all.
+///
+/// # Errors
+/// A variable without resource or field; entries of a list that are no strings.
+pub fn resolve_vars(
+    set: &mut ResourceSet,
+    vars: &VarSet,
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<Option<Diagnostic>> {
+    if vars.is_empty() {
+        return Ok(None);
+    }
+    let contents = contents(set, vars)?;
+    let mut used: FxHashSet<SmolStr> = FxHashSet::default();
+    for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
+        specs.visit(resource, Create::Never, &mut |field| replace(field, &contents, &mut used))?;
+        resource.sync(schema);
+    }
+    let unused: Vec<&str> = contents.keys().filter(|k| !used.contains(*k)).map(SmolStr::as_str).collect();
+    Ok((!unused.is_empty()).then(|| {
+        let message = format!("variables that are defined and never used: {}", unused.join(", "));
+        Diagnostic::warning(Code::NoMatch, message).field("vars").help(
+            "variables are only replaced in some fields; name others under `varReference` in a transformer configuration",
+        )
+    }))
+}
+
+fn contents(set: &ResourceSet, vars: &VarSet) -> Result<BTreeMap<SmolStr, Content>> {
+    let mut sources: FxHashMap<&str, &Node> = FxHashMap::default();
+    for resource in set.iter() {
+        for name in &resource.vars {
+            sources.entry(name).or_insert(resource.node());
+        }
+    }
+    let content = |var: &Var| {
+        let source = sources.get(var.name.as_str()).ok_or_else(|| {
+            let message = format!(
+                "the variable `{}` is of a resource that is not there: {}",
+                var.name,
+                var.object.id()
+            );
+            Diagnostic::error(Code::NoMatch, message).field("vars")
+        })?;
+        let path = if var.field.field_path.is_empty() { "metadata.name" } else { &var.field.field_path };
+        content_at(source, path).ok_or_else(|| {
+            let message = format!("the variable `{}` is of a field that is not there: `{path}`", var.name);
+            Diagnostic::error(Code::NoMatch, message)
+                .label(source.span().at_start(), "in this resource")
+                .field("vars")
+        })
+    };
+    vars.0.iter().map(|(name, var)| Ok((name.clone(), content(var)?))).collect()
+}
+
+/// The value below a path; none when there is none, or when kustomize cannot read it.
+fn content_at(node: &Node, path: &str) -> Option<Content> {
+    let found = path_of(path).iter().try_fold(node, |node, step| child(node, step))?;
+    let Value::Scalar(text) = &found.value else { return Some(Content::Tree) };
+    match found.resolve()? {
+        // Only decimal digits, with leading zeros even: `0755` is 755 here.
+        Resolved::Int(_) | Resolved::UInt(_) => text.parse().ok().map(Content::Int),
+        Resolved::Float(_) => text.parse().ok().map(Content::Float),
+        Resolved::Bool(value) => Some(Content::Bool(value)),
+        Resolved::Null | Resolved::Timestamp(_) | Resolved::Str(_) => Some(Content::Text(text.clone())),
+    }
+}
+
+/// A step of a path; a list takes its entry by position, `-`, or `[name=value]`.
+fn child<'n>(node: &'n Node, step: &str) -> Option<&'n Node> {
+    let Some(list) = node.as_list() else { return node.get(step) };
+    if step == "-" {
+        return list.last();
+    }
+    let selector = step.strip_prefix('[').and_then(|s| s.strip_suffix(']'));
+    match selector.and_then(|s| s.split_once('=')) {
+        Some(("", value)) => list.iter().find(|e| e.scalar_text().is_some_and(|t| t == value)),
+        Some((key, value)) => {
+            list.iter().find(|e| e.get(key).and_then(Node::scalar_text).is_some_and(|t| t == value))
+        }
+        None => list.get(step.parse::<usize>().ok()?),
+    }
+}
+
+/// Splits at dots that have no backslash before them and stand in no brackets; `a[0]` is two steps.
+fn path_of(path: &str) -> Vec<String> {
+    let mut steps = Vec::new();
+    let mut step = String::new();
+    let mut bracketed = false;
+    let mut chars = path.strip_prefix('.').unwrap_or(path).chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&'.') => step.extend(chars.next()),
+            '.' if !bracketed => steps.push(std::mem::take(&mut step)),
+            '[' if step.is_empty() => {
+                bracketed = true;
+                step.push(c);
+            }
+            ']' => {
+                bracketed = false;
+                step.push(c);
+            }
+            c => step.push(c),
+        }
+    }
+    steps.push(step);
+    steps.iter().flat_map(|s| step_parts(s)).filter(|s| !s.is_empty()).collect()
+}
+
+fn step_parts(step: &str) -> Vec<String> {
+    let Some((name, position)) = step.strip_suffix(']').and_then(|s| s.rsplit_once('[')) else {
+        return vec![step.trim().to_string()];
+    };
+    if !position.is_empty() && position.bytes().all(|b| b.is_ascii_digit()) {
+        return vec![name.trim().to_string(), position.to_string()];
+    }
+    // `[a.b/c]` is the name of one field, `[name=x]` a choice among entries.
+    if name.is_empty() && !position.contains('=') {
+        return vec![position.trim().to_string()];
+    }
+    vec![step.trim().to_string()]
+}
+
+type Contents = BTreeMap<SmolStr, Content>;
+
+/// Replaces variables in a string, the strings of a list, or the values of a map.
+fn replace(field: &mut Node, contents: &Contents, used: &mut FxHashSet<SmolStr>) -> Result<()> {
+    match &mut field.value {
+        Value::Scalar(_) => replace_scalar(field, contents, used),
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| replace_scalar(value, contents, used)),
+        Value::List(list) => {
+            if let Some(other) = list.iter().find(|entry| entry.as_str().is_none()) {
+                let message = format!("expected a string, found {}", other.type_name());
+                return Err(Diagnostic::error(Code::WrongType, message).at(other.span()).help(
+                    "variables are replaced here, and kustomize wants strings only; write it in quotes",
+                ));
+            }
+            list.iter_mut().for_each(|entry| replace_scalar(entry, contents, used));
+        }
+    }
+    Ok(())
+}
+
+fn replace_scalar(node: &mut Node, contents: &Contents, used: &mut FxHashSet<SmolStr>) {
+    let Some(text) = node.as_str().filter(|text| text.contains('$')) else { return };
+    let (text, tag) = match whole(text).and_then(|name| Some((name, contents.get(name)?))) {
+        Some((_, Content::Tree)) => return,
+        Some((name, content)) => {
+            used.insert(name.into());
+            (content.to_string(), content.tag())
+        }
+        None => (expand(text, contents, used), Tag::Str),
+    };
+    node.value = Value::Scalar(text.into());
+    node.meta.tag = tag;
+    node.meta.style = Style::Plain;
+    node.meta.aliased = false;
+}
+
+/// The name, when a text is one variable and nothing else: only then its value keeps its type.
+fn whole(text: &str) -> Option<&str> {
+    text.strip_prefix("$(")?.strip_suffix(')').filter(|name| !name.contains(')'))
+}
+
+impl Content {
+    fn tag(&self) -> Tag {
+        match self {
+            Self::Text(_) | Self::Tree => Tag::Str,
+            Self::Int(_) => Tag::Int,
+            Self::Float(_) => Tag::Float,
+            Self::Bool(_) => Tag::Bool,
+        }
+    }
+
+    /// As Go writes it within a text.
+    fn within_text(&self) -> String {
+        let Self::Float(float) = self else { return self.to_string() };
+        let scientific = format!("{float:e}");
+        let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+        match exponent.parse::<i32>() {
+            Ok(e) if !(-4..21).contains(&e) => {
+                format!("{digits}e{}{:02}", if e < 0 { '-' } else { '+' }, e.abs())
+            }
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Int(int) => write!(f, "{int}"),
+            Self::Float(float) => write!(f, "{float}"),
+            Self::Bool(bool) => write!(f, "{bool}"),
+            Self::Tree => Ok(()),
+        }
+    }
+}
+
+/// Replaces all variables of a text: `$(NAME)` by its value, `$$` by `$`. Unknown names stay.
+fn expand(text: &str, contents: &Contents, used: &mut FxHashSet<SmolStr>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        rest = after;
+        if let Some(after) = after.strip_prefix('$') {
+            out.push('$');
+            rest = after;
+        } else if let Some((name, after)) = after.strip_prefix('(').and_then(|a| a.split_once(')')) {
+            rest = after;
+            match contents.get(name).filter(|content| **content != Content::Tree) {
+                Some(content) => {
+                    used.insert(name.into());
+                    out.push_str(&content.within_text());
+                }
+                None => out.extend(["$(", name, ")"]),
+            }
+        } else {
+            out.push('$');
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::TransformerConfig;
+    use super::super::prefix_suffix::name_prefix;
+    use super::super::testing::{at, nodes, set};
+    use super::*;
+    use crate::yaml::{DecodeOptions, from_node_with};
+
+    const SOURCES: &str = r#"
+apiVersion: v1
+kind: Service
+metadata: {name: db, namespace: data}
+spec: {ports: [{name: a, port: 5432}, {name: b, port: 0755}], ratio: 1.50, huge: 1e21, on: true, off: "no", date: 2020-01-01}
+---
+{apiVersion: v1, kind: Service, metadata: {name: db, namespace: other}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, annotations: {whole: $(PORT), part: "port $(PORT)!", map: $(ALL), dollar: "$$(PORT) $x $", n: 5}}
+spec:
+  containers:
+  - args: ["--host=$(HOST)", "$(FLAG)", plain]
+    command: [$(NONE)]
+    env: [{name: E, value: "$(RATIO)$(HUGE)"}, {name: F, value: "$(RATIO)"}]
+"#;
+
+    fn vars(text: &str) -> Vec<Var> {
+        let options = DecodeOptions::transformer_config();
+        nodes(text).iter().map(|node| from_node_with(node, options).expect("a variable")).collect()
+    }
+
+    fn var(name: &str, field: &str) -> Var {
+        let text = format!(
+            "{{name: {name}, objref: {{kind: Service, apiVersion: v1, name: db, namespace: data}}, fieldref: {{fieldpath: '{field}'}}}}"
+        );
+        vars(&text).remove(0)
+    }
+
+    fn run(text: &str, vars: &[Var]) -> Result<(ResourceSet, Option<Diagnostic>)> {
+        let (mut set, mut known) = (set(text), VarSet::default());
+        let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
+        name_prefix(&mut set, "p-", &config.name_prefix, &schema)?;
+        bind_vars(&mut set, vars)?;
+        known.extend(vars.iter().cloned())?;
+        let warning = resolve_vars(&mut set, &known, &config.var_reference, &schema)?;
+        Ok((set, warning))
+    }
+
+    #[test]
+    fn values_keep_their_type_only_alone() {
+        let vars = [
+            var("PORT", "spec.ports[1].port"),
+            var("HOST", ""),
+            var("FLAG", "spec.on"),
+            var("RATIO", "spec.ratio"),
+            var("HUGE", "spec.huge"),
+            var("ALL", "spec.ports"),
+            var("UNUSED", "spec.off"),
+        ];
+        let (set, warning) = run(SOURCES, &vars).expect("resolves");
+        let annotation = |name| at(&set, 2, &format!("metadata.annotations.{name}"));
+        assert_eq!(annotation("whole"), "755");
+        assert_eq!(annotation("part"), "port 755!");
+        assert_eq!(annotation("map"), "$(ALL)");
+        assert_eq!(annotation("dollar"), "$(PORT) $x $");
+        assert_eq!(annotation("n"), "5");
+        let container = |path| at(&set, 2, &format!("spec.containers.0.{path}"));
+        assert_eq!(container("args"), "- --host=p-db\n- true\n- plain");
+        assert_eq!(container("command"), "- $(NONE)");
+        assert_eq!(container("env.0.value"), "\"1.51e+21\"");
+        assert_eq!(container("env.1.value"), "1.5");
+        let warning = warning.expect("two are unused");
+        assert!(warning.message().ends_with(": ALL, UNUSED"), "{}", warning.message());
+    }
+
+    #[test]
+    fn paths() {
+        let node = &nodes(
+            r#"
+metadata: {annotations: {a.b/c: x, "8080": y}}
+list: [{name: a, v: 1}, {name: b.c, v: 2}]
+words: [one, two]
+big: 18446744073709551615
+nothing: null
+text: "07"
+date: 2020-01-01
+"#,
+        )[0];
+        let text = |t: &str| Some(Content::Text(t.into()));
+        let table = [
+            ("metadata.annotations.[a.b/c]", text("x")),
+            (r"metadata.annotations.a\.b/c", text("x")),
+            ("list[1].v", Some(Content::Int(2))),
+            ("list.0.v", Some(Content::Int(1))),
+            ("list.-.name", text("b.c")),
+            ("list.[name=b.c].v", Some(Content::Int(2))),
+            ("list[2].v", None),
+            ("words.[=two]", text("two")),
+            ("words", Some(Content::Tree)),
+            ("big", None),
+            ("nothing", text("null")),
+            ("nothing.more", None),
+            ("text", text("07")),
+            ("date", text("2020-01-01")),
+            ("none", None),
+        ];
+        for (path, want) in table {
+            assert_eq!(content_at(node, path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_resolved() {
+        let code = |vars: &[Var]| run(SOURCES, vars).expect_err("fails").code();
+        assert_eq!(code(&[var("A", "spec.none")]), Code::NoMatch);
+        assert_eq!(
+            code(&vars("{name: A, objref: {kind: Service, apiVersion: v1, name: nobody}}")),
+            Code::NoMatch
+        );
+        assert_eq!(code(&vars("{name: A, objref: {kind: Service, version: v1, name: db}}")), Code::Ambiguous);
+        assert_eq!(code(&[var("A", ""), var("A", "")]), Code::InvalidValue);
+        let numbers = format!("{SOURCES}    - args: [1]\n").replace("    - args", "  - args");
+        assert_eq!(run(&numbers, &[var("A", "")]).expect_err("fails").code(), Code::WrongType);
+        assert!(run(&numbers, &[]).is_ok(), "without variables nothing is looked at");
+    }
+
+    #[test]
+    fn expansion() {
+        let contents: Contents = [("A".into(), Content::Text("x".into()))].into_iter().collect();
+        let table = [
+            ("$(A)$(A)", "xx"),
+            ("$$(A)", "$(A)"),
+            ("$$$(A)", "$x"),
+            ("$(B) $(A", "$(B) $(A"),
+            ("$($(A)", "$($(A)"),
+            ("é$é$", "é$é$"),
+            ("$()", "$()"),
+        ];
+        for (text, want) in table {
+            assert_eq!(expand(text, &contents, &mut FxHashSet::default()), want, "{text}");
+        }
+    }
+}

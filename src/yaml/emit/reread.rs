@@ -1,0 +1,99 @@
+//! What `kustomize build` loses between a finished resource and its output.
+//!
+//! kustomize (seen in v5.8.1) prints a resource by way of two other texts: go-yaml v3 writes it
+//! and reads it back, then Go's JSON is written and go-yaml v2 reads it. Three kinds of values come
+//! back changed:
+//!
+//! - Folded text (`>`) where lines are indented deeper than the block. v3 writes a line break too
+//!   many or too few beside them: `sum(\n  rate(x)\n)` becomes `sum(\n\n  rate(x)\n)`.
+//! - An empty value in flow style. v3 writes the null of `{a: }` as `{a: ''}`.
+//! - U+0085, for v2 a line break, which in quoted JSON text folds to a space.
+
+use super::traits::is_printable;
+use crate::yaml::node::{Node, Style, Tag, Value};
+
+/// Changes a tree to what `kustomize build` prints for it.
+///
+/// For the end of a build that must print what kustomize prints; everything else is better off
+/// without. A second call changes nothing.
+pub fn reread(node: &mut Node) {
+    reread_within(node, false);
+}
+
+fn reread_within(node: &mut Node, in_flow: bool) {
+    let in_flow = in_flow || node.meta.style == Style::Flow;
+    match &mut node.value {
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| reread_within(value, in_flow)),
+        Value::List(list) => list.iter_mut().for_each(|value| reread_within(value, in_flow)),
+        Value::Scalar(text) => {
+            if text.is_empty() && in_flow && node.meta.tag == Tag::None {
+                node.meta.tag = Tag::Str;
+            }
+            if node.meta.style == Style::Folded && is_block(text) {
+                *text = reread_folded(text).into();
+                node.meta.style = Style::Literal;
+            }
+            if text.contains('\u{85}') {
+                *text = reread_next_lines(text).into();
+            }
+        }
+    }
+}
+
+/// Whether go-yaml v3 writes folded text as a block; it quotes the rest.
+fn is_block(text: &str) -> bool {
+    let fits = |c| c == '\t' || (is_printable(c) && !matches!(c, '\u{2028}' | '\u{2029}'));
+    text.contains('\n') && !text.ends_with(' ') && !text.contains(" \n") && text.chars().all(fits)
+}
+
+/// Folded text after it was written and read.
+///
+/// A line break between two lines at the block's indentation is a space to the reader, and one
+/// more must be written. The writer adds it behind every line at the indentation, whether or not
+/// the next one is, and never when the first line is indented deeper.
+fn reread_folded(text: &str) -> String {
+    let deeper = |line: &str| line.starts_with([' ', '\t']);
+    let mut rest = text.trim_start_matches('\n');
+    let adds = !deeper(rest);
+    let mut out = String::with_capacity(text.len() + 8);
+    out.push_str(&text[..text.len() - rest.len()]);
+    while !rest.is_empty() {
+        let (line, from) = rest.split_at(rest.find('\n').unwrap_or(rest.len()));
+        rest = from.trim_start_matches('\n');
+        let breaks = from.len() - rest.len();
+        let written = breaks + usize::from(breaks > 0 && adds && !deeper(line));
+        out.push_str(line);
+        if rest.is_empty() {
+            // One line break at the end is always kept as one.
+            out.extend(std::iter::repeat_n('\n', if breaks == 1 { 1 } else { written }));
+        } else if deeper(line) || deeper(rest) {
+            out.extend(std::iter::repeat_n('\n', written));
+        } else {
+            push_folded(written, &mut out);
+        }
+    }
+    out
+}
+
+/// Text with U+0085 after it was read in quotes: spaces around the breaks are gone.
+fn reread_next_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((line, from)) = rest.split_once('\u{85}') {
+        out.push_str(line.trim_end_matches(' '));
+        rest = from.trim_start_matches([' ', '\u{85}']);
+        let more = from[..from.len() - rest.len()].matches('\u{85}').count();
+        push_folded(1 + more, &mut out);
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What a reader makes of line breaks between two lines of folded text.
+fn push_folded(breaks: usize, out: &mut String) {
+    if breaks == 1 {
+        out.push(' ');
+    } else {
+        out.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1)));
+    }
+}

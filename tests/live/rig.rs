@@ -1,0 +1,229 @@
+//! What the live tests stand on: the server, the program, kubectl as a second opinion.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A test's own corner of the cluster: a name that nobody else uses, a folder, a cache.
+pub struct Rig {
+    kubeconfig: PathBuf,
+    /// Fit for namespaces, names and API groups.
+    pub name: String,
+    folder: tempfile::TempDir,
+}
+
+/// What a program printed and how it ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        let status = output.status.code().expect("a status");
+        Self { status, stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// Fails the test unless the program ended with `status`.
+    #[track_caller]
+    pub fn ended(self, status: i32) -> Self {
+        assert_eq!(self.status, status, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+impl Rig {
+    /// None when there is no server to test against; that is said where test harnesses do not hide it.
+    pub fn new(test: &str) -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let Some(kubeconfig) = std::env::var_os("SMP_TEST_KUBECONFIG").filter(|path| !path.is_empty()) else {
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED {test}: SMP_TEST_KUBECONFIG names no API server (see tests/live/README.md)"
+            );
+            return None;
+        };
+        let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_millis();
+        let name = format!("smp-{since:x}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        Some(Self { kubeconfig: kubeconfig.into(), name, folder: tempfile::tempdir().expect("a folder") })
+    }
+
+    /// Writes a file into the test's folder; `NAME` in the text stands for the test's name.
+    pub fn file(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, text.replace("NAME", &self.name)).expect("a file");
+        path
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// The program, with a cache of this test's own.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
+            .env("HOME", self.folder.path())
+            .env_remove("KUBECTL_EXTERNAL_DIFF")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program in the test's folder.
+    pub fn smp(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().expect("the program"))
+    }
+
+    /// Runs the program with a text on its stdin.
+    pub fn smp_with_stdin(&self, args: &[&str], text: &str) -> Ran {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(text.replace("NAME", &self.name).as_bytes()).expect("a reader");
+        drop(stdin);
+        Ran::of(child.wait_with_output().expect("an end"))
+    }
+
+    /// Asks kubectl, which must know.
+    pub fn kubectl(&self, args: &[&str]) -> String {
+        let ran = self.try_kubectl(args);
+        assert_eq!(ran.status, 0, "kubectl {args:?}: {}", ran.stderr);
+        ran.stdout
+    }
+
+    pub fn try_kubectl(&self, args: &[&str]) -> Ran {
+        let mut command = Command::new("kubectl");
+        command.arg("--kubeconfig").arg(&self.kubeconfig).args(args).current_dir(self.folder.path());
+        Ran::of(command.env("HOME", self.folder.path()).output().expect("kubectl on the PATH"))
+    }
+
+    /// A live object's field, by kubectl's JSON path.
+    pub fn live(&self, object: &str, json_path: &str) -> String {
+        self.kubectl(&["-n", &self.name, "get", object, "-o", &format!("jsonpath={json_path}")])
+    }
+
+    pub fn exists(&self, object: &str) -> bool {
+        self.try_kubectl(&["-n", &self.name, "get", object]).status == 0
+    }
+
+    pub fn create_namespace(&self) {
+        self.kubectl(&["create", "namespace", &self.name]);
+    }
+}
+
+/// An HTTP server between the program and the API server that writes down what is asked for.
+pub struct Witness {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+    kubectl: Child,
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        let _ = self.kubectl.kill();
+        let _ = self.kubectl.wait();
+    }
+}
+
+impl Witness {
+    /// kubectl's proxy takes the encryption away, so that requests can be read here.
+    pub fn start(rig: &Rig) -> Self {
+        let mut kubectl = Command::new("kubectl")
+            .arg("--kubeconfig")
+            .arg(rig.kubeconfig())
+            .args(["proxy", "--port=0"])
+            .env("HOME", rig.path("."))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("kubectl on the PATH");
+        let mut line = String::new();
+        let stdout = kubectl.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("its address");
+        let behind = line.trim().rsplit(' ').next().expect("an address").to_string();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let (behind, seen) = (behind.clone(), Arc::clone(&seen));
+                std::thread::spawn(move || relay(client, &behind, &seen));
+            }
+        });
+        Self { port, asked, kubectl }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The requests since the last call: method and path.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().expect("no panic"))
+    }
+}
+
+fn relay(mut client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>) {
+    let Ok(mut server) = TcpStream::connect(behind) else { return };
+    let (Ok(mut to_client), Ok(mut from_server)) = (client.try_clone(), server.try_clone()) else { return };
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut from_server, &mut to_client);
+        let _ = to_client.shutdown(Shutdown::Both);
+    });
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = client.read(&mut buffer) {
+        let text = String::from_utf8_lossy(&buffer[..length]);
+        let requests = text.lines().filter_map(|line| line.strip_suffix(" HTTP/1.1"));
+        seen.lock().expect("no panic").extend(requests.map(str::to_string));
+        if server.write_all(&buffer[..length]).is_err() {
+            break;
+        }
+    }
+    let _ = server.shutdown(Shutdown::Both);
+}
+
+/// An address at which nobody listens.
+pub fn closed_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    format!("https://{}", listener.local_addr().expect("an address"))
+}
+
+/// Waits for what the server does in its own time.
+#[track_caller]
+pub fn eventually(what: &str, is_true: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_true() {
+        assert!(start.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Manifests of config maps.
+pub fn config_maps(count: usize) -> String {
+    (0..count).fold(String::new(), |mut text, i| {
+        let _ = write!(
+            text,
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{i}, namespace: NAME}}\ndata: {{i: '{i}'}}\n"
+        );
+        text
+    })
+}
