@@ -52,16 +52,6 @@ pub(super) fn go_float_32(float: f32) -> String {
     Decimal::read(&format!("{float:e}")).general()
 }
 
-/// Writes a finite float as go-yaml v3 does: with an exponent from the seventh digit on.
-pub(super) fn write_go_float(float: f64, out: &mut String) {
-    let decimal = Decimal::shortest(float);
-    if float == 0.0 || (-4..6).contains(&decimal.exponent) {
-        decimal.write_fixed(out);
-    } else {
-        decimal.write_scientific(2, out);
-    }
-}
-
 /// A float as decimal digits.
 struct Decimal {
     negative: bool,
