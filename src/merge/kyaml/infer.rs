@@ -12,21 +12,17 @@ fn key_of<'k>(list: &[Node], keys: &'k [SmolStr]) -> Option<&'k SmolStr> {
 }
 
 /// Whether kyaml merges lists of an unknown type: when any side has a key.
-pub(super) fn is_keyed<'n>(mut sides: impl Iterator<Item = &'n [Node]>, keys: &[SmolStr]) -> bool {
-    sides.any(|side| key_of(side, keys).is_some())
+pub(super) fn is_keyed(sides: &[&[Node]], keys: &[SmolStr]) -> bool {
+    sides.iter().any(|side| key_of(side, keys).is_some())
 }
 
 /// The key by which kyaml then merges them.
 ///
 /// # Errors
 /// The sides have different keys, or the only ones that count as having one are empty.
-pub(super) fn strict<'n>(
-    sides: impl Iterator<Item = &'n [Node]> + Clone,
-    keys: &[SmolStr],
-    trail: &Trail<'_>,
-) -> Result<SmolStr> {
+pub(super) fn strict(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>) -> Result<SmolStr> {
     let mut agreed: Option<&SmolStr> = None;
-    for side in sides.clone().filter(|side| !side.is_empty()) {
+    for side in sides.iter().filter(|side| !side.is_empty()) {
         let key = key_of(side, keys);
         if let Some(first) = agreed.filter(|first| Some(*first) != key) {
             let other = key.map_or("none", SmolStr::as_str);
@@ -36,19 +32,16 @@ pub(super) fn strict<'n>(
         agreed = key;
     }
     agreed.cloned().ok_or_else(|| {
-        let side = sides.clone().find(|side| !side.is_empty()).unwrap_or_default();
+        let side = sides.iter().find(|side| !side.is_empty()).copied().unwrap_or_default();
         error(Code::MissingMergeKey, "found no merge key for this list".into(), side, trail)
     })
 }
 
 /// The first key that all entries of all sides have; none when the sides have no entries.
-pub(super) fn lenient<'n>(
-    sides: impl Iterator<Item = &'n [Node]> + Clone,
-    keys: &[SmolStr],
-) -> Option<SmolStr> {
-    let filled = || sides.clone().filter(|side| !side.is_empty());
-    filled().next()?;
-    keys.iter().find(|key| filled().flatten().all(|entry| entry.get(key).is_some())).cloned()
+pub(super) fn lenient(sides: &[&[Node]], keys: &[SmolStr]) -> Option<SmolStr> {
+    let entries = || sides.iter().copied().flatten();
+    entries().next()?;
+    keys.iter().find(|key| entries().all(|entry| entry.get(key).is_some())).cloned()
 }
 
 fn error(code: Code, message: String, side: &[Node], trail: &Trail<'_>) -> Diagnostic {
@@ -81,12 +74,13 @@ mod tests {
         for (dest, patch, want, want_lenient) in table {
             let (dest, patch) = (node(dest), node(patch));
             let sides = [dest.as_list().expect("list").as_slice(), patch.as_list().expect("list").as_slice()];
-            let got = match is_keyed(sides.into_iter(), usual.keys()) {
-                true => strict(sides.into_iter(), usual.keys(), &Trail::root()).unwrap_or("!".into()),
-                false => "-".into(),
+            let got = if is_keyed(&sides, usual.keys()) {
+                strict(&sides, usual.keys(), &Trail::root()).unwrap_or("!".into())
+            } else {
+                "-".into()
             };
             assert_eq!(got, want, "{dest:?} {patch:?}");
-            let got = lenient(sides.into_iter(), usual.keys()).unwrap_or("-".into());
+            let got = lenient(&sides, usual.keys()).unwrap_or("-".into());
             assert_eq!(got, want_lenient, "{dest:?} {patch:?}");
         }
     }

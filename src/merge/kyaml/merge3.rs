@@ -4,10 +4,10 @@
 //! taken, even where dest changed as well; what was removed is removed; the rest stays as dest has it.
 //! Maps never go as a whole, only their fields do, so that an empty map may remain.
 
+use super::change::{key_comments, list_changed, scalar_changed};
 use super::entries::{Entries, Side};
 use super::options::{ConflictPolicy, ListOrder, MergeOptions, Rules};
 use super::position::{Pairing, Position};
-use super::printed::{same_comments, same_print};
 use super::restyle::{quote_old_booleans, restyle};
 use super::tuples::Tuples;
 use super::{Fate, retain, same_kind};
@@ -38,6 +38,25 @@ pub struct Conflict {
 /// None: there is nothing left. What both sides changed is added to `conflicts`; the options say
 /// which side is taken then. Objects that one side does not have at all are for the caller to keep or
 /// drop; here they count as maps without fields.
+///
+/// ```
+/// use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge3};
+/// use kubectl_smp::schema::Schema;
+/// use kubectl_smp::source::SourceMap;
+/// use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
+///
+/// let sources = SourceMap::default();
+/// let read = |text: &str| parse_one(&sources, sources.add("example", text), ParseOptions::default());
+/// let (original, updated) = (read("{replicas: 1, port: 80}")?, read("{replicas: 2, port: 80}")?);
+/// let dest = read("{replicas: 3, port: 8080}")?;
+/// let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
+/// let mut conflicts = Vec::new();
+/// let merged =
+///     merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options, &mut conflicts)?;
+/// assert_eq!(to_json(&merged.unwrap_or_else(Node::null))?, r#"{"port":8080,"replicas":2}"#);
+/// assert_eq!(conflicts[0].path.to_string(), "replicas");
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 ///
 /// # Errors
 /// Values of different kinds in the same place, and list entries that cannot be told apart.
@@ -89,7 +108,7 @@ impl<'s> Merge3<'s, '_> {
         at: Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<Fate> {
-        let at = at.refine(dest.as_deref().into_iter().chain(others.nodes()), self.schema);
+        let at = at.refine(&[dest.as_deref(), others.original, others.updated], self.schema);
         let mut kinds = dest.as_deref().into_iter().chain(others.nodes()).filter(|node| !node.is_null());
         let Some(first) = kinds.next() else { return Ok(Fate::Clear) };
         for other in kinds {
@@ -160,7 +179,7 @@ impl<'s> Merge3<'s, '_> {
             let stays = conflict && self.dest_wins() && present(dest.as_deref()).is_some();
             return Ok(if stays { Fate::Keep } else { Fate::Clear });
         }
-        if let Some(Node { value: Value::Map(map), .. }) = dest {
+        if let Some(Value::Map(map)) = dest.map(|node| &mut node.value) {
             self.fields(map, others, at, trail)?;
             return Ok(Fate::Keep);
         }
@@ -235,11 +254,11 @@ impl<'s> Merge3<'s, '_> {
         trail: &Trail<'_>,
     ) -> Result<Fate> {
         let lists = dest.as_deref().into_iter().chain(others.nodes()).filter_map(Node::as_list);
+        let lists: Vec<&[Node]> = lists.map(Vec::as_slice).collect();
         let keys = self.options.infer_keys.keys();
-        let lists = lists.map(Vec::as_slice);
         let pairing = match self.options.rules {
-            Rules::Kustomize => at.pairing_of(lists, keys),
-            Rules::Auto => at.strict_pairing(lists, None, keys, self.schema),
+            Rules::Kustomize => at.pairing_of(&lists, keys),
+            Rules::Auto => at.strict_pairing(&lists, None, keys, self.schema),
         };
         if pairing == Pairing::Replace {
             return Ok(self.leaf(dest.as_deref(), others, trail, list_changed));
@@ -249,7 +268,7 @@ impl<'s> Merge3<'s, '_> {
             let stays = conflict && self.dest_wins() && present(dest.as_deref()).is_some();
             return Ok(if stays { Fate::Keep } else { Fate::Clear });
         }
-        if let Some(Node { value: Value::List(list), .. }) = dest {
+        if let Some(Value::List(list)) = dest.map(|node| &mut node.value) {
             self.entries(list, others, pairing, at, trail)?;
             return Ok(Fate::Keep);
         }
@@ -267,9 +286,9 @@ impl<'s> Merge3<'s, '_> {
         trail: &Trail<'_>,
     ) -> Result<()> {
         let (original, updated) = (entries_of(original), entries_of(updated));
-        let sides = [dest.as_slice(), original, updated].into_iter();
-        let keys = pairing.keys(sides.clone(), self.options.infer_keys.keys(), trail)?;
-        let mut tuples = Tuples::collect(sides, &keys);
+        let sides = [dest.as_slice(), original, updated];
+        let keys = pairing.keys(&sides, self.options.infer_keys.keys(), trail)?;
+        let mut tuples = Tuples::collect(sides.into_iter(), &keys);
         if tuples.is_empty() {
             return Ok(());
         }
@@ -327,29 +346,5 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// Whether a scalar that both versions have has another text; where dest has it as it was, other
-/// comments count as well.
-fn scalar_changed(original: &Node, updated: &Node, dest: Option<&Node>) -> bool {
-    let untouched = dest.is_none_or(|dest| same_print(dest, original));
-    untouched && !same_print(original, updated) || original.scalar_text() != updated.scalar_text()
-}
-
-fn list_changed(original: &Node, updated: &Node, _: Option<&Node>) -> bool {
-    !same_print(original, updated)
-}
-
-/// The key whose comments a field gets, if any: comments merge as scalars do.
-fn key_comments<'k>(
-    dest: Option<&'k Key>,
-    original: Option<&'k Key>,
-    updated: Option<&'k Key>,
-) -> Option<&'k Key> {
-    match (original, updated) {
-        (None, None) => dest,
-        (Some(original), Some(updated)) => {
-            let untouched = dest.is_none_or(|dest| same_comments(&dest.meta, &original.meta));
-            if untouched && !same_comments(&original.meta, &updated.meta) { Some(updated) } else { dest }
-        }
-        _ => updated,
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! it looks entries of lists up. Here the outcome is the same and the work linear. Owns these rules;
 //! the types come from `schema`, and what goes wrong or was in conflict is returned as data.
 
+mod change;
 mod directive;
 mod entries;
 mod infer;
@@ -11,7 +12,6 @@ mod merge2;
 mod merge3;
 mod options;
 mod position;
-mod printed;
 mod restyle;
 #[cfg(test)]
 mod testing;

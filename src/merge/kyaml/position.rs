@@ -51,12 +51,7 @@ impl Pairing {
     ///
     /// # Errors
     /// The sides of a list of unknown type do not have one key in common.
-    pub(super) fn keys<'n>(
-        self,
-        sides: impl Iterator<Item = &'n [Node]> + Clone,
-        candidates: &[SmolStr],
-        trail: &Trail<'_>,
-    ) -> Result<Keys> {
+    pub(super) fn keys(self, sides: &[&[Node]], candidates: &[SmolStr], trail: &Trail<'_>) -> Result<Keys> {
         Ok(match self {
             Self::Keys(names) => Keys::new(names),
             Self::Inferred => Keys::new(vec![infer::strict(sides, candidates, trail)?]),
@@ -158,15 +153,13 @@ impl<'s> Position<'s> {
     }
 
     /// As [`Position::pairing`]; where nothing is known, by whether the entries have one of `keys`.
-    pub(super) fn pairing_of<'n>(
-        &self,
-        sides: impl Iterator<Item = &'n [Node]>,
-        keys: &[SmolStr],
-    ) -> Pairing {
-        match self.is_known() {
-            true => self.pairing(),
-            false if infer::is_keyed(sides, keys) => Pairing::Inferred,
-            false => Pairing::Replace,
+    pub(super) fn pairing_of(&self, sides: &[&[Node]], keys: &[SmolStr]) -> Pairing {
+        if self.is_known() {
+            self.pairing()
+        } else if infer::is_keyed(sides, keys) {
+            Pairing::Inferred
+        } else {
+            Pairing::Replace
         }
     }
 
@@ -175,9 +168,9 @@ impl<'s> Position<'s> {
     /// As [`Position::pairing_of`], but lists of custom resources, which have no patch strategy, merge
     /// by their list type; a patch merge key may name several keys; an inferred key is one that all
     /// entries have; and where an entry of the patch has `$patchMergeKey`, any list merges.
-    pub(super) fn strict_pairing<'n>(
+    pub(super) fn strict_pairing(
         &self,
-        sides: impl Iterator<Item = &'n [Node]> + Clone,
+        sides: &[&[Node]],
         patch: Option<&[Node]>,
         keys: &[SmolStr],
         schema: &'s Schema,
@@ -215,12 +208,8 @@ impl<'s> Position<'s> {
     }
 
     /// What the values themselves add: a comment's schema; where nothing is known, their own kind.
-    pub(super) fn refine<'n>(
-        self,
-        values: impl Iterator<Item = &'n Node> + Clone,
-        schema: &'s Schema,
-    ) -> Self {
-        let present = || values.clone().filter(|node| !node.is_null());
+    pub(super) fn refine(self, values: &[Option<&Node>], schema: &'s Schema) -> Self {
+        let present = || values.iter().copied().flatten().filter(|node| !node.is_null());
         if let Some(position) = present().find_map(|node| of_comment(&node.meta, schema)) {
             return position;
         }
@@ -303,7 +292,7 @@ mod tests {
     }
 
     fn at<'s>(text: &str, path: &[&str], schema: &'s Schema) -> Position<'s> {
-        let root = Position::unknown().refine([&commented(text)].into_iter(), schema);
+        let root = Position::unknown().refine(&[Some(&commented(text))], schema);
         path.iter().fold(root, |at, name| match *name {
             "[]" => at.element(schema),
             name => at.field(name, schema),

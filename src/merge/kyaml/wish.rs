@@ -79,8 +79,9 @@ impl KeySet {
     }
 
     /// How many of the keys some entry has.
-    pub(super) fn used<'n>(&self, entries: impl Iterator<Item = &'n Node> + Clone) -> usize {
-        let is_used = |name: &&SmolStr| entries.clone().any(|entry| !key_text(entry, name).is_empty());
+    pub(super) fn used(&self, lists: &[&[Node]]) -> usize {
+        let is_used =
+            |name: &&SmolStr| lists.iter().copied().flatten().any(|entry| !key_text(entry, name).is_empty());
         self.keys.names().iter().filter(is_used).count()
     }
 

@@ -29,7 +29,9 @@ impl<'s> Merge2<'s> {
             Source::Same => Some(list.as_slice()),
             Source::Node(_) => theirs,
         };
-        let pairing = self.pairing(at, std::iter::once(list.as_slice()).chain(theirs), from_patch);
+        let both = [list.as_slice(), theirs.unwrap_or_default()];
+        let sides = if theirs.is_some() { &both[..] } else { &both[..1] };
+        let pairing = self.pairing(at, sides, from_patch);
         if pairing == Pairing::Replace {
             return Ok(match source {
                 Source::Node(patch) => Fate::Take(take(patch)),
@@ -64,7 +66,7 @@ impl<'s> Merge2<'s> {
     /// kustomize 5.8 does not look for directives for the list here, so that one gets into the output.
     pub(super) fn new_list(&self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
         let Value::List(list) = &mut node.value else { return Ok(Fate::Take(node)) };
-        let pairing = self.pairing(at, std::iter::once(list.as_slice()), Some(list));
+        let pairing = self.pairing(at, &[list.as_slice()], Some(list));
         if pairing == Pairing::Replace {
             return Ok(Fate::Take(node));
         }
@@ -75,12 +77,7 @@ impl<'s> Merge2<'s> {
         Ok(Fate::Take(node))
     }
 
-    fn pairing<'n>(
-        &self,
-        at: &Position<'s>,
-        sides: impl Iterator<Item = &'n [Node]> + Clone,
-        from_patch: Option<&[Node]>,
-    ) -> Pairing {
+    fn pairing(&self, at: &Position<'s>, sides: &[&[Node]], from_patch: Option<&[Node]>) -> Pairing {
         match self.options.rules {
             Rules::Kustomize => at.pairing_of(sides, self.infer_keys()),
             Rules::Auto => at.strict_pairing(sides, from_patch, self.infer_keys(), self.schema),
@@ -103,7 +100,7 @@ impl<'s> Merge2<'s> {
         if let Pairing::Strict(keys) = &pairing {
             return self.strict_own_entries(list, own, keys, at, trail);
         }
-        let keys = &pairing.keys(std::iter::once(list.as_slice()), self.infer_keys(), trail)?;
+        let keys = &pairing.keys(&[list.as_slice()], self.infer_keys(), trail)?;
         let element = at.element(self.schema);
         if are_distinct(list, keys) {
             return self.distinct_entries(list, own, &element, trail);
@@ -149,8 +146,7 @@ impl<'s> Merge2<'s> {
         if let Pairing::Strict(keys) = &pairing {
             return self.strict_entries(list, theirs, keys, at, trail);
         }
-        let keys =
-            &pairing.keys([list.as_slice(), theirs.as_slice()].into_iter(), self.infer_keys(), trail)?;
+        let keys = &pairing.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), trail)?;
         let mut tuples = self.tuples(list, theirs, keys);
         if tuples.is_empty() {
             return Ok(());

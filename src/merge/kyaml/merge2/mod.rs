@@ -8,6 +8,8 @@
 mod list;
 mod strict;
 
+use smol_str::SmolStr;
+
 use super::options::{MergeOptions, Rules};
 use super::position::Position;
 use super::restyle::{quote_old_booleans, restyle};
@@ -21,6 +23,23 @@ use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 /// Merges a patch onto an object, in place as far as it goes. None: the patch deletes the object.
 ///
 /// The schema is asked for the kind that dest, or else the patch, says it has.
+///
+/// ```
+/// use kubectl_smp::merge::{MergeOptions, merge2};
+/// use kubectl_smp::schema::Schema;
+/// use kubectl_smp::source::SourceMap;
+/// use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
+///
+/// let sources = SourceMap::default();
+/// let read = |text: &str| parse_one(&sources, sources.add("example", text), ParseOptions::default());
+/// let pod = read("{apiVersion: v1, kind: Pod, spec: {containers: [{name: web, image: a}]}}")?;
+/// let patch = read("{spec: {containers: [{name: web, image: b}, {name: log}], hostname: null}}")?;
+/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &MergeOptions::auto())?;
+/// let containers = merged.as_ref().and_then(|pod| pod.get_path(&["spec", "containers"]));
+/// let json = to_json(containers.unwrap_or(&Node::null()))?;
+/// assert_eq!(json, r#"[{"image":"b","name":"web"},{"name":"log"}]"#);
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 ///
 /// # Errors
 /// A map, list or scalar against another kind of value; an unknown `$patch`; list entries that
@@ -94,7 +113,7 @@ impl<'s> Merge2<'s> {
         at: Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<Fate> {
-        let at = at.refine(dest.as_deref().into_iter().chain(source.node()), self.schema);
+        let at = at.refine(&[dest.as_deref(), source.node()], self.schema);
         let Some(dest) = dest.filter(|node| !node.is_null() || matches!(source, Source::Absent)) else {
             return match source {
                 Source::Node(patch) if !patch.is_null() => self.add(take(patch), &at, trail),
@@ -223,7 +242,7 @@ impl<'s> Merge2<'s> {
 
 /// `a:` without a value, which goes where `a: null` stays.
 fn is_silent_null(node: &Node) -> bool {
-    node.is_null() && node.scalar_text().is_some_and(|text| text.is_empty())
+    node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
 }
 
 /// For each field of dest the position of the patch's, and the positions of the rest.

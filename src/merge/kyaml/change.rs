@@ -1,12 +1,39 @@
-//! Whether kyaml would print two values alike, which is how a three-way merge tells what changed.
+//! What counts as a change in a three-way merge: whether kyaml would print two values alike.
 //!
 //! It prints them in one line (a scalar in single quotes), so that quotes within a list, the order of
 //! the fields of a map and comments count, while block or flow style does not.
 
-use crate::yaml::{Meta, Node, Resolved, Style, Tag, Value, resolve_plain};
+use crate::yaml::{Key, Meta, Node, Resolved, Style, Tag, Value, resolve_plain};
+
+/// Whether a scalar that both versions have has another text; where dest has it as it was, other
+/// comments count as well.
+pub(super) fn scalar_changed(original: &Node, updated: &Node, dest: Option<&Node>) -> bool {
+    let untouched = dest.is_none_or(|dest| same_print(dest, original));
+    untouched && !same_print(original, updated) || original.scalar_text() != updated.scalar_text()
+}
+
+pub(super) fn list_changed(original: &Node, updated: &Node, _: Option<&Node>) -> bool {
+    !same_print(original, updated)
+}
+
+/// The key whose comments a field gets, if any: comments merge as scalars do.
+pub(super) fn key_comments<'k>(
+    dest: Option<&'k Key>,
+    original: Option<&'k Key>,
+    updated: Option<&'k Key>,
+) -> Option<&'k Key> {
+    match (original, updated) {
+        (None, None) => dest,
+        (Some(original), Some(updated)) => {
+            let untouched = dest.is_none_or(|dest| same_comments(&dest.meta, &original.meta));
+            if untouched && !same_comments(&original.meta, &updated.meta) { Some(updated) } else { dest }
+        }
+        _ => updated,
+    }
+}
 
 /// Whether two values print alike, whatever the style of the values themselves.
-pub(super) fn same_print(a: &Node, b: &Node) -> bool {
+fn same_print(a: &Node, b: &Node) -> bool {
     if !same_comments(&a.meta, &b.meta) {
         return false;
     }
@@ -46,19 +73,19 @@ fn quotes(style: Style) -> Style {
 fn shown_tag(node: &Node) -> Tag {
     let tag = node.meta.tag;
     let Value::Scalar(text) = &node.value else { return Tag::None };
-    let implied = match (tag, resolve_plain(text)) {
+    let implied = matches!(
+        (tag, resolve_plain(text)),
         (Tag::Str, _)
-        | (Tag::Null, Resolved::Null)
-        | (Tag::Bool, Resolved::Bool(_))
-        | (Tag::Int, Resolved::Int(_) | Resolved::UInt(_))
-        | (Tag::Float, Resolved::Float(_))
-        | (Tag::Timestamp, Resolved::Timestamp(_)) => true,
-        _ => false,
-    };
+            | (Tag::Null, Resolved::Null)
+            | (Tag::Bool, Resolved::Bool(_))
+            | (Tag::Int, Resolved::Int(_) | Resolved::UInt(_))
+            | (Tag::Float, Resolved::Float(_))
+            | (Tag::Timestamp, Resolved::Timestamp(_))
+    );
     if implied { Tag::None } else { tag }
 }
 
-pub(super) fn same_comments(a: &Meta, b: &Meta) -> bool {
+fn same_comments(a: &Meta, b: &Meta) -> bool {
     match (a.comments.as_deref(), b.comments.as_deref()) {
         (None, None) => true,
         (a, b) => a.cloned().unwrap_or_default() == b.cloned().unwrap_or_default(),
