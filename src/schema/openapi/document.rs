@@ -38,7 +38,8 @@ fn free_objects(def: &mut TypeDef) {
         && def.fields.is_empty()
         && def.additional.is_none();
     def.preserve_unknown_fields |= free;
-    let children = def.fields.values_mut().chain(def.element.as_deref_mut()).chain(def.additional.as_deref_mut());
+    let children =
+        def.fields.values_mut().chain(def.element.as_deref_mut()).chain(def.additional.as_deref_mut());
     children.for_each(free_objects);
 }
 
