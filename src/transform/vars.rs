@@ -192,7 +192,7 @@ pub fn resolve_vars(
 
 fn contents(set: &ResourceSet, vars: &VarSet) -> Result<BTreeMap<SmolStr, Content>> {
     let mut sources: FxHashMap<&str, &Node> = FxHashMap::default();
-    for resource in set.iter() {
+    for resource in set {
         for name in &resource.vars {
             sources.entry(name).or_insert(resource.node());
         }

@@ -16,6 +16,9 @@ use crate::merge::directive::PATCH;
 use crate::schema::Cursor;
 use crate::yaml::{Map, Node};
 
+/// What to merge, by identity, and what to delete.
+type Compared<'n> = (Vec<(&'n Identity, Node)>, Vec<Node>);
+
 /// What a patch says of a list.
 #[derive(Debug, Default)]
 pub(super) struct ListPatch {
@@ -121,7 +124,7 @@ impl MapLists<'_> {
         old: &[&'n Named<'n>],
         new: &[&'n Named<'n>],
         at: &Trail<'_>,
-    ) -> Result<(Vec<(&'n Identity, Node)>, Vec<Node>)> {
+    ) -> Result<Compared<'n>> {
         let (mut patch, mut delete) = (Vec::new(), Vec::new());
         let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
         loop {
