@@ -299,7 +299,9 @@ fn replace(field: &mut Node, contents: &Contents, used: &mut FxHashSet<SmolStr>)
                     "variables are replaced here, and kustomize wants strings only; write it in quotes",
                 ));
             }
-            list.iter_mut().for_each(|entry| replace_scalar(entry, contents, used));
+            for entry in list {
+                replace_scalar(entry, contents, used);
+            }
         }
     }
     Ok(())
