@@ -26,46 +26,221 @@ const CASES: &[Case] = &[
     ("yaml-control-character", &[K, ("a.yaml", "kind: A\nmetadata: {name: a}\nx: \"\\x7f\"\n")], BUILD),
     // Resources
     ("resource-no-kind", &[K, ("a.yaml", "apiVersion: v1\nmetadata: {name: a}\n")], BUILD),
-    ("resource-no-name", &[K, ("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n")], BUILD),
+    (
+        "resource-no-name",
+        &[K, ("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n")],
+        BUILD,
+    ),
     ("resource-is-a-scalar", &[K, ("a.yaml", "just text\n")], BUILD),
     ("resource-list-of-scalars", &[K, ("a.yaml", "kind: List\nitems: [1]\n")], BUILD),
     ("resource-items-no-list", &[K, ("a.yaml", "kind: List\nitems: {a: 1}\n")], BUILD),
-    ("resource-twice", &[("kustomization.yaml", "resources: [a.yaml, b.yaml]\n"), ("a.yaml", CM), ("b.yaml", CM)], BUILD),
+    (
+        "resource-twice",
+        &[("kustomization.yaml", "resources: [a.yaml, b.yaml]\n"), ("a.yaml", CM), ("b.yaml", CM)],
+        BUILD,
+    ),
     // Kustomization files
     ("kustomization-unknown-field", &[("kustomization.yaml", "resource: [a.yaml]\n")], BUILD),
     ("kustomization-wrong-type", &[("kustomization.yaml", "resources: a.yaml\n")], BUILD),
-    ("kustomization-number-for-string", &[("kustomization.yaml", "resources: [a.yaml]\nimages: [{name: a, newTag: 1.10}]\n"), ("a.yaml", CM)], BUILD),
+    (
+        "kustomization-number-for-string",
+        &[("kustomization.yaml", "resources: [a.yaml]\nimages: [{name: a, newTag: 1.10}]\n"), ("a.yaml", CM)],
+        BUILD,
+    ),
     ("kustomization-empty", &[("kustomization.yaml", "")], BUILD),
     ("kustomization-is-a-list", &[("kustomization.yaml", "- a.yaml\n")], BUILD),
     ("kustomization-wrong-kind", &[("kustomization.yaml", "kind: Deployment\nresources: []\n")], BUILD),
-    ("kustomization-wrong-version", &[("kustomization.yaml", "apiVersion: v1\nkind: Kustomization\nresources: []\n")], BUILD),
-    ("kustomization-two-files", &[("kustomization.yaml", "resources: []\n"), ("kustomization.yml", "resources: []\n")], BUILD),
-    ("component-as-resource", &[("kustomization.yaml", "resources: [c]\n"), ("c/kustomization.yaml", "kind: Component\nnamePrefix: a-\n")], BUILD),
-    ("kustomization-as-component", &[("kustomization.yaml", "components: [c]\n"), ("c/kustomization.yaml", "namePrefix: a-\n")], BUILD),
-    ("generator-missing-file", &[("kustomization.yaml", "configMapGenerator: [{name: a, files: [nope.txt]}]\n")], BUILD),
-    ("generator-bad-literal", &[("kustomization.yaml", "configMapGenerator: [{name: a, literals: [novalue]}]\n")], BUILD),
-    ("generator-merge-of-nothing", &[("kustomization.yaml", "configMapGenerator: [{name: a, behavior: merge, literals: [x=1]}]\n")], BUILD),
-    ("replicas-of-nothing", &[("kustomization.yaml", "resources: [a.yaml]\nreplicas: [{name: nope, count: 2}]\n"), ("a.yaml", CM)], BUILD),
-    ("openapi-version", &[("kustomization.yaml", "resources: [a.yaml]\nopenapi: {version: v1.99.0}\n"), ("a.yaml", CM)], BUILD),
-    ("helm-not-enabled", &[("kustomization.yaml", "helmCharts: [{name: a, repo: https://example.com}]\n")], BUILD),
-    ("plugin-not-enabled", &[("kustomization.yaml", "generators: [g.yaml]\n"), ("g.yaml", "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n")], BUILD),
-    ("plugin-unknown-builtin", &[("kustomization.yaml", "transformers: [t.yaml]\n"), ("t.yaml", "apiVersion: builtin\nkind: Nope\nmetadata: {name: a}\n")], BUILD),
+    (
+        "kustomization-wrong-version",
+        &[("kustomization.yaml", "apiVersion: v1\nkind: Kustomization\nresources: []\n")],
+        BUILD,
+    ),
+    (
+        "kustomization-two-files",
+        &[("kustomization.yaml", "resources: []\n"), ("kustomization.yml", "resources: []\n")],
+        BUILD,
+    ),
+    (
+        "component-as-resource",
+        &[
+            ("kustomization.yaml", "resources: [c]\n"),
+            ("c/kustomization.yaml", "kind: Component\nnamePrefix: a-\n"),
+        ],
+        BUILD,
+    ),
+    (
+        "kustomization-as-component",
+        &[("kustomization.yaml", "components: [c]\n"), ("c/kustomization.yaml", "namePrefix: a-\n")],
+        BUILD,
+    ),
+    (
+        "generator-missing-file",
+        &[("kustomization.yaml", "configMapGenerator: [{name: a, files: [nope.txt]}]\n")],
+        BUILD,
+    ),
+    (
+        "generator-bad-literal",
+        &[("kustomization.yaml", "configMapGenerator: [{name: a, literals: [novalue]}]\n")],
+        BUILD,
+    ),
+    (
+        "generator-merge-of-nothing",
+        &[("kustomization.yaml", "configMapGenerator: [{name: a, behavior: merge, literals: [x=1]}]\n")],
+        BUILD,
+    ),
+    (
+        "replicas-of-nothing",
+        &[
+            ("kustomization.yaml", "resources: [a.yaml]\nreplicas: [{name: nope, count: 2}]\n"),
+            ("a.yaml", CM),
+        ],
+        BUILD,
+    ),
+    (
+        "openapi-version",
+        &[("kustomization.yaml", "resources: [a.yaml]\nopenapi: {version: v1.99.0}\n"), ("a.yaml", CM)],
+        BUILD,
+    ),
+    (
+        "helm-not-enabled",
+        &[("kustomization.yaml", "helmCharts: [{name: a, repo: https://example.com}]\n")],
+        BUILD,
+    ),
+    (
+        "plugin-not-enabled",
+        &[
+            ("kustomization.yaml", "generators: [g.yaml]\n"),
+            ("g.yaml", "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n"),
+        ],
+        BUILD,
+    ),
+    (
+        "plugin-unknown-builtin",
+        &[
+            ("kustomization.yaml", "transformers: [t.yaml]\n"),
+            ("t.yaml", "apiVersion: builtin\nkind: Nope\nmetadata: {name: a}\n"),
+        ],
+        BUILD,
+    ),
     // Patches
-    ("patch-missing-file", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: nope.yaml}]\n"), ("a.yaml", WEB)], BUILD),
-    ("patch-no-target", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), ("a.yaml", CM), ("p.yaml", WEB)], BUILD),
-    ("patch-path-and-patch", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml, patch: x}]\n"), ("a.yaml", CM), ("p.yaml", CM)], BUILD),
-    ("patch-bad-pattern", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: a.yaml, target: {name: \"(\"}}]\n"), ("a.yaml", CM)], BUILD),
-    ("patch-json-without-target", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{patch: \"[{op: remove, path: /data}]\"}]\n"), ("a.yaml", CM)], BUILD),
-    ("patch-json-missing-field", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{patch: \"[{op: remove, path: /nope}]\", target: {kind: ConfigMap}}]\n"), ("a.yaml", CM)], BUILD),
-    ("patch-unknown-directive", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), ("a.yaml", WEB), ("p.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {$patch: remove}\n")], BUILD),
-    ("patch-entry-without-key", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), ("a.yaml", WEB), ("p.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{image: z}]}}}\n")], BUILD),
-    ("patch-list-for-map", &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), ("a.yaml", WEB), ("p.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: [1]\n")], BUILD),
-    ("replacement-no-source", &[("kustomization.yaml", "resources: [a.yaml]\nreplacements: [{source: {kind: Secret, name: s}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a]}]}]\n"), ("a.yaml", CM)], BUILD),
+    (
+        "patch-missing-file",
+        &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: nope.yaml}]\n"), ("a.yaml", WEB)],
+        BUILD,
+    ),
+    (
+        "patch-no-target",
+        &[
+            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"),
+            ("a.yaml", CM),
+            ("p.yaml", WEB),
+        ],
+        BUILD,
+    ),
+    (
+        "patch-path-and-patch",
+        &[
+            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml, patch: x}]\n"),
+            ("a.yaml", CM),
+            ("p.yaml", CM),
+        ],
+        BUILD,
+    ),
+    (
+        "patch-bad-pattern",
+        &[
+            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: a.yaml, target: {name: \"(\"}}]\n"),
+            ("a.yaml", CM),
+        ],
+        BUILD,
+    ),
+    (
+        "patch-json-without-target",
+        &[
+            (
+                "kustomization.yaml",
+                "resources: [a.yaml]\npatches: [{patch: \"[{op: remove, path: /data}]\"}]\n",
+            ),
+            ("a.yaml", CM),
+        ],
+        BUILD,
+    ),
+    (
+        "patch-json-missing-field",
+        &[
+            (
+                "kustomization.yaml",
+                "resources: [a.yaml]\npatches: [{patch: \"[{op: remove, path: /nope}]\", target: {kind: ConfigMap}}]\n",
+            ),
+            ("a.yaml", CM),
+        ],
+        BUILD,
+    ),
+    (
+        "patch-unknown-directive",
+        &[
+            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"),
+            ("a.yaml", WEB),
+            (
+                "p.yaml",
+                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {$patch: remove}\n",
+            ),
+        ],
+        BUILD,
+    ),
+    (
+        "patch-entry-without-key",
+        &[
+            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"),
+            ("a.yaml", WEB),
+            (
+                "p.yaml",
+                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{image: z}]}}}\n",
+            ),
+        ],
+        BUILD,
+    ),
+    (
+        "patch-list-for-map",
+        &[
+            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"),
+            ("a.yaml", WEB),
+            ("p.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: [1]\n"),
+        ],
+        BUILD,
+    ),
+    (
+        "replacement-no-source",
+        &[
+            (
+                "kustomization.yaml",
+                "resources: [a.yaml]\nreplacements: [{source: {kind: Secret, name: s}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a]}]}]\n",
+            ),
+            ("a.yaml", CM),
+        ],
+        BUILD,
+    ),
     // Paths
     ("path-missing-resource", &[("kustomization.yaml", "resources: [nope.yaml]\n")], BUILD),
-    ("path-outside-root", &[("k/kustomization.yaml", "resources: [../a.yaml]\n"), ("a.yaml", CM)], &["build", "k"]),
-    ("path-cycle", &[("kustomization.yaml", "resources: [b]\n"), ("b/kustomization.yaml", "resources: [../c]\n"), ("c/kustomization.yaml", "resources: [../b]\n")], &["build", "b"]),
-    ("path-base-contains-overlay", &[("o/kustomization.yaml", "resources: [..]\n"), ("kustomization.yaml", "resources: []\n")], &["build", "o"]),
+    (
+        "path-outside-root",
+        &[("k/kustomization.yaml", "resources: [../a.yaml]\n"), ("a.yaml", CM)],
+        &["build", "k"],
+    ),
+    (
+        "path-cycle",
+        &[
+            ("kustomization.yaml", "resources: [b]\n"),
+            ("b/kustomization.yaml", "resources: [../c]\n"),
+            ("c/kustomization.yaml", "resources: [../b]\n"),
+        ],
+        &["build", "b"],
+    ),
+    (
+        "path-base-contains-overlay",
+        &[("o/kustomization.yaml", "resources: [..]\n"), ("kustomization.yaml", "resources: []\n")],
+        &["build", "o"],
+    ),
     ("path-two-entries-in-one", &[("kustomization.yaml", "resources:\n- a\n - ../b\n")], BUILD),
     ("path-no-kustomization", &[("kustomization.yaml", "resources: [b]\n"), ("b/a.yaml", CM)], BUILD),
     ("target-missing", &[], &["build", "nope"]),
@@ -73,13 +248,28 @@ const CASES: &[Case] = &[
     // Plain directories
     ("plain-no-base", &[("o/a.yaml", CM)], &["build", "o"]),
     ("plain-empty", &[("o/readme.txt", "")], &["build", "o"]),
-    ("plain-delete-of-nothing", &[("base/a.yaml", CM), ("o/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n$patch: delete\n")], &["build", "o"]),
+    (
+        "plain-delete-of-nothing",
+        &[
+            ("base/a.yaml", CM),
+            ("o/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n$patch: delete\n"),
+        ],
+        &["build", "o"],
+    ),
     ("plain-twice-in-base", &[("base/a.yaml", CM), ("base/b.yaml", CM), ("o/a.yaml", CM)], &["build", "o"]),
-    ("plain-kustomization-below", &[("base/a.yaml", CM), ("o/x/kustomization.yaml", "resources: []\n")], &["build", "o"]),
+    (
+        "plain-kustomization-below",
+        &[("base/a.yaml", CM), ("o/x/kustomization.yaml", "resources: []\n")],
+        &["build", "o"],
+    ),
     // Schemas
     ("schema-missing", &[K, ("a.yaml", CM)], &["build", "--schema", "nope.json"]),
     ("schema-is-no-schema", &[K, ("a.yaml", CM), ("s.json", "[1, 2]")], &["build", "--schema", "s.json"]),
-    ("schema-malformed", &[K, ("a.yaml", CM), ("s.json", "{\"definitions\": {")], &["build", "--schema", "s.json"]),
+    (
+        "schema-malformed",
+        &[K, ("a.yaml", CM), ("s.json", "{\"definitions\": {")],
+        &["build", "--schema", "s.json"],
+    ),
     ("schema-unknown-kind", &[], &["schema", "show", "deploymnt"]),
     ("schema-unknown-field", &[], &["schema", "show", "service.spec.prots"]),
     // Arguments

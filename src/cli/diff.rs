@@ -98,10 +98,13 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     let mut changed = false;
     for diff in objects.iter().filter(|diff| diff.is_changed()) {
+        let (before, after) = diff.texts()?;
+        if before == after {
+            continue;
+        }
         changed = true;
         let (old, new) =
             (format!("LIVE/{}", diff.object.file_name()), format!("MERGED/{}", diff.object.file_name()));
-        let (before, after) = diff.texts()?;
         writeln!(stdout, "diff -u -N {old} {new}")?;
         for line in unified(&old, &new, &before, &after).lines() {
             match style(line).filter(|_| colour) {

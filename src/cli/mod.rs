@@ -10,9 +10,11 @@ mod build;
 mod connect;
 #[cfg(feature = "cluster")]
 mod diff;
+mod document;
 mod kustomize;
 #[cfg(feature = "cluster")]
 mod objects;
+mod patch;
 mod render;
 mod schema;
 mod target;
@@ -44,6 +46,10 @@ enum Command {
     /// Build an overlay and show what applying it would change in the cluster
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
+    /// Patch manifests in files, without a cluster
+    Patch(patch::PatchArgs),
+    /// Make the patch that turns one manifest into another
+    CreatePatch(patch::CreatePatchArgs),
     /// Look at merge schemas, and compile them
     Schema(schema::SchemaCommand),
     /// Print the version
@@ -97,6 +103,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Apply(args) => apply::run(&args, &sources),
         #[cfg(feature = "cluster")]
         Command::Diff(args) => diff::run(&args, &sources),
+        Command::Patch(args) => patch::run_patch(&args, &sources),
+        Command::CreatePatch(args) => patch::run_create(&args, &sources),
         Command::Schema(args) => schema::run(&args, &sources),
         Command::Version => print_version(),
     };

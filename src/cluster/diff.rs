@@ -180,7 +180,8 @@ impl Run<'_> {
             field_manager: &self.options.field_manager,
             force,
             dry_run: true,
-            field_validation: FieldValidation::Strict,
+            // What is wrong with the fields is said, and what would change without them is shown.
+            field_validation: FieldValidation::Warn,
         };
         let mut force = self.options.force_conflicts;
         let mut conflict = None;

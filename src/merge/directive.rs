@@ -60,7 +60,8 @@ impl<'k> PatchField<'k> {
             PATCH_MERGE_KEY => return Self::PatchMergeKey,
             _ => {}
         }
-        let prefixes: [(&str, fn(&'k str) -> Self); 2] = [
+        type Make<'k> = fn(&'k str) -> PatchField<'k>;
+        let prefixes: [(&str, Make<'k>); 2] = [
             (SET_ELEMENT_ORDER, Self::SetElementOrder),
             (DELETE_FROM_PRIMITIVE_LIST, Self::DeleteFromPrimitiveList),
         ];

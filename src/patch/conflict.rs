@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::strategic::{Kind, declared, entry_kind, strategy};
+use super::strategic::{Kind, declared, element, entry_kind, strategy};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::merge::align::{Identity, KeyValue};
@@ -102,7 +102,7 @@ fn lists_conflict(
     }
     for (position, (a, b)) in ours.iter().zip(theirs).enumerate() {
         let here = at.index(position);
-        if values_conflict(a, b, cursor.element(), PatchStrategy::default(), &here)?.is_some() {
+        if values_conflict(a, b, element(cursor), PatchStrategy::default(), &here)?.is_some() {
             return Ok(true);
         }
     }
@@ -140,7 +140,7 @@ fn entries_conflict(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Tra
         let Some(&other) = their_entries.get(name) else { continue };
         let (a, b) = (&ours[position], &theirs[other]);
         let here = at.entry(a, &keys, position);
-        if values_conflict(a, b, cursor.element(), PatchStrategy::default(), &here)?.is_some() {
+        if values_conflict(a, b, element(cursor), PatchStrategy::default(), &here)?.is_some() {
             return Ok(true);
         }
     }

@@ -10,7 +10,7 @@ pub mod strategic;
 pub mod three_way;
 
 pub use json_merge::{apply_json_merge, create_json_merge};
-pub use json_patch::{JsonPatch, JsonPatchOptions, parse_json_patch};
+pub use json_patch::{JsonPatch, JsonPatchOptions, create_json_patch, parse_json_patch};
 pub use strategic::{ApplyOptions, CreateOptions, Dialect, Outcome, apply, create};
 pub use three_way::{ThreeWayOptions, create_three_way};
 

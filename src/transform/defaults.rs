@@ -91,7 +91,9 @@ pub(super) fn common_labels() -> Vec<FieldSpec> {
             "topologySpreadConstraints/labelSelector/matchLabels",
         ],
     );
-    in_pods.iter_mut().for_each(|spec| spec.group = "apps".into());
+    for spec in &mut in_pods {
+        spec.group = "apps".into();
+    }
     all.append(&mut in_pods);
     all.append(&mut template_labels());
     all.append(&mut volume_claim_template_labels());

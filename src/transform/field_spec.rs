@@ -274,7 +274,9 @@ pub(super) fn index_by_kind<'k>(
     let mut of_any_kind = Vec::new();
     for (i, kind) in kinds.enumerate() {
         if kind.is_empty() {
-            by_kind.values_mut().for_each(|list| list.push(i));
+            for list in by_kind.values_mut() {
+                list.push(i);
+            }
             of_any_kind.push(i);
         } else {
             by_kind.entry(kind.clone()).or_insert_with(|| of_any_kind.clone()).push(i);

@@ -192,7 +192,7 @@ pub fn resolve_vars(
 
 fn contents(set: &ResourceSet, vars: &VarSet) -> Result<BTreeMap<SmolStr, Content>> {
     let mut sources: FxHashMap<&str, &Node> = FxHashMap::default();
-    for resource in set.iter() {
+    for resource in set {
         for name in &resource.vars {
             sources.entry(name).or_insert(resource.node());
         }
@@ -299,7 +299,9 @@ fn replace(field: &mut Node, contents: &Contents, used: &mut FxHashSet<SmolStr>)
                     "variables are replaced here, and kustomize wants strings only; write it in quotes",
                 ));
             }
-            list.iter_mut().for_each(|entry| replace_scalar(entry, contents, used));
+            for entry in list {
+                replace_scalar(entry, contents, used);
+            }
         }
     }
     Ok(())

@@ -7,10 +7,8 @@ use serde_json::Value as Json;
 use serde_yaml::Value as Yaml;
 use smol_str::{SmolStr, ToSmolStr as _};
 
-use super::node::{Map, Meta, Node, Style, Tag, Value};
-use super::number::write_go_float;
-use super::scalar::{Resolved, resolve, timestamp};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::node::{Map, Meta, Node, Tag, Value};
+use super::scalar::{Resolved, timestamp};
 
 /// A scalar of a type that its text alone might not have.
 fn typed(text: SmolStr, tag: Tag) -> Node {
@@ -119,47 +117,6 @@ impl Node {
     }
 }
 
-impl Node {
-    /// Makes of the value what kustomize has after it wrote it to JSON and read it back: each number is
-    /// a float and written as go-yaml v3 writes floats, plain dates are strings.
-    ///
-    /// # Errors
-    /// Infinity and NaN, which JSON does not have.
-    pub fn round_trip(&mut self) -> Result<()> {
-        let float = match &mut self.value {
-            Value::Map(map) => return map.iter_mut().try_for_each(|(_, value)| value.round_trip()),
-            Value::List(list) => return list.iter_mut().try_for_each(Self::round_trip),
-            Value::Scalar(text) => match resolve(text, self.meta.style, self.meta.tag) {
-                Resolved::Null | Resolved::Bool(_) | Resolved::Str(_) => return Ok(()),
-                Resolved::Timestamp(date) => {
-                    let date = timestamp(date).unwrap_or_else(|| date.into());
-                    self.set(date.into(), Tag::Str);
-                    return Ok(());
-                }
-                #[allow(clippy::cast_precision_loss)] // So it is there.
-                Resolved::Int(value) => value as f64,
-                #[allow(clippy::cast_precision_loss)]
-                Resolved::UInt(value) => value as f64,
-                Resolved::Float(value) => value,
-            },
-        };
-        if !float.is_finite() {
-            let message = format!("{float} cannot be written as JSON");
-            return Err(Diagnostic::error(Code::InvalidValue, message).at(self.span()));
-        }
-        let mut text = String::new();
-        write_go_float(float, &mut text);
-        self.set(text.into(), Tag::None);
-        Ok(())
-    }
-
-    fn set(&mut self, text: SmolStr, tag: Tag) {
-        self.value = Value::Scalar(text);
-        self.meta.tag = tag;
-        self.meta.style = Style::Plain;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -201,33 +158,6 @@ mod tests {
         assert_eq!(Node::from(&value).to_yaml_value(), value);
         let nan: Yaml = serde_yaml::from_str(".nan").expect("valid");
         assert!(matches!(Node::from(&nan).resolve(), Some(Resolved::Float(f)) if f.is_nan()));
-    }
-
-    #[test]
-    fn what_comes_back_from_json() {
-        let table = [
-            ("80", "80"),
-            ("1000000", "1e+06"),
-            ("0x10", "16"),
-            ("1.50", "1.5"),
-            ("9007199254740993", "9.007199254740992e+15"),
-            ("0.00001", "1e-05"),
-            ("0", "0"),
-            ("2020-01-01", "2020-01-01T00:00:00Z"),
-            ("true", "true"),
-            ("~", "~"),
-            ("yes", "yes"),
-        ];
-        for (text, want) in table {
-            let mut node = Node::plain(text);
-            node.round_trip().expect(text);
-            assert_eq!(node.scalar_text().map(SmolStr::as_str), Some(want), "{text}");
-        }
-        let mut date = Node::plain("2020-01-01");
-        date.round_trip().expect("a date");
-        assert!(matches!(date.resolve(), Some(Resolved::Str(_))));
-        let mut list = Node::list(vec![Node::plain(".inf")]);
-        assert_eq!(list.round_trip().expect_err("infinite").code(), Code::InvalidValue);
     }
 
     #[test]

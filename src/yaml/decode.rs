@@ -698,4 +698,16 @@ mod tests {
             .collect();
         assert_eq!(places, ["k.yaml:2:3", "k.yaml:3:3"]);
     }
+
+    #[test]
+    fn trees_as_yaml_1_1_has_them() {
+        let sources = SourceMap::default();
+        let text = "{on: yes, 'y': 'on', n: [off, 2020-01-01, 1.50], 0x10: null}";
+        let id = sources.add("p.yaml", text);
+        let parse = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+        let node = as_yaml_1_1(&parse_one(&sources, id, parse).expect("valid YAML"));
+        let json = crate::yaml::to_json(&node).expect("JSON");
+        assert_eq!(json, r#"{"16":null,"false":[false,"2020-01-01",1.5],"true":true,"y":"on"}"#);
+        assert!(!node.get("true").expect("renamed").span().is_none(), "places stay");
+    }
 }

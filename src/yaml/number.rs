@@ -52,16 +52,6 @@ pub(super) fn go_float_32(float: f32) -> String {
     Decimal::read(&format!("{float:e}")).general()
 }
 
-/// Writes a finite float as go-yaml v3 does: with an exponent from the seventh digit on.
-pub(super) fn write_go_float(float: f64, out: &mut String) {
-    let decimal = Decimal::shortest(float);
-    if float == 0.0 || (-4..6).contains(&decimal.exponent) {
-        decimal.write_fixed(out);
-    } else {
-        decimal.write_scientific(2, out);
-    }
-}
-
 /// A float as decimal digits.
 struct Decimal {
     negative: bool,
@@ -177,5 +167,23 @@ mod tests {
             write_yaml_float(float, &mut as_yaml);
             assert_eq!((as_json.as_str(), as_yaml.as_str()), (json, yaml), "{float:e}");
         }
+    }
+
+    #[test]
+    fn floats_in_general_form() {
+        let table = [
+            (0.0, "0"),
+            (100_000.0, "100000"),
+            (1_000_000.0, "1e+06"),
+            (-1_234_567.0, "-1.234567e+06"),
+            (0.0001, "0.0001"),
+            (0.000_01, "1e-05"),
+            (1.5, "1.5"),
+            (9_007_199_254_740_993.0, "9.007199254740992e+15"),
+        ];
+        for (float, want) in table {
+            assert_eq!(go_float(float), want);
+        }
+        assert_eq!(go_float_32(0.1), "0.1");
     }
 }

@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
 
 /// How deep maps and lists may nest. What walks trees by recursion relies on this bound.
-const MAX_DEPTH: usize = 250;
+pub(super) const MAX_DEPTH: usize = 250;
 
 /// How many nodes the aliases of one text may add. Real manifests stay below a few thousand.
 const MAX_ALIASED: usize = 1_000_000;
@@ -668,7 +668,8 @@ mod tests {
     #[test]
     fn comments_stay_with_their_nodes() {
         let options = ParseOptions { comments: true, ..ParseOptions::default() };
-        let text = "# top\na: 1 # one\nb: # list\n# first\n- x # ex\n# map\n- y: 1\n# end\n";
+        let text =
+            "# top\na: 1 # one\nb: # list\n# first\n- x # ex\n# map\n- y: 1\n# second\n- z: 1\n# end\n";
         let node = read_with(text, options).expect("valid").remove(0);
         let map = node.as_map().expect("map");
         let comments = |m: &Meta| m.comments.clone().unwrap_or_default();
@@ -679,6 +680,7 @@ mod tests {
         assert_eq!(comments(&list[0].meta).head, ["# first"]);
         assert_eq!(comments(&list[0].meta).line.as_deref(), Some("# ex"));
         assert_eq!(comments(&list[1].meta).head, ["# map"]);
+        assert_eq!(comments(&list[2].meta).head, ["# second"]);
         assert_eq!(comments(&node.meta).foot, ["# end"]);
     }
 

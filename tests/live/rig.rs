@@ -18,6 +18,14 @@ pub struct Rig {
     folder: tempfile::TempDir,
 }
 
+impl Drop for Rig {
+    /// Each definition costs the server time for as long as it is there.
+    fn drop(&mut self) {
+        let definition = format!("gadgets.{}.example.com", self.name);
+        self.try_kubectl(&["delete", "crd", &definition, "--ignore-not-found", "--wait=false"]);
+    }
+}
+
 /// What a program printed and how it ended.
 #[derive(Debug)]
 pub struct Ran {

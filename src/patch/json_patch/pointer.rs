@@ -55,7 +55,7 @@ pub(super) fn index(step: &str, length: usize, rules: Rules) -> Option<usize> {
 
 /// Writes steps as a pointer.
 pub(super) fn show(steps: &[SmolStr]) -> String {
-    steps.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect()
+    steps.iter().flat_map(|step| ["/".to_string(), step.replace('~', "~0").replace('/', "~1")]).collect()
 }
 
 #[cfg(test)]

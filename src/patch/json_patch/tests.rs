@@ -162,20 +162,6 @@ fn scalars_of_a_yaml_patch_have_the_types_of_yaml_1_1() {
 }
 
 #[test]
-fn kustomize_reads_the_result_back_from_json() {
-    let document = "{a: 2020-01-01, b: 9007199254740993, c: 0x10, d: 1.0}";
-    let patch = "- {op: add, path: /e, value: 1_000_000}";
-    assert_eq!(
-        patched(document, patch, JsonPatchOptions::kustomize()),
-        r#"{"a":"2020-01-01T00:00:00Z","b":9007199254740992,"c":16,"d":1,"e":1000000}"#
-    );
-    assert_eq!(patched("{a: .inf}", patch, JsonPatchOptions::kustomize()), "InvalidValue");
-    let root = "- {op: replace, path: '', value: []}";
-    assert_eq!(patched("{}", root, JsonPatchOptions::kustomize()), "WrongType");
-    assert_eq!(patched("{}", root, JsonPatchOptions::kubernetes()), "[]");
-}
-
-#[test]
 fn copies_are_bounded() {
     let mut patch = String::from("- {op: add, path: /a, value: [x]}\n");
     for _ in 0..40 {

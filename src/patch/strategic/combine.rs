@@ -5,7 +5,9 @@
 use super::adopt::{Into, added};
 use super::element_order::{self, Taking};
 use super::entries::{Merged, merge_entries, not_a_map};
-use super::server::{Kind, declared, entry_kind, is_list, merge_scalars, remove_all, rules, strategy};
+use super::server::{
+    Kind, declared, element, entry_kind, is_list, merge_scalars, remove_all, rules, strategy,
+};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::directive::{Action, PATCH, PatchField, RETAIN_KEYS, SET_ELEMENT_ORDER, action};
@@ -129,7 +131,7 @@ fn combine_lists(first: Vec<Node>, second: &[Node], cursor: Cursor<'_>, at: &Tra
     if let Some(entry) = first.iter().chain(second).find(|entry| entry.as_map().is_none()) {
         return Err(not_a_map(entry, at));
     }
-    let element = cursor.element();
+    let element = element(cursor);
     merge_entries(first, second, &rules, at, |first, second, at| {
         let Some(mut first) = first else { return Ok(second.clone()) };
         if let (Some(map), Some(patch)) = (first.as_map_mut(), second.as_map()) {

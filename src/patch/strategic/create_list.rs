@@ -8,13 +8,16 @@ use smol_str::{SmolStr, ToSmolStr as _};
 use super::Dialect;
 use super::create::Diff;
 use super::named_keys::{CreationKeys, prepend, whole};
-use super::server::{Kind, entry_kind};
+use super::server::{Kind, element, entry_kind};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::align::{Identity, KeyValue};
 use crate::merge::directive::PATCH;
 use crate::schema::Cursor;
 use crate::yaml::{Map, Node};
+
+/// What to merge, by identity, and what to delete.
+type Compared<'n> = (Vec<(&'n Identity, Node)>, Vec<Node>);
 
 /// What a patch says of a list.
 #[derive(Debug, Default)]
@@ -50,7 +53,7 @@ pub(super) fn diff_lists(
         return MapLists {
             keys,
             diff,
-            element: cursor.element(),
+            element: element(cursor),
             retain: cursor.patch_strategy().retain_keys,
         }
         .diff(original, modified, at);
@@ -121,7 +124,7 @@ impl MapLists<'_> {
         old: &[&'n Named<'n>],
         new: &[&'n Named<'n>],
         at: &Trail<'_>,
-    ) -> Result<(Vec<(&'n Identity, Node)>, Vec<Node>)> {
+    ) -> Result<Compared<'n>> {
         let (mut patch, mut delete) = (Vec::new(), Vec::new());
         let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
         loop {

@@ -22,7 +22,7 @@ use crate::merge::Trail;
 pub(super) use combine::combine;
 pub use create::{CreateOptions, create};
 pub(super) use create::{Diff, known, map_of};
-pub(super) use server::{Kind, declared, entry_kind, strategy};
+pub(super) use server::{Kind, declared, element, entry_kind, strategy};
 
 pub use crate::merge::association::Dialect;
 use crate::schema::Cursor;

@@ -87,9 +87,9 @@ impl Overlay<'_> {
             let (name, value) = (entry.key.text.as_str(), &entry.value);
             let here = at.field(name);
             let field = cursor.field(name);
-            check_type(value, field, &here)?;
             if let Some(position) = position {
                 let live = &mut dest.entries_mut()[position].value;
+                check_type(live, value, field, &here)?;
                 if !self.merge_value(live, value, field, &here)? {
                     gone.push(position);
                 }
@@ -251,19 +251,21 @@ pub(super) fn is_atomic(cursor: Cursor<'_>) -> bool {
     cursor.map_type() == Some(MapType::Atomic) || cursor.patch_strategy().replace
 }
 
-/// A map where the schema has a list, and the like, is a mistake.
-fn check_type(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
-    let fits = match (cursor.type_kind(), &node.value) {
-        (TypeKind::Any, _) => true,
-        (TypeKind::Object, value) => matches!(value, Value::Map(_)),
-        (TypeKind::Array, value) => matches!(value, Value::List(_)),
-        (_, value) => matches!(value, Value::Scalar(_)),
+/// What the schema has as a map or a list, and is one, does not become something else by mistake.
+fn check_type(live: &Node, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    let fits = |node: &Node| match cursor.type_kind() {
+        TypeKind::Object => node.as_map().is_some(),
+        TypeKind::Array => node.as_list().is_some(),
+        _ => false,
     };
-    if fits || node.is_null() || cursor.preserves_unknown_fields() {
+    if !fits(live) || fits(patch) || patch.is_null() || cursor.preserves_unknown_fields() {
         return Ok(());
     }
-    let message = format!("the schema has {} here, and this is {}", cursor.kind_name(), node.type_name());
-    Err(at.error(Code::WrongType, message).at(node.span()))
+    let message = format!("this is {} in the base, and {} here", live.type_name(), patch.type_name());
+    Err(at.error(Code::WrongType, message).at(patch.span()).label(live.span(), "the base").help(format!(
+        "the schema has {} here; to replace the field on purpose, remove it with null first",
+        cursor.kind_name()
+    )))
 }
 
 /// `retainKeys` as kubectl does it: the fields of the patch stay, the others go.

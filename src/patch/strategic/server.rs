@@ -212,11 +212,21 @@ pub(in crate::patch) fn declared<'s>(
 }
 
 pub(super) fn is_list(cursor: Cursor<'_>, node: &Node, at: &Trail<'_>) -> Result<()> {
-    if matches!(cursor.type_kind(), TypeKind::Array | TypeKind::Any) {
+    if matches!(cursor.type_kind(), TypeKind::Array | TypeKind::Any) || is_object(cursor) {
         return Ok(());
     }
     let message = format!("the schema has {} here, not a list", cursor.kind_name());
     Err(at.error(Code::WrongType, message).at(node.span()))
+}
+
+/// The schema of the entries of a list. As on the server, a field that is one object can hold a list of
+/// such objects as well.
+pub(in crate::patch) fn element(list: Cursor<'_>) -> Cursor<'_> {
+    if is_object(list) { list } else { list.element() }
+}
+
+fn is_object(cursor: Cursor<'_>) -> bool {
+    cursor.type_kind() == TypeKind::Object && cursor.fields().next().is_some()
 }
 
 /// The patch strategy, which can be `merge` or `replace`, not both.
@@ -290,7 +300,7 @@ pub(super) fn merge_list(
         None => Ok(Merged::default()),
         Some(Kind::Map) if patch.iter().any(is_replace) => replace_entries(patch, &rules, at),
         Some(Kind::Map) => {
-            let element = cursor.element();
+            let element = element(cursor);
             merge_entries(live, patch, &rules, at, |live, patch, at| merge_entry(live, patch, element, at))
         }
         Some(_) => Err(patch.iter().chain(&live).next().map_or_else(
@@ -306,7 +316,7 @@ pub(super) fn rules(cursor: Cursor<'_>) -> Option<ListRules<'_>> {
     if default_keys.is_empty() {
         return None;
     }
-    let keys = MergeKeys { names: default_keys.clone(), element: cursor.element(), unique: false };
+    let keys = MergeKeys { names: default_keys.clone(), element: element(cursor), unique: false };
     let recommended = recommended_keys(cursor);
     Some(ListRules { dialect: Dialect::Apiserver, keys: Some(keys), default_keys, recommended })
 }

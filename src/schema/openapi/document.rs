@@ -3,7 +3,7 @@
 use super::schema_object::read_schema;
 use super::{list_at, map_at, paths, str_at, wrong_type};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::model::{KindDef, Model, TypeDef};
+use crate::schema::model::{KindDef, Model, TypeDef, TypeKind};
 use crate::schema::{Gvk, Scope};
 use crate::yaml::{List, Map, Node};
 
@@ -19,6 +19,9 @@ pub fn read_document(node: &Node) -> Result<Model> {
     for (name, definition) in definitions(node, map)?.into_iter().flat_map(Map::iter) {
         add_definition(&mut model, name, definition)?;
     }
+    if map.get("swagger").is_some() {
+        model.definitions.values_mut().for_each(free_objects);
+    }
     if let Some(paths) = map_at(map, "paths")? {
         paths::read_paths(paths, &mut model);
     }
@@ -26,6 +29,18 @@ pub fn read_document(node: &Node) -> Result<Model> {
         add_resource(&mut model, resource)?;
     }
     Ok(model)
+}
+
+/// In OpenAPI v2 an object without properties, or a value without a type, may have any: the API server's own reader has it so.
+fn free_objects(def: &mut TypeDef) {
+    let free = matches!(def.kind, TypeKind::Object | TypeKind::Any)
+        && def.reference.is_none()
+        && def.fields.is_empty()
+        && def.additional.is_none();
+    def.preserve_unknown_fields |= free;
+    let children =
+        def.fields.values_mut().chain(def.element.as_deref_mut()).chain(def.additional.as_deref_mut());
+    children.for_each(free_objects);
 }
 
 fn definitions<'n>(node: &Node, map: &'n Map) -> Result<Option<&'n Map>> {

@@ -1,262 +1,299 @@
 //! Edits of maps and lists that stand on lines of their own.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use super::apply;
+use super::changes::{Changes, Element, pair};
 use super::fragment::spaces;
-use super::{Editor, Place, PlaceKind, apply};
-use crate::source::Span;
+use super::lines::{
+    behind_blank_lines, blank_lines_above, column, comments_above, lead, line_end, line_start, next_line,
+    with_comments_below,
+};
+use super::outline::{Field, Item};
+use super::value::{Editor, Place, PlaceKind, without_comments};
 use crate::yaml::node::{Entry, Map, Node};
 
 /// One field or entry of the text.
 struct Chunk {
     /// Where its name or dash stands.
     start: usize,
-    /// One past its last byte, a comment behind it included.
+    /// The end of its last line; deeper comments below are its own.
     end: usize,
+    /// Whether blank lines below would belong to it.
+    open: bool,
 }
 
-impl Editor<'_> {
-    /// Edits a block map field by field; false when its fields cannot be told apart in the text.
-    pub(super) fn block_map(&mut self, node: &Node, before: &Map, after: &Map) -> bool {
-        let own: Vec<&Entry> =
-            before.entries().iter().filter(|e| inside(e.key.meta.span, node.span())).collect();
-        let foreign = before.entries().iter().filter(|e| !inside(e.key.meta.span, node.span()));
-        let after_index = after.index();
-        // Fields from `<<` have no text here; a change of one needs the map to be written out.
-        for entry in foreign {
-            let same = after_index
-                .position(&entry.key.text)
-                .is_some_and(|i| after.entries()[i].value == entry.value);
-            if !same {
-                return false;
-            }
-        }
-        let kept: Vec<bool> = own.iter().map(|e| after_index.position(&e.key.text).is_some()).collect();
-        let positions: Vec<_> = own.iter().filter_map(|e| after_index.position(&e.key.text)).collect();
-        if positions.is_empty() || !positions.is_sorted() {
-            return false;
-        }
-        let Some(chunks) = own.iter().map(|e| self.field_chunk(e)).collect::<Option<Vec<_>>>() else {
-            return false;
-        };
-        let column = chunks[0].start - self.line_start(chunks[0].start);
-        for (i, entry) in own.iter().enumerate() {
-            let Some(from) = self.behind_colon(entry.key.meta.span.end as usize) else { return false };
-            if let Some(value) = after.get(&entry.key.text) {
-                self.value(Place { from, column, kind: PlaceKind::Field }, &entry.value, value);
-            } else {
-                self.remove_chunk(&chunks, &kept, i, column);
-            }
-        }
-        let texts: FxHashMap<&str, usize> =
-            own.iter().enumerate().map(|(i, e)| (e.key.text.as_str(), i)).collect();
-        let known: FxHashSet<&str> = before.iter().map(|(k, _)| k).collect();
-        let mut last = None;
-        let mut new = Vec::new();
-        for entry in after.entries() {
-            if let Some(&i) = texts.get(entry.key.text.as_str()) {
-                self.insert(&chunks, last, i, &new, column);
-                new.clear();
-                last = Some(i);
-            } else if !known.contains(entry.key.text.as_str()) {
-                new.push(self.fragment.field(&entry.key, &entry.value, column));
-            }
-        }
-        self.append(&chunks, last, &new, column);
-        true
-    }
+/// The fields or entries of one map or list.
+struct Chunks {
+    list: Vec<Chunk>,
+    column: usize,
+    /// Whether the comments above the first are those of the document.
+    is_root: bool,
+}
 
-    fn field_chunk(&self, entry: &Entry) -> Option<Chunk> {
-        let start = entry.key.meta.span.start as usize;
-        let behind = self.behind_colon(entry.key.meta.span.end as usize)?;
-        let end = self.content_end(&entry.value).max(behind);
-        Some(Chunk { start, end: self.line_end(end) })
-    }
-
-    /// Removes a chunk with the comments above it.
-    fn remove_chunk(&mut self, chunks: &[Chunk], kept: &[bool], i: usize, column: usize) {
-        let chunk = &chunks[i];
-        if self.is_first_on_line(chunk.start) {
-            let start = self.with_comments_above(self.line_start(chunk.start), column);
-            let end = self.next_line(chunk.end);
-            self.replace(start, end, "");
-        } else if let Some(next) = (i + 1..chunks.len()).find(|&j| kept[j]) {
-            // The first field of a list entry stands behind the dash, and so must its successor.
-            if kept[..i].iter().all(|k| !k) && i == 0 {
-                let end = chunks[next].start;
-                self.replace(chunk.start, end, "");
-            }
-        }
-    }
-
-    /// Inserts new chunks before the chunk `next`: behind the last one that was kept, if any.
-    fn insert(&mut self, chunks: &[Chunk], last: Option<usize>, next: usize, new: &[String], column: usize) {
-        if last.is_some() {
-            self.append(chunks, last, new, column);
-        } else if !new.is_empty() {
-            let start = chunks[next].start;
-            let at = if self.is_first_on_line(start) {
-                self.with_comments_above(self.line_start(start), column)
-            } else {
-                start
-            };
-            let joined = new.join(&format!("\n{}", spaces(column)));
-            let text = if at == start {
-                format!("{joined}\n{}", spaces(column))
-            } else {
-                format!("{}{joined}\n", spaces(column))
-            };
-            self.replace(at, at, text);
-        }
-    }
-
-    /// Inserts new chunks behind the last one that was kept.
-    fn append(&mut self, chunks: &[Chunk], last: Option<usize>, new: &[String], column: usize) {
-        let Some(last) = last.filter(|_| !new.is_empty()) else { return };
-        let at = chunks[last].end;
-        let text: String = new.iter().map(|t| format!("\n{}{t}", spaces(column))).collect();
-        self.replace(at, at, text);
-    }
-
-    /// Edits a block list entry by entry; false when the entries cannot be told apart.
-    pub(super) fn block_list(&mut self, place: Place, before: &[Node], after: &[Node]) -> bool {
-        let Some(chunks) = self.entry_chunks(place, before) else { return false };
-        let sources = match_entries(before, after);
-        let kept_order: Vec<usize> = sources.iter().flatten().copied().collect();
-        if kept_order.is_empty() {
-            return false;
-        }
-        let column = chunks[0].start - self.line_start(chunks[0].start);
-        if !kept_order.is_sorted() {
-            return self.reorder(&chunks, column, before, after, &sources);
-        }
-        let mut kept = vec![false; before.len()];
-        kept_order.iter().for_each(|&i| kept[i] = true);
-        for (i, _) in before.iter().enumerate().filter(|(i, _)| !kept[*i]) {
-            self.remove_chunk(&chunks, &kept, i, column);
-        }
-        let mut last = None;
-        let mut new = Vec::new();
-        for (node, source) in after.iter().zip(&sources) {
-            if let Some(i) = *source {
-                self.insert(&chunks, last, i, &new, column);
-                new.clear();
-                last = Some(i);
-                let place = Place { from: chunks[i].start + 1, column, kind: PlaceKind::Entry };
-                self.value(place, &before[i], node);
-            } else {
-                new.push(self.fragment.entry(node, column));
-            }
-        }
-        self.append(&chunks, last, &new, column);
-        true
-    }
-
-    /// Writes the chunks of a list in another order, each with its own edits.
-    fn reorder(
+impl<'a> Editor<'a> {
+    /// Edits a block map field by field; false when it has to be written anew.
+    pub(super) fn block_map(
         &mut self,
-        chunks: &[Chunk],
-        column: usize,
-        before: &[Node],
-        after: &[Node],
-        sources: &[Option<usize>],
+        place: Place,
+        fields: &'a [Field<'a>],
+        before: &'a Map,
+        after: &'a Map,
     ) -> bool {
-        let starts: Vec<usize> = chunks
-            .iter()
-            .map(|c| {
-                if self.is_first_on_line(c.start) {
-                    self.with_comments_above(self.line_start(c.start), column)
-                } else {
-                    c.start
-                }
-            })
-            .collect();
-        if !self.is_first_on_line(chunks[0].start) {
+        let column = fields.first().map_or(0, |f| column(self.text, f.start));
+        let place_of = |f: &Field| Place { from: f.from, column, kind: PlaceKind::Field };
+        let Some(changes) = self.map_changes(fields, before, after, place_of) else { return false };
+        if changes.first_kept().is_none() {
             return false;
         }
-        let mut texts = Vec::with_capacity(after.len());
-        for (node, source) in after.iter().zip(sources) {
-            let Some(i) = *source else {
-                texts.push(format!("{}{}", spaces(column), self.fragment.entry(node, column)));
+        let parts = fields.iter().map(|f| (f.start, f.value.end, f.value.open));
+        let chunks = self.chunks(parts, column, place.kind == PlaceKind::Root);
+        let layout = self.layout();
+        self.block_changes(&chunks, &changes, |e| {
+            let comments = !e.value.meta.aliased;
+            let field = if comments { None } else { Some(apart_from_anchor(e)) };
+            let e = field.as_ref().unwrap_or(e);
+            layout.field(&e.key, &e.value, column)
+        });
+        true
+    }
+
+    /// Edits the fields that stay, and says what comes and goes; none when the text is not
+    /// understood.
+    pub(super) fn map_changes(
+        &mut self,
+        fields: &'a [Field<'a>],
+        before: &'a Map,
+        after: &'a Map,
+        place: impl Fn(&Field) -> Place,
+    ) -> Option<Changes<'a, Entry>> {
+        let own: FxHashMap<&str, usize> = fields
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| !f.merge)
+            .map(|(i, f)| f.name.as_deref().map(|name| (name, i)))
+            .collect::<Option<_>>()?;
+        let merges: Vec<_> = fields.iter().filter(|f| f.merge).collect();
+        let (in_before, in_after) = (before.index(), after.index());
+        let value = |map: &'a Map, i: usize| &map.entries()[i].value;
+        let mut kept = vec![false; fields.len()];
+        let mut hides = false;
+        for (i, field) in fields.iter().enumerate() {
+            if field.merge {
+                kept[i] = !self.is_expanded(&field.value);
+                continue;
+            }
+            let name = field.name.as_deref()?;
+            let was = value(before, in_before.position(name)?);
+            let Some(is) = in_after.position(name).map(|i| value(after, i)) else {
+                hides = true;
                 continue;
             };
-            let outer = std::mem::take(&mut self.edits);
-            self.value(Place { from: chunks[i].start + 1, column, kind: PlaceKind::Entry }, &before[i], node);
-            let mut own = std::mem::replace(&mut self.edits, outer);
-            for edit in &mut own {
-                edit.start -= starts[i];
-                edit.end -= starts[i];
+            if !field.colon && was != is {
+                return None;
             }
-            texts.push(apply(&self.text[starts[i]..chunks[i].end], own));
+            self.value(place(field), &field.value, was, is);
         }
-        let (start, end) = (starts[0], chunks[chunks.len() - 1].end);
-        self.replace(start, end, texts.join("\n"));
+        let foreign = |name: &str| !own.contains_key(name);
+        if !merges.is_empty()
+            && (hides || before.iter().any(|(k, _)| foreign(k) && in_after.position(k).is_none()))
+        {
+            // Without the field `<<` gives one of its own, or it gives a field that is gone.
+            self.suspects.extend(merges.iter().map(|f| f.value.start));
+        }
+        let expanded = merges.iter().any(|f| self.is_expanded(&f.value));
+        let elements = after.entries().iter().filter_map(|entry| match own.get(entry.key.text.as_str()) {
+            Some(&i) => Some(Element::Kept(i)),
+            None if expanded => Some(Element::New(entry)),
+            None => {
+                let given = in_before.position(&entry.key.text).map(|i| value(before, i));
+                (given != Some(&entry.value)).then_some(Element::New(entry))
+            }
+        });
+        Some(Changes::new(kept, elements))
+    }
+
+    /// Edits a block list entry by entry; false when it has to be written anew.
+    pub(super) fn block_list(
+        &mut self,
+        items: &'a [Item<'a>],
+        before: &'a [Node],
+        after: &'a [Node],
+    ) -> bool {
+        if items.len() != before.len() {
+            return false;
+        }
+        let column = items.first().map_or(0, |i| column(self.text, i.start));
+        let parts = items.iter().map(|i| (i.start, i.value.end, i.value.open));
+        let chunks = self.chunks(parts, column, false);
+        let sources = pair(before, after);
+        let kept: Vec<usize> = sources.iter().flatten().copied().collect();
+        if kept.is_empty() {
+            return false;
+        }
+        let place = |i: usize| Place { from: items[i].start + 1, column, kind: PlaceKind::Entry };
+        let layout = self.layout();
+        if !kept.is_sorted() {
+            let pieces = after.iter().zip(sources).map(|(node, source)| match source {
+                Some(i) => {
+                    let own = self.apart(|e| e.value(place(i), &items[i].value, &before[i], node));
+                    self.piece(&chunks, i, own)
+                }
+                None => format!("{}{}\n", spaces(column), layout.entry(node, column)),
+            });
+            let pieces = pieces.collect();
+            self.reorder(&chunks, pieces);
+            return true;
+        }
+        for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
+            self.value(place(i), &items[i].value, &before[i], node);
+        }
+        let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
+        let changes = Changes::new(vec![false; before.len()], elements);
+        self.block_changes(&chunks, &changes, |node| layout.entry(node, column));
         true
     }
 
-    /// The entries of a block list, from their dashes on.
-    fn entry_chunks(&self, place: Place, list: &[Node]) -> Option<Vec<Chunk>> {
-        let mut chunks = Vec::with_capacity(list.len());
-        let mut from = match place.kind {
-            // The span of a list begins at its first entry, behind the dash.
-            PlaceKind::Document => self.line_start(list.first()?.span().start as usize),
-            _ => place.from,
+    fn chunks(
+        &self,
+        parts: impl Iterator<Item = (usize, usize, bool)>,
+        column: usize,
+        is_root: bool,
+    ) -> Chunks {
+        let chunk = |(start, end, open)| {
+            let end = line_end(self.text, end);
+            Chunk { start, end: with_comments_below(self.text, end, column, self.limit()), open }
         };
-        for node in list {
-            let start = self.find_dash(from)?;
-            let end = self.line_end(self.content_end(node).max(start + 1));
-            chunks.push(Chunk { start, end });
-            from = end;
-        }
-        Some(chunks)
+        Chunks { list: parts.map(chunk).collect(), column, is_root }
     }
 
-    /// The next dash that is not part of a comment.
-    fn find_dash(&self, from: usize) -> Option<usize> {
-        let mut at = from;
-        let bytes = self.text.as_bytes();
-        loop {
-            match bytes.get(at)? {
-                b' ' | b'\n' | b'\r' | b'\t' => at += 1,
-                b'#' => at = self.next_line(at),
-                // Anchors and tags may stand before the list.
-                b'&' | b'!' => at += self.text[at..].find([' ', '\n'])?,
-                b'-' => return Some(at),
-                _ => return None,
+    /// Where a chunk begins with the comments above it; its own start when something else stands
+    /// on its line.
+    fn begin(&self, chunks: &Chunks, i: usize) -> usize {
+        let start = chunks.list[i].start;
+        if lead(self.text, start).is_none() {
+            return start;
+        }
+        let line = line_start(self.text, start);
+        match i.checked_sub(1) {
+            None if chunks.is_root => line,
+            None => comments_above(self.text, line, 0),
+            Some(before) => comments_above(self.text, line, next_line(self.text, chunks.list[before].end)),
+        }
+    }
+
+    /// Removes and inserts chunks. At least one is kept.
+    fn block_changes<T>(&mut self, chunks: &Chunks, changes: &Changes<T>, write: impl Fn(&T) -> String) {
+        let Some(first) = changes.first_kept() else { return };
+        let indentation = spaces(chunks.column);
+        let on_shared_line = lead(self.text, chunks.list[0].start).is_none();
+        if on_shared_line {
+            let new: Vec<_> = changes.front.iter().map(|new| write(new)).collect();
+            self.begin_on_shared_line(chunks, first, &new);
+        } else {
+            let at = self.begin(chunks, first);
+            for new in &changes.front {
+                self.replace(at, at, format!("{indentation}{}\n", write(new)));
             }
         }
+        let from = if on_shared_line { first } else { 0 };
+        for i in (from..changes.kept.len()).filter(|i| !changes.kept[*i]) {
+            self.remove(chunks, i);
+        }
+        for (i, new) in &changes.behind {
+            let (at, needs_break) = self.behind_line(chunks.list[*i].end);
+            let mut text = String::new();
+            for new in new {
+                text = format!("{indentation}{}", write(new));
+                self.replace(at, at, if needs_break { format!("\n{text}") } else { format!("{text}\n") });
+            }
+            self.close(&text, at);
+        }
+    }
+
+    /// Removes the chunks before `first` and puts new ones there, when the first stands behind a
+    /// dash, where its successor must go.
+    fn begin_on_shared_line(&mut self, chunks: &Chunks, first: usize, new: &[String]) {
+        let (start, end) = (chunks.list[0].start, chunks.list[first].start);
+        let break_line = format!("\n{}", spaces(chunks.column));
+        let comments = self.text[self.begin(chunks, first).max(start)..end].trim();
+        if !new.is_empty() {
+            let between = if comments.is_empty() { String::new() } else { format!("{comments}{break_line}") };
+            self.replace(start, end, format!("{}{break_line}{between}", new.join(&break_line)));
+        } else if first > 0 {
+            // Comments above the one that moves up go above the dash.
+            let outer = self.indentation(start);
+            for line in comments.lines() {
+                let at = line_start(self.text, start);
+                self.replace(at, at, format!("{outer}{}\n", line.trim()));
+            }
+            self.replace(start, end, "");
+        }
+    }
+
+    /// Removes a chunk with the comments above it, and blank lines that would then meet.
+    fn remove(&mut self, chunks: &Chunks, i: usize) {
+        let mut start = self.begin(chunks, i);
+        let mut end = next_line(self.text, chunks.list[i].end);
+        let floor = self.document.content.start;
+        let open = i > 0 && chunks.list[i - 1].open;
+        let above = blank_lines_above(self.text, start, floor);
+        if above < start || start <= floor || open {
+            end = behind_blank_lines(self.text, end, self.limit());
+        }
+        if end >= self.limit() && !open && i > 0 {
+            start = above;
+        }
+        self.replace(start, end, "");
+    }
+
+    /// The lines of an entry with its edits, and what stands between it and the entry before it.
+    fn piece(&self, chunks: &Chunks, i: usize, edits: Vec<super::Edit>) -> String {
+        let start = match i.checked_sub(1) {
+            None => self.begin(chunks, 0),
+            Some(before) => next_line(self.text, chunks.list[before].end),
+        };
+        let mut piece = apply(&self.text[start..next_line(self.text, chunks.list[i].end)], start, edits);
+        if !piece.ends_with('\n') {
+            piece.push('\n');
+        }
+        if i == 0 && lead(self.text, start).is_none() {
+            piece.insert_str(0, &spaces(chunks.column));
+        }
+        piece
+    }
+
+    /// Writes the entries of a list in another order.
+    fn reorder(&mut self, chunks: &Chunks, pieces: Vec<String>) {
+        let Some(last) = chunks.list.last() else { return };
+        let mut text = String::new();
+        for piece in pieces {
+            // Blank lines come first only where they separate, and do not become part of a text.
+            let open = text.is_empty() || ends_with_blank_line(&text);
+            text.push_str(&piece[if open { behind_blank_lines(&piece, 0, piece.len()) } else { 0 }..]);
+        }
+        let (start, end) = (self.begin(chunks, 0), next_line(self.text, last.end));
+        if ends_with_blank_line(&text) {
+            self.close("\n", end);
+        }
+        if !self.text[..end].ends_with('\n') {
+            text.pop();
+        }
+        if lead(self.text, start).is_none() {
+            // The first goes on behind what stands on the line of the first.
+            text.drain(..chunks.column.min(text.len() - text.trim_start_matches(' ').len()));
+        }
+        self.replace(start, end, text);
     }
 }
 
-fn inside(span: Span, outer: Span) -> bool {
-    span.source == outer.source && span.start >= outer.start && span.end <= outer.end
+fn ends_with_blank_line(lines: &str) -> bool {
+    lines.trim_end_matches('\n').len() + 1 < lines.len() || lines.ends_with("\n\r\n")
 }
 
-/// For each entry after the change, which entry before it is the same: the one from the same place,
-/// else one of the same value.
-fn match_entries(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
-    let key = |n: &Node| (n.span().source, n.span().start);
-    let by_place: FxHashMap<_, usize> = before.iter().enumerate().map(|(i, n)| (key(n), i)).collect();
-    let mut taken = vec![false; before.len()];
-    let mut sources: Vec<Option<usize>> = after
-        .iter()
-        .map(|n| {
-            let found = by_place.get(&key(n)).copied().filter(|&i| !taken[i]);
-            if let Some(i) = found {
-                taken[i] = true;
-            }
-            found
-        })
-        .collect();
-    let mut by_text: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
-    for (i, node) in before.iter().enumerate().rev().filter(|(i, _)| !taken[*i]) {
-        if let Some(text) = node.scalar_text() {
-            by_text.entry(text).or_default().push(i);
-        }
-    }
-    for (node, source) in after.iter().zip(&mut sources).filter(|(_, s)| s.is_none()) {
-        let candidates = node.scalar_text().and_then(|text| by_text.get_mut(text.as_str()));
-        *source = candidates.and_then(Vec::pop).filter(|&i| before[i] == *node);
-    }
-    sources
+/// A field that `<<` gave, as one of the map's own.
+fn apart_from_anchor(entry: &Entry) -> Entry {
+    let mut key = entry.key.clone();
+    key.meta.comments = None;
+    Entry { key, value: without_comments(entry.value.clone()) }
 }

@@ -1,87 +1,198 @@
 //! Edits of maps and lists in brackets.
 
-use super::fragment::{flow, flow_field};
-use super::{Editor, Place, PlaceKind};
-use crate::yaml::node::{Map, Node, Style, Value};
+use super::apply;
+use super::brackets::Brackets;
+use super::changes::{Changes, Element, pair};
+use super::lines::{comments_above, is_blank, lead, line_end, line_start, next_line};
+use super::outline::{Field, Item, Part};
+use super::value::{Editor, Place, PlaceKind};
+use crate::yaml::node::{Map, Node, Style};
 
-impl Editor<'_> {
+/// One field or entry between brackets.
+struct Chunk {
+    start: usize,
+    end: usize,
+    comma: Option<usize>,
+}
+
+impl Chunk {
+    /// The end with the comma.
+    fn behind(&self) -> usize {
+        self.comma.map_or(self.end, |comma| comma + 1)
+    }
+}
+
+impl<'a> Editor<'a> {
     /// Edits a map between braces; false when it has to be written anew.
-    pub(super) fn flow_map(&mut self, node: &Node, before: &Map, after: &Map) -> bool {
-        let index = after.index();
-        let positions: Vec<_> = before.iter().map(|(k, _)| index.position(k)).collect();
-        let quoted = before.entries().first().is_some_and(|e| e.key.meta.style == Style::DoubleQuoted);
-        // Removals move commas, and insertions between fields are rare: both write the map anew.
-        let kept = positions.iter().enumerate().all(|(i, p)| *p == Some(i));
-        if before.is_empty() || !kept {
-            self.replace_flow(node, &Node { value: Value::Map(after.clone()), ..node.clone() }, quoted);
-            return true;
+    pub(super) fn flow_map(
+        &mut self,
+        part: &Part,
+        fields: &'a [Field<'a>],
+        before: &'a Map,
+        after: &'a Map,
+    ) -> bool {
+        let chunks: Vec<_> =
+            fields.iter().map(|f| Chunk { start: f.start, end: f.value.end, comma: f.comma }).collect();
+        // A single pair may stand in a list without braces.
+        if !self.text[part.content..].starts_with('{') {
+            return false;
         }
-        for (entry, value) in before.entries().iter().zip(after.entries()) {
-            self.in_flow(&entry.value, &value.value, quoted);
-        }
-        let new: Vec<_> =
-            after.entries()[before.len()..].iter().map(|e| flow_field(&e.key, &e.value, quoted)).collect();
-        let ends: Vec<_> = before
-            .entries()
-            .iter()
-            .map(|e| (e.key.meta.span.start as usize, self.content_end(&e.value)))
-            .collect();
-        self.append_flow(&ends, &new);
-        true
+        let place = |f: &Field| Place { from: f.from, column: 0, kind: PlaceKind::Flow };
+        let Some(changes) = self.map_changes(fields, before, after, place) else { return false };
+        let quoted = before.entries().iter().all(|e| e.key.meta.style == Style::DoubleQuoted);
+        let (brackets, lined) = self.brackets(&chunks, quoted);
+        let lead = if lined { self.indentation(chunks[0].start) } else { "" };
+        self.flow_changes(&chunks, lined, &brackets, &changes, |e| brackets.field(&e.key, &e.value, lead))
     }
 
     /// Edits a list between brackets; false when it has to be written anew.
-    pub(super) fn flow_list(&mut self, node: &Node, before: &[Node], after: &[Node]) -> bool {
+    pub(super) fn flow_list(&mut self, items: &'a [Item<'a>], before: &'a [Node], after: &'a [Node]) -> bool {
+        let chunks: Vec<_> =
+            items.iter().map(|i| Chunk { start: i.start, end: i.value.end, comma: i.comma }).collect();
+        if items.len() != before.len() {
+            return false;
+        }
+        let sources = pair(before, after);
         let quoted = before.iter().all(|n| n.as_str().is_none() || n.meta.style == Style::DoubleQuoted)
-            && !before.is_empty();
-        if before.is_empty() || after.len() < before.len() {
-            self.replace_flow(node, &Node { value: Value::List(after.to_vec()), ..node.clone() }, quoted);
+            && before.iter().any(|n| n.as_str().is_some());
+        let (brackets, lined) = self.brackets(&chunks, quoted);
+        let lead = if lined { self.indentation(chunks[0].start) } else { "" };
+        let place = |i: usize| Place { from: items[i].start, column: 0, kind: PlaceKind::Flow };
+        if !sources.iter().flatten().is_sorted() {
+            let pieces = after.iter().zip(sources).map(|(node, source)| match source {
+                Some(i) => {
+                    let own = self.apart(|e| e.value(place(i), &items[i].value, &before[i], node));
+                    apply(&self.text[chunks[i].start..chunks[i].end], chunks[i].start, own)
+                }
+                None => brackets.write(node, lead),
+            });
+            let pieces: Vec<_> = pieces.collect();
+            return self.refill(&chunks, lined, &brackets, &pieces);
+        }
+        for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
+            self.value(place(i), &items[i].value, &before[i], node);
+        }
+        let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
+        let changes = Changes::new(vec![false; before.len()], elements);
+        self.flow_changes(&chunks, lined, &brackets, &changes, |n| brackets.write(n, lead))
+    }
+
+    /// Puts other entries into the places of those that stand there.
+    fn refill(&mut self, chunks: &[Chunk], lined: bool, brackets: &Brackets, pieces: &[String]) -> bool {
+        for (chunk, piece) in chunks.iter().zip(pieces) {
+            self.replace(chunk.start, chunk.end, piece.as_str());
+        }
+        let slot = |(i, piece)| if i < chunks.len() { Element::Kept(i) } else { Element::New(piece) };
+        let changes = Changes::new(vec![false; chunks.len()], pieces.iter().enumerate().map(slot));
+        self.flow_changes(chunks, lined, brackets, &changes, String::clone)
+    }
+
+    /// How new entries are written among these, and whether each has lines of its own.
+    fn brackets(&self, chunks: &[Chunk], quoted: bool) -> (Brackets, bool) {
+        let alone = |c: &Chunk| {
+            let behind = self.text[c.behind()..line_end(self.text, c.behind())].trim_start();
+            lead(self.text, c.start).is_some() && (is_blank(behind) || behind.starts_with('#'))
+        };
+        let lined = !chunks.is_empty() && chunks.iter().all(alone);
+        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..Brackets::default() });
+        if !lined {
+            brackets.step = None;
+        }
+        (brackets, lined)
+    }
+
+    /// Writes a value between brackets anew.
+    pub(super) fn put_in_flow(&mut self, place: Place, part: &Part, after: &Node) {
+        let quoted = self.text[part.content..].starts_with('"');
+        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..Brackets::default() });
+        let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
+        // A line with more than this value is no place for several lines.
+        if brackets.step.is_some() && lead.is_empty() {
+            brackets.step = None;
+        }
+        let text = brackets.write(after, lead);
+        if !part.is_nothing() {
+            return self.replace(part.start, part.end, text);
+        }
+        let colon = self.text[..place.from].ends_with(':');
+        self.replace(part.end, part.end, format!("{} {text}", if colon { "" } else { ":" }));
+    }
+
+    /// Removes and inserts entries; false when none of them is kept.
+    fn flow_changes<T>(
+        &mut self,
+        chunks: &[Chunk],
+        lined: bool,
+        brackets: &Brackets,
+        changes: &Changes<T>,
+        write: impl Fn(&T) -> String,
+    ) -> bool {
+        let (Some(first), Some(last)) = (changes.first_kept(), changes.last_kept()) else { return false };
+        if lined {
+            self.lined_changes(chunks, last, changes, write);
             return true;
         }
-        for (before, after) in before.iter().zip(after) {
-            self.in_flow(before, after, quoted);
+        for new in &changes.front {
+            let at = chunks[first].start;
+            self.replace(at, at, format!("{}{}", write(new), brackets.separator()));
         }
-        let new: Vec<_> = after[before.len()..].iter().map(|n| flow(n, quoted)).collect();
-        let ends: Vec<_> = before.iter().map(|n| (n.span().start as usize, self.content_end(n))).collect();
-        self.append_flow(&ends, &new);
+        for (i, new) in &changes.behind {
+            for new in new {
+                let text = format!("{}{}", brackets.separator(), write(new));
+                self.replace(chunks[*i].end, chunks[*i].end, text);
+            }
+        }
+        for i in (0..last).filter(|i| !changes.kept[*i]) {
+            self.replace(chunks[i].start, chunks[i + 1].start, "");
+        }
+        if last + 1 < chunks.len() {
+            self.replace(chunks[last].end, chunks[chunks.len() - 1].end, "");
+        }
         true
     }
 
-    fn in_flow(&mut self, before: &Node, after: &Node, quoted: bool) {
-        if before == after {
-            return;
-        }
-        if before.meta.aliased || before.span().start == before.span().end {
-            return self.replace_flow(before, after, quoted);
-        }
-        match (&before.value, &after.value) {
-            (Value::Map(_), Value::Map(_)) | (Value::List(_), Value::List(_)) => {
-                let place = Place { from: before.span().start as usize, column: 0, kind: PlaceKind::Field };
-                self.value(place, before, after);
+    /// Removes and inserts entries that have lines of their own.
+    fn lined_changes<T>(
+        &mut self,
+        chunks: &[Chunk],
+        last: usize,
+        changes: &Changes<T>,
+        write: impl Fn(&T) -> String,
+    ) {
+        let lead = self.indentation(chunks[0].start);
+        if let Some(first) = changes.first_kept() {
+            let at = self.begin_in_flow(chunks, first);
+            for new in &changes.front {
+                self.replace(at, at, format!("{lead}{},\n", write(new)));
             }
-            _ => self.replace_flow(before, after, quoted),
+        }
+        for i in (0..chunks.len()).filter(|i| !changes.kept[*i]) {
+            let start = self.begin_in_flow(chunks, i);
+            self.replace(start, next_line(self.text, chunks[i].behind()), "");
+        }
+        let trailing_comma = chunks.last().is_some_and(|c| c.comma.is_some());
+        let mut comma = (chunks[last].comma, trailing_comma);
+        for (i, new) in &changes.behind {
+            let at = next_line(self.text, chunks[*i].behind());
+            if chunks[*i].comma.is_none() {
+                self.replace(chunks[*i].end, chunks[*i].end, ",");
+            }
+            for (n, node) in new.iter().enumerate() {
+                let ends = *i == last && n + 1 == new.len() && !trailing_comma;
+                self.replace(at, at, format!("{lead}{}{}\n", write(node), if ends { "" } else { "," }));
+            }
+            if *i == last {
+                comma.0 = None;
+            }
+        }
+        if let (Some(comma), false) = comma {
+            self.replace(comma, comma + 1, "");
         }
     }
 
-    fn replace_flow(&mut self, before: &Node, after: &Node, quoted: bool) {
-        let (start, end) =
-            (before.span().start as usize, self.content_end(before).max(before.span().start as usize));
-        self.replace(start, end, flow(after, quoted));
-    }
-
-    /// Adds behind the last of several parts, with what stands between the two before it.
-    fn append_flow(&mut self, parts: &[(usize, usize)], new: &[String]) {
-        let Some(&(_, end)) = parts.last().filter(|_| !new.is_empty()) else { return };
-        let separator = match parts {
-            [.., (_, end), (start, _)] if end <= start => self.text[*end..*start].to_string(),
-            [(start, _)] => {
-                let line = self.line_start(*start);
-                let lead = &self.text[line..*start];
-                if lead.trim().is_empty() { format!(",\n{lead}") } else { ", ".into() }
-            }
-            _ => ", ".into(),
-        };
-        let text: String = new.iter().map(|t| format!("{separator}{t}")).collect();
-        self.replace(end, end, text);
+    /// Where the line of an entry begins with the comments above it.
+    fn begin_in_flow(&self, chunks: &[Chunk], i: usize) -> usize {
+        let floor = i.checked_sub(1).map_or(0, |before| next_line(self.text, chunks[before].behind()));
+        comments_above(self.text, line_start(self.text, chunks[i].start), floor)
     }
 }

@@ -1,11 +1,16 @@
 //! New text for an edited file: order, quoting and comments of the nodes are kept, and the layout
 //! is that of the file around it.
+//!
+//! Pieces begin where their first line does, without its indentation, and end without a line break.
 
-use super::super::emit::unfolded;
-use super::super::node::{Comments, Key, Map, Meta, Node, Style, Value};
-use super::super::scalar::Resolved;
+use std::borrow::Cow;
 
-/// How a file is laid out.
+use super::brackets::Brackets;
+use crate::yaml::emit::unfolded;
+use crate::yaml::node::{Comments, Key, Map, Meta, Node, Style, Tag, Value};
+use crate::yaml::scalar::{Resolved, resolve_plain};
+
+/// How a document is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Columns by which a map stands deeper than the field that it is the value of.
@@ -20,97 +25,99 @@ impl Default for Layout {
     }
 }
 
-/// Writes nodes in a layout.
-pub(super) struct Fragment {
-    layout: Layout,
-}
+/// Longer names stand behind a `?`: what stands before a `:` is bounded by YAML.
+const LONGEST_NAME: usize = 1000;
 
-impl Fragment {
-    pub fn new(layout: Layout) -> Self {
-        Self { layout }
-    }
-
-    /// A field whose name stands at `column`: `name: value` without a line break at the end, the
-    /// first line without its indentation.
-    pub fn field(&self, key: &Key, value: &Node, column: usize) -> String {
+impl Layout {
+    /// A field whose name stands at `column`.
+    pub fn field(self, key: &Key, value: &Node, column: usize) -> String {
         let mut out = String::new();
         head(&key.meta, column, &mut out);
-        out.push_str(&key_text(key));
+        let name = name(key);
+        if name.len() > LONGEST_NAME {
+            out.extend(["? ", &name, "\n", &spaces(column)]);
+        } else {
+            out.push_str(&name);
+        }
         out.push(':');
         out.push_str(&self.value_of_field(value, column, line_comment(&key.meta)));
         out
     }
 
-    /// A list entry whose dash stands at `column`, likewise.
-    pub fn entry(&self, node: &Node, column: usize) -> String {
+    /// A list entry whose dash stands at `column`.
+    pub fn entry(self, node: &Node, column: usize) -> String {
         let mut out = String::new();
         head(&node.meta, column, &mut out);
+        let mut node = Cow::Borrowed(node);
+        if let Some(first) = node.as_map().and_then(|map| map.entries().first())
+            && comments(&first.key.meta).is_some_and(|c| !c.head.is_empty())
+            && is_block(&node)
+        {
+            // What stands above the first field stands above the dash.
+            head(&first.key.meta, column, &mut out);
+            let map = node.to_mut().as_map_mut();
+            if let Some(comments) = map.and_then(|m| m.entries_mut().first_mut()?.key.meta.comments.as_mut())
+            {
+                comments.head.clear();
+            }
+        }
         out.push('-');
-        out.push_str(&self.value_of_entry(node, column));
+        out.push_str(&self.value_of_entry(&node, column));
         out
     }
 
-    /// What stands behind the `:` of a field whose name stands at `column`.
-    pub fn value_of_field(&self, value: &Node, column: usize, comment: Option<&str>) -> String {
+    /// What stands behind the `:` of a field whose name stands at `column`, and has the comment.
+    pub fn value_of_field(self, value: &Node, column: usize, comment: Option<&str>) -> String {
         let behind = comment.map(|c| format!(" {c}")).unwrap_or_default();
         match &value.value {
             Value::Map(map) if is_block(value) => {
-                let column = column + self.layout.indent;
+                let column = column + self.indent;
                 format!("{behind}\n{}{}", spaces(column), self.map(map, column))
             }
             Value::List(list) if is_block(value) => {
-                let column = column + self.layout.dash;
+                let column = column + self.dash;
                 format!("{behind}\n{}{}", spaces(column), self.list(list, column))
             }
-            _ => {
-                let text = self.inline(value, column + self.layout.indent);
-                let space = if text.is_empty() { "" } else { " " };
-                format!("{space}{text}{}", comment_behind(value, &text, comment))
-            }
+            _ => inline(value, column, self.indent, comment),
         }
     }
 
     /// What stands behind the dash of an entry.
-    pub fn value_of_entry(&self, value: &Node, column: usize) -> String {
+    pub fn value_of_entry(self, value: &Node, column: usize) -> String {
         match &value.value {
             Value::Map(map) if is_block(value) => format!(" {}", self.map(map, column + 2)),
             Value::List(list) if is_block(value) => format!(" {}", self.list(list, column + 2)),
-            _ => {
-                let text = self.inline(value, column + 2);
-                let space = if text.is_empty() { "" } else { " " };
-                format!("{space}{text}{}", comment_behind(value, &text, None))
-            }
+            _ => inline(value, column, 2, None),
         }
     }
 
-    /// A whole document.
-    pub fn document(&self, node: &Node) -> String {
+    /// A whole document, with a line break at the end.
+    pub fn document(self, node: &Node) -> String {
         let mut out = String::new();
         head(&node.meta, 0, &mut out);
         match &node.value {
             Value::Map(map) if is_block(node) => out.push_str(&self.map(map, 0)),
             Value::List(list) if is_block(node) => out.push_str(&self.list(list, 0)),
-            _ => out.push_str(&self.inline(node, self.layout.indent)),
+            // An empty text would be no document, and text in lines has rules of its own here.
+            Value::Scalar(text) if text.is_empty() && node.is_null() => out.push_str("null"),
+            _ => out.push_str(&Brackets::default().write(node, "")),
+        }
+        out.push('\n');
+        for line in comments(&node.meta).map(|c| c.foot.as_slice()).unwrap_or_default() {
+            out.push_str(line);
+            out.push('\n');
         }
         out
     }
 
-    fn map(&self, map: &Map, column: usize) -> String {
+    fn map(self, map: &Map, column: usize) -> String {
         let fields: Vec<_> = map.entries().iter().map(|e| self.field(&e.key, &e.value, column)).collect();
         fields.join(&format!("\n{}", spaces(column)))
     }
 
-    fn list(&self, list: &[Node], column: usize) -> String {
+    fn list(self, list: &[Node], column: usize) -> String {
         let entries: Vec<_> = list.iter().map(|node| self.entry(node, column)).collect();
         entries.join(&format!("\n{}", spaces(column)))
-    }
-
-    /// A scalar, or a map or list in brackets.
-    fn inline(&self, node: &Node, column: usize) -> String {
-        match &node.value {
-            Value::Scalar(_) => scalar(node, column, false),
-            _ => flow(node, false),
-        }
     }
 }
 
@@ -124,53 +131,56 @@ fn is_block(node: &Node) -> bool {
     !empty && node.meta.style != Style::Flow
 }
 
-/// A node in brackets; `quoted` as JSON has it.
-pub(super) fn flow(node: &Node, quoted: bool) -> String {
-    match &node.value {
-        Value::Scalar(_) => scalar_in_flow(node, quoted),
-        Value::Map(map) => {
-            let fields: Vec<_> = map.entries().iter().map(|e| flow_field(&e.key, &e.value, quoted)).collect();
-            format!("{{{}}}", fields.join(", "))
-        }
-        Value::List(list) => {
-            let entries: Vec<_> = list.iter().map(|n| flow(n, quoted)).collect();
-            format!("[{}]", entries.join(", "))
-        }
-    }
-}
-
-/// A field between braces.
-pub(super) fn flow_field(key: &Key, value: &Node, quoted: bool) -> String {
-    let key = if quoted {
-        unfolded(&key.text, Style::DoubleQuoted, 0, true)
-    } else {
-        unfolded(&key.text, key.meta.style, 0, true)
+/// A scalar, or a map or list in brackets, behind an indicator at `column`. Its further lines stand
+/// `indent` deeper.
+fn inline(node: &Node, column: usize, indent: usize, of_key: Option<&str>) -> String {
+    let text = match &node.value {
+        Value::Scalar(_) => scalar(node, column, indent),
+        _ => Brackets::default().write(node, ""),
     };
-    format!("{key}: {}", flow(value, quoted))
-}
-
-fn scalar_in_flow(node: &Node, quoted: bool) -> String {
-    match node.resolve() {
-        Some(Resolved::Str(text) | Resolved::Timestamp(text)) if quoted => {
-            unfolded(text, Style::DoubleQuoted, 0, true)
-        }
-        Some(Resolved::Null) => "null".into(),
-        _ => scalar(node, 0, true),
+    let space = if text.is_empty() { "" } else { " " };
+    let comment = line_comment(&node.meta).or(of_key).map(|c| format!(" {c}")).unwrap_or_default();
+    match text.split_once('\n') {
+        // The comment stands behind the `|`.
+        Some((header, lines)) => format!("{space}{header}{comment}\n{lines}"),
+        None => format!("{space}{text}{comment}"),
     }
 }
 
-/// A scalar whose further lines begin at `column`.
-fn scalar(node: &Node, column: usize, flow: bool) -> String {
+fn scalar(node: &Node, column: usize, indent: usize) -> String {
     let Some(text) = node.scalar_text() else { return String::new() };
     match node.resolve() {
-        Some(Resolved::Str(string)) => unfolded(string, node.meta.style, column, flow),
+        Some(Resolved::Str(string)) => {
+            // Such text says itself how deep it stands, and says 2.
+            let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
+            text_of(string, &node.meta, column + indent, false)
+        }
         // Numbers, dates, booleans and null as they were written.
         _ => text.to_string(),
     }
 }
 
-fn key_text(key: &Key) -> String {
-    unfolded(&key.text, key.meta.style, 0, true)
+/// A name as it stands before a `:`.
+pub(super) fn name(key: &Key) -> String {
+    if key.text == "<<" {
+        // Without quotes it would merge.
+        return "\"<<\"".into();
+    }
+    text_of(&key.text, &key.meta, 0, true)
+}
+
+/// A string, quoted as it was or as it has to be.
+pub(super) fn text_of(text: &str, meta: &Meta, column: usize, flow: bool) -> String {
+    // Printers quote words such as `y` and `on`, which once were booleans. A file that did not
+    // need the quotes shall not get them.
+    let word = meta.style == Style::Plain && meta.tag == Tag::None && !meta.span.is_none();
+    if word
+        && text.bytes().all(|b| b.is_ascii_alphabetic())
+        && matches!(resolve_plain(text), Resolved::Str(_))
+    {
+        return text.to_string();
+    }
+    unfolded(text, meta.style, column, flow)
 }
 
 fn comments(meta: &Meta) -> Option<&Comments> {
@@ -187,14 +197,6 @@ fn head(meta: &Meta, column: usize, out: &mut String) {
         out.push_str(line);
         out.push('\n');
         out.push_str(&spaces(column));
-    }
-}
-
-/// The comment behind a value, unless the value spans lines.
-fn comment_behind(value: &Node, text: &str, of_key: Option<&str>) -> String {
-    match line_comment(&value.meta).or(of_key) {
-        Some(comment) if !text.contains('\n') => format!(" {comment}"),
-        _ => String::new(),
     }
 }
 

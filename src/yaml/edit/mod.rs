@@ -2,19 +2,125 @@
 //!
 //! The tree that was read from the text and the tree that it shall have are compared; only what
 //! differs is written anew. Comments, order, blank lines, quoting and indentation of all the rest
-//! stay byte for byte. The result is read again: should it not be the wanted tree, the document is
-//! written whole instead, so that a strange layout costs looks and never data.
+//! stay byte for byte. Each changed document is read again: should it not be the wanted tree, that
+//! document is written whole instead, so that a strange layout costs looks and never data.
 
 mod block;
+mod brackets;
+mod changes;
+mod document;
 mod flow;
 mod fragment;
+mod lines;
+mod outline;
+mod value;
 
-use fragment::{Fragment, Layout};
+use super::node::Node;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use document::Edited;
+use fragment::Layout;
+use lines::BOM;
+use outline::{Document, outline};
 
-use super::node::{Node, Value};
-use super::parse::{ParseOptions, parse_documents};
-use crate::diagnostic::Result;
-use crate::source::SourceMap;
+/// The text of a file after its documents were changed from `before`, which were read from it with
+/// comments, to `after`: none for a document that is removed, and further ones at the end for
+/// documents that are added.
+///
+/// # Errors
+/// `before` was not read from the text, or a value cannot be written as YAML.
+pub fn edit(text: &str, before: &[Node], after: &[Option<Node>]) -> Result<String> {
+    if lines::has_lone_returns(text) {
+        // Line breaks of another age: what stands where is not worth to know.
+        let same =
+            before.len() == after.len() && before.iter().map(Some).eq(after.iter().map(Option::as_ref));
+        return Ok(if same { text.into() } else { write_all(after.iter().flatten()) });
+    }
+    let documents = outline(text)?;
+    if documents.len() != before.len() {
+        let message = format!("the text has {} documents, not {}", documents.len(), before.len());
+        return Err(Diagnostic::error(Code::InvalidValue, message));
+    }
+    let layout = documents.iter().find_map(|d| document::layout(text, d)).unwrap_or_default();
+    let mut out = Out { text: String::with_capacity(text.len()), unmarked: false, ended: true };
+    for (i, document) in documents.iter().enumerate() {
+        let (before, after) = (&before[i], after.get(i).and_then(Option::as_ref));
+        let Some(after) = after else {
+            out.unmarked |= i == 0 && !document.marked;
+            continue;
+        };
+        let edited = Edited::new(text, document, before, after, layout)?;
+        out.document(document, &edited, i == 0 || documents[i - 1].is_ended());
+    }
+    if documents.is_empty() || documents.len() < after.len() {
+        out.add(if documents.is_empty() { text } else { "" }, &after[documents.len()..], layout, text);
+    }
+    if text.starts_with(BOM) && !out.text.starts_with(BOM) {
+        out.text.insert_str(0, BOM);
+    }
+    Ok(out.text)
+}
+
+/// A text for documents that come from no file: their order, quoting and comments are kept.
+#[must_use]
+pub fn write_documents_as_written(documents: &[Node]) -> String {
+    write_all(documents.iter())
+}
+
+fn write_all<'n>(documents: impl Iterator<Item = &'n Node>) -> String {
+    documents.map(|d| Layout::default().document(d)).collect::<Vec<_>>().join("---\n")
+}
+
+/// The documents that are left, one behind the other.
+struct Out {
+    text: String,
+    /// Whether the first document of the file is gone and had no `---`.
+    unmarked: bool,
+    /// Whether the last document ends with `...`.
+    ended: bool,
+}
+
+impl Out {
+    fn document(&mut self, document: &Document, text: &str, begins_anew: bool) {
+        let mut text = text;
+        if self.text.is_empty() {
+            if self.unmarked {
+                text = text.strip_prefix("---\r\n").or_else(|| text.strip_prefix("---\n")).unwrap_or(text);
+            }
+        } else {
+            self.end_line("\n");
+            // Directives, and documents without `---`, need an end before them.
+            if begins_anew && !self.ended {
+                self.text.push_str("...\n");
+            }
+        }
+        self.text.push_str(text);
+        self.ended = document.is_ended();
+    }
+
+    /// Adds new documents behind `comments`, a text without documents.
+    fn add(&mut self, comments: &str, documents: &[Option<Node>], layout: Layout, like: &str) {
+        let line_break = document::line_break(like);
+        self.text.push_str(comments);
+        let mut separate = comments.is_empty() && !self.text.is_empty();
+        for document in documents.iter().flatten() {
+            if !self.text.is_empty() {
+                self.end_line(line_break);
+            }
+            if separate {
+                self.text.push_str("---");
+                self.text.push_str(line_break);
+            }
+            self.text.push_str(&layout.document(document).replace('\n', line_break));
+            separate = true;
+        }
+    }
+
+    fn end_line(&mut self, line_break: &str) {
+        if !self.text.ends_with('\n') {
+            self.text.push_str(line_break);
+        }
+    }
+}
 
 /// A replacement of some bytes.
 #[derive(Debug)]
@@ -24,263 +130,25 @@ struct Edit {
     text: String,
 }
 
-/// The text of a file after its documents were changed from `before`, which were read from it with
-/// comments, to `after`; none of `after` removes a document.
-///
-/// # Errors
-/// The text cannot be read, which it could before.
-pub fn edit(text: &str, before: &[Node], after: &[Option<Node>]) -> Result<String> {
-    let layout = layout_of(text, before);
-    let mut editor = Editor { text, edits: Vec::new(), fragment: Fragment::new(layout) };
-    for (before, after) in before.iter().zip(after) {
-        if let Some(after) = after {
-            editor.document(before, after);
-        }
-    }
-    let edited = apply(text, editor.edits);
-    let wanted: Vec<_> = before.iter().zip(after).map(|(b, a)| a.as_ref().unwrap_or(b)).collect();
-    let edited = if reads_as(&edited, &wanted) { edited } else { write_whole(&wanted, layout) };
-    if after.iter().all(Option::is_some) {
-        return Ok(edited);
-    }
-    remove_documents(&edited, after)
-}
-
-/// A text for documents that come from no file.
-#[must_use]
-pub fn write_documents_as_written(documents: &[Node]) -> String {
-    write_whole(&documents.iter().collect::<Vec<_>>(), Layout::default())
-}
-
-fn write_whole(documents: &[&Node], layout: Layout) -> String {
-    let fragment = Fragment::new(layout);
-    let texts: Vec<_> = documents.iter().map(|d| fragment.document(d) + "\n").collect();
-    texts.join("---\n")
-}
-
-fn read(text: &str) -> Result<Vec<Node>> {
-    let sources = SourceMap::default();
-    let id = sources.add("", text);
-    parse_documents(&sources, id, ParseOptions { comments: true, ..ParseOptions::default() })
-}
-
-fn reads_as(text: &str, wanted: &[&Node]) -> bool {
-    read(text).is_ok_and(|documents| documents.iter().eq(wanted.iter().copied()))
-}
-
-/// Takes whole documents out of a text, each with the separator before it.
-fn remove_documents(text: &str, after: &[Option<Node>]) -> Result<String> {
-    let documents = read(text)?;
-    let kept: Vec<_> = documents.iter().zip(after).filter(|(_, a)| a.is_some()).map(|(d, _)| d).collect();
-    let mut parts: Vec<&str> = Vec::new();
-    let mut start = 0;
-    for (i, line_start) in line_starts(text).into_iter().enumerate() {
-        if i > 0 && text[line_start..].starts_with("---") {
-            parts.push(&text[start..line_start]);
-            start = line_start;
-        }
-    }
-    parts.push(&text[start..]);
-    if parts.len() == after.len() {
-        let mut out: String = parts.iter().zip(after).filter(|(_, a)| a.is_some()).map(|(p, _)| *p).collect();
-        if !text.starts_with("---") {
-            // The first document that is left had a separator before it.
-            if let (Some(None), Some(rest)) = (after.first(), out.strip_prefix("---\n")) {
-                out = rest.to_string();
-            }
-        }
-        if reads_as(&out, &kept) {
-            return Ok(out);
-        }
-    }
-    Ok(write_whole(&kept, layout_of(text, &documents)))
-}
-
-fn line_starts(text: &str) -> Vec<usize> {
-    std::iter::once(0)
-        .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1))
-        .filter(|&i| i < text.len())
-        .collect()
-}
-
-fn apply(text: &str, mut edits: Vec<Edit>) -> String {
+/// A part of a text, which begins at `offset`, after edits.
+fn apply(text: &str, offset: usize, mut edits: Vec<Edit>) -> String {
+    // Edits of one place stay in the order in which they were made.
     edits.sort_by_key(|e| (e.start, e.end));
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for edit in edits {
-        // Overlapping edits would be a mistake here; the reading afterwards finds it.
-        if edit.start < at {
-            continue;
+        let (start, end) =
+            (edit.start.saturating_sub(offset), edit.end.saturating_sub(offset).min(text.len()));
+        if start >= at && start <= end {
+            out.push_str(&text[at..start]);
+            out.push_str(&edit.text);
         }
-        out.push_str(&text[at..edit.start]);
-        out.push_str(&edit.text);
-        at = edit.end;
+        // Removals may overlap, and go beyond a part; should others, reading the text again tells.
+        at = at.max(end);
     }
-    out.push_str(&text[at..]);
+    out.push_str(text.get(at..).unwrap_or_default());
     out
 }
 
-/// Where a value stands.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    /// The first byte behind the `:` or the dash before it.
-    from: usize,
-    /// The column of the field's name or of the dash.
-    column: usize,
-    kind: PlaceKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PlaceKind {
-    Document,
-    Field,
-    Entry,
-}
-
-struct Editor<'t> {
-    text: &'t str,
-    edits: Vec<Edit>,
-    fragment: Fragment,
-}
-
-impl<'t> Editor<'t> {
-    fn replace(&mut self, start: usize, end: usize, text: impl Into<String>) {
-        self.edits.push(Edit { start, end, text: text.into() });
-    }
-
-    fn document(&mut self, before: &Node, after: &Node) {
-        let place = Place { from: before.span().start as usize, column: 0, kind: PlaceKind::Document };
-        self.value(place, before, after);
-    }
-
-    fn value(&mut self, place: Place, before: &Node, after: &Node) {
-        if before == after {
-            return;
-        }
-        let done = !before.meta.aliased
-            && match (&before.value, &after.value) {
-                (Value::Map(b), Value::Map(a)) if is_flow(before) => self.flow_map(before, b, a),
-                (Value::List(b), Value::List(a)) if is_flow(before) => self.flow_list(before, b, a),
-                (Value::Map(b), Value::Map(a)) => self.block_map(before, b, a),
-                (Value::List(b), Value::List(a)) => self.block_list(place, b, a),
-                _ => false,
-            };
-        if !done {
-            self.whole(place, before, after);
-        }
-    }
-
-    /// Writes a value anew.
-    fn whole(&mut self, place: Place, before: &Node, after: &Node) {
-        let end = self.content_end(before).max(place.from);
-        let mut after = after.clone();
-        // A scalar that changes keeps its quotes.
-        if let (Value::Scalar(_), Value::Scalar(_)) = (&before.value, &after.value) {
-            let quoted = matches!(
-                before.meta.style,
-                super::node::Style::SingleQuoted | super::node::Style::DoubleQuoted
-            );
-            if quoted && after.as_str().is_some() && !before.meta.aliased {
-                after.meta.style = before.meta.style;
-            }
-            // What stands on the line behind it stays there by itself.
-            after.meta.comments = None;
-        }
-        let text = match place.kind {
-            PlaceKind::Document => self.fragment.document(&after),
-            PlaceKind::Field => self.fragment.value_of_field(&after, place.column, None),
-            PlaceKind::Entry => self.fragment.value_of_entry(&after, place.column),
-        };
-        self.replace(place.from, end, text);
-    }
-
-    /// One past the last byte of a value that is not a line break.
-    fn content_end(&self, node: &Node) -> usize {
-        let span = node.span();
-        let content = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        span.start as usize + content.trim_end_matches(['\n', '\r', ' ']).len()
-    }
-
-    fn line_start(&self, at: usize) -> usize {
-        self.text[..at].rfind('\n').map_or(0, |i| i + 1)
-    }
-
-    /// The end of the line, before its break.
-    fn line_end(&self, at: usize) -> usize {
-        let end = self.text[at..].find('\n').map_or(self.text.len(), |i| at + i);
-        if self.text[at..end].ends_with('\r') { end - 1 } else { end }
-    }
-
-    /// Where the line after this one begins.
-    fn next_line(&self, at: usize) -> usize {
-        self.text[at..].find('\n').map_or(self.text.len(), |i| at + i + 1)
-    }
-
-    /// Whether only blanks stand before a byte on its line.
-    fn is_first_on_line(&self, at: usize) -> bool {
-        self.text[self.line_start(at)..at].bytes().all(|b| b == b' ')
-    }
-
-    /// The start of the comment lines directly above a line that are indented as far, or of the
-    /// line itself.
-    fn with_comments_above(&self, line_start: usize, column: usize) -> usize {
-        let mut start = line_start;
-        while start > 0 {
-            let above = self.line_start(start - 1);
-            let line = &self.text[above..start];
-            let comment = line.trim_start_matches(' ');
-            if !comment.starts_with('#') || line.len() - comment.len() != column {
-                break;
-            }
-            start = above;
-        }
-        start
-    }
-
-    /// The first byte behind the `:` that follows a key.
-    fn behind_colon(&self, key_end: usize) -> Option<usize> {
-        self.text.get(key_end..)?.find(':').map(|i| key_end + i + 1)
-    }
-}
-
-fn is_flow(node: &Node) -> bool {
-    node.meta.style == super::node::Style::Flow
-}
-
-/// The layout of the first nested map and the first list that is the value of a field.
-fn layout_of(text: &str, documents: &[Node]) -> Layout {
-    let mut found = (None, None);
-    documents.iter().for_each(|d| find_layout(text, d, None, &mut found));
-    let default = Layout::default();
-    Layout { indent: found.0.unwrap_or(default.indent), dash: found.1.unwrap_or(default.dash) }
-}
-
-fn find_layout(text: &str, node: &Node, parent: Option<usize>, found: &mut (Option<usize>, Option<usize>)) {
-    if is_flow(node) || node.meta.aliased || (found.0.is_some() && found.1.is_some()) {
-        return;
-    }
-    let column = |at: u32| {
-        let at = at as usize;
-        text.get(..at).map(|before| at - before.rfind('\n').map_or(0, |i| i + 1))
-    };
-    match &node.value {
-        Value::Map(map) => {
-            let Some(own) = map.entries().first().and_then(|e| column(e.key.meta.span.start)) else { return };
-            if let Some(parent) = parent.filter(|&p| p < own) {
-                found.0.get_or_insert(own - parent);
-            }
-            map.iter().for_each(|(_, value)| find_layout(text, value, Some(own), found));
-        }
-        Value::List(list) => {
-            let dash = list.first().and_then(|n| column(n.span().start)).and_then(|c| c.checked_sub(2));
-            if let (Some(parent), Some(dash)) = (parent, dash)
-                && dash >= parent
-                && list.first().is_some_and(|n| !matches!(n.value, Value::List(_)))
-            {
-                found.1.get_or_insert(dash - parent);
-            }
-            list.iter().for_each(|entry| find_layout(text, entry, None, found));
-        }
-        Value::Scalar(_) => {}
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -84,6 +84,7 @@ pub(in crate::yaml) fn unfolded(text: &str, style: Style, columns: usize, flow: 
     let wanted = match style {
         Style::SingleQuoted if !traits.has_break() && !traits.needs_escapes_but_quotes() => Written::Single,
         Style::DoubleQuoted => Written::Double,
+        _ if traits.has_forbidden() => Written::Double,
         _ => match traits.style(text) {
             Written::Literal if flow => Written::Double,
             Written::Single if traits.has_break() => Written::Double,

@@ -1,0 +1,93 @@
+//! New text in brackets: the flow style of YAML, and JSON.
+
+use super::fragment::{name, text_of};
+use crate::yaml::emit::unfolded;
+use crate::yaml::json::to_json;
+use crate::yaml::node::{Key, Node, Style, Value};
+use crate::yaml::scalar::Resolved;
+
+/// How text in brackets is written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Brackets {
+    /// Whether the text is JSON and shall stay so.
+    pub json: bool,
+    /// Whether strings are quoted like those around them.
+    pub quoted: bool,
+    /// Whether no space follows `:` and `,`.
+    pub tight: bool,
+    /// The step of indentation, when each entry has a line of its own.
+    pub step: Option<String>,
+}
+
+impl Brackets {
+    /// A node whose line is indented by `lead`.
+    pub fn write(&self, node: &Node, lead: &str) -> String {
+        match &node.value {
+            Value::Scalar(_) => self.scalar(node),
+            Value::Map(map) => {
+                let deeper = self.deeper(lead);
+                let fields = map.entries().iter().map(|e| self.field(&e.key, &e.value, &deeper));
+                self.join('{', &fields.collect::<Vec<_>>(), '}', lead, &deeper)
+            }
+            Value::List(list) => {
+                let deeper = self.deeper(lead);
+                let entries = list.iter().map(|n| self.write(n, &deeper));
+                self.join('[', &entries.collect::<Vec<_>>(), ']', lead, &deeper)
+            }
+        }
+    }
+
+    /// A field whose line is indented by `lead`.
+    pub fn field(&self, key: &Key, value: &Node, lead: &str) -> String {
+        let name = if self.json {
+            json(&Node::string(key.text.clone())).unwrap_or_default()
+        } else if self.quoted {
+            unfolded(&key.text, Style::DoubleQuoted, 0, true)
+        } else {
+            name(key)
+        };
+        format!("{name}{}{}", if self.tight { ":" } else { ": " }, self.write(value, lead))
+    }
+
+    /// What stands between two entries of one line.
+    pub fn separator(&self) -> &'static str {
+        if self.tight { "," } else { ", " }
+    }
+
+    fn deeper(&self, lead: &str) -> String {
+        self.step.as_ref().map(|step| format!("{lead}{step}")).unwrap_or_default()
+    }
+
+    fn join(&self, open: char, parts: &[String], close: char, lead: &str, deeper: &str) -> String {
+        if parts.is_empty() {
+            return format!("{open}{close}");
+        }
+        if self.step.is_none() {
+            return format!("{open}{}{close}", parts.join(self.separator()));
+        }
+        format!("{open}\n{deeper}{}\n{lead}{close}", parts.join(&format!(",\n{deeper}")))
+    }
+
+    fn scalar(&self, node: &Node) -> String {
+        let Some(text) = node.scalar_text() else { return String::new() };
+        match node.resolve() {
+            // Infinity has no JSON; it stays what it is in YAML.
+            _ if self.json => json(node).unwrap_or_else(|| text.to_string()),
+            Some(Resolved::Str(string)) if self.quoted => unfolded(string, Style::DoubleQuoted, 0, true),
+            Some(Resolved::Str(string)) => text_of(string, &node.meta, 0, true),
+            Some(Resolved::Null) => "null".into(),
+            _ => text.to_string(),
+        }
+    }
+}
+
+/// A scalar as JSON that is YAML, too, which forbids more characters.
+fn json(node: &Node) -> Option<String> {
+    let json = to_json(node).ok()?;
+    let forbidden = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    if !json.contains(forbidden) {
+        return Some(json);
+    }
+    let escape = |c: char| if forbidden(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    Some(json.chars().map(escape).collect())
+}

@@ -1,0 +1,211 @@
+//! What a map or list keeps, loses and gains. Knows nothing of text.
+
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use crate::yaml::node::{Node, Value};
+
+/// One element of a map or list after the change.
+pub(super) enum Element<'n, T> {
+    /// Stood at this position before.
+    Kept(usize),
+    New(&'n T),
+}
+
+/// Which elements stay, and where new ones go.
+pub(super) struct Changes<'n, T> {
+    /// For each element from before, whether it stays.
+    pub kept: Vec<bool>,
+    /// New elements before the first that stays.
+    pub front: Vec<&'n T>,
+    /// New elements behind one that stays, in the order of the new elements.
+    pub behind: Vec<(usize, Vec<&'n T>)>,
+}
+
+impl<'n, T> Changes<'n, T> {
+    /// Lines up the elements after the change, in their order, with those before it. `kept` tells
+    /// what stays although it does not come up.
+    pub fn new(kept: Vec<bool>, elements: impl Iterator<Item = Element<'n, T>>) -> Self {
+        let mut changes = Self { kept, front: Vec::new(), behind: Vec::new() };
+        let (mut last, mut new) = (None, Vec::new());
+        for element in elements {
+            match element {
+                Element::New(element) => new.push(element),
+                Element::Kept(i) => {
+                    changes.add(last, &mut new);
+                    changes.kept[i] = true;
+                    last = Some(i);
+                }
+            }
+        }
+        changes.add(last, &mut new);
+        changes
+    }
+
+    fn add(&mut self, last: Option<usize>, new: &mut Vec<&'n T>) {
+        if !new.is_empty() {
+            let new = std::mem::take(new);
+            match last {
+                Some(last) => self.behind.push((last, new)),
+                None => self.front = new,
+            }
+        }
+    }
+
+    pub fn first_kept(&self) -> Option<usize> {
+        self.kept.iter().position(|kept| *kept)
+    }
+
+    pub fn last_kept(&self) -> Option<usize> {
+        self.kept.iter().rposition(|kept| *kept)
+    }
+}
+
+/// For each entry after the change, which entry before it is the same: the one from the same
+/// place, else an equal one, else one that begins with the same field, else the one that stands
+/// between the same neighbours.
+pub(super) fn pair(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
+    let mut pairing = Pairing { sources: vec![None; after.len()], free: vec![true; before.len()] };
+    let place = |n: &Node| Some((n.span().source, n.span().start)).filter(|_| !n.span().is_none());
+    pairing.pair(before, after, place, place, |_, _| true);
+    if pairing.sources.iter().any(Option::is_none) {
+        let equal = |n: &Node| Some(fingerprint(n));
+        pairing.pair(before, after, equal, equal, |b, a| b == a);
+        let name = before.iter().find_map(first_field).map(|(name, _)| name);
+        let field = |n: &Node| name.and_then(|name| n.get(name)).map(fingerprint);
+        let first =
+            |n: &Node| first_field(n).filter(|(key, _)| Some(*key) == name).map(|(_, v)| fingerprint(v));
+        let same = |b: &Node, a: &Node| name.is_some_and(|name| b.get(name) == a.get(name));
+        pairing.pair(before, after, first, field, same);
+        pairing.fill_gaps(before, after);
+    }
+    pairing.sources
+}
+
+struct Pairing {
+    sources: Vec<Option<usize>>,
+    free: Vec<bool>,
+}
+
+impl Pairing {
+    /// Pairs what is free on both sides and has the same key, first come, first served.
+    fn pair<K: std::hash::Hash + Eq>(
+        &mut self,
+        before: &[Node],
+        after: &[Node],
+        of_before: impl Fn(&Node) -> Option<K>,
+        of_after: impl Fn(&Node) -> Option<K>,
+        same: impl Fn(&Node, &Node) -> bool,
+    ) {
+        let mut table: FxHashMap<K, Vec<usize>> = FxHashMap::default();
+        for (i, node) in before.iter().enumerate().rev().filter(|(i, _)| self.free[*i]) {
+            if let Some(key) = of_before(node) {
+                table.entry(key).or_default().push(i);
+            }
+        }
+        for (node, source) in after.iter().zip(&mut self.sources).filter(|(_, s)| s.is_none()) {
+            let Some(places) = of_after(node).and_then(|key| table.get_mut(&key)) else { continue };
+            if let Some(i) = places.pop_if(|i| same(&before[*i], node)) {
+                *source = Some(i);
+                self.free[i] = false;
+            }
+        }
+    }
+
+    /// Pairs what is left between two pairs when there is as much of it on both sides: those
+    /// entries have new values. Maps whose first fields differ are different things.
+    fn fill_gaps(&mut self, before: &[Node], after: &[Node]) {
+        if !self.sources.iter().flatten().is_sorted() {
+            return;
+        }
+        let (mut b, mut a) = (0, 0);
+        while a < after.len() {
+            let end = (a..after.len()).find(|&i| self.sources[i].is_some()).unwrap_or(after.len());
+            let next = self.sources.get(end).copied().flatten().unwrap_or(before.len());
+            if end - a == next - b {
+                for (source, i) in self.sources[a..end].iter_mut().zip(b..next) {
+                    let (b, a) = (&before[i], &after[a + i - b]);
+                    let different = first_field(b)
+                        .is_some_and(|(name, v)| a.as_map().is_some() && a.get(name) != Some(v));
+                    *source = Some(i).filter(|_| !different);
+                }
+            }
+            (b, a) = (next + 1, end + 1);
+        }
+    }
+}
+
+/// The first field of a map, when its value is a scalar: most often its name.
+fn first_field(node: &Node) -> Option<(&str, &Node)> {
+    node.as_map()?.iter().next().filter(|(_, value)| value.scalar_text().is_some())
+}
+
+/// A number that equal nodes share, other spellings of equal scalars aside.
+fn fingerprint(node: &Node) -> u64 {
+    let hash = |part: &dyn Fn(&mut rustc_hash::FxHasher)| {
+        let mut hasher = FxBuildHasher.build_hasher();
+        part(&mut hasher);
+        hasher.finish()
+    };
+    match &node.value {
+        Value::Scalar(text) => hash(&|h| text.hash(h)),
+        Value::List(list) => list.iter().fold(1, |sum: u64, n| hash(&|h| (sum, fingerprint(n)).hash(h))),
+        // Fields may stand in any order.
+        Value::Map(map) => map
+            .iter()
+            .map(|(key, value)| hash(&|h| (key, fingerprint(value)).hash(h)))
+            .fold(2, u64::wrapping_add),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(texts: &[&str]) -> Vec<Node> {
+        texts.iter().map(|t| Node::string(*t)).collect()
+    }
+
+    fn named(name: &str, n: i64) -> Node {
+        Node::map([("name", Node::string(name)), ("n", Node::int(n))].into_iter().collect())
+    }
+
+    #[test]
+    fn equal_entries_are_paired_in_order() {
+        let pairs = pair(&list(&["a", "b", "a"]), &list(&["a", "c", "a", "a", "b"]));
+        assert_eq!(pairs, [Some(0), None, Some(2), None, Some(1)]);
+    }
+
+    #[test]
+    fn new_values_between_the_same_neighbours_are_paired() {
+        let pairs = pair(&list(&["a", "b", "c", "d"]), &list(&["a", "x", "c", "y", "z"]));
+        assert_eq!(pairs, [Some(0), Some(1), Some(2), None, None]);
+        assert_eq!(pair(&[named("a", 1)], &[named("b", 1)]), [None]);
+        assert_eq!(pair(&[named("a", 1)], &list(&["b"])), [Some(0)]);
+    }
+
+    #[test]
+    fn entries_with_the_same_first_field_are_paired() {
+        let before = [named("a", 1), named("b", 2), named("c", 3)];
+        let after = [named("c", 4), named("d", 2), named("b", 2)];
+        assert_eq!(pair(&before, &after), [Some(2), None, Some(1)]);
+    }
+
+    #[test]
+    fn new_elements_stand_behind_those_before_them() {
+        let new = ["x", "y", "z"];
+        let elements = [
+            Element::New(&new[0]),
+            Element::Kept(1),
+            Element::New(&new[1]),
+            Element::New(&new[2]),
+            Element::Kept(2),
+        ];
+        let changes = Changes::new(vec![false; 4], elements.into_iter());
+        assert_eq!(changes.kept, [false, true, true, false]);
+        assert_eq!(changes.front, [&"x"]);
+        assert_eq!(changes.behind, [(1, vec![&"y", &"z"])]);
+        assert_eq!((changes.first_kept(), changes.last_kept()), (Some(1), Some(2)));
+    }
+}

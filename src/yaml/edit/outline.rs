@@ -1,0 +1,395 @@
+//! Where everything stands in a text: each document, field and entry with its indicators, anchors
+//! and tags.
+//!
+//! Trees do not know these places, since only edits need them. Knows nothing of changes.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
+use rustc_hash::FxHashMap;
+
+use super::lines::{BOM, behind_blank_lines, line_end, line_start, next_line};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::yaml::parse::MAX_DEPTH;
+
+/// One document of a text.
+pub(super) struct Document<'t> {
+    /// From its directives or `---`, or from the start of the text, to the next document.
+    pub range: Range<usize>,
+    /// From behind its `---` to its `...`, where they are.
+    pub content: Range<usize>,
+    /// Whether `---` stands before it.
+    pub marked: bool,
+    /// Its root; none when the text has a form that is not understood here.
+    pub root: Option<Part<'t>>,
+    /// Where anchored values stand, by the parser's number of the anchor.
+    pub anchors: FxHashMap<usize, Range<usize>>,
+    /// Where aliases stand, in order, and the anchors that they name.
+    pub aliases: Vec<(usize, usize)>,
+}
+
+impl Document<'_> {
+    /// Whether `...` ends it.
+    pub fn is_ended(&self) -> bool {
+        self.content.end < self.range.end
+    }
+}
+
+/// A value as it stands in the text.
+pub(super) struct Part<'t> {
+    /// Its first byte, anchor and tag included. An empty value stands behind its indicator.
+    pub start: usize,
+    /// Its first byte behind anchor and tag.
+    pub content: usize,
+    /// One past its last byte; for block scalars the end of the last line.
+    pub end: usize,
+    /// The number of its anchor, or 0.
+    pub anchor: usize,
+    pub tagged: bool,
+    /// Whether blank lines below belong to it: it ends with text such as `|+`.
+    pub open: bool,
+    pub kind: Kind<'t>,
+}
+
+pub(super) enum Kind<'t> {
+    /// Plain or quoted.
+    Scalar,
+    /// `|` or `>`.
+    BlockScalar,
+    /// The number of an anchor.
+    Alias(usize),
+    Map {
+        flow: bool,
+        fields: Vec<Field<'t>>,
+    },
+    List {
+        flow: bool,
+        items: Vec<Item<'t>>,
+    },
+}
+
+/// A field of a map.
+pub(super) struct Field<'t> {
+    /// Where its name stands, or the `?` before it.
+    pub start: usize,
+    /// The name; none when it is an alias.
+    pub name: Option<Cow<'t, str>>,
+    /// Whether it is the merge key `<<`.
+    pub merge: bool,
+    /// Behind the `:`, if there is one, else behind the name.
+    pub from: usize,
+    pub colon: bool,
+    pub value: Part<'t>,
+    /// The comma behind it, in flow style.
+    pub comma: Option<usize>,
+}
+
+/// An entry of a list.
+pub(super) struct Item<'t> {
+    /// Where its dash stands, or in flow style the entry itself.
+    pub start: usize,
+    pub value: Part<'t>,
+    /// The comma behind it, in flow style.
+    pub comma: Option<usize>,
+}
+
+impl Part<'_> {
+    /// Whether it is a map or list on lines of its own.
+    pub fn is_block_collection(&self) -> bool {
+        matches!(self.kind, Kind::Map { flow: false, .. } | Kind::List { flow: false, .. })
+    }
+
+    /// Whether nothing is written: an empty value without anchor and tag.
+    pub fn is_nothing(&self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// The outline of a text.
+///
+/// # Errors
+/// The text is not YAML.
+pub(super) fn outline(text: &str) -> Result<Vec<Document<'_>>> {
+    let skipped = if text.starts_with(BOM) { BOM.len() } else { 0 };
+    let limits = granit_parser::options! {
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
+    };
+    let mut documents: Vec<Document> = Vec::new();
+    let mut steps = Vec::new();
+    let mut content = skipped;
+    let mut marked = false;
+    for event in Parser::new_from_str_with_options(&text[skipped..], limits) {
+        let (event, span) = event.map_err(|error| Diagnostic::error(Code::Syntax, error.info()))?;
+        let at = place(&span, skipped);
+        match event {
+            Event::DocumentStart(explicit, _) => {
+                marked = explicit;
+                let previous = documents.last_mut();
+                let start = match &previous {
+                    None => 0,
+                    Some(last) if last.is_ended() => last.range.end,
+                    Some(_) => at.start,
+                };
+                content = if explicit { at.end } else { start.max(skipped) };
+                if let Some(last) = previous.filter(|last| !last.is_ended()) {
+                    last.range.end = start;
+                    last.content.end = start;
+                }
+            }
+            Event::DocumentEnd => {
+                let ended = !at.is_empty();
+                let start = documents.last().map_or(0, |last: &Document| last.range.end);
+                let end = if ended { next_line(text, at.end) } else { text.len() };
+                let content = content..if ended { at.start } else { end };
+                documents.push(document(text, start..end, content, marked, std::mem::take(&mut steps)));
+            }
+            other => steps.extend(Step::of(other, at)),
+        }
+    }
+    if let Some(last) = documents.last_mut() {
+        // Comments behind the last `...` belong to the last document.
+        last.range.end = text.len();
+    }
+    Ok(documents)
+}
+
+fn place(span: &Span, skipped: usize) -> Range<usize> {
+    let range = span.byte_range().unwrap_or_default();
+    range.start + skipped..range.end + skipped
+}
+
+fn document<'t>(
+    text: &'t str,
+    range: Range<usize>,
+    content: Range<usize>,
+    marked: bool,
+    steps: Vec<Step<'t>>,
+) -> Document<'t> {
+    let from = content.start;
+    let (anchors, aliases) = (FxHashMap::default(), Vec::new());
+    let text = &text[..content.end];
+    let mut builder = Builder { text, steps: steps.into_iter().peekable(), anchors, aliases };
+    let root = builder.part(from);
+    Document { range, content, marked, root, anchors: builder.anchors, aliases: builder.aliases }
+}
+
+/// The end of a value that stands where it is expected.
+fn end_at(content: usize, at: &Range<usize>) -> Option<usize> {
+    (content == at.start).then_some(at.end)
+}
+
+/// An event of the parser, as far as it matters here.
+struct Step<'t> {
+    at: Range<usize>,
+    anchor: usize,
+    tagged: bool,
+    what: What<'t>,
+}
+
+enum What<'t> {
+    Scalar(Cow<'t, str>, ScalarStyle),
+    Alias(usize),
+    Map { flow: bool },
+    List { flow: bool },
+    End,
+}
+
+impl<'t> Step<'t> {
+    fn of(event: Event<'t>, at: Range<usize>) -> Option<Self> {
+        let flow = |style| style == StructureStyle::Flow;
+        let (what, anchor, tagged) = match event {
+            Event::Scalar(text, style, anchor, tag) => (What::Scalar(text, style), anchor, tag.is_some()),
+            Event::Alias(id) => (What::Alias(id), 0, false),
+            Event::MappingStart(style, anchor, tag) => {
+                (What::Map { flow: flow(style) }, anchor, tag.is_some())
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                (What::List { flow: flow(style) }, anchor, tag.is_some())
+            }
+            Event::MappingEnd | Event::SequenceEnd => (What::End, 0, false),
+            _ => return None,
+        };
+        Some(Self { at, anchor, tagged, what })
+    }
+
+    /// Whether this is an empty scalar without quotes.
+    fn is_empty(&self) -> bool {
+        matches!(self.what, What::Scalar(_, ScalarStyle::Plain)) && self.at.is_empty()
+    }
+}
+
+/// Lines up events and text. The parser bounds how deep its functions call each other.
+struct Builder<'t> {
+    text: &'t str,
+    steps: std::iter::Peekable<std::vec::IntoIter<Step<'t>>>,
+    anchors: FxHashMap<usize, Range<usize>>,
+    aliases: Vec<(usize, usize)>,
+}
+
+impl<'t> Builder<'t> {
+    /// The next value, which stands behind `from`; none when the text is not as expected.
+    fn part(&mut self, from: usize) -> Option<Part<'t>> {
+        let step = self.steps.next()?;
+        let properties = usize::from(step.anchor != 0) + usize::from(step.tagged);
+        let start = if step.is_empty() && properties == 0 { from } else { self.skip(from) };
+        let behind = self.behind_properties(start, properties)?;
+        let content = if step.is_empty() { behind } else { self.skip(behind) };
+        let mut part = Part {
+            start,
+            content,
+            end: content,
+            anchor: step.anchor,
+            tagged: step.tagged,
+            open: false,
+            kind: Kind::Scalar,
+        };
+        match step.what {
+            What::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded) => {
+                part.kind = Kind::BlockScalar;
+                (part.end, part.open) = self.block_scalar(content, step.at.end)?;
+            }
+            What::Scalar(..) if step.is_empty() => {}
+            What::Scalar(..) => part.end = end_at(content, &step.at)?,
+            What::Alias(id) => {
+                part.kind = Kind::Alias(id);
+                part.end = end_at(content, &step.at)?;
+                self.aliases.push((start, id));
+            }
+            What::Map { flow } => self.map(&mut part, flow)?,
+            What::List { flow } => self.list(&mut part, flow)?,
+            What::End => return None,
+        }
+        if step.anchor != 0 {
+            self.anchors.insert(step.anchor, part.start..part.end);
+        }
+        Some(part)
+    }
+
+    fn map(&mut self, part: &mut Part<'t>, flow: bool) -> Option<()> {
+        let mut fields = Vec::new();
+        let braces = flow && self.byte(part.content) == Some(b'{');
+        let mut from = part.content + usize::from(braces);
+        loop {
+            if let Some(end) = self.end() {
+                part.end = if braces { end } else { from };
+                break;
+            }
+            let mut field = self.field(from, flow)?;
+            from = field.value.end;
+            part.open = field.value.open;
+            field.comma = if braces { self.comma(from) } else { None };
+            from = field.comma.map_or(from, |comma| comma + 1);
+            fields.push(field);
+        }
+        part.kind = Kind::Map { flow, fields };
+        Some(())
+    }
+
+    fn field(&mut self, from: usize, flow: bool) -> Option<Field<'t>> {
+        let start = self.skip(from);
+        let explicit = self.byte(start) == Some(b'?') && self.ends_word(start + 1);
+        let step = self.steps.peek()?;
+        let plain = matches!(step.what, What::Scalar(_, ScalarStyle::Plain)) && !step.tagged;
+        let name = match &step.what {
+            What::Scalar(name, _) => Some(name.clone()),
+            _ => None,
+        };
+        let key = self.part(if explicit { start + 1 } else { start })?;
+        let at = self.skip(key.end);
+        let colon = self.byte(at) == Some(b':') && (flow || self.ends_word(at + 1));
+        let from = if colon { at + 1 } else { key.end };
+        if !colon && !self.steps.peek()?.is_empty() {
+            return None;
+        }
+        let merge = plain && name.as_deref() == Some("<<");
+        let value = self.part(from)?;
+        Some(Field { start, name, merge, from, colon, value, comma: None })
+    }
+
+    fn list(&mut self, part: &mut Part<'t>, flow: bool) -> Option<()> {
+        let mut items = Vec::new();
+        let mut from = part.content + usize::from(flow);
+        loop {
+            if let Some(end) = self.end() {
+                part.end = if flow { end } else { from };
+                break;
+            }
+            let start = self.skip(from);
+            if !flow && self.byte(start) != Some(b'-') {
+                return None;
+            }
+            let value = self.part(if flow { from } else { start + 1 })?;
+            from = value.end;
+            part.open = value.open;
+            let comma = if flow { self.comma(from) } else { None };
+            from = comma.map_or(from, |comma| comma + 1);
+            items.push(Item { start, value, comma });
+        }
+        part.kind = Kind::List { flow, items };
+        Some(())
+    }
+
+    /// Takes the end of a map or list, if it comes next, and says where it stands.
+    fn end(&mut self) -> Option<usize> {
+        self.steps.next_if(|step| matches!(step.what, What::End)).map(|step| step.at.end)
+    }
+
+    fn comma(&self, from: usize) -> Option<usize> {
+        let at = self.skip(from);
+        (self.byte(at) == Some(b',')).then_some(at)
+    }
+
+    /// The end of the last line of a block scalar whose header stands at `header` and whose text
+    /// the parser saw end at `end`, and whether the blank lines below belong to it.
+    fn block_scalar(&self, header: usize, end: usize) -> Option<(usize, bool)> {
+        if !matches!(self.byte(header), Some(b'|' | b'>')) {
+            return None;
+        }
+        let header_end = line_end(self.text, header);
+        let open = self.text[header..header_end].split(' ').next()?.contains('+');
+        let content = self.text.get(..end.max(header_end))?.trim_end_matches([' ', '\t', '\r', '\n']);
+        let mut end = line_end(self.text, content.len().max(header_end));
+        if open {
+            // The last of the blank lines, if there is any.
+            let below = behind_blank_lines(self.text, next_line(self.text, end), self.text.len());
+            end = line_end(self.text, line_start(self.text, below.saturating_sub(1)).max(end));
+        }
+        Some((end, open))
+    }
+
+    /// The end of so many anchors and tags from `start` on.
+    fn behind_properties(&self, start: usize, count: usize) -> Option<usize> {
+        let mut end = start;
+        for i in 0..count {
+            let at = if i == 0 { start } else { self.skip(end) };
+            if !matches!(self.byte(at), Some(b'&' | b'!')) {
+                return None;
+            }
+            let rest = &self.text[at..];
+            end = at + rest.find([' ', '\t', '\n', '\r', ',', ']', '}']).unwrap_or(rest.len());
+        }
+        Some(end)
+    }
+
+    /// The first byte from `at` on that belongs to no blank and no comment.
+    fn skip(&self, mut at: usize) -> usize {
+        while let Some(byte) = self.byte(at) {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => at += 1,
+                b'#' => at = next_line(self.text, at),
+                _ => break,
+            }
+        }
+        at
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    fn ends_word(&self, at: usize) -> bool {
+        self.byte(at).is_none_or(|b| b.is_ascii_whitespace())
+    }
+}

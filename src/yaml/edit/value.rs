@@ -1,0 +1,253 @@
+//! The edit of one value: what stays in its place, and where new text goes.
+
+use rustc_hash::FxHashMap;
+
+use super::Edit;
+use super::document::{DocumentStyle, as_block};
+use super::fragment::Layout;
+use super::lines::{behind_blank_lines, is_blank, line_end, next_line, with_comments_below};
+use super::outline::{Document, Kind, Part};
+use crate::yaml::node::{Node, Style, Value};
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The first byte behind the `:` or the dash before it.
+    pub from: usize,
+    /// The column of the field's name or of the dash.
+    pub column: usize,
+    pub kind: PlaceKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlaceKind {
+    /// The root of the document.
+    Root,
+    /// Behind a name in block style.
+    Field,
+    /// Behind a dash.
+    Entry,
+    /// Between brackets.
+    Flow,
+}
+
+/// Collects the edits of one document.
+pub(super) struct Editor<'a> {
+    pub text: &'a str,
+    pub document: &'a Document<'a>,
+    pub style: &'a DocumentStyle,
+    /// Where aliases, and values of `<<`, stand that must be written out; in order.
+    expand: &'a [usize],
+    edits: Vec<Edit>,
+    /// What becomes of anchored values that were looked at.
+    anchored: FxHashMap<usize, &'a Node>,
+    /// Values of `<<` that may give more than they should.
+    pub suspects: Vec<usize>,
+}
+
+impl<'a> Editor<'a> {
+    pub fn new(
+        text: &'a str,
+        document: &'a Document<'a>,
+        style: &'a DocumentStyle,
+        expand: &'a [usize],
+    ) -> Self {
+        let (edits, suspects) = (Vec::new(), Vec::new());
+        Self { text, document, style, expand, edits, anchored: FxHashMap::default(), suspects }
+    }
+
+    pub fn finish(self) -> (Vec<Edit>, Vec<usize>) {
+        (self.edits, self.suspects)
+    }
+
+    pub fn layout(&self) -> Layout {
+        self.style.layout
+    }
+
+    /// One past the last byte of the document's content.
+    pub fn limit(&self) -> usize {
+        self.document.content.end
+    }
+
+    pub fn replace(&mut self, start: usize, end: usize, text: impl Into<String>) {
+        let mut text = text.into();
+        if self.style.line_break == "\r\n" && text.contains('\n') {
+            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
+        self.edits.push(Edit { start, end, text });
+    }
+
+    /// Makes edits that are not the document's, but those of a part that is moved.
+    pub fn apart(&mut self, make: impl FnOnce(&mut Self)) -> Vec<Edit> {
+        let outer = std::mem::take(&mut self.edits);
+        make(self);
+        std::mem::replace(&mut self.edits, outer)
+    }
+
+    /// Edits the root; false when the document has to be written whole.
+    pub fn root(&mut self, part: &'a Part<'a>, before: &'a Node, after: &'a Node) -> bool {
+        self.in_place(Place { from: part.start, column: 0, kind: PlaceKind::Root }, part, before, after)
+    }
+
+    pub fn value(&mut self, place: Place, part: &'a Part<'a>, before: &'a Node, after: &'a Node) {
+        if let Kind::Alias(anchor) = part.kind {
+            let keep = before == after || self.anchored.get(&anchor).is_some_and(|now| *now == after);
+            if !keep || self.is_expanded(part) {
+                self.put(place, part, before, without_comments(after.clone()));
+            }
+            return;
+        }
+        if before == after && !self.is_expanded(part) {
+            return;
+        }
+        if part.anchor != 0 {
+            self.anchored.insert(part.anchor, after);
+        }
+        if !self.in_place(place, part, before, after) {
+            self.put(place, part, before, after.clone());
+        }
+    }
+
+    /// Edits a map or list that stays one; false when it has to be written anew.
+    fn in_place(&mut self, place: Place, part: &'a Part<'a>, before: &'a Node, after: &'a Node) -> bool {
+        match (&part.kind, &before.value, &after.value) {
+            (Kind::Map { flow: false, fields }, Value::Map(before), Value::Map(after)) => {
+                self.block_map(place, fields, before, after)
+            }
+            (Kind::List { flow: false, items }, Value::List(before), Value::List(after)) => {
+                self.block_list(items, before, after)
+            }
+            (Kind::Map { flow: true, fields }, Value::Map(before), Value::Map(after)) => {
+                self.flow_map(part, fields, before, after)
+            }
+            (Kind::List { flow: true, items }, Value::List(before), Value::List(after)) => {
+                self.flow_list(items, before, after)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether something in a part must be written out.
+    pub fn is_expanded(&self, part: &Part) -> bool {
+        let first = self.expand.partition_point(|&at| at < part.start);
+        self.expand.get(first).is_some_and(|&at| at <= part.end)
+    }
+
+    /// Writes a value anew.
+    fn put(&mut self, place: Place, part: &Part, before: &Node, after: Node) {
+        let mut after = with_quotes_of(before, part, after);
+        if place.kind == PlaceKind::Flow {
+            return self.put_in_flow(place, part, &after);
+        }
+        after = as_block(before, &after);
+        let end = self.end_of_value(place, part);
+        let inner = self.comment_within(place, part);
+        let behind = &self.text[end..line_end(self.text, end)];
+        if (inner.is_some() || !is_blank(behind))
+            && let Some(comments) = &mut after.meta.comments
+        {
+            comments.line = None;
+        }
+        let text = match place.kind {
+            PlaceKind::Entry => self.layout().value_of_entry(&after, place.column),
+            _ => self.layout().value_of_field(&after, place.column, None),
+        };
+        let scalars = matches!((&part.kind, &after.value), (Kind::Scalar, Value::Scalar(_)));
+        if is_inline(part) && !part.is_nothing() && !text.is_empty() && !text.contains('\n') {
+            // A new tag is never needed, and an old one may be wrong.
+            let keep = scalars && part.anchor != 0 && !part.tagged && part.content < part.end;
+            let start = if keep { part.content } else { part.start };
+            return self.replace(start, part.end, &text[1..]);
+        }
+        let (first, rest) = text.split_once('\n').map_or((&*text, None), |(f, r)| (f, Some(r)));
+        let inner = inner.map(|c| format!(" {c}")).unwrap_or_default();
+        self.replace(place.from, end, format!("{first}{inner}"));
+        if let Some(rest) = rest {
+            // The comment behind the old value stands between the two.
+            let at = line_end(self.text, end);
+            // Text in lines would take in the comments below that are indented deeper.
+            let below = match after.value {
+                Value::Scalar(_) => with_comments_below(self.text, at, place.column, self.limit()),
+                _ => at,
+            };
+            self.replace(at, below, format!("\n{rest}"));
+            self.close(rest, next_line(self.text, below));
+        }
+    }
+
+    /// Removes the blank lines from a line on when they would belong to the new text before them.
+    pub fn close(&mut self, text: &str, line: usize) {
+        if text.ends_with('\n') {
+            self.replace(line, behind_blank_lines(self.text, line, self.limit()), "");
+        }
+    }
+
+    /// The end of what belongs to a value in block style. Comments on the line of a scalar do not.
+    fn end_of_value(&self, place: Place, part: &Part) -> usize {
+        if is_inline(part) {
+            return part.end;
+        }
+        let end = line_end(self.text, part.end);
+        if part.is_block_collection() {
+            return with_comments_below(self.text, end, place.column, self.limit());
+        }
+        end
+    }
+
+    /// The comment on the line of the indicator, when the value goes on or begins below.
+    fn comment_within(&self, place: Place, part: &Part) -> Option<&'a str> {
+        let line = line_end(self.text, place.from);
+        let from = match part.kind {
+            Kind::BlockScalar => part.content,
+            _ if part.content > line => place.from,
+            _ => return None,
+        };
+        let text = &self.text[from..line_end(self.text, from)];
+        text.find(" #").map(|i| &text[i + 1..])
+    }
+
+    /// The blanks at the start of the line of a byte.
+    pub fn indentation(&self, at: usize) -> &'a str {
+        let line = &self.text[super::lines::line_start(self.text, at)..at];
+        &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+    }
+
+    /// Where a line behind the last line of something can be put, and whether a line break must be
+    /// put before it.
+    pub fn behind_line(&self, end: usize) -> (usize, bool) {
+        let next = next_line(self.text, end);
+        (next, !self.text[..next].ends_with('\n'))
+    }
+}
+
+/// Whether comments behind a value on its last line can be told from it.
+fn is_inline(part: &Part) -> bool {
+    !part.is_block_collection() && !matches!(part.kind, Kind::BlockScalar)
+}
+
+/// A string that changes keeps its quotes.
+fn with_quotes_of(before: &Node, part: &Part, mut after: Node) -> Node {
+    let quoted = matches!(before.meta.style, Style::SingleQuoted | Style::DoubleQuoted);
+    if quoted && matches!(part.kind, Kind::Scalar) && after.as_str().is_some() {
+        after.meta.style = before.meta.style;
+    }
+    after
+}
+
+/// What is written out in place of an alias has its comments where the anchor stands.
+pub(super) fn without_comments(mut node: Node) -> Node {
+    node.meta.comments = None;
+    match &mut node.value {
+        Value::Scalar(_) => {}
+        Value::List(list) => {
+            *list = std::mem::take(list).into_iter().map(without_comments).collect();
+        }
+        Value::Map(map) => {
+            for entry in map.entries_mut() {
+                entry.key.meta.comments = None;
+                entry.value = without_comments(std::mem::replace(&mut entry.value, Node::null()));
+            }
+        }
+    }
+    node
+}
