@@ -13,3 +13,4 @@ pub use id::ResId;
 pub use manifest::{Behavior, Generated, Origin, Resource, flatten_lists};
 pub use selector::{LabelSelector, Pattern, Selector};
 pub use set::ResourceSet;
+pub use shared::part_scalars;

@@ -5,29 +5,25 @@
 //! base with `commonLabels` changes the selector as well. Only JSON 6902 patches part them, since
 //! they rebuild the whole resource.
 
-use smol_str::SmolStr;
-
 use super::manifest::Resource;
-use crate::yaml::{Node, Style, Tag, Value};
+use crate::yaml::{Meta, Node, Value};
 
-/// The scalars of a resource that are one, by the number in their meta less one.
+/// The scalars of a resource that are one, by the number in their meta less one, each with the value
+/// that all of them have.
 ///
 /// Numbers whose scalar stands in one place only are not used.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SharedScalars(Vec<Option<Scalar>>);
+pub(super) struct SharedScalars(Vec<Option<Node>>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Scalar {
-    text: SmolStr,
-    style: Style,
-    tag: Tag,
+/// A scalar without what belongs to its place.
+fn value_of(node: &Node) -> Option<Node> {
+    let meta = Meta { style: node.meta.style, tag: node.meta.tag, ..Meta::default() };
+    Some(Node { value: Value::Scalar(node.scalar_text()?.clone()), meta })
 }
 
-impl Scalar {
-    fn of(node: &Node) -> Option<Self> {
-        let text = node.scalar_text()?.clone();
-        Some(Self { text, style: node.meta.style, tag: node.meta.tag })
-    }
+/// Whether two scalars are the same text of the same type; quotes may differ.
+fn is_same(a: &Node, b: &Node) -> bool {
+    a.scalar_text() == b.scalar_text() && a == b
 }
 
 impl Resource {
@@ -47,14 +43,14 @@ impl Resource {
     pub fn share(&mut self, first: u8, places: &[usize]) {
         let start = usize::from(first).saturating_sub(1);
         let shared = |i: usize| i.checked_sub(start).and_then(|i| places.get(i)).is_some_and(|&n| n > 1);
-        let mut found: Vec<Option<Scalar>> = vec![None; self.shared.0.len()];
+        let mut found: Vec<Option<Node>> = vec![None; self.shared.0.len()];
         // Numbers of single scalars are taken back, so that they can be given away again.
         visit(self.node_mut(), &mut |node, number| {
             if number < start {
                 return;
             }
             if shared(number) {
-                found[number] = Scalar::of(node);
+                found[number] = value_of(node);
             } else {
                 node.meta.shared = 0;
             }
@@ -77,17 +73,19 @@ impl Resource {
         let before = scalars.clone();
         let mut changed = false;
         visit(self.node_mut(), &mut |node, number| {
-            let now = Scalar::of(node);
-            if now.is_some() && before.get(number).is_some_and(|old| old.is_some() && *old != now) {
-                scalars[number] = now;
+            let old = before.get(number).and_then(Option::as_ref);
+            if let (Some(old), Some(now)) = (old, value_of(node))
+                && !is_same(old, &now)
+            {
+                scalars[number] = Some(now);
                 changed = true;
             }
         });
         if changed {
             visit(self.node_mut(), &mut |node, number| {
                 if let (Some(Some(scalar)), Some(_)) = (scalars.get(number), node.scalar_text()) {
-                    node.value = Value::Scalar(scalar.text.clone());
-                    (node.meta.style, node.meta.tag) = (scalar.style, scalar.tag);
+                    node.value = scalar.value.clone();
+                    (node.meta.style, node.meta.tag) = (scalar.meta.style, scalar.meta.tag);
                 }
             });
         }
@@ -98,9 +96,14 @@ impl Resource {
     pub fn part_shared(&mut self) {
         if !self.shared.0.is_empty() {
             self.shared.0.clear();
-            visit(self.node_mut(), &mut |node, _| node.meta.shared = 0);
+            part_scalars(self.node_mut());
         }
     }
+}
+
+/// Makes ordinary scalars of all in a tree: it is a copy that goes elsewhere.
+pub fn part_scalars(node: &mut Node) {
+    visit(node, &mut |scalar, _| scalar.meta.shared = 0);
 }
 
 /// Calls `see` on each node with a number, with the number less one.
@@ -118,9 +121,11 @@ fn visit(node: &mut Node, see: &mut impl FnMut(&mut Node, usize)) {
 
 #[cfg(test)]
 mod tests {
+    use smol_str::SmolStr;
+
     use super::*;
     use crate::schema::Schema;
-    use crate::yaml::Map;
+    use crate::yaml::{Map, Style};
 
     fn resource(numbers: &[u8]) -> Resource {
         let field = |(i, number): (usize, &u8)| {
@@ -149,6 +154,10 @@ mod tests {
         set(&mut resource, "f0", "early");
         assert_eq!(texts(&resource), ["early", "old", "old", "old", "old"], "not shared yet");
         resource.share(1, &[2, 1, 1]);
+        // Quotes that came over one are no change of it.
+        resource.node_mut().get_mut("f2").expect("there").meta.style = Style::DoubleQuoted;
+        set(&mut resource, "f0", "newer");
+        assert_eq!(texts(&resource), ["newer", "old", "newer", "old", "old"]);
         set(&mut resource, "f2", "new");
         set(&mut resource, "f1", "single");
         assert_eq!(texts(&resource), ["new", "single", "new", "old", "old"]);

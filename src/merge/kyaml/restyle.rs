@@ -11,6 +11,8 @@ pub(super) fn restyle(new: &mut Node, old: &Meta) {
         new.meta.style = if old.style == Style::Flow { Style::Flow } else { Style::Block };
         return;
     }
+    // The scalar is written in its place, so that it stays one with what it was one with.
+    new.meta.shared = old.shared;
     let style = if matches!(old.style, Style::Block | Style::Flow) { Style::Plain } else { old.style };
     new.meta.tag = tag_after(new, style, old.tag != Tag::None);
     new.meta.style = style;
@@ -46,13 +48,15 @@ fn tag_of(resolved: &Resolved<'_>) -> Tag {
     }
 }
 
-/// Quotes a plain string that YAML 1.1 reads as a boolean, as kyaml does with what it passes.
+/// Quotes a plain string that YAML 1.1 reads as something else, as kyaml does with what it passes.
+/// That are booleans, and what a program made a string.
 pub(super) fn quote_old_booleans(node: &mut Node) {
     let meta = &node.meta;
     if meta.style == Style::Plain
         && matches!(meta.tag, Tag::None | Tag::Str)
         && let Value::Scalar(text) = &node.value
-        && is_old_boolean(text)
+        && (is_old_boolean(text)
+            || (meta.tag == Tag::Str && !matches!(resolve_plain(text), Resolved::Str(_))))
     {
         node.meta.style = Style::DoubleQuoted;
     }

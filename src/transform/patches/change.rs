@@ -68,6 +68,7 @@ impl Strategic {
             return Ok(false);
         };
         *resource.node_mut() = merged;
+        resource.spread_shared();
         if !self.options.allow_kind_change {
             resource.set_kind(&id.gvk.kind, context.schema);
         }
@@ -147,6 +148,7 @@ pub(super) fn json(
         return Err(Diagnostic::error(Code::WrongType, message));
     }
     through_json(resource.node_mut())?;
+    resource.part_shared();
     texts_of(resource, "annotations");
     resource.sync(schema);
     if resource.id().gvk.kind.is_empty() || resource.id().name.is_empty() {

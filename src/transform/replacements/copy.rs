@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 
 use super::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::part_scalars;
 use crate::transform::lookup::{Create, Found, Matches, lookup_mut, text_of};
 use crate::transform::structured;
 use crate::yaml::{Node, Resolved, Tag, Value};
@@ -13,6 +14,7 @@ use crate::yaml::{Node, Resolved, Tag, Value};
 /// The part of a value that the options of a source ask for.
 pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
     let mut value = value.clone();
+    part_scalars(&mut value);
     if options.delimiter.is_empty() {
         return Ok(value);
     }

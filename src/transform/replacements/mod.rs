@@ -330,6 +330,7 @@ fn apply(
             let placed = |error: Diagnostic| error.at(*span).resource(&id).field(path);
             let warning = copy::copy(value, resource.node_mut(), parts, &prepared.target.options);
             warnings.extend(warning.map_err(placed)?.map(placed));
+            resource.spread_shared();
         }
         resource.sync(schema);
     }
