@@ -1,4 +1,39 @@
 //! Strategic merge, overlays and server-side apply for Kubernetes.
+//!
+//! This is the library behind `kubectl smp`. It merges manifests as the API server, kustomize and kyaml
+//! do, by the merge schema of each kind, and builds kustomizations and plain overlay directories.
+//!
+//! ```
+//! use kubectl_smp::patch::{ApplyOptions, apply_json};
+//! use kubectl_smp::schema::{Gvk, Schema};
+//! use serde_json::json;
+//!
+//! let schema = Schema::embedded();
+//! let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
+//! let mut live = json!({"spec": {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}});
+//! let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
+//! // The protocol of an entry that names none is TCP: the schema says so.
+//! apply_json(&mut live, &patch, service, &ApplyOptions::overlay())?;
+//! let ports = json!([{"port": 53, "protocol": "UDP"}, {"port": 53, "name": "dns-tcp"}]);
+//! assert_eq!(live["spec"]["ports"], ports);
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! # Overview
+//!
+//! - [`yaml`] reads texts into trees that know where everything stands, and prints and edits them.
+//! - [`schema`] knows the types: an embedded table of Kubernetes, OpenAPI documents, CRDs, a cluster.
+//! - [`patch`] applies and makes strategic merge patches, JSON patches and JSON merge patches.
+//! - [`merge`] has kyaml's two-way and three-way merges; [`package`] runs them over files and directories.
+//! - [`overlay`] builds kustomizations and plain directories; [`transform`] holds kustomize's transformers.
+//! - [`diff`] compares trees, and `cluster` talks to an API server.
+//!
+//! # Features
+//!
+//! - `cli`: the program, and what fetches remote files.
+//! - `cluster`: everything that talks to an API server.
+//!
+//! Both are on by default; the library needs neither.
 
 #[cfg(feature = "cli")]
 pub mod cli;
