@@ -137,7 +137,8 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
     render::print(&changed.conflicts, sources);
     let stops = matches!(args.on_conflict, OnConflict::Fail | OnConflict::Report);
     if stops && !changed.conflicts.is_empty() {
-        let message = format!("{} conflicts: nothing was written", changed.conflicts.len());
+        let count = changed.conflicts.len();
+        let message = format!("{count} conflict{}: nothing was written", if count == 1 { "" } else { "s" });
         render::print_plain(Severity::Error, &message);
         return Ok(ExitCode::FAILURE);
     }

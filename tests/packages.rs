@@ -1,0 +1,130 @@
+//! `merge`, `merge3` and `patch` from the command line: what they print, write and report.
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const ORIGINAL: &str = "kind: Web\nmetadata: {name: web}\nreplicas: 1\nimage: web:1\n";
+const UPDATED: &str = "kind: Web\nmetadata: {name: web}\nreplicas: 2\nimage: web:2\n";
+const DEST: &str = "# ours\nkind: Web\nmetadata: {name: web}\nreplicas: 5 # more\nimage: web:1\n";
+
+fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, text) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    directory
+}
+
+fn run(directory: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+    command.current_dir(directory).args(args).stdin(Stdio::null());
+    command.env("NO_COLOR", "1").env("KUBECONFIG", "none").output().expect("run")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn three_sides() -> tempfile::TempDir {
+    directory(&[("original/web.yaml", ORIGINAL), ("updated/web.yaml", UPDATED), ("dest/web.yaml", DEST)])
+}
+
+const MERGE3: [&str; 7] = ["merge3", "--original", "original", "--updated", "updated", "--dest", "dest"];
+
+#[test]
+fn three_way_merges_print_the_result_and_report_on_stderr() {
+    let sides = three_sides();
+    let output = run(sides.path(), &MERGE3);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert_eq!(stdout, "# ours\nkind: Web\nmetadata: {name: web}\nreplicas: 2 # more\nimage: web:2\n");
+    assert!(stderr.contains("dest/web.yaml: Web web: changed replicas, image\n"), "{stderr}");
+    assert!(stderr.ends_with("0 added, 1 changed, 0 removed\n"), "{stderr}");
+    for place in ["dest/web.yaml:4:", "updated/web.yaml:3:", "original/web.yaml:3:"] {
+        assert!(stderr.contains(place), "{place} is not in {stderr}");
+    }
+    assert_eq!(fs::read_to_string(sides.path().join("dest/web.yaml")).expect("there"), DEST);
+}
+
+#[test]
+fn conflicts_are_decided_as_asked() {
+    let sides = three_sides();
+    let run = |policy: &str| run(sides.path(), &[&MERGE3[..], &["--on-conflict", policy]].concat());
+    let dest = run("dest");
+    assert!(text(&dest.stdout).contains("replicas: 5 # more\nimage: web:2\n"));
+    for stops in ["fail", "report"] {
+        let output = run(stops);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()), "{stops}");
+        assert!(text(&output.stderr).contains("1 conflict: nothing was written"), "{stops}");
+    }
+    assert_eq!(run("nobody").status.code(), Some(2));
+}
+
+#[test]
+fn directories_are_changed_in_place_or_not_at_all() {
+    let gone = "kind: Web\nmetadata: {name: gone}\n";
+    let sides = three_sides();
+    fs::write(sides.path().join("original/gone.yaml"), gone).expect("written");
+    fs::write(sides.path().join("dest/gone.yaml"), gone).expect("written");
+    fs::write(sides.path().join("updated/new.yaml"), "# new\nkind: Web\nmetadata: {name: new}\n")
+        .expect("written");
+    let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
+    assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
+    assert_eq!(dest("new.yaml").as_deref(), Some("# new\nkind: Web\nmetadata: {name: new}\n"));
+    assert_eq!(dest("gone.yaml"), None);
+    fs::write(sides.path().join("dest/bad.yaml"), "a: [\n").expect("written");
+    let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("bad.yaml"));
+}
+
+#[test]
+fn two_way_merges_infer_keys_and_order_lists() {
+    let files = directory(&[
+        ("source.yaml", "l:\n- mountPath: /b\n  v: 2\n- mountPath: /c\n"),
+        ("dest.yaml", "l:\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 1\n"),
+    ]);
+    let merge = |args: &[&str]| {
+        let output = run(files.path(), &[&["merge", "source.yaml", "dest.yaml"], args].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let appended = "l:\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n";
+    assert_eq!(merge(&["--infer-keys"]), appended);
+    assert_eq!(merge(&["--infer-keys=name,mountPath"]), appended);
+    assert_eq!(merge(&[]), "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n");
+    let prepended = "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n# first\n- mountPath: /a\n";
+    assert_eq!(merge(&["--infer-keys", "--list-order", "prepend"]), prepended);
+    assert_eq!(merge(&["--infer-keys", "-o", "out.yaml"]), "");
+    assert_eq!(fs::read_to_string(files.path().join("out.yaml")).expect("written"), appended);
+}
+
+#[test]
+fn patches_are_applied_to_files() {
+    let files = directory(&[
+        ("dir/web.yaml", DEST),
+        ("dir/b.yaml", "kind: B\nmetadata: {name: b}\n"),
+        ("p.yaml", "kind: Web\nreplicas: 9\n"),
+    ]);
+    let patch = |args: &[&str]| {
+        run(
+            files.path(),
+            &[&["patch", "-f", "dir", "--patch-file", "p.yaml", "--type", "merge"], args].concat(),
+        )
+    };
+    let patched = DEST.replace("replicas: 5", "replicas: 9");
+    assert_eq!(text(&patch(&[]).stdout), format!("kind: B\nmetadata: {{name: b}}\n---\n{patched}"));
+    assert!(text(&patch(&["-o", "json"]).stdout).contains("\"replicas\": 9"));
+    assert!(patch(&["--in-place"]).status.success());
+    assert_eq!(fs::read_to_string(files.path().join("dir/web.yaml")).expect("there"), patched);
+    let nothing = run(files.path(), &["patch", "-f", "dir", "-p", "kind: Nope", "--type", "merge"]);
+    assert_eq!((nothing.status.code(), nothing.stdout.len()), (Some(1), 0));
+    let stdin = run(files.path(), &["patch", "-f", "-", "-p", "a: 1", "--in-place"]);
+    assert_eq!(stdin.status.code(), Some(1));
+}
