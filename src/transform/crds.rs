@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn circles_and_other_documents() {
         let error = read(
-            r#"
+            "
 A: {Schema: {properties: {kind: {}, apiVersion: {}, metadata: {}, b: {$ref: B}}}}
 B: {Schema: {properties: {a: {$ref: A}}}}
-"#,
+",
         )
         .expect_err("a circle");
         assert_eq!(error.code(), Code::Cycle);

@@ -132,7 +132,7 @@ pub(super) fn compare_kinds(a: [&str; 3], b: [&str; 3]) -> Ordering {
 
 /// Compares `group_version_kind`, where empty parts are `~G`, `~V` and `~K`: behind all names.
 fn compare_kind_texts(a: [&str; 3], b: [&str; 3]) -> Ordering {
-    fn text<'t>([group, version, kind]: [&'t str; 3]) -> impl Iterator<Item = u8> + 't {
+    fn text([group, version, kind]: [&str; 3]) -> impl Iterator<Item = u8> + '_ {
         let version = or("~V", version).chain([b'_']);
         or("~G", group).chain([b'_']).chain(version).chain(or("~K", kind))
     }
