@@ -8,6 +8,7 @@ pub mod diagnostic;
 pub mod diff;
 pub mod merge;
 pub mod overlay;
+pub mod package;
 pub mod patch;
 pub mod path;
 pub mod resource;

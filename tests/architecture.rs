@@ -13,7 +13,7 @@ const ORDER: &[&[&str]] = &[
     &["diff", "patch"],
     &["resource"],
     &["transform"],
-    &["overlay"],
+    &["overlay", "package"],
     &["explain", "cluster"],
     &["cli"],
 ];

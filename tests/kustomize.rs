@@ -10,6 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use rayon::prelude::*;
+
 fn kustomize() -> Option<String> {
     let program = std::env::var("SMP_TEST_KUSTOMIZE").ok();
     if program.is_none() {
@@ -71,24 +73,23 @@ fn random_overlays_are_built_as_kustomize_builds_them() {
     let fresh = std::time::UNIX_EPOCH.elapsed().map_or(1, |t| t.as_secs() * 1_000_000);
     let fixed: Vec<u64> = (0..count / 2).collect();
     let first = number("SMP_TEST_SEED").unwrap_or(fresh);
-    let seeds = fixed.into_iter().chain((0..count.div_ceil(2)).map(|i| first + i));
+    let seeds: Vec<u64> = fixed.into_iter().chain((0..count.div_ceil(2)).map(|i| first + i)).collect();
     eprintln!("{count} random overlays, half of them from seed {first} on");
-    let (mut failures, mut builds) = (Vec::new(), 0);
-    for seed in seeds {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let target = Overlay::new(seed, directory.path()).write();
-        match compare(&kustomize, &target) {
-            Ok(built) => builds += u64::from(built),
-            Err(difference) => {
+    let results: Vec<Result<bool, String>> = seeds
+        .into_par_iter()
+        .map(|seed| {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            let target = Overlay::new(seed, directory.path()).write();
+            compare(&kustomize, &target).map_err(|difference| {
                 let kept = directory.keep();
-                failures.push(format!("seed {seed} in {}: {difference}", kept.display()));
-                if failures.len() >= 5 {
-                    break;
-                }
-            }
-        }
-    }
+                format!("seed {seed} in {}: {difference}", kept.display())
+            })
+        })
+        .collect();
+    let failures: Vec<&str> =
+        results.iter().filter_map(|r| r.as_ref().err()).map(String::as_str).take(5).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    let builds = results.iter().filter(|r| **r == Ok(true)).count() as u64;
     eprintln!("{builds} of them build");
     assert!(builds * 2 > count, "only {builds} of {count} overlays build: the rest says little");
 }

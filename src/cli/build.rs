@@ -75,9 +75,9 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     for window in args.targets.chunks(WINDOW) {
         let built = build_window(&builder, window);
         for (target, built) in window.iter().zip(built) {
-            let outcome = built.and_then(|built| {
+            let outcome = built.map(|built| {
                 render::print(&built.warnings, sources);
-                Ok(built.resources)
+                built.resources
             });
             match outcome.map_err(Failure::from).and_then(|r| printer.target(args, target, &r)) {
                 Ok(()) => {}
@@ -203,9 +203,10 @@ fn file_name(resource: &Resource, with_namespace: bool) -> Result<String, Diagno
     let id = resource.id();
     let parts = [&id.gvk.group, &id.gvk.version, &id.gvk.kind].map(SmolStr::as_str);
     let gvk = parts.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("_");
-    let namespace = match with_namespace && !id.cluster_scoped {
-        true => format!("{}_", id.effective_namespace()),
-        false => String::new(),
+    let namespace = if with_namespace && !id.cluster_scoped {
+        format!("{}_", id.effective_namespace())
+    } else {
+        String::new()
     };
     let name = format!("{namespace}{gvk}_{}.yaml", id.name).to_lowercase();
     if name.contains(['/', '\\', '\0']) {

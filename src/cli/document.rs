@@ -1,89 +1,48 @@
-//! Documents that commands read: from a file, a directory or standard input.
+//! Documents that commands read: from a file, standard input or the command line.
 
-use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
-
-use walkdir::WalkDir;
+use std::path::Path;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::source::SourceMap;
 use crate::yaml::{self, Node, ParseOptions};
 
-/// A text and the documents in it.
-#[derive(Debug)]
-pub(super) struct TextFile {
-    /// Where it comes from; none for standard input.
-    pub path: Option<PathBuf>,
-    /// The text as it was read.
-    pub text: String,
-    /// Its documents with comments, empty ones as null.
-    pub documents: Vec<Node>,
+/// The documents of a file, or of standard input for `-`; empty ones as null.
+pub(super) fn read_documents(path: &Path, sources: &SourceMap) -> Result<Vec<Node>> {
+    if path == Path::new("-") {
+        return documents_of("<stdin>", read_stdin()?, sources);
+    }
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| io_error(&name, &error))?;
+    let text = yaml::decode(bytes).map_err(|d| d.note(format!("in {name}")))?;
+    documents_of(&name, text, sources)
 }
 
-impl TextFile {
-    /// Reads a file, or standard input for `-`.
-    pub fn read(path: &Path, sources: &SourceMap) -> Result<Self> {
-        if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut bytes);
-            read.map_err(|error| io_error("standard input", &error))?;
-            return Self::parse(None, "<stdin>", bytes, sources);
-        }
-        let bytes = fs::read(path).map_err(|error| io_error(&path.display().to_string(), &error))?;
-        Self::parse(Some(path.to_path_buf()), &path.display().to_string(), bytes, sources)
-    }
+/// The documents of a text that has no file.
+pub(super) fn documents_of(name: &str, text: String, sources: &SourceMap) -> Result<Vec<Node>> {
+    let id = sources.add(name, text);
+    yaml::parse_documents(sources, id, ParseOptions::default())
+}
 
-    /// Reads a file, or all YAML and JSON files of a directory sorted by path.
-    pub fn read_all(path: &Path, sources: &SourceMap) -> Result<Vec<Self>> {
-        if !path.is_dir() {
-            return Ok(vec![Self::read(path, sources)?]);
-        }
-        let hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
-        let walk = WalkDir::new(path)
-            .sort_by_file_name()
-            .into_iter()
-            .filter_entry(|e| e.depth() == 0 || !hidden(e.file_name()));
-        let mut files = Vec::new();
-        for entry in walk {
-            let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
-            let is_manifest =
-                entry.path().extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
-            if entry.file_type().is_file() && is_manifest {
-                files.push(Self::read(entry.path(), sources)?);
-            }
-        }
-        if files.is_empty() {
-            let message = format!("{} has no *.yaml, *.yml or *.json files", path.display());
-            return Err(Diagnostic::error(Code::Io, message));
-        }
-        Ok(files)
+/// The only document of a file; null when there is none.
+pub(super) fn read_document(path: &Path, sources: &SourceMap) -> Result<Node> {
+    let mut documents = read_documents(path, sources)?;
+    documents.retain(|d| !d.is_null());
+    if let Some(second) = documents.get(1) {
+        return Err(Diagnostic::error(Code::InvalidValue, "expected one document, found several")
+            .at(second.span().at_start())
+            .help("remove the documents behind the first `---`"));
     }
+    Ok(documents.pop().unwrap_or_else(Node::null))
+}
 
-    /// Documents of a text that was given on the command line.
-    pub fn of_text(name: &str, text: &str, sources: &SourceMap) -> Result<Self> {
-        Self::parse(None, name, text.as_bytes().to_vec(), sources)
-    }
-
-    fn parse(path: Option<PathBuf>, name: &str, bytes: Vec<u8>, sources: &SourceMap) -> Result<Self> {
-        let text = yaml::decode(bytes).map_err(|d| d.note(format!("in {name}")))?;
-        let id = sources.add(name, text.as_str());
-        let options = ParseOptions { comments: true, ..ParseOptions::default() };
-        let documents = yaml::parse_documents(sources, id, options)?;
-        Ok(Self { path, text, documents })
-    }
-
-    /// The only document; null when there is none.
-    pub fn only(mut self) -> Result<Node> {
-        self.documents.retain(|d| !d.is_null());
-        if let Some(second) = self.documents.get(1) {
-            return Err(Diagnostic::error(Code::InvalidValue, "expected one document, found several")
-                .at(second.span().at_start())
-                .help("remove the documents behind the first `---`"));
-        }
-        Ok(self.documents.pop().unwrap_or_else(Node::null))
-    }
+/// The text of standard input.
+pub(super) fn read_stdin() -> Result<String> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(|error| io_error("standard input", &error))?;
+    yaml::decode(bytes).map_err(|d| d.note("in standard input"))
 }
 
 fn io_error(name: &str, error: &std::io::Error) -> Diagnostic {

@@ -6,6 +6,7 @@ use crate::overlay::{FunctionOptions, HelmOptions};
 
 /// Flags for helm charts, functions and plugins: spelled as in kustomize.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
 #[command(next_help_heading = "Helm and function options")]
 pub(super) struct KustomizeArgs {
     /// Allow helm to be run for helm charts

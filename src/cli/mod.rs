@@ -12,8 +12,10 @@ mod connect;
 mod diff;
 mod document;
 mod kustomize;
+mod merge;
 #[cfg(feature = "cluster")]
 mod objects;
+mod package;
 mod patch;
 mod render;
 mod schema;
@@ -46,6 +48,10 @@ enum Command {
     /// Build an overlay and show what applying it would change in the cluster
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
+    /// Merge manifests over others, whose comments and layout stay
+    Merge(merge::MergeArgs),
+    /// Merge what changed between two versions of manifests into a third
+    Merge3(merge::Merge3Args),
     /// Patch manifests in files, without a cluster
     Patch(patch::PatchArgs),
     /// Make the patch that turns one manifest into another
@@ -103,6 +109,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Apply(args) => apply::run(&args, &sources),
         #[cfg(feature = "cluster")]
         Command::Diff(args) => diff::run(&args, &sources),
+        Command::Merge(args) => merge::run(&args, &sources),
+        Command::Merge3(args) => merge::run_three_way(&args, &sources),
         Command::Patch(args) => patch::run_patch(&args, &sources),
         Command::CreatePatch(args) => patch::run_create(&args, &sources),
         Command::Schema(args) => schema::run(&args, &sources),

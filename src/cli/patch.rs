@@ -1,22 +1,20 @@
 //! `kubectl smp patch` and `kubectl smp create-patch`: patches without a cluster.
 
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::build::write_file;
-use super::document::{TextFile, gvk_of, type_of};
+use super::document::{documents_of, gvk_of, read_document, read_documents, read_stdin, type_of};
+use super::package::{print, report, schema_of};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{MergeOptions, merge2};
+use crate::merge::MergeOptions;
+use crate::package::{Changed, Package, PatchKind, Patches, patch_package, write_files};
 use crate::patch::{
-    self, ApplyOptions, CreateOptions, Outcome as Patched, ThreeWayOptions, apply_json_merge,
-    create_json_merge, create_json_patch, parse_json_patch,
+    self, ApplyOptions, CreateOptions, ThreeWayOptions, create_json_merge, create_json_patch,
 };
-use crate::schema::{Cursor, Schema};
 use crate::source::SourceMap;
 use crate::yaml::{self, Node};
 
@@ -48,6 +46,8 @@ pub(super) struct PatchArgs {
     output: Option<PatchOutput>,
 
     /// Change the files instead of printing them
+    ///
+    /// All of them, or none when something fails.
     #[arg(long)]
     in_place: bool,
 
@@ -129,145 +129,78 @@ enum PatchOutput {
 
 /// Patches all documents that the patch is for, or changes nothing.
 pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
-    let patch = read_patch(args, sources)?;
-    let files = TextFile::read_all(&args.filename, sources)?;
-    let schema = schema_for(&args.schema, files.iter().flat_map(|f| &f.documents), sources)?;
-    let mut notes = Vec::new();
-    let mut patched = Vec::with_capacity(files.len());
-    let mut count = 0;
-    for file in &files {
-        let mut documents: Vec<Option<Node>> = Vec::with_capacity(file.documents.len());
-        for document in &file.documents {
-            if document.is_null() || !is_for(&patch, document, args.patch_type) {
-                documents.push(Some(document.clone()));
-                continue;
-            }
-            count += 1;
-            documents.push(apply(args, document, &patch, &schema, &mut notes)?);
+    let patches = Patches::new(read_patches(args, sources)?, &args.kind())?;
+    let package = read_package(args, sources)?;
+    let schema = schema_of(&[&package], &args.schema, sources)?;
+    let changed = patch_package(&package, &patches, &schema, args.schema_type.as_deref())?;
+    render::print(&changed.warnings, sources);
+    match args.output {
+        _ if args.in_place => {
+            write_files(&changed.files)?;
+            report(&changed)?;
         }
-        patched.push(documents);
+        None => print(&changed.stream())?,
+        Some(format) => print_canonical(&changed, format, sources)?,
     }
-    if count == 0 {
-        return Err(Diagnostic::error(Code::NoMatch, "the patch is for none of the manifests")
-            .at(patch.span().at_start())
-            .help("it must have kind and name of a manifest, or none at all")
-            .into());
-    }
-    render::print(&notes, sources);
-    print_patched(args, &files, &patched)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn read_patch(args: &PatchArgs, sources: &SourceMap) -> Result<Node> {
-    let file = match (&args.patch_file, &args.patch) {
-        (Some(path), _) => TextFile::read(path, sources)?,
-        (None, text) => TextFile::of_text("--patch", text.as_deref().unwrap_or_default(), sources)?,
-    };
-    file.only()
-}
-
-fn schema_for<'n>(
-    args: &SchemaArgs,
-    documents: impl Iterator<Item = &'n Node>,
-    sources: &SourceMap,
-) -> std::result::Result<Schema, Failure> {
-    let mut chain = args.chain(sources, false)?;
-    let kinds: Vec<_> = documents.filter_map(gvk_of).collect();
-    let schema = chain.resolve(&kinds)?;
-    render::print(&chain.take_warnings(), sources);
-    Ok(schema)
-}
-
-/// A patch that names kind or name is for manifests of this kind and name.
-fn is_for(patch: &Node, document: &Node, patch_type: PatchType) -> bool {
-    if patch_type == PatchType::Json {
-        return true;
-    }
-    let same = |path: &[&str]| {
-        let wanted = patch.get_path(path).and_then(Node::scalar_text);
-        wanted.is_none() || wanted == document.get_path(path).and_then(Node::scalar_text)
-    };
-    document.get("kind").is_none() || (same(&["kind"]) && same(&["metadata", "name"]))
-}
-
-/// The document after the patch; none when the patch deletes it.
-fn apply(
-    args: &PatchArgs,
-    document: &Node,
-    patch: &Node,
-    schema: &Schema,
-    notes: &mut Vec<Diagnostic>,
-) -> Result<Option<Node>> {
-    let mut node = document.clone();
-    match args.patch_type {
-        PatchType::Json => parse_json_patch(patch)?.apply(&mut node)?,
-        PatchType::Merge => apply_json_merge(&mut node, patch),
-        PatchType::Strategic => {
-            let options = match args.dialect {
-                PatchDialect::Apiserver => ApplyOptions::apiserver(),
-                PatchDialect::Overlay => ApplyOptions::overlay(),
-                PatchDialect::Kustomize => {
-                    return merge2(Some(node), patch, schema, &MergeOptions::kustomize());
-                }
-            };
-            let cursor = type_of(document, schema, args.schema_type.as_deref())?;
-            let cursor = match (cursor, args.dialect) {
-                (Some(cursor), _) => cursor,
-                (None, PatchDialect::Apiserver) => return Err(no_schema(document)),
-                (None, _) => Cursor::unknown(),
-            };
-            if patch::apply(&mut node, patch, cursor, &options, notes)? == Patched::Deleted {
-                return Ok(None);
+impl PatchArgs {
+    fn kind(&self) -> PatchKind {
+        match (self.patch_type, self.dialect) {
+            (PatchType::Json, _) => PatchKind::Json,
+            (PatchType::Merge, _) => PatchKind::Merge,
+            (PatchType::Strategic, PatchDialect::Apiserver) => {
+                PatchKind::Strategic(ApplyOptions::apiserver())
+            }
+            (PatchType::Strategic, PatchDialect::Overlay) => PatchKind::Strategic(ApplyOptions::overlay()),
+            (PatchType::Strategic, PatchDialect::Kustomize) => {
+                PatchKind::Kustomize(MergeOptions::kustomize())
             }
         }
     }
-    Ok(Some(node))
+}
+
+fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
+    match (&args.patch_file, &args.patch) {
+        (Some(path), _) => read_documents(path, sources),
+        (None, text) => documents_of("--patch", text.clone().unwrap_or_default(), sources),
+    }
+}
+
+fn read_package(args: &PatchArgs, sources: &SourceMap) -> Result<Package> {
+    if args.filename != Path::new("-") {
+        return Package::read(&args.filename, sources);
+    }
+    if args.in_place {
+        return Err(Diagnostic::error(Code::Usage, "standard input cannot be changed in place"));
+    }
+    Package::of_text("<stdin>", read_stdin()?, sources)
+}
+
+fn print_canonical(
+    changed: &Changed,
+    format: PatchOutput,
+    sources: &SourceMap,
+) -> std::result::Result<(), Failure> {
+    let documents = documents_of("<result>", changed.stream(), sources)?;
+    let documents = documents.iter().filter(|node| !node.is_null());
+    print(&match format {
+        PatchOutput::Yaml => yaml::to_documents(documents)?,
+        PatchOutput::Json => documents.map(yaml::to_json_pretty).collect::<Result<String>>()?,
+    })
 }
 
 fn no_schema(document: &Node) -> Diagnostic {
     let what = gvk_of(document).map_or_else(|| "a document without a kind".into(), |gvk| gvk.to_string());
     Diagnostic::error(Code::NoSchema, format!("no schema is known for {what}"))
         .at(document.span().at_start())
-        .help("name one with --schema (and --schema-type), or use --type=merge or --dialect=overlay")
-}
-
-fn print_patched(
-    args: &PatchArgs,
-    files: &[TextFile],
-    patched: &[Vec<Option<Node>>],
-) -> std::result::Result<(), Failure> {
-    let kept = || patched.iter().flatten().flatten().filter(|node| !node.is_null());
-    let text = match args.output {
-        Some(PatchOutput::Yaml) => yaml::to_documents(kept())?,
-        Some(PatchOutput::Json) => kept().map(yaml::to_json_pretty).collect::<Result<String>>()?,
-        None => {
-            let edit = |(file, after): (&TextFile, &Vec<Option<Node>>)| {
-                yaml::edit(&file.text, &file.documents, after)
-            };
-            let texts = files.iter().zip(patched).map(edit).collect::<Result<Vec<_>>>()?;
-            if args.in_place {
-                return write_all(files, &texts);
-            }
-            texts.join("---\n")
-        }
-    };
-    io::stdout().write_all(text.as_bytes())?;
-    Ok(())
-}
-
-fn write_all(files: &[TextFile], texts: &[String]) -> std::result::Result<(), Failure> {
-    for (file, text) in files.iter().zip(texts).filter(|(file, text)| file.text != **text) {
-        let Some(path) = &file.path else {
-            return Err(Diagnostic::error(Code::Usage, "standard input cannot be changed in place").into());
-        };
-        write_file(path, text.as_bytes())?;
-    }
-    Ok(())
+        .help("name one with --schema (and --schema-type), or use --type=merge")
 }
 
 /// Prints the patch that turns the original into the modified manifest.
 pub(super) fn run_create(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
-    let read = |path: &PathBuf| TextFile::read(path, sources).and_then(TextFile::only);
+    let read = |path: &PathBuf| read_document(path, sources);
     let (original, modified) = (read(&args.original)?, read(&args.modified)?);
     let current = args.current.as_ref().map(read).transpose()?;
     let patch = match args.patch_type {
@@ -279,7 +212,7 @@ pub(super) fn run_create(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome
         PatchOutput::Yaml => yaml::to_yaml(&patch)?,
         PatchOutput::Json => yaml::to_json_pretty(&patch)?,
     };
-    io::stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -290,7 +223,9 @@ fn strategic(
     current: Option<&Node>,
     sources: &SourceMap,
 ) -> std::result::Result<Node, Failure> {
-    let schema = schema_for(&args.schema, [modified].into_iter(), sources)?;
+    let mut chain = args.schema.chain(sources, false)?;
+    let schema = chain.resolve(gvk_of(modified).as_ref())?;
+    render::print(&chain.take_warnings(), sources);
     let cursor =
         type_of(modified, &schema, args.schema_type.as_deref())?.ok_or_else(|| no_schema(modified))?;
     if let Some(current) = current {

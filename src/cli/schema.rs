@@ -22,6 +22,7 @@ pub(super) struct SchemaCommand {
 }
 
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one of it in a run")]
 enum SchemaSubcommand {
     /// Show what is known of a kind or a field: type, list type, keys, patch strategy, and who says so
     Show(ShowArgs),

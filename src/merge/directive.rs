@@ -60,14 +60,11 @@ impl<'k> PatchField<'k> {
             PATCH_MERGE_KEY => return Self::PatchMergeKey,
             _ => {}
         }
-        let prefixes: [(&str, fn(&'k str) -> Self); 2] = [
-            (SET_ELEMENT_ORDER, Self::SetElementOrder),
-            (DELETE_FROM_PRIMITIVE_LIST, Self::DeleteFromPrimitiveList),
-        ];
-        for (prefix, make) in prefixes {
-            if let Some(rest) = key.strip_prefix(prefix) {
-                return rest.strip_prefix('/').map_or(Self::Malformed, make);
-            }
+        if let Some(rest) = key.strip_prefix(SET_ELEMENT_ORDER) {
+            return rest.strip_prefix('/').map_or(Self::Malformed, Self::SetElementOrder);
+        }
+        if let Some(rest) = key.strip_prefix(DELETE_FROM_PRIMITIVE_LIST) {
+            return rest.strip_prefix('/').map_or(Self::Malformed, Self::DeleteFromPrimitiveList);
         }
         Self::Plain
     }

@@ -3,6 +3,7 @@
 //!
 //! Shares alignment, not control flow: the algorithms are recursive functions elsewhere, each with its
 //! rule in plain sight. Must not know patches' formats beyond their directives, nor resources.
+//! kustomize's merges, whose outcome follows from how kyaml walks, have a room of their own in `kyaml`.
 
 pub mod align;
 pub mod association;

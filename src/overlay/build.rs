@@ -11,6 +11,7 @@ use super::origin::Tracker;
 use super::plan::{Step, plan};
 use super::plugin::{self, PluginContext};
 use super::tree::{Item, Plugins, SharedTrees, Tree};
+use super::types::types_of_openapi;
 use super::{Builder, Built, Dialect, Reorder};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::MergeOptions;
@@ -169,7 +170,7 @@ impl Build<'_> {
         }
         self.schema_is_set = true;
         if let Some(source) = tree.openapi {
-            self.schema = self.builder.types_of_openapi(&tree.root, source, &self.schema, self.has_loaded)?;
+            self.schema = types_of_openapi(&tree.root, source, &self.schema, self.has_loaded)?;
         }
         Ok(())
     }
@@ -180,7 +181,7 @@ impl Build<'_> {
                 self.has_loaded |= !nodes.is_empty();
                 for node in nodes {
                     let mut resource = Resource::new(node, &self.schema)?;
-                    self.tracker.from_file(&mut resource, path);
+                    self.tracker.note_file(&mut resource, path);
                     so_far.resources.append(resource)?;
                 }
                 Ok(())
@@ -209,7 +210,7 @@ impl Build<'_> {
         let mut configurations = Accumulated::default();
         for node in plugins.inline.iter().cloned() {
             let mut resource = Resource::new(node, &self.schema)?;
-            self.tracker.from_here(&mut resource);
+            self.tracker.note_here(&mut resource);
             configurations.resources.append(resource)?;
         }
         for (item, path) in plugins.items.iter().cloned() {
@@ -231,7 +232,7 @@ impl Build<'_> {
                 vec![plugin::generate(plugin, &context, &mut self.warnings)?]
             };
             let origin = self.tracker.plugin(plugin);
-            absorb(made, origin, resources, &self.schema)?;
+            absorb(made, origin.as_ref(), resources, &self.schema)?;
         }
         Ok(())
     }
@@ -317,18 +318,22 @@ impl Build<'_> {
         let patch =
             PatchContext { files: root, sources: root.reader().sources(), schema, merge: &self.merge };
         match step {
-            Step::Resource(_) | Step::Component(_) => Ok(()),
-            Step::Generators | Step::Transformers | Step::Validators => Ok(()),
+            // These are taken by the loop itself.
+            Step::Resource(_)
+            | Step::Component(_)
+            | Step::Generators
+            | Step::Transformers
+            | Step::Validators => Ok(()),
             Step::Configurations => {
-                let own = k.configurations.iter().map(|path| self.configuration(root, path));
+                let own = k.configurations.iter().map(|path| configuration(root, path));
                 let own = TransformerConfig::with_configurations(own.collect::<Result<Vec<_>>>()?)?;
                 *config = config.merge(&own)?;
                 Ok(())
             }
             Step::Crds => {
                 for path in &k.crds {
-                    let crds = transform::config_of_crds(&self.document(root, path)?)
-                        .map_err(|d| d.at(path.span))?;
+                    let crds =
+                        transform::config_of_crds(&document(root, path)?).map_err(|d| d.at(path.span))?;
                     *config = config.merge(&crds)?;
                 }
                 Ok(())
@@ -353,7 +358,7 @@ impl Build<'_> {
                 }
                 let globals = k.helm_globals.clone().unwrap_or_default();
                 let made = self.inflate(tree, &chart, &globals)?;
-                absorb(made, self.tracker.builtin("HelmChartInflationGenerator"), resources, schema)
+                absorb(made, self.tracker.builtin("HelmChartInflationGenerator").as_ref(), resources, schema)
             }
             Step::StrategicMerge => {
                 let paths = &k.patches_strategic_merge;
@@ -389,15 +394,6 @@ impl Build<'_> {
         }
     }
 
-    fn configuration(&self, root: &Root, path: &Spanned<String>) -> Result<TransformerConfig> {
-        yaml::from_node_with(&self.document(root, path)?, yaml::DecodeOptions::transformer_config())
-    }
-
-    fn document(&self, root: &Root, path: &Spanned<String>) -> Result<Node> {
-        let source = root.text(path, path.span)?;
-        yaml::parse_one(root.reader().sources(), source, ParseOptions::default())
-    }
-
     /// What is done once, at the very end: name hashes, name references, vars, dropping what is
     /// only for local use, and reading all values again as kustomize does.
     fn finish(&mut self, accumulated: Accumulated) -> Result<ResourceSet> {
@@ -427,6 +423,15 @@ fn plugin_context<'c>(root: &'c Root, schema: &'c Schema, merge: &'c MergeOption
     PluginContext { root, schema, patch }
 }
 
+fn configuration(root: &Root, path: &Spanned<String>) -> Result<TransformerConfig> {
+    yaml::from_node_with(&document(root, path)?, yaml::DecodeOptions::transformer_config())
+}
+
+fn document(root: &Root, path: &Spanned<String>) -> Result<Node> {
+    let source = root.text(path, path.span)?;
+    yaml::parse_one(root.reader().sources(), source, ParseOptions::default())
+}
+
 fn function_site<'s>(root: &'s Root, schema: &'s Schema) -> FunctionSite<'s> {
     FunctionSite { root: root.path(), files: root, sources: root.reader().sources(), schema }
 }
@@ -434,12 +439,12 @@ fn function_site<'s>(root: &'s Root, schema: &'s Schema) -> FunctionSite<'s> {
 /// Adds what a generator made, with a note on the generator where there is none.
 fn absorb(
     made: Vec<Resource>,
-    origin: Option<Origin>,
+    origin: Option<&Origin>,
     resources: &mut ResourceSet,
     schema: &Schema,
 ) -> Result<()> {
     for mut resource in made {
-        resource.origin = resource.origin.or_else(|| origin.clone());
+        resource.origin = resource.origin.or_else(|| origin.cloned());
         resources.absorb(resource, schema)?;
     }
     Ok(())

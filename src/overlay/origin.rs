@@ -14,6 +14,7 @@ const MANAGED_BY: &str = "kustomize-v5.8.1";
 
 /// Keeps track of the directory that is being built, when the target's kustomization asks for it.
 #[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the file format")]
 pub(super) struct Tracker {
     active: bool,
     origins: bool,
@@ -54,16 +55,16 @@ impl Tracker {
     }
 
     /// Notes the file that resources come from.
-    pub fn from_file(&self, resource: &mut Resource, path: &str) {
+    pub fn note_file(&self, resource: &mut Resource, path: &str) {
         if self.active {
             resource.origin = Some(Origin { path: join(&self.directory, path), ..Origin::default() });
         }
     }
 
     /// Notes that resources stand in the kustomization file itself.
-    pub fn from_here(&self, resource: &mut Resource) {
+    pub fn note_here(&self, resource: &mut Resource) {
         let file = self.file.clone();
-        self.from_file(resource, &file);
+        self.note_file(resource, &file);
     }
 
     /// What stands for a generator or transformer of the kustomization file.

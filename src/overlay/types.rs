@@ -81,6 +81,30 @@ fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     read_document(&document)
 }
 
+/// The schema that `openapi.path` of a kustomization names. As in kustomize it takes the place of
+/// all that is built in, but only `beside` it when resources were loaded before. The CRDs of the
+/// build, if they count, stay.
+pub(super) fn types_of_openapi(
+    root: &Root,
+    source: SourceId,
+    before: &Schema,
+    beside: bool,
+) -> Result<Arc<Schema>> {
+    let mut model = read_openapi(root, source)?;
+    let mut schema = if beside {
+        let mut schema = Schema::kustomize();
+        schema.graphs().for_each(|(_, graph)| model.complete_from(graph));
+        schema.push_types("openapi", Arc::new(model.compile()?));
+        schema
+    } else {
+        Schema::kustomize_with("openapi", Arc::new(model.compile()?))
+    };
+    for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD) {
+        schema.push_types(name, graph.clone());
+    }
+    Ok(Arc::new(schema))
+}
+
 impl Builder {
     /// The schema of a kustomization. It never depends on where the build runs, unless asked to.
     pub(super) fn types_of_kustomization(
@@ -94,31 +118,6 @@ impl Builder {
             return Ok(self.schema.clone());
         }
         self.with_own(&census, &census.custom, &self.hermetic, warnings)
-    }
-
-    /// The schema that `openapi.path` of a kustomization names. As in kustomize it takes the place of
-    /// all that is built in, but only `beside` it when resources were loaded before. The CRDs of the
-    /// build, if they count, stay.
-    pub(super) fn types_of_openapi(
-        &self,
-        root: &Root,
-        source: SourceId,
-        before: &Schema,
-        beside: bool,
-    ) -> Result<Arc<Schema>> {
-        let mut model = read_openapi(root, source)?;
-        let mut schema = if beside {
-            let mut schema = Schema::kustomize();
-            schema.graphs().for_each(|(_, graph)| model.complete_from(graph));
-            schema.push_types("openapi", Arc::new(model.compile()?));
-            schema
-        } else {
-            Schema::kustomize_with("openapi", Arc::new(model.compile()?))
-        };
-        for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD) {
-            schema.push_types(name, graph.clone());
-        }
-        Ok(Arc::new(schema))
     }
 
     /// The schema of a plain directory: the kinds in `merged` are asked for where need be.

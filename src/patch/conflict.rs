@@ -70,43 +70,38 @@ fn values_conflict(
             maps_conflict(a, b, cursor, at)
         }
         (Value::List(a), Value::List(b)) => {
-            if lists_conflict(a, b, cursor, strategy, at)? {
-                return Ok(Some(conflict(ours, theirs, at)));
+            let kind = entry_kind([a.as_slice(), b.as_slice()], at)?;
+            let kind = kind.ok_or_else(|| {
+                at.error(Code::Conflict, "this list was emptied on both sides since it was applied last")
+            })?;
+            match (strategy.merge, kind) {
+                (true, Kind::Map) => entries_conflict(a, b, cursor, at),
+                (true, _) => Ok(None),
+                _ if a.len() != b.len() => Ok(Some(conflict(ours, theirs, at))),
+                (false, Kind::Map) => positions_conflict(a, b, cursor, at),
+                (false, _) if scalars(a) == scalars(b) => Ok(None),
+                (false, _) => Ok(Some(conflict(ours, theirs, at))),
             }
-            Ok(None)
         }
         (Value::Scalar(_), Value::Scalar(_)) if KeyValue::of(ours) == KeyValue::of(theirs) => Ok(None),
         _ => Ok(Some(conflict(ours, theirs, at))),
     }
 }
 
-fn lists_conflict(
+fn positions_conflict(
     ours: &[Node],
     theirs: &[Node],
     cursor: Cursor<'_>,
-    strategy: PatchStrategy,
     at: &Trail<'_>,
-) -> Result<bool> {
-    let kind = entry_kind([ours, theirs], at)?;
-    let Some(kind) = kind else {
-        return Err(at.error(Code::Conflict, "this list was emptied on both sides since it was applied last"));
-    };
-    if strategy.merge {
-        return if kind == Kind::Map { entries_conflict(ours, theirs, cursor, at) } else { Ok(false) };
-    }
-    if ours.len() != theirs.len() {
-        return Ok(true);
-    }
-    if kind != Kind::Map {
-        return Ok(scalars(ours) != scalars(theirs));
-    }
+) -> Result<Option<Diagnostic>> {
     for (position, (a, b)) in ours.iter().zip(theirs).enumerate() {
         let here = at.index(position);
-        if values_conflict(a, b, element(cursor), PatchStrategy::default(), &here)?.is_some() {
-            return Ok(true);
+        let conflict = values_conflict(a, b, element(cursor), PatchStrategy::default(), &here)?;
+        if conflict.is_some() {
+            return Ok(conflict);
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Without order and doubles.
@@ -117,7 +112,12 @@ fn scalars(list: &[Node]) -> Vec<KeyValue> {
     values
 }
 
-fn entries_conflict(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<bool> {
+fn entries_conflict(
+    ours: &[Node],
+    theirs: &[Node],
+    cursor: Cursor<'_>,
+    at: &Trail<'_>,
+) -> Result<Option<Diagnostic>> {
     let keys = patch_merge_keys(cursor);
     let identify = |(position, entry): (usize, &Node)| {
         let values = entry.as_map().and_then(|map| {
@@ -129,20 +129,23 @@ fn entries_conflict(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Tra
             at.index(position).error(Code::MissingMergeKey, message).at(entry.span())
         })
     };
-    let identified =
-        |list: &[Node]| -> Result<Vec<Identity>> { list.iter().enumerate().map(identify).collect() };
+    let identified = |list: &[Node]| list.iter().enumerate().map(identify).collect::<Result<Vec<Identity>>>();
     // Of several with one identity the last counts.
-    let last = |list| -> Result<FxHashMap<Identity, usize>> {
-        Ok(identified(list)?.into_iter().enumerate().map(|(position, name)| (name, position)).collect())
+    let last = |names: &[Identity]| -> FxHashMap<Identity, usize> {
+        names.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect()
     };
-    let (our_entries, their_entries) = (last(ours)?, last(theirs)?);
-    for (name, &position) in &our_entries {
-        let Some(&other) = their_entries.get(name) else { continue };
-        let (a, b) = (&ours[position], &theirs[other]);
-        let here = at.entry(a, &keys, position);
-        if values_conflict(a, b, element(cursor), PatchStrategy::default(), &here)?.is_some() {
-            return Ok(true);
+    let our_names = identified(ours)?;
+    let (our_last, their_last) = (last(&our_names), last(&identified(theirs)?));
+    for (position, (name, entry)) in our_names.iter().zip(ours).enumerate() {
+        let Some(&other) = their_last.get(name).filter(|_| our_last.get(name) == Some(&position)) else {
+            continue;
+        };
+        let here = at.entry(entry, &keys, position);
+        let none = PatchStrategy::default();
+        let conflict = values_conflict(entry, &theirs[other], element(cursor), none, &here)?;
+        if conflict.is_some() {
+            return Ok(conflict);
         }
     }
-    Ok(false)
+    Ok(None)
 }

@@ -3,7 +3,7 @@
 
 use super::conflict::maps_conflict;
 use super::strategic::{Diff, combine, known, map_of};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::schema::Cursor;
 use crate::yaml::{Map, Node};
@@ -77,19 +77,225 @@ pub fn create_three_way(
     Ok(Node::map(patch))
 }
 
-fn keeps_identity(patch: &Map, at: &Trail<'_>) -> Result<()> {
-    let changed = |name: &str, node: &Node| -> Diagnostic {
-        Diagnostic::error(Code::Conflict, format!("the patch would change `{name}`, which names the object"))
-            .field(at.path().field(name))
-            .at(node.span())
-    };
-    for name in ["apiVersion", "kind"] {
-        if let Some(node) = patch.get(name) {
-            return Err(changed(name, node));
+fn keeps_identity(patch: &Map, root: &Trail<'_>) -> Result<()> {
+    let metadata = root.field("metadata");
+    let names = patch.get("metadata").and_then(Node::as_map);
+    for (map, at, name) in
+        [(Some(patch), root, "apiVersion"), (Some(patch), root, "kind"), (names, &metadata, "name")]
+    {
+        if let Some(node) = map.and_then(|map| map.get(name)) {
+            return Err(at
+                .field(name)
+                .error(Code::Conflict, "the patch would change what names the object")
+                .at(node.span())
+                .help("delete the object and create the other one"));
         }
     }
-    match patch.get("metadata").and_then(|metadata| metadata.get("name")) {
-        Some(node) => Err(changed("metadata.name", node)),
-        None => Ok(()),
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{TypeGraph, openapi};
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_one, to_json};
+
+    const SCHEMA: &str = r##"
+definitions:
+  Thing:
+    type: object
+    properties:
+      apiVersion: {type: string}
+      kind: {type: string}
+      metadata: {$ref: "#/definitions/Thing"}
+      name: {type: string}
+      value: {type: string}
+      labels: {type: object, additionalProperties: {type: string}}
+      union: {$ref: "#/definitions/Thing", x-kubernetes-patch-strategy: retainKeys}
+      replaced: {$ref: "#/definitions/Thing", x-kubernetes-patch-strategy: replace}
+      args: {type: array, items: {type: string}}
+      things: {type: array, items: {$ref: "#/definitions/Thing"}}
+      finalizers: {type: array, items: {type: string}, x-kubernetes-patch-strategy: merge}
+      list:
+        type: array
+        items: {$ref: "#/definitions/Thing"}
+        x-kubernetes-patch-strategy: merge
+        x-kubernetes-patch-merge-key: name
+      pairs:
+        type: array
+        items: {$ref: "#/definitions/Thing"}
+        x-kubernetes-patch-strategy: merge
+        x-kubernetes-patch-merge-key: name
+        x-kubernetes-recommended-patch-merge-key: name,kind
+"##;
+
+    fn node(text: &str) -> Node {
+        let sources = SourceMap::default();
+        let id = sources.add("t.yaml", text);
+        parse_one(&sources, id, ParseOptions::default()).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    fn graph() -> TypeGraph {
+        openapi::read(&node(SCHEMA)).expect("readable").compile().expect("small")
+    }
+
+    fn json(node: &Node) -> String {
+        to_json(node).expect("finite")
+    }
+
+    /// The patch as JSON, or the error as `code: field: message`.
+    fn made(original: &str, modified: &str, current: &str, options: ThreeWayOptions) -> String {
+        let graph = graph();
+        let cursor = graph.named("Thing").expect("defined");
+        match create_three_way(&node(original), &node(modified), &node(current), cursor, &options) {
+            Ok(patch) => json(&patch),
+            Err(error) => format!("{:?}: {error}", error.code()),
+        }
+    }
+
+    #[test]
+    fn what_was_applied_and_is_gone_is_removed_and_the_rest_stays() {
+        // Original, modified, current, the patch.
+        let table = [
+            ("{name: a, value: b}", "{name: c}", "{name: a, value: b, kind: k}", "{name: c, value: null}"),
+            ("{}", "{name: a}", "{value: b}", "{name: a}"),
+            ("null", "{name: a}", "{value: b}", "{name: a}"),
+            ("{value: b}", "{}", "{}", "{value: null}"),
+            (
+                "{labels: {a: x, b: y}}",
+                "{labels: {a: z}}",
+                "{labels: {a: x, c: w}}",
+                "{labels: {a: z, b: null}}",
+            ),
+            (
+                "{list: [{name: a}, {name: b}]}",
+                "{list: [{name: a, value: x}]}",
+                "{list: [{name: a}, {name: b}, {name: c}]}",
+                "{$setElementOrder/list: [{name: a}], list: [{name: a, value: x}, {$patch: delete, name: b}]}",
+            ),
+            (
+                "{finalizers: [a, b]}",
+                "{finalizers: [b, d]}",
+                "{finalizers: [a, b, c]}",
+                "{$setElementOrder/finalizers: [b, d], finalizers: [d], \
+                 $deleteFromPrimitiveList/finalizers: [a]}",
+            ),
+            (
+                "{list: [{name: a, value: x}]}",
+                "{list: [{name: a}]}",
+                "{list: [{name: a, value: x, kind: k}]}",
+                "{$setElementOrder/list: [{name: a}], list: [{name: a, value: null}]}",
+            ),
+            (
+                "{union: {name: a, value: b}}",
+                "{union: {name: a, kind: k}}",
+                "{union: {name: a, value: b}}",
+                "{union: {$retainKeys: [kind, name], kind: k, value: null}}",
+            ),
+            (
+                "{replaced: {name: a}}",
+                "{replaced: {name: a}}",
+                "{replaced: {name: a}}",
+                "{replaced: {name: a}}",
+            ),
+            (
+                "{pairs: [{name: a, kind: x}, {name: a, kind: y}]}",
+                "{pairs: [{name: a, kind: x, value: v}]}",
+                "{pairs: [{name: a, kind: x}, {name: a, kind: y}]}",
+                "{$setElementOrder/pairs: [{name: a, kind: x}], \
+                 pairs: [{$patchMergeKey: [name, kind], name: a, kind: x, value: v}, \
+                 {$patchMergeKey: [name, kind], $patch: delete, name: a, kind: y}]}",
+            ),
+        ];
+        for (original, modified, current, want) in table {
+            let got = made(original, modified, current, ThreeWayOptions::default());
+            assert_eq!(got, json(&node(want)), "{original} {modified} {current}");
+        }
+    }
+
+    #[test]
+    fn changes_of_others_can_be_kept() {
+        let keep = ThreeWayOptions::default().overwrite(false);
+        let conflict = |field: &str| {
+            format!("Conflict: {field}: this was changed on both sides since it was applied last")
+        };
+        let table = [
+            ("{value: a}", "{value: b}", "{value: a}", r#"{"value":"b"}"#.to_string()),
+            ("{value: a}", "{value: b}", "{value: b}", "{}".into()),
+            ("{value: a}", "{value: b}", "{value: c}", conflict("value")),
+            ("{value: a}", "{}", "{value: c}", conflict("value")),
+            ("{labels: {a: x}}", "{labels: {a: y}}", "{labels: {a: z}}", conflict("labels.a")),
+            (
+                "{labels: {a: x}}",
+                "{labels: {a: y}}",
+                "{labels: {a: x, b: z}}",
+                r#"{"labels":{"a":"y"}}"#.into(),
+            ),
+            ("{args: [a]}", "{args: [b]}", "{args: [c]}", conflict("args")),
+            ("{args: [a]}", "{args: [c, b]}", "{args: [b, c]}", r#"{"args":["c","b"]}"#.into()),
+            ("{args: [a]}", "{args: [b]}", "{args: [c, d]}", conflict("args")),
+            (
+                "{things: [{name: a}]}",
+                "{things: [{name: b}]}",
+                "{things: [{name: c}]}",
+                conflict("things[0].name"),
+            ),
+            (
+                "{list: [{name: a, value: x}]}",
+                "{list: [{name: a, value: y}]}",
+                "{list: [{name: a, value: z}]}",
+                conflict("list[name=a].value"),
+            ),
+            (
+                "{list: [{name: a, value: x}, {name: b}]}",
+                "{list: [{name: a, value: y}, {name: b}]}",
+                "{list: [{name: a, value: x}, {name: b, value: z}]}",
+                r#"{"$setElementOrder/list":[{"name":"a"},{"name":"b"}],"list":[{"name":"a","value":"y"}]}"#
+                    .into(),
+            ),
+            ("{finalizers: [a]}", "{finalizers: [b]}", "{finalizers: [a, c]}", {
+                r#"{"$deleteFromPrimitiveList/finalizers":["a"],"$setElementOrder/finalizers":["b"],"finalizers":["b"]}"#
+                    .into()
+            }),
+            // One side deletes the entry, the other one changes it.
+            (
+                "{list: [{name: a, value: x}, {name: b}]}",
+                "{list: [{name: b}]}",
+                "{list: [{name: a, value: y}, {name: b}]}",
+                conflict("list[name=a]"),
+            ),
+        ];
+        for (original, modified, current, want) in table {
+            assert_eq!(made(original, modified, current, keep), want, "{original} {modified} {current}");
+            let overwritten = made(original, modified, current, ThreeWayOptions::default());
+            assert!(overwritten.starts_with('{'), "{original} {modified} {current} {overwritten}");
+        }
+    }
+
+    #[test]
+    fn an_object_stays_what_it_is() {
+        let before = "{apiVersion: v1, kind: A, metadata: {name: x, value: 'y'}}";
+        let table = [
+            (before, "{}"),
+            ("{apiVersion: v2, kind: A, metadata: {name: x}}", "Conflict: apiVersion: "),
+            ("{apiVersion: v1, kind: B, metadata: {name: x}}", "Conflict: kind: "),
+            ("{apiVersion: v1, kind: A, metadata: {name: z}}", "Conflict: metadata.name: "),
+            ("{apiVersion: v1, kind: A, metadata: {name: x, value: z}}", r#"{"metadata":{"value":"z"}}"#),
+        ];
+        for (modified, want) in table {
+            let got = made("null", modified, before, ThreeWayOptions::default());
+            assert!(got.starts_with(want), "{modified} {got}");
+            let free = ThreeWayOptions::default().same_identity(false);
+            assert!(made("null", modified, before, free).starts_with('{'), "{modified}");
+        }
+        let unknown = create_three_way(
+            &node("{}"),
+            &node("{}"),
+            &node("{}"),
+            Cursor::unknown(),
+            &ThreeWayOptions::default(),
+        );
+        assert_eq!(unknown.expect_err("no schema").code(), Code::NoSchema);
     }
 }

@@ -71,7 +71,6 @@ impl Schema {
     }
 
     /// The graphs and the names of their sources, in the order in which they are asked.
-    #[must_use]
     pub fn graphs(&self) -> impl Iterator<Item = (&str, &Arc<TypeGraph>)> {
         self.types.iter().chain(&self.graphs).map(|(name, graph)| (name.as_str(), graph))
     }

@@ -5,7 +5,7 @@
 //! the list. This does the same by look-up. Entries are numbers here, since one entry can stand in a
 //! list twice and in two lists at once; their nodes lie in one place and are changed there.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::Fate;
@@ -126,8 +126,8 @@ struct Sequence {
     order: Vec<Option<usize>>,
     /// Positions by the texts in some columns; holes and changed entries are found out on use.
     index: FxHashMap<Mask, FxHashMap<u64, Vec<usize>>>,
-    /// Whether there may be entries that are nothing.
-    unswept: bool,
+    /// Positions of entries that are nothing.
+    unswept: Vec<usize>,
     /// How many entries have a shape that their keys cannot be asked of.
     unfit: usize,
 }
@@ -135,7 +135,9 @@ struct Sequence {
 impl Sequence {
     fn push(&mut self, entry: usize, table: &Table) {
         self.order.push(Some(entry));
-        self.unswept |= table.shapes[entry].is_nothing();
+        if table.shapes[entry].is_nothing() {
+            self.unswept.push(self.order.len() - 1);
+        }
         self.unfit += usize::from(table.is_unfit(entry));
         self.note(self.order.len() - 1, entry, table);
     }
@@ -200,11 +202,20 @@ impl Sequence {
 
     /// Drops entries that are nothing.
     fn sweep(&mut self, table: &Table) {
-        if self.unswept {
-            for slot in &mut self.order {
+        for at in self.unswept.drain(..) {
+            if let Some(slot) = self.order.get_mut(at) {
                 *slot = slot.filter(|&entry| !table.shapes[entry].is_nothing());
             }
-            self.unswept = false;
+        }
+    }
+
+    /// To be called when the entry at a position has changed.
+    fn refresh(&mut self, position: usize, entry: usize, keys_changed: bool, table: &Table) {
+        if keys_changed {
+            self.note(position, entry, table);
+        }
+        if table.shapes[entry].is_nothing() {
+            self.unswept.push(position);
         }
     }
 }
@@ -214,8 +225,11 @@ impl Sequence {
 pub(super) struct Entries {
     nodes: Vec<Node>,
     table: Table,
+    /// Here the position of an entry is its number, since entries only leave this list.
     dest: Sequence,
     results: Sequence,
+    /// Entries of dest that were put among the results.
+    put: FxHashSet<usize>,
 }
 
 /// One side of a merge that is only looked up.
@@ -262,7 +276,7 @@ impl Entries {
             table.push(node);
             list.push(i, &table);
         }
-        Self { nodes: dest, table, dest: list, results: Sequence::default() }
+        Self { nodes: dest, table, dest: list, results: Sequence::default(), put: FxHashSet::default() }
     }
 
     /// How many entries there are, in lists or not.
@@ -314,20 +328,27 @@ impl Entries {
             Fate::Clear => None,
         };
         let put = result.filter(|&entry| !self.table.shapes[entry].is_nothing());
+        self.put.extend(put.filter(|_| result == found));
         let list = if put.is_some() { &mut self.results } else { &mut self.dest };
         set(list, &self.table, tuple, put).map_err(|wrong| self.error(wrong, trail))?;
         Ok(result)
     }
 
-    /// Looks at an entry again whose node may have changed.
+    /// Looks at an entry of dest again, whose node may have changed.
     fn refresh(&mut self, entry: usize) {
-        if self.table.refresh(entry, &self.nodes[entry]) {
-            self.dest.index.clear();
-            self.results.index.clear();
+        let keys_changed = self.table.refresh(entry, &self.nodes[entry]);
+        let is_nothing = self.table.shapes[entry].is_nothing();
+        if !keys_changed && !is_nothing {
+            return;
         }
-        if self.table.shapes[entry].is_nothing() {
-            self.dest.unswept = true;
-            self.results.unswept = true;
+        self.dest.refresh(entry, entry, keys_changed, &self.table);
+        // Seldom: an entry is visited again only when others lack some of its keys.
+        if self.put.contains(&entry) {
+            for at in 0..self.results.order.len() {
+                if self.results.order[at] == Some(entry) {
+                    self.results.refresh(at, entry, keys_changed, &self.table);
+                }
+            }
         }
     }
 

@@ -24,7 +24,7 @@ pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules};
 
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
-use crate::yaml::{Entry, Node};
+use crate::yaml::Node;
 
 /// What comes of a value.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ enum Fate {
     Clear,
 }
 
-/// Keeps the fields for which `keep` says so, until it fails.
-fn retain(entries: &mut Vec<Entry>, mut keep: impl FnMut(&mut Entry) -> Result<bool>) -> Result<()> {
+/// Keeps the fields or entries for which `keep` says so, until it fails.
+fn retain<T>(entries: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool>) -> Result<()> {
     let mut outcome = Ok(());
     entries.retain_mut(|entry| match outcome.as_ref().map_or(Ok(true), |()| keep(entry)) {
         Ok(stays) => stays,

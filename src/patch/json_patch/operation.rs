@@ -93,10 +93,10 @@ impl Document {
         let mut node = &mut self.root;
         for (depth, step) in parents.iter().enumerate() {
             let here = &parents[..depth];
-            node = child(node, step, rules).ok_or_else(|| nowhere(&show(here), step, operation))?;
+            node = child(node, step, rules).ok_or_else(|| nowhere(here, step, operation))?;
         }
         if matches!(node.value, Value::Scalar(_)) {
-            let message = format!("`{}` is {} and has no fields", show(parents), node.type_name());
+            let message = format!("{} is {} and has no fields", named(parents), node.type_name());
             return Err(Diagnostic::error(Code::MissingField, message).at(operation.span).field(show(path)));
         }
         Ok((node, last, parents))
@@ -114,7 +114,7 @@ impl Document {
             Value::List(list) if step == "-" => list.push(value),
             Value::List(list) => {
                 let at = index(step, list.len() + 1, rules);
-                let at = at.ok_or_else(|| no_index(&show(here), step, list.len(), operation))?;
+                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
                 list.insert(at, value);
             }
             Value::Scalar(_) => {}
@@ -126,13 +126,13 @@ impl Document {
         let rules = self.rules;
         let (parent, step, here) = self.parent(path, operation)?;
         match &mut parent.value {
-            Value::Map(map) => map.remove(step).ok_or_else(|| nowhere(&show(here), step, operation)),
+            Value::Map(map) => map.remove(step).ok_or_else(|| nowhere(here, step, operation)),
             Value::List(list) => {
                 let at = index(step, list.len(), rules);
-                let at = at.ok_or_else(|| no_index(&show(here), step, list.len(), operation))?;
+                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
                 Ok(list.remove(at))
             }
-            Value::Scalar(_) => Err(nowhere(&show(here), step, operation)),
+            Value::Scalar(_) => Err(nowhere(here, step, operation)),
         }
     }
 
@@ -152,13 +152,13 @@ impl Document {
         match &mut parent.value {
             Value::Map(map) => {
                 if rules == Rules::Rfc6902 && !map.contains_key(step) {
-                    return Err(nowhere(&show(here), step, operation));
+                    return Err(nowhere(here, step, operation));
                 }
                 map.insert(step.clone(), value);
             }
             Value::List(list) => {
                 let at = index(step, list.len(), rules);
-                let at = at.ok_or_else(|| no_index(&show(here), step, list.len(), operation))?;
+                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
                 list[at] = value;
             }
             Value::Scalar(_) => {}
@@ -174,7 +174,7 @@ impl Document {
                 return self.get(&from, operation).map(drop);
             }
             if path.starts_with(&from) {
-                let message = format!("`{}` cannot be moved into itself", show(&from));
+                let message = format!("{} cannot be moved into itself", named(&from));
                 return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
             }
         }
@@ -189,7 +189,7 @@ impl Document {
         let value = match value {
             Some(value) => value,
             None if self.rules == Rules::Kubernetes => Node::null(),
-            None => return Err(nowhere(&show(&from[..from.len() - 1]), &from[from.len() - 1], operation)),
+            None => return Err(nowhere(&from[..from.len() - 1], &from[from.len() - 1], operation)),
         };
         self.copied += size(&value);
         if self.copied > MAX_COPIED {
@@ -216,12 +216,11 @@ impl Document {
             return Ok(());
         }
         let is = found.map_or("is not there".to_string(), |node| format!("is {}", describe(node)));
-        let message = format!("the test failed: `{}` {is}", show(&path));
-        Err(Diagnostic::error(Code::Conflict, message)
+        let error = Diagnostic::error(Code::Conflict, format!("the test failed: {} {is}", named(&path)))
             .at(operation.span)
-            .field(show(&path))
             .label(found.map(Node::span).unwrap_or_default(), "this value")
-            .help("the patch was made for another object: look at both"))
+            .help("the patch was made for another object: look at both");
+        Err(if path.is_empty() { error } else { error.field(show(&path)) })
     }
 
     /// The value at a path; none for a field that is not there.
@@ -235,7 +234,7 @@ impl Document {
             Value::Map(map) => Ok(map.get(step)),
             Value::List(list) => {
                 let at = index(step, list.len(), rules);
-                let at = at.ok_or_else(|| no_index(&show(here), step, list.len(), operation))?;
+                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
                 Ok(list.get(at))
             }
             Value::Scalar(_) => Ok(None),
@@ -285,16 +284,20 @@ fn missing(field: &str, operation: &Operation) -> Diagnostic {
         .help("an operation has `op` and `path`, and some `value` or `from`")
 }
 
-fn nowhere(parent: &str, step: &str, operation: &Operation) -> Diagnostic {
-    let parent = if parent.is_empty() { "the document".to_string() } else { format!("`{parent}`") };
-    Diagnostic::error(Code::MissingField, format!("{parent} has no `{step}`"))
+/// A place within the document, for messages.
+fn named(path: &[SmolStr]) -> String {
+    if path.is_empty() { "the document".to_string() } else { format!("`{}`", show(path)) }
+}
+
+fn nowhere(parent: &[SmolStr], step: &str, operation: &Operation) -> Diagnostic {
+    Diagnostic::error(Code::MissingField, format!("{} has no `{step}`", named(parent)))
         .at(operation.span)
         .field(operation.path.clone().unwrap_or_default())
         .help(format!("`{}` needs all of its path to be there; add what is missing first", op(operation)))
 }
 
-fn no_index(parent: &str, step: &str, length: usize, operation: &Operation) -> Diagnostic {
-    let message = format!("`{parent}` has {length} entries, and `{step}` is none of their indices");
+fn no_index(parent: &[SmolStr], step: &str, length: usize, operation: &Operation) -> Diagnostic {
+    let message = format!("{} has {length} entries, and `{step}` is none of their indices", named(parent));
     Diagnostic::error(Code::MissingField, message)
         .at(operation.span)
         .field(operation.path.clone().unwrap_or_default())

@@ -1,6 +1,6 @@
 //! Makes patches as kubectl and the API server do (apimachinery 0.36, `CreateTwoWayMergePatch`).
 
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 
 use super::create_list::diff_lists;
 use super::named_keys::{prepend, whole};
@@ -125,63 +125,84 @@ impl Diff {
         patch: &mut Map,
         at: &Trail<'_>,
     ) -> Result<()> {
-        let (name, after) = (entry.key.text.as_str(), &entry.value);
+        let after = &entry.value;
         let Some(before) = before else {
             if self.changes {
-                patch.push(plain(&entry.key), whole(after, parent.field(name), Dialect::Apiserver));
+                let cursor = parent.field(&entry.key.text);
+                patch.push(plain(&entry.key), whole(after, cursor, Dialect::Apiserver));
             }
             return Ok(());
         };
-        if name == PATCH {
+        if entry.key.text == PATCH {
             return directive(before, entry, patch, at);
         }
         match (&before.value, &after.value) {
-            (Value::Map(a), Value::Map(b)) => {
-                let cursor = match declared(parent, name, after, at) {
-                    Ok(cursor) => cursor,
-                    Err(_) if before == after => return Ok(()),
-                    Err(error) => return Err(error),
-                };
-                let strategy = strategy(cursor, at)?;
-                if strategy.replace {
-                    // Even where nothing changed.
-                    if self.changes {
-                        patch.push(plain(&entry.key), after.clone());
-                    }
-                    return Ok(());
+            (Value::Map(_), Value::Map(_)) | (Value::List(_), Value::List(_)) => {
+                match lookup(parent, entry, at) {
+                    Ok(cursor) => self.both(before, entry, cursor, patch, at),
+                    // What the schema does not have does no harm while it stays the same.
+                    Err(_) if before == after => Ok(()),
+                    Err(error) => Err(error),
                 }
+            }
+            _ => {
+                if self.changes && changed(before, after) {
+                    patch.push(plain(&entry.key), after.clone());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A field that is a map on both sides, or a list on both.
+    fn both(
+        self,
+        before: &Node,
+        entry: &Entry,
+        cursor: Cursor<'_>,
+        patch: &mut Map,
+        at: &Trail<'_>,
+    ) -> Result<()> {
+        let (name, after) = (&entry.key.text, &entry.value);
+        let strategy = strategy(cursor, at)?;
+        let replaced = match (&before.value, &after.value) {
+            // Even where nothing changed.
+            (Value::Map(_), Value::Map(_)) if strategy.replace => true,
+            (Value::Map(a), Value::Map(b)) => {
                 let inner = self.maps(a, b, cursor, strategy.retain_keys, at)?;
                 if !inner.is_empty() {
                     patch.push(plain(&entry.key), Node::map(inner));
                 }
+                false
             }
-            (Value::List(a), Value::List(b)) => {
-                let cursor = match declared(parent, name, after, at)
-                    .and_then(|cursor| is_list(cursor, after, at).map(|()| cursor))
-                {
-                    Ok(cursor) => cursor,
-                    Err(_) if before == after => return Ok(()),
-                    Err(error) => return Err(error),
-                };
-                if strategy(cursor, at)?.merge {
-                    let lists = diff_lists(a, b, cursor, self, at)?;
-                    let entries = [
-                        (format!("{SET_ELEMENT_ORDER}/{name}"), lists.order),
-                        (name.to_string(), lists.patch),
-                        (format!("{DELETE_FROM_PRIMITIVE_LIST}/{name}"), lists.delete),
-                    ];
-                    for (key, list) in entries.into_iter().filter(|(_, list)| !list.is_empty()) {
-                        patch.push(SmolStr::from(key), Node::list(list));
-                    }
-                } else if self.changes && before != after {
-                    patch.push(plain(&entry.key), after.clone());
+            (Value::List(a), Value::List(b)) if strategy.merge => {
+                let lists = diff_lists(a, b, cursor, self, at)?;
+                let parts = [
+                    (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), lists.order),
+                    (name.clone(), lists.patch),
+                    (format_smolstr!("{DELETE_FROM_PRIMITIVE_LIST}/{name}"), lists.delete),
+                ];
+                for (key, list) in parts.into_iter().filter(|(_, list)| !list.is_empty()) {
+                    patch.push(key, Node::list(list));
                 }
+                false
             }
-            _ if self.changes && changed(before, after) => patch.push(plain(&entry.key), after.clone()),
-            _ => {}
+            _ => before != after,
+        };
+        if self.changes && replaced {
+            patch.push(plain(&entry.key), after.clone());
         }
         Ok(())
     }
+}
+
+/// The schema of a field that is a map or a list.
+fn lookup<'s>(parent: Cursor<'s>, entry: &Entry, at: &Trail<'_>) -> Result<Cursor<'s>> {
+    let cursor = declared(parent, &entry.key.text, &entry.value, at)?;
+    if entry.value.as_list().is_some() {
+        is_list(cursor, &entry.value, at)?;
+    }
+    Ok(cursor)
 }
 
 /// Whether a scalar is another value or of another type: to JSON, `1` and `1.5` are two types.

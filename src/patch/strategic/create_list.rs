@@ -66,6 +66,13 @@ struct MapLists<'s> {
     retain: bool,
 }
 
+/// What a patch says of the entries of a list.
+#[derive(Default)]
+struct Changes<'n> {
+    merge: Vec<(&'n Identity, Node)>,
+    delete: Vec<Node>,
+}
+
 /// An entry and what names it.
 struct Named<'n> {
     entry: &'n Map,
@@ -84,10 +91,10 @@ impl MapLists<'_> {
         }
         let order_same =
             old.len() == new.len() && old.iter().zip(&new).all(|(a, b)| a.identity == b.identity);
-        let (mut patch, delete) = self.compare(&sorted(&old), &sorted(&new), at)?;
-        patch.sort_by_key(|(identity, _)| place.get(identity).copied());
-        let mut patch: Vec<Node> = patch.into_iter().map(|(_, node)| node).collect();
-        patch.extend(delete);
+        let mut changes = self.compare(&sorted(&old), &sorted(&new), at)?;
+        changes.merge.sort_by_key(|(identity, _)| place.get(identity).copied());
+        let mut patch: Vec<Node> = changes.merge.into_iter().map(|(_, node)| node).collect();
+        patch.extend(changes.delete);
         let order = self.diff.order
             && (self.diff.changes && (!patch.is_empty() || !order_same)
                 || self.diff.deletions && !patch.is_empty());
@@ -115,18 +122,18 @@ impl MapLists<'_> {
         list.iter().enumerate().map(named).collect()
     }
 
-    /// Walks both lists, sorted by the text of their keys: what to merge, and what to delete.
+    /// Walks both lists, sorted by the text of their keys.
     fn compare<'n>(
         &self,
         old: &[&'n Named<'n>],
         new: &[&'n Named<'n>],
         at: &Trail<'_>,
-    ) -> Result<(Vec<(&'n Identity, Node)>, Vec<Node>)> {
-        let (mut patch, mut delete) = (Vec::new(), Vec::new());
+    ) -> Result<Changes<'n>> {
+        let mut changes = Changes::default();
         let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
         loop {
             let side = match (old.peek(), new.peek()) {
-                (None, None) => return Ok((patch, delete)),
+                (None, None) => return Ok(changes),
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some(a), Some(b)) => a.text.cmp(&b.text),
@@ -138,25 +145,29 @@ impl MapLists<'_> {
                     let at = at.entry(b.node, &self.keys.names, 0);
                     let inner = self.diff.maps(a.entry, b.entry, self.element, self.retain, &at)?;
                     if !inner.is_empty() {
-                        patch.push((&b.identity, self.keyed(inner, b.entry)));
+                        changes.merge.push((&b.identity, self.keyed(inner, b.entry)));
                     }
                 }
-                (None, Some(b)) if self.diff.changes => {
-                    let mut added = whole(b.node, self.element, Dialect::Apiserver);
-                    if let Some(map) = added.as_map_mut() {
-                        self.keys.name(map);
-                    }
-                    patch.push((&b.identity, added));
-                }
-                (Some(a), None) if self.diff.deletions => {
-                    let mut gone = self.keys.of_entry(a.entry);
-                    prepend(&mut gone, PATCH, Node::string("delete"));
-                    self.keys.name(&mut gone);
-                    delete.push(Node::map(gone));
-                }
+                (None, Some(b)) if self.diff.changes => changes.merge.push((&b.identity, self.added(b.node))),
+                (Some(a), None) if self.diff.deletions => changes.delete.push(self.deleted(a.entry)),
                 _ => {}
             }
         }
+    }
+
+    fn added(&self, entry: &Node) -> Node {
+        let mut added = whole(entry, self.element, Dialect::Apiserver);
+        if let Some(map) = added.as_map_mut() {
+            self.keys.name(map);
+        }
+        added
+    }
+
+    fn deleted(&self, entry: &Map) -> Node {
+        let mut gone = self.keys.of_entry(entry);
+        prepend(&mut gone, PATCH, Node::string("delete"));
+        self.keys.name(&mut gone);
+        Node::map(gone)
     }
 
     /// Gives a patch of an entry its keys.

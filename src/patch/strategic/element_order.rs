@@ -57,43 +57,44 @@ fn merge_in_order(
     at: &Trail<'_>,
 ) -> Result<()> {
     let order = list_of(&directive.value, at)?;
-    let patched = patch.entry(field).map(|entry| Ok((entry, list_of(&entry.value, at)?))).transpose()?;
+    let from = patch.entry(field);
+    let patched = from.map(|entry| list_of(&entry.value, at)).transpose()?;
     let live = dest.get(field).map(|node| list_of(node, at)).transpose()?;
     let cursor = declared(parent, field, &directive.value, at)?;
     is_list(cursor, &directive.value, at)?;
-    let merges = strategy(cursor, at)?.merge;
-    let from = patched.map(|(_, list)| list.as_slice()).unwrap_or_default();
-    let keys = OrderKeys::new(cursor, order, from);
-    keys.check(from, order, directive, at)?;
-    let kind = entry_kind([live.map(Vec::as_slice).unwrap_or_default(), from], at)?;
+    let strategy = strategy(cursor, at)?;
+    let entries = patched.map(Vec::as_slice).unwrap_or_default();
+    let keys = OrderKeys::new(cursor, order, entries);
+    keys.check(entries, order, directive, at)?;
+    let kind = entry_kind([live.map(Vec::as_slice).unwrap_or_default(), entries], at)?;
     if kind.is_none() && (live.is_some() || patched.is_some()) {
         let message = format!("`{}` has no entries to put in order", directive.key.text);
         return Err(at.error(Code::Directive, message).at(directive.value.span()));
     }
     let live = dest.get_mut(field).and_then(Node::as_list_mut).map(std::mem::take);
-    let merged = match (live, patched) {
+    let joined = match (live, patched) {
         (None, None) => return Ok(()),
         (Some(live), None) => keys.ranked(live.clone(), &live, at)?,
         (None, Some(_)) => {
-            let nodes: Vec<Node> = from.iter().filter_map(taking.add).collect();
+            let nodes: Vec<Node> = entries.iter().filter_map(taking.add).collect();
             let rank = |position| Rank { patch: Some(position), ..Rank::default() };
             Merged { ranks: (0..nodes.len()).map(rank).collect(), nodes, deleted: 0 }
         }
-        (Some(live), Some(_)) if merges => (taking.merge)(live, from, cursor, at)?,
-        (Some(live), Some(_)) => keys.ranked(from.iter().map(taking.replace).collect(), &live, at)?,
+        (Some(live), Some(_)) if strategy.merge => (taking.merge)(live, entries, cursor, at)?,
+        (Some(live), Some(_)) => keys.ranked(entries.iter().map(taking.replace).collect(), &live, at)?,
     };
-    let (nodes, live) = first_order(merged);
-    let nodes = keys.reorder(nodes, &live, order, at)?;
-    match (dest.get_mut(field).and_then(Node::as_list_mut), patched) {
-        (Some(list), _) => *list = nodes,
-        (None, Some((entry, _))) => {
-            let mut node = Node::list(nodes);
-            node.meta = entry.value.meta.clone();
-            dest.insert(entry.key.clone(), node);
-        }
-        (None, None) => {}
-    }
+    let (nodes, live) = first_order(joined);
+    set_list(dest, field, from, keys.reorder(nodes, &live, order, at)?);
     Ok(())
+}
+
+/// Sets the entries of a list that is there, or that the patch brings.
+fn set_list(dest: &mut Map, field: &str, from: Option<&Entry>, nodes: List) {
+    if let Some(list) = dest.get_mut(field).and_then(Node::as_list_mut) {
+        *list = nodes;
+    } else if let Some(entry) = from {
+        dest.insert(entry.key.clone(), Node { meta: entry.value.meta.clone(), ..Node::list(nodes) });
+    }
 }
 
 /// The order that the merge alone gives, and each entry's place in the live list.

@@ -67,6 +67,27 @@ pub enum Outcome {
 /// What was done and perhaps not meant, such as a list that was replaced for want of a schema, is
 /// added to `notes`.
 ///
+/// ```
+/// use kubectl_smp::patch::{ApplyOptions, apply};
+/// use kubectl_smp::schema::{Gvk, Schema};
+/// use kubectl_smp::source::SourceMap;
+/// use kubectl_smp::yaml::{ParseOptions, parse_one};
+///
+/// let sources = SourceMap::default();
+/// let read = |name, text| parse_one(&sources, sources.add(name, text), ParseOptions::default());
+/// let mut dest = read("base.yaml", "spec: {ports: [{port: 53}, {port: 80, name: web}]}")?;
+/// let patch = read("overlay.yaml", "spec: {ports: [{port: 53, protocol: UDP}, {port: 80, name: http}]}")?;
+///
+/// let schema = Schema::embedded();
+/// let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
+/// let _ = apply(&mut dest, &patch, service, &ApplyOptions::overlay(), &mut Vec::new())?;
+///
+/// // Ports are told apart by protocol as well, and TCP is the default.
+/// let want = read("want.yaml", "spec: {ports: [{port: 53}, {port: 80, name: http}, {port: 53, protocol: UDP}]}")?;
+/// assert_eq!(dest, want);
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+///
 /// # Errors
 /// With field path and place: malformed directives, entries without their merge key, lists of mixed
 /// types, and what else the dialect refuses. `dest` may be half merged then.

@@ -25,16 +25,16 @@ impl<'s> CreationKeys<'s> {
     pub(super) fn of(list: Cursor<'s>, dialect: Dialect) -> Option<Self> {
         let Association::Keyed(keys) = Association::of(list, dialect) else { return None };
         let (default, recommended) = (patch_merge_keys(list), recommended_keys(list));
-        let (names, named) = if !recommended.is_empty() && default.iter().all(|key| recommended.contains(key))
-        {
-            (recommended, true)
-        } else {
-            (keys.names.clone(), dialect == Dialect::Overlay && keys.names.len() > 1)
-        };
+        let (names, explicit) =
+            if !recommended.is_empty() && default.iter().all(|key| recommended.contains(key)) {
+                (recommended, true)
+            } else {
+                (keys.names.clone(), dialect == Dialect::Overlay && keys.names.len() > 1)
+            };
         // What the schema has a default for, entries may lack.
-        let may_lack = |key| if named { !default.is_empty() } else { keys.default_of(key).is_some() };
+        let may_lack = |key| if explicit { !default.is_empty() } else { keys.default_of(key).is_some() };
         let required = names.iter().map(|key| default.contains(key) || !may_lack(key)).collect();
-        Some(Self { names, required, named })
+        Some(Self { names, required, named: explicit })
     }
 
     /// The values of an entry's keys; none when it lacks one that it needs, or one is no scalar.

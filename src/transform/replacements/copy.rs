@@ -177,7 +177,13 @@ impl Copy<'_> {
             spliced(old, new, delimiter, self.options.index).into()
         };
         match node.value {
-            Value::Scalar(_) if created => node.value = Value::Scalar(text),
+            Value::Scalar(_) if created => {
+                // An empty text is no null here: kustomize gives new scalars no tag at all.
+                if text.is_empty() {
+                    node.meta.tag = Tag::Str;
+                }
+                node.value = Value::Scalar(text);
+            }
             Value::Scalar(_) => {
                 if delimiter.is_empty() && self.value.scalar_text().is_none() {
                     self.oddity.set(Some(Oddity::Emptied));

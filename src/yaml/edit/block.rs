@@ -10,6 +10,7 @@ use super::lines::{
     with_comments_below,
 };
 use super::outline::{Field, Item};
+use super::same::new_comment;
 use super::value::{Editor, Place, PlaceKind, without_comments};
 use crate::yaml::node::{Entry, Map, Node};
 
@@ -84,15 +85,18 @@ impl<'a> Editor<'a> {
                 continue;
             }
             let name = field.name.as_deref()?;
-            let was = value(before, in_before.position(name)?);
-            let Some(is) = in_after.position(name).map(|i| value(after, i)) else {
+            let was = before.entries().get(in_before.position(name)?)?;
+            let Some(is) = in_after.position(name).and_then(|i| after.entries().get(i)) else {
                 hides = true;
                 continue;
             };
-            if !field.colon && was != is {
+            if !field.colon && was.value != is.value {
                 return None;
             }
-            self.value(place(field), &field.value, was, is);
+            self.value(place(field), &field.value, &was.value, &is.value);
+            if let Some(comment) = new_comment(&was.key.meta, &is.key.meta) {
+                self.comment_behind_name(field, comment);
+            }
         }
         let foreign = |name: &str| !own.contains_key(name);
         if !merges.is_empty()
@@ -111,6 +115,16 @@ impl<'a> Editor<'a> {
             }
         });
         Some(Changes::new(kept, elements))
+    }
+
+    /// Puts a comment on the line of a name whose value stands below.
+    fn comment_behind_name(&mut self, field: &Field, comment: &str) {
+        let line_end = line_end(self.text, field.from);
+        if field.value.is_block_collection() && field.value.content > line_end {
+            let rest = &self.text[field.from..line_end];
+            let end = rest.find(" #").map_or(rest.trim_end().len(), |at| at);
+            self.comment(field.from + end, comment);
+        }
     }
 
     /// Edits a block list entry by entry; false when it has to be written anew.

@@ -7,6 +7,7 @@ use super::brackets::Brackets;
 use super::fragment::Layout;
 use super::lines::{BOM, column, lead, line_end, next_content};
 use super::outline::{Document, Kind, Part};
+use super::same::is_same;
 use super::value::Editor;
 use super::{Edit, apply};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -35,7 +36,7 @@ impl<'t> Edited<'t> {
         layout: Layout,
     ) -> Result<Self> {
         let own = &text[document.range.clone()];
-        if before == after {
+        if is_same(before, after) {
             return Ok(Self(own.into()));
         }
         let style = DocumentStyle::of(text, document, layout);

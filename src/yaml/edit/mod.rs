@@ -13,7 +13,10 @@ mod flow;
 mod fragment;
 mod lines;
 mod outline;
+mod same;
 mod value;
+
+pub use same::is_same;
 
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};

@@ -7,6 +7,7 @@ use super::document::{DocumentStyle, as_block};
 use super::fragment::Layout;
 use super::lines::{behind_blank_lines, is_blank, line_end, next_line, with_comments_below};
 use super::outline::{Document, Kind, Part};
+use super::same::{is_same, new_comment};
 use crate::yaml::node::{Node, Style, Value};
 
 /// Where a value stands.
@@ -91,20 +92,37 @@ impl<'a> Editor<'a> {
 
     pub fn value(&mut self, place: Place, part: &'a Part<'a>, before: &'a Node, after: &'a Node) {
         if let Kind::Alias(anchor) = part.kind {
-            let keep = before == after || self.anchored.get(&anchor).is_some_and(|now| *now == after);
+            let keep = is_same(before, after) || self.anchored.get(&anchor).is_some_and(|now| *now == after);
             if !keep || self.is_expanded(part) {
                 self.put(place, part, before, without_comments(after.clone()));
             }
             return;
         }
-        if before == after && !self.is_expanded(part) {
+        if is_same(before, after) && !self.is_expanded(part) {
             return;
         }
         if part.anchor != 0 {
             self.anchored.insert(part.anchor, after);
         }
-        if !self.in_place(place, part, before, after) {
+        let stays = before == after && matches!(before.value, Value::Scalar(_));
+        if !stays && !self.in_place(place, part, before, after) {
             self.put(place, part, before, after.clone());
+        } else if let Some(comment) = new_comment(&before.meta, &after.meta)
+            && is_inline(part)
+            && place.kind != PlaceKind::Flow
+        {
+            self.comment(part.end, comment);
+        }
+    }
+
+    /// Puts a comment behind the last byte of something, in place of one that stands there.
+    pub fn comment(&mut self, end: usize, comment: &str) {
+        let line_end = line_end(self.text, end);
+        let behind = &self.text[end..line_end];
+        if behind.trim_start().starts_with('#') {
+            self.replace(line_end - behind.trim_start().len(), line_end, comment);
+        } else if is_blank(behind) {
+            self.replace(end, end, format!(" {comment}"));
         }
     }
 
@@ -141,12 +159,15 @@ impl<'a> Editor<'a> {
         }
         after = as_block(before, &after);
         let end = self.end_of_value(place, part);
-        let inner = self.comment_within(place, part);
-        let behind = &self.text[end..line_end(self.text, end)];
-        if (inner.is_some() || !is_blank(behind))
-            && let Some(comments) = &mut after.meta.comments
-        {
-            comments.line = None;
+        let mut inner = self.comment_within(place, part).map(|c| format!(" {c}"));
+        let is_behind = !is_blank(&self.text[end..line_end(self.text, end)]);
+        if inner.is_some() || is_behind {
+            if let Some(new) = new_comment(&before.meta, &after.meta) {
+                if is_behind { self.comment(end, new) } else { inner = Some(format!(" {new}")) }
+            }
+            if let Some(comments) = &mut after.meta.comments {
+                comments.line = None;
+            }
         }
         let text = match place.kind {
             PlaceKind::Entry => self.layout().value_of_entry(&after, place.column),
@@ -160,8 +181,7 @@ impl<'a> Editor<'a> {
             return self.replace(start, part.end, &text[1..]);
         }
         let (first, rest) = text.split_once('\n').map_or((&*text, None), |(f, r)| (f, Some(r)));
-        let inner = inner.map(|c| format!(" {c}")).unwrap_or_default();
-        self.replace(place.from, end, format!("{first}{inner}"));
+        self.replace(place.from, end, format!("{first}{}", inner.unwrap_or_default()));
         if let Some(rest) = rest {
             // The comment behind the old value stands between the two.
             let at = line_end(self.text, end);

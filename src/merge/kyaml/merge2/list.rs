@@ -10,7 +10,7 @@ use crate::merge::kyaml::entries::{Entries, Side};
 use crate::merge::kyaml::options::{ListOrder, Rules};
 use crate::merge::kyaml::position::{Pairing, Position};
 use crate::merge::kyaml::tuples::{self, Keys, Tuples, are_distinct};
-use crate::merge::kyaml::{Fate, directive};
+use crate::merge::kyaml::{Fate, directive, retain};
 use crate::yaml::{Node, Value};
 
 impl<'s> Merge2<'s> {
@@ -124,14 +124,13 @@ impl<'s> Merge2<'s> {
         element: &Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<()> {
-        let mut stays = Vec::with_capacity(list.len());
-        for (i, node) in list.iter_mut().enumerate() {
-            let fate = self.value(Some(node), own.source(), element.clone(), &trail.index(i))?;
-            stays.push(!matches!(fate, Fate::Clear) && !tuples::is_nothing(node));
-        }
-        let mut stays = stays.into_iter();
-        list.retain(|_| stays.next().unwrap_or(true));
-        Ok(())
+        let mut i = 0;
+        retain(list, |node| {
+            let here = trail.index(i);
+            i += 1;
+            let fate = self.value(Some(node), own.source(), element.clone(), &here)?;
+            Ok(!matches!(fate, Fate::Clear) && !tuples::is_nothing(node))
+        })
     }
 
     /// Merges the patch's list into dest's.

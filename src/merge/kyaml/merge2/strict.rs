@@ -11,11 +11,11 @@ use super::{Merge2, Own, Source};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::directive::PATCH_MERGE_KEY;
-use crate::merge::kyaml::Fate;
 use crate::merge::kyaml::options::ListOrder;
 use crate::merge::kyaml::position::Position;
 use crate::merge::kyaml::tuples::{are_distinct, is_nothing};
 use crate::merge::kyaml::wish::{Haystack, KeySet, Wish};
+use crate::merge::kyaml::{Fate, retain};
 use crate::yaml::{Node, Value};
 
 /// An entry of the result that the patch speaks of.
@@ -43,18 +43,17 @@ impl<'s> Merge2<'s> {
                 keys.check_distinct(list, trail)?;
             }
         }
-        let mut stays = Vec::with_capacity(list.len());
-        for (i, node) in list.iter_mut().enumerate() {
+        let mut i = 0;
+        retain(list, |node| {
+            let here = trail.index(i);
+            i += 1;
             if matches!(own, Own::Same) {
                 drop_named_keys(node);
             }
-            let fate = self.value(Some(node), own.source(), element.clone(), &trail.index(i))?;
+            let fate = self.value(Some(node), own.source(), element.clone(), &here)?;
             let is_lost = matches!(own, Own::Same) && is_nothing(node);
-            stays.push(!matches!(fate, Fate::Clear) && !is_lost);
-        }
-        let mut stays = stays.into_iter();
-        list.retain(|_| stays.next().unwrap_or(true));
-        Ok(())
+            Ok(!matches!(fate, Fate::Clear) && !is_lost)
+        })
     }
 
     /// Merges the patch's list into dest's.

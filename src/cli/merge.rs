@@ -1,0 +1,149 @@
+//! `kubectl smp merge` and `kubectl smp merge3`: merges of manifests that keep the texts of dest.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use super::package::{WriteArgs, schema_of};
+use super::target::SchemaArgs;
+use super::{Outcome, render};
+use crate::diagnostic::Severity;
+use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
+use crate::package::{Package, merge2_packages, merge3_packages};
+use crate::source::SourceMap;
+
+/// Merge manifests, or directories of them, over others, which keep their comments and layout.
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    /// File or directory whose values win
+    #[arg(value_name = "SRC")]
+    source: PathBuf,
+
+    /// File or directory that is merged into
+    #[arg(value_name = "DEST")]
+    dest: PathBuf,
+
+    /// Where new entries of lists go
+    #[arg(long, value_enum, default_value_t = OrderArg::Append)]
+    list_order: OrderArg,
+
+    #[command(flatten)]
+    infer: InferArgs,
+
+    #[command(flatten)]
+    write: WriteArgs,
+
+    #[command(flatten)]
+    schema: SchemaArgs,
+}
+
+/// Merge what changed between two versions of manifests into a third.
+#[derive(Debug, Args)]
+pub(super) struct Merge3Args {
+    /// File or directory with the version that both sides started from
+    #[arg(long, value_name = "PATH")]
+    original: PathBuf,
+
+    /// File or directory with the new version
+    #[arg(long, value_name = "PATH")]
+    updated: PathBuf,
+
+    /// File or directory with changes of its own, that is merged into
+    #[arg(long, value_name = "PATH")]
+    dest: PathBuf,
+
+    /// What to do where both sides changed a field: take one side, fail, or only report
+    #[arg(long, value_enum, default_value_t = OnConflict::Updated)]
+    on_conflict: OnConflict,
+
+    #[command(flatten)]
+    infer: InferArgs,
+
+    #[command(flatten)]
+    write: WriteArgs,
+
+    #[command(flatten)]
+    schema: SchemaArgs,
+}
+
+#[derive(Debug, Args)]
+struct InferArgs {
+    /// Merge lists that no schema knows by the first of these keys that all their entries have
+    #[arg(
+        long,
+        value_name = "KEYS",
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = ""
+    )]
+    infer_keys: Option<Vec<String>>,
+}
+
+impl InferArgs {
+    fn keys(&self) -> InferKeys {
+        let Some(keys) = &self.infer_keys else { return InferKeys::Off };
+        let keys: Vec<_> = keys.iter().filter(|key| !key.is_empty()).map(Into::into).collect();
+        if keys.is_empty() { InferKeys::usual() } else { InferKeys::Keys(keys) }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OrderArg {
+    /// Behind the entries that are there
+    Append,
+    /// Before them, and with them the entries that the source changes
+    Prepend,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OnConflict {
+    /// Take the value of the updated version
+    Updated,
+    /// Leave the value of dest
+    Dest,
+    /// Write nothing and fail
+    Fail,
+    /// Only list the conflicts: write nothing, and fail when there are any
+    Report,
+}
+
+/// Merges one package over another.
+pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
+    let source = Package::read(&args.source, sources)?;
+    let dest = Package::read(&args.dest, sources)?;
+    let schema = schema_of(&[&source, &dest], &args.schema, sources)?;
+    let order = match args.list_order {
+        OrderArg::Append => ListOrder::Append,
+        OrderArg::Prepend => ListOrder::Prepend,
+    };
+    let options = MergeOptions::kyaml(order, args.infer.keys());
+    let changed = merge2_packages(&source, &dest, &schema, &options)?;
+    args.write.write(&changed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Merges the changes between two packages into a third.
+pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
+    let read = |path| Package::read(path, sources);
+    let (original, updated, dest) = (read(&args.original)?, read(&args.updated)?, read(&args.dest)?);
+    let schema = schema_of(&[&original, &updated, &dest], &args.schema, sources)?;
+    let mut options = MergeOptions::kyaml(ListOrder::Append, args.infer.keys());
+    if args.on_conflict == OnConflict::Dest {
+        options.conflicts = ConflictPolicy::Dest;
+    }
+    let changed = merge3_packages(&original, &updated, &dest, &schema, &options)?;
+    render::print(&changed.conflicts, sources);
+    let stops = matches!(args.on_conflict, OnConflict::Fail | OnConflict::Report);
+    if stops && !changed.conflicts.is_empty() {
+        let message = format!("{} conflicts: nothing was written", changed.conflicts.len());
+        render::print_plain(Severity::Error, &message);
+        return Ok(ExitCode::FAILURE);
+    }
+    if args.on_conflict == OnConflict::Report {
+        return super::package::report(&changed).map(|()| ExitCode::SUCCESS);
+    }
+    args.write.write(&changed)?;
+    Ok(ExitCode::SUCCESS)
+}

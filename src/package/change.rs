@@ -1,0 +1,105 @@
+//! What became of a package: its files with their new texts, and what changed in them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::diagnostic::Diagnostic;
+use crate::path::FieldPath;
+
+/// A package after it was merged or patched; nothing is written yet.
+#[derive(Debug, Clone, Default)]
+pub struct Changed {
+    /// All its files, sorted by path.
+    pub files: Vec<ChangedFile>,
+    /// What changed, in the order of the files.
+    pub changes: Vec<Change>,
+    /// What both sides of a three-way merge changed; which one was taken, the options said.
+    pub conflicts: Vec<Diagnostic>,
+    /// What was done and perhaps not meant.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// One file of it.
+#[derive(Debug, Clone)]
+pub struct ChangedFile {
+    /// Where it is or shall be.
+    pub path: PathBuf,
+    /// Its text; none when nothing is left in it and it shall go.
+    pub text: Option<String>,
+    /// Whether it is another text than before.
+    pub is_changed: bool,
+}
+
+/// What happened to one manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The manifest, as messages call it.
+    pub resource: String,
+    /// The file that it is in, was in, or shall be in.
+    pub path: PathBuf,
+    /// What happened.
+    pub kind: ChangeKind,
+}
+
+/// What can happen to a manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// These fields changed; only comments did when there are none.
+    Changed(Vec<FieldPath>),
+}
+
+impl fmt::Display for Change {
+    /// `shop/web.yaml: Deployment.apps web: changed spec.replicas`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: ", self.path.display(), self.resource)?;
+        match &self.kind {
+            ChangeKind::Added => f.write_str("added"),
+            ChangeKind::Removed => f.write_str("removed"),
+            ChangeKind::Changed(paths) if paths.is_empty() => f.write_str("changed comments"),
+            ChangeKind::Changed(paths) => {
+                let paths: Vec<_> = paths.iter().map(ToString::to_string).collect();
+                write!(f, "changed {}", paths.join(", "))
+            }
+        }
+    }
+}
+
+impl Changed {
+    /// The texts of all files as one stream of documents.
+    #[must_use]
+    pub fn stream(&self) -> String {
+        let mut out = String::new();
+        for text in self.files.iter().filter_map(|file| file.text.as_deref()) {
+            // A byte order mark may only stand first.
+            let text = if out.is_empty() { text } else { text.trim_start_matches('\u{feff}') };
+            if text.trim().is_empty() {
+                continue;
+            }
+            if !out.is_empty() {
+                out.push_str(if out.ends_with('\n') { "" } else { "\n" });
+                out.push_str(match text {
+                    _ if text.starts_with("---") => "",
+                    _ if text.starts_with('%') => "...\n",
+                    _ => "---\n",
+                });
+            }
+            out.push_str(text);
+        }
+        out
+    }
+
+    /// How many manifests were added, changed and removed.
+    #[must_use]
+    pub fn counts(&self) -> [usize; 3] {
+        let count = |is: fn(&ChangeKind) -> bool| self.changes.iter().filter(|c| is(&c.kind)).count();
+        [
+            count(|kind| *kind == ChangeKind::Added),
+            count(|kind| matches!(kind, ChangeKind::Changed(_))),
+            count(|kind| *kind == ChangeKind::Removed),
+        ]
+    }
+}

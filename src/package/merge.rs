@@ -1,0 +1,172 @@
+//! Merges of packages, manifest by manifest.
+
+use super::change::Changed;
+use super::pairing::pair;
+use super::plan::Plan;
+use super::read::Package;
+use super::unit::{Unit, units};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::merge::{Conflict, ConflictPolicy, MergeOptions, merge2, merge3};
+use crate::schema::Schema;
+use crate::source::Span;
+
+/// Merges the manifests of `source` over those of `dest`, by the rules of [`merge2`].
+///
+/// What only dest has is kept, and what only the source has is added to the file of the same path.
+///
+/// # Errors
+/// As [`merge2`], with the manifest; and manifests that stand twice in a file.
+pub fn merge2_packages(
+    source: &Package,
+    dest: &Package,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Result<Changed> {
+    let (of_source, of_dest) = (units(source), units(dest));
+    let mut plan = Plan::new(dest, schema);
+    for [dest, patch] in pair([&of_dest, &of_source], !dest.is_directory() && !source.is_directory())? {
+        let (dest, patch) = (dest.map(|i| &of_dest[i]), patch.map(|i| &of_source[i]));
+        let Some(patch) = patch else { continue };
+        let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options)
+            .map_err(|error| error.resource(&patch.key))?;
+        match (dest, merged) {
+            (Some(dest), Some(merged)) => plan.change(dest, merged),
+            (Some(dest), None) => plan.remove(dest),
+            (None, Some(merged)) => plan.add(source, patch, merged),
+            (None, None) => {}
+        }
+    }
+    plan.finish()
+}
+
+/// The three sides of one manifest.
+struct Sides<'u, 'p> {
+    original: Option<&'u Unit<'p>>,
+    updated: Option<&'u Unit<'p>>,
+    dest: Option<&'u Unit<'p>>,
+}
+
+/// Merges what changed from `original` to `updated` into `dest`, by the rules of [`merge3`].
+///
+/// What was removed is removed from dest, what was added is added to the file of the same path, what
+/// only dest has is kept. What dest has removed stays away unless the updated version changed it.
+///
+/// # Errors
+/// As [`merge3`], with the manifest; and manifests that stand twice in a file.
+pub fn merge3_packages(
+    original: &Package,
+    updated: &Package,
+    dest: &Package,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Result<Changed> {
+    let single = [original, updated, dest].iter().all(|package| !package.is_directory());
+    let (of_original, of_updated, of_dest) = (units(original), units(updated), units(dest));
+    let mut merge = Merge3 { updated, options, schema, plan: Plan::new(dest, schema) };
+    for [dest, original, updated] in pair([&of_dest, &of_original, &of_updated], single)? {
+        merge.manifest(&Sides {
+            original: original.map(|i| &of_original[i]),
+            updated: updated.map(|i| &of_updated[i]),
+            dest: dest.map(|i| &of_dest[i]),
+        })?;
+    }
+    merge.plan.finish()
+}
+
+struct Merge3<'p> {
+    updated: &'p Package,
+    options: &'p MergeOptions,
+    schema: &'p Schema,
+    plan: Plan<'p>,
+}
+
+impl Merge3<'_> {
+    fn manifest(&mut self, sides: &Sides<'_, '_>) -> Result<()> {
+        match (sides.original, sides.updated, sides.dest) {
+            (Some(original), None, Some(dest)) => {
+                let stays = original.node != dest.node && self.conflict(sides);
+                if !stays {
+                    self.plan.remove(dest);
+                }
+            }
+            (original, Some(updated), None) => {
+                let stays_away =
+                    original.is_some_and(|original| original.node == updated.node || self.conflict(sides));
+                if !stays_away {
+                    self.plan.add(self.updated, updated, updated.node.clone());
+                }
+            }
+            (_, Some(updated), Some(dest)) => self.all(sides, updated, dest)?,
+            (_, None, _) => {}
+        }
+        Ok(())
+    }
+
+    fn all(&mut self, sides: &Sides<'_, '_>, updated: &Unit<'_>, dest: &Unit<'_>) -> Result<()> {
+        let original = sides.original.map(|unit| unit.node);
+        let mut conflicts = Vec::new();
+        let merged = merge3(
+            original,
+            Some(updated.node),
+            Some(dest.node.clone()),
+            self.schema,
+            self.options,
+            &mut conflicts,
+        )
+        .map_err(|error| error.resource(&dest.key))?;
+        let conflicts: Vec<_> = conflicts.iter().map(|c| self.shown(c, dest)).collect();
+        self.plan.out.conflicts.extend(conflicts);
+        match merged {
+            Some(merged) => self.plan.change(dest, merged),
+            None => self.plan.remove(dest),
+        }
+        Ok(())
+    }
+
+    fn dest_wins(&self) -> bool {
+        self.options.conflicts == ConflictPolicy::Dest
+    }
+
+    /// Notes that one side removed a manifest and the other changed it. Returns whether dest's side
+    /// is taken.
+    fn conflict(&mut self, sides: &Sides<'_, '_>) -> bool {
+        let (message, taken) = match sides.dest {
+            Some(_) => ("the updated version removes this resource, and dest changed it", "removed"),
+            None => ("dest removed this resource, and the updated version changes it", "added again"),
+        };
+        let taken = if self.dest_wins() { "left as dest has it" } else { taken };
+        let place = |unit: Option<&Unit<'_>>| unit.map(|unit| unit.node.span().at_start());
+        let mut diagnostic = Diagnostic::warning(Code::Conflict, format!("{message}: it is {taken}"));
+        for (span, text) in [
+            (place(sides.dest), "in dest"),
+            (place(sides.updated), "in the updated version"),
+            (place(sides.original), "in the original"),
+        ] {
+            diagnostic = diagnostic.label(span.unwrap_or_default(), text);
+        }
+        if let Some(unit) = sides.dest.or(sides.updated) {
+            diagnostic = diagnostic.resource(&unit.key);
+        }
+        self.plan.out.conflicts.push(diagnostic);
+        self.dest_wins()
+    }
+
+    /// A conflict of a field with the places on all sides.
+    fn shown(&self, conflict: &Conflict, unit: &Unit<'_>) -> Diagnostic {
+        let taken = if self.dest_wins() { "dest's" } else { "the updated" };
+        let message = format!("both sides changed this field: {taken} value is taken");
+        let sides = [
+            (conflict.dest, "in dest", "dest does not have it"),
+            (conflict.updated, "in the updated version", "the updated version does not have it"),
+            (conflict.original, "in the original", "the original does not have it"),
+        ];
+        let diagnostic =
+            Diagnostic::warning(Code::Conflict, message).field(&conflict.path).resource(&unit.key);
+        sides.into_iter().fold(diagnostic, |diagnostic, (span, here, nowhere)| {
+            match span.filter(|span: &Span| !span.is_none()) {
+                Some(span) => diagnostic.label(span, here),
+                None => diagnostic.note(nowhere),
+            }
+        })
+    }
+}

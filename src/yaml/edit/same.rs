@@ -1,0 +1,42 @@
+//! Whether anything of a tree has to be written into its text.
+
+use crate::yaml::node::{Map, Meta, Node, Value};
+
+/// Whether two trees are the same data, and the other brings no comments behind values that the one
+/// does not have. A tree without comments says nothing about them.
+#[must_use]
+pub fn is_same(before: &Node, after: &Node) -> bool {
+    if new_comment(&before.meta, &after.meta).is_some() {
+        return false;
+    }
+    match (&before.value, &after.value) {
+        (Value::Map(before), Value::Map(after)) => same_maps(before, after),
+        (Value::List(before), Value::List(after)) => {
+            before.len() == after.len() && before.iter().zip(after).all(|(b, a)| is_same(b, a))
+        }
+        _ => before == after,
+    }
+}
+
+fn same_maps(before: &Map, after: &Map) -> bool {
+    if before.len() != after.len() {
+        return false;
+    }
+    let index = after.index();
+    before.entries().iter().enumerate().all(|(i, entry)| {
+        // Most maps that are compared have the same order.
+        let here = after.entries().get(i).filter(|other| other.key.text == entry.key.text);
+        let other = here.or_else(|| after.entries().get(index.position(&entry.key.text)?));
+        other.is_some_and(|other| {
+            new_comment(&entry.key.meta, &other.key.meta).is_none() && is_same(&entry.value, &other.value)
+        })
+    })
+}
+
+/// The comment on the line of a value, when it has got another one.
+pub(super) fn new_comment<'n>(before: &Meta, after: &'n Meta) -> Option<&'n str> {
+    let line = |meta: &'n Meta| meta.comments.as_ref().and_then(|c| c.line.as_deref());
+    let after = line(after)?;
+    let before = before.comments.as_ref().and_then(|c| c.line.as_deref());
+    (before != Some(after)).then_some(after)
+}
