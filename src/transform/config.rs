@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer};
 use smol_str::SmolStr;
 
-use super::field_spec::{FieldSpec, FieldSpecs, Path, index_by_kind, merge_lists, selects};
+use super::field_path::Path;
+use super::field_spec::{FieldSpec, FieldSpecs, index_by_kind, merge_lists, selects};
 use super::{defaults, sort};
 use crate::diagnostic::Result;
 use crate::schema::Gvk;

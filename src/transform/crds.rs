@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn circles_and_other_documents() {
         let error = read(
-            r"
+            "
 A: {Schema: {properties: {kind: {}, apiVersion: {}, metadata: {}, b: {$ref: B}}}}
 B: {Schema: {properties: {a: {$ref: A}}}}
 ",

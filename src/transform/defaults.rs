@@ -277,7 +277,9 @@ fn in_pods(path: &str) -> Vec<FieldSpec> {
 /// Fields of pods that mount things; there, pods are named with their version.
 fn mounted(paths: &[&str]) -> Vec<FieldSpec> {
     let mut all = below(&MOUNTING_PODS, paths);
-    all.iter_mut().filter(|spec| spec.kind == "Pod").for_each(|spec| spec.version = "v1".into());
+    for spec in all.iter_mut().filter(|spec| spec.kind == "Pod") {
+        spec.version = "v1".into();
+    }
     all
 }
 

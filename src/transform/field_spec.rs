@@ -1,7 +1,7 @@
 //! Field specs: in which kinds which fields a transformer changes.
 //!
-//! Knows how a path is followed, what is created on the way, and how lists of specs are merged;
-//! knows nothing of what is written into the fields.
+//! Knows how lists of specs are merged and which specs are for which kind; knows nothing of what is
+//! written into the fields.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,11 +9,12 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer};
 use smol_str::SmolStr;
 
+use super::field_path::{Create, Path, Set};
 use super::sort;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
 use crate::schema::Gvk;
-use crate::yaml::{Map, Node, Style, Tag, Value};
+use crate::yaml::{Node, Value};
 
 /// A field of some kinds; an empty group, version or kind stands for any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -233,20 +234,6 @@ fn conflict(own: &FieldSpec, incoming: &FieldSpec) -> Diagnostic {
         .help("give both the same `create`, or leave out the one that the other covers")
 }
 
-/// What a missing or null field at the end of a path becomes; missing maps on the way are made, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Create {
-    /// Nothing: it stays as it is.
-    Never,
-    /// A scalar with this tag.
-    Scalar(Tag),
-    /// A map.
-    Map,
-}
-
-/// What is done with a field that was found.
-pub(super) type Set<'f> = dyn FnMut(&mut Node) -> Result<()> + 'f;
-
 /// The paths of a list of specs, taken apart, and which of them are for which kind.
 #[derive(Debug)]
 struct Paths {
@@ -285,258 +272,9 @@ pub(super) fn index_by_kind<'k>(
     (by_kind, of_any_kind)
 }
 
-/// How many names a path may have: what it creates must not nest deeper than trees may.
-const MAX_STEPS: usize = 200;
-
-/// A path, taken apart.
-#[derive(Debug)]
-pub(super) struct Path(Vec<Step>);
-
-#[derive(Debug)]
-struct Step {
-    name: SmolStr,
-    /// Whether it ended with `[]`.
-    list: bool,
-    fault: Option<&'static str>,
-}
-
-impl Path {
-    pub(super) fn new(text: &str) -> Self {
-        let names = split(text);
-        if names.len() > MAX_STEPS {
-            let fault = Some("this path has too many names");
-            return Self(vec![Step { name: SmolStr::default(), list: false, fault }]);
-        }
-        Self(names.iter().map(|name| Step::new(name)).collect())
-    }
-
-    /// Calls `set` on each field that the path leads to.
-    pub(super) fn visit(&self, node: &mut Node, create: Create, set: &mut Set<'_>) -> Result<()> {
-        visit(&self.0, node, create, set)
-    }
-}
-
-fn visit(steps: &[Step], node: &mut Node, create: Create, set: &mut Set<'_>) -> Result<()> {
-    let Some((step, rest)) = steps.split_first() else { return set(node) };
-    if let Some(map) = node.as_map_mut() {
-        return match step.field(map, rest.is_empty(), create)? {
-            Some(field) => visit(rest, field, create, set),
-            None => Ok(()),
-        };
-    }
-    if let Some(list) = node.as_list_mut() {
-        return list.iter_mut().try_for_each(|entry| visit(steps, entry, create, set));
-    }
-    if node.is_null() {
-        return Ok(());
-    }
-    let message =
-        format!("expected a map or a list with the field `{}`, found {}", step.name, node.type_name());
-    Err(Diagnostic::error(Code::WrongType, message).at(node.span()))
-}
-
-impl Step {
-    fn new(text: &str) -> Self {
-        let (name, list) = text.strip_suffix("[]").map_or((text, false), |name| (name, true));
-        let name = name.trim();
-        // kustomize reads these as places in a list, and a list is never where a name is needed.
-        let fault = match name {
-            "" => Some("a field name in the path is empty"),
-            "*" => Some("`*` cannot be used in the path of a field spec"),
-            "-" => Some("list positions cannot be used in the path of a field spec"),
-            _ if name.parse::<i64>().is_ok() || (name.starts_with('[') && name.ends_with(']')) => {
-                Some("list positions cannot be used in the path of a field spec")
-            }
-            _ => None,
-        };
-        Self { name: name.into(), list, fault }
-    }
-
-    /// The field of that name, made or given its shape when it is to be created.
-    fn field<'m>(&self, map: &'m mut Map, last: bool, create: Create) -> Result<Option<&'m mut Node>> {
-        if let Some(fault) = self.fault {
-            return Err(Diagnostic::error(Code::InvalidValue, fault));
-        }
-        let create = if last || create == Create::Never || self.list { create } else { Create::Map };
-        let at = match map.position(&self.name) {
-            Some(at) => at,
-            None if create == Create::Never || self.list => return Ok(None),
-            None => {
-                map.push(self.name.clone(), Node::plain(""));
-                map.len() - 1
-            }
-        };
-        let Some(entry) = map.entries_mut().get_mut(at) else { return Ok(None) };
-        let node = &mut entry.value;
-        if node.is_null() {
-            match create {
-                // A null where a list belongs becomes an empty list, even when nothing is created.
-                _ if self.list => reshape(node, Value::List(Vec::new())),
-                Create::Never => {}
-                Create::Map => reshape(node, Value::Map(Map::new())),
-                Create::Scalar(tag) => node.meta.tag = tag,
-            }
-        }
-        Ok(Some(node))
-    }
-}
-
-fn reshape(node: &mut Node, value: Value) {
-    node.value = value;
-    node.meta.tag = Tag::None;
-    node.meta.style = Style::Block;
-}
-
-/// Splits at slashes that have no backslash before them; one slash at the start is left out.
-fn split(path: &str) -> Vec<String> {
-    let path = path.strip_prefix('/').unwrap_or(path);
-    let mut names: Vec<String> = Vec::new();
-    for part in path.split('/') {
-        match names.last_mut() {
-            Some(last) if last.ends_with('\\') => {
-                last.pop();
-                last.push('/');
-                last.push_str(part);
-            }
-            _ => names.push(part.to_string()),
-        }
-    }
-    names
-}
-
-/// Sets a scalar's text and tag and keeps how it is quoted. Null counts as a scalar.
-///
-/// # Errors
-/// The node is a map or a list.
-pub(super) fn set_scalar(node: &mut Node, text: &str, tag: Tag) -> Result<()> {
-    if node.scalar_text().is_none() {
-        let message = format!("expected a scalar, found {}", node.type_name());
-        return Err(Diagnostic::error(Code::WrongType, message).at(node.span()));
-    }
-    overwrite(node, text, tag);
-    Ok(())
-}
-
-/// Puts a scalar in the place of whatever is there; how a scalar is quoted stays.
-pub(super) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
-    node.value = Value::Scalar(text.into());
-    node.meta.aliased = false;
-    if matches!(node.meta.style, Style::Block | Style::Flow) {
-        node.meta.style = Style::Plain;
-    }
-    // kustomize keeps the quotes and drops the tag, so that a number in quotes is a string.
-    node.meta.tag = if node.meta.style == Style::Plain || tag == Tag::Str { tag } else { Tag::None };
-}
-
-/// Sets an entry of a map to a string; nothing happens to null. Returns whether the entry is new:
-/// then it has the number `shared`.
-///
-/// # Errors
-/// The node is a list or a scalar.
-pub(super) fn set_entry(node: &mut Node, key: &SmolStr, value: &SmolStr, shared: u8) -> Result<bool> {
-    if node.is_null() {
-        return Ok(false);
-    }
-    let (span, found) = (node.span(), node.type_name());
-    let Some(map) = node.as_map_mut() else {
-        return Err(Diagnostic::error(Code::WrongType, format!("expected a map, found {found}")).at(span));
-    };
-    if let Some(old) = map.get_mut(key) {
-        overwrite(old, value, Tag::Str);
-        return Ok(false);
-    }
-    let mut new = Node::string(value.clone());
-    new.meta.shared = shared;
-    map.push(key.clone(), new);
-    Ok(true)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::testing::nodes;
     use super::*;
-    use crate::yaml::to_yaml;
-
-    #[test]
-    fn paths_are_split_at_slashes() {
-        let table: [(&str, &[&str]); 7] = [
-            ("a/b", &["a", "b"]),
-            ("/a/b", &["a", "b"]),
-            (r"a/b\/c/d", &["a", "b/c", "d"]),
-            ("", &[""]),
-            ("a//b", &["a", "", "b"]),
-            ("a/", &["a", ""]),
-            (r"a\/", &["a/"]),
-        ];
-        for (path, want) in table {
-            assert_eq!(split(path), want, "{path}");
-        }
-    }
-
-    /// Sets a field to the string `new`, or says what went wrong.
-    fn set_at(path: &str, create: Create, manifest: &str) -> std::result::Result<String, Code> {
-        let mut node = nodes(manifest).remove(0);
-        let mut set = |field: &mut Node| match create {
-            Create::Map => set_entry(field, &"k".into(), &"new".into(), 0).map(|_| ()),
-            _ => set_scalar(field, "new", Tag::Str),
-        };
-        Path::new(path).visit(&mut node, create, &mut set).map_err(|d| d.code())?;
-        Ok(to_yaml(&node).expect("printable").trim_end().to_string())
-    }
-
-    #[test]
-    fn fields_are_found_and_made() {
-        use Create::{Map, Never};
-        let scalar = Create::Scalar(Tag::Str);
-        let table = [
-            ("a/b", Never, "{a: {b: 1}}", Ok("a:\n  b: new")),
-            (
-                "a/b",
-                Never,
-                "{a: [{b: 1}, {c: 1}, [{b: 2}], null]}",
-                Ok("a:\n- b: new\n- c: 1\n- - b: new\n- null"),
-            ),
-            ("a/b", Never, "{x: 1}", Ok("x: 1")),
-            ("a/b", Never, "{a: null}", Ok("a: null")),
-            ("a/b", scalar, "{x: 1}", Ok("a:\n  b: new\nx: 1")),
-            ("a/b", scalar, "{a: null}", Ok("a:\n  b: new")),
-            ("a/b", scalar, "{a: {b: null}}", Ok("a:\n  b: new")),
-            ("a/b", scalar, "{a: [{b: 1}, {}]}", Ok("a:\n- b: new\n- b: new")),
-            ("a/b", Map, "{x: 1}", Ok("a:\n  b:\n    k: new\nx: 1")),
-            ("a/b", Map, "{a: {b: {k: 1, l: 2}}}", Ok("a:\n  b:\n    k: new\n    l: 2")),
-            ("a/b", Map, "{a: {b: null}}", Ok("a:\n  b:\n    k: new")),
-            ("a[]/b", scalar, "{x: 1}", Ok("x: 1")),
-            ("a[]/b", scalar, "{a: [{}]}", Ok("a:\n- b: new")),
-            ("a[]/b", Never, "{a: null}", Ok("a: []")),
-            ("a[]/b", scalar, "{a: {c: 1}}", Ok("a:\n  b: new\n  c: 1")),
-            ("a/b", scalar, "{a: 1}", Err(Code::WrongType)),
-            ("a/b", scalar, "{a: {b: {}}}", Err(Code::WrongType)),
-            ("a/b", Map, "{a: {b: [k]}}", Err(Code::WrongType)),
-            ("a//b", scalar, "{a: {b: 1}}", Err(Code::InvalidValue)),
-            ("", scalar, "{a: 1}", Err(Code::InvalidValue)),
-            ("a/0", Never, "{a: {'0': 1}}", Err(Code::InvalidValue)),
-            ("a/-/b", Never, "{a: [1]}", Err(Code::WrongType)),
-            ("a/*", Never, "{a: {}}", Err(Code::InvalidValue)),
-            ("a/0", Never, "{b: 1}", Ok("b: 1")),
-        ];
-        for (path, create, manifest, want) in table {
-            let got = set_at(path, create, manifest);
-            assert_eq!(got.as_deref().map_err(|e| *e), want, "{path} {create:?} {manifest}");
-        }
-        let endless = "a/".repeat(10_000);
-        assert_eq!(set_at(&endless, scalar, "{a: 1}"), Err(Code::InvalidValue));
-    }
-
-    #[test]
-    fn scalars_keep_their_quotes() {
-        let mut node = nodes("{a: \"1\", b: 1, c: |\n  x\n}".replace("|\n  x\n", "'x'").as_str()).remove(0);
-        for field in ["a", "b", "c"] {
-            set_scalar(node.get_mut(field).expect("there"), "2", Tag::None).expect("a scalar");
-        }
-        assert_eq!(to_yaml(&node).expect("printable"), "a: \"2\"\nb: 2\nc: \"2\"\n");
-        set_scalar(node.get_mut("a").expect("there"), "3", Tag::Int).expect("a scalar");
-        assert_eq!(node.get("a").and_then(Node::as_str), Some("3"));
-    }
 
     fn spec(kind: &str, path: &str, create: bool) -> FieldSpec {
         FieldSpec { kind: kind.into(), ..FieldSpec::of_all(path, create) }

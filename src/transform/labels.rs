@@ -6,7 +6,8 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::config::TransformerConfig;
-use super::field_spec::{Create, FieldSpec, FieldSpecs, set_entry};
+use super::field_path::{Create, set_entry};
+use super::field_spec::{FieldSpec, FieldSpecs};
 use crate::diagnostic::Result;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
@@ -158,6 +159,23 @@ spec:
         let conflict = Label { field_specs: vec![FieldSpec::of_all("metadata/labels", false)], ..label };
         let error = conflict.fields(&TransformerConfig::builtin()).expect_err("conflict");
         assert_eq!(error.code(), Code::InvalidValue);
+    }
+
+    #[test]
+    fn labels_that_were_added_together_change_together() {
+        // As in kustomize 5.8.1, where they are one node.
+        let selectors =
+            Label { pairs: pairs(&[("t", "1"), ("app", "x")]), include_selectors: true, ..Label::default() };
+        let mut set = run(&selectors, DEPLOYMENT);
+        let metadata: FieldSpecs = vec![FieldSpec::of_all("metadata/labels", true)].into();
+        labels(&mut set, &pairs(&[("t", "2"), ("app", "y")]), &metadata, &Schema::kustomize())
+            .expect("labels");
+        assert_eq!(at(&set, 0, "spec.selector.matchLabels"), "app: x\nt: \"2\"", "`app` was there before");
+        assert_eq!(at(&set, 0, "spec.template.metadata.labels"), "app: x\nt: \"2\"");
+        set.resources_mut()[0].part_shared();
+        labels(&mut set, &pairs(&[("t", "3")]), &metadata, &Schema::kustomize()).expect("labels");
+        assert_eq!(at(&set, 0, "metadata.labels.t"), "\"3\"");
+        assert_eq!(at(&set, 0, "spec.template.metadata.labels.t"), "\"2\"");
     }
 
     #[test]

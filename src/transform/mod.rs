@@ -8,6 +8,8 @@ mod annotations;
 mod config;
 mod crds;
 mod defaults;
+mod expand;
+mod field_path;
 mod field_spec;
 mod generators;
 mod hash;

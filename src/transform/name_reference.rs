@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::config::{NameField, NameReferences};
-use super::field_spec::{Create, overwrite};
+use super::field_path::{Create, overwrite};
 use super::referral::{Beside, Candidates, Reference, Referrer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::ResourceSet;
@@ -76,10 +76,10 @@ fn mend_all(
         for field in fields {
             mender.mend(node, field).map_err(|d| d.field(&field.spec.path).resource(resource.id()))?;
         }
-        let mut mended = mender.mended;
-        mended.targets.sort_unstable();
-        mended.targets.dedup();
-        Ok(mended)
+        let mut done = mender.mended;
+        done.targets.sort_unstable();
+        done.targets.dedup();
+        Ok(done)
     };
     nodes.iter_mut().enumerate().map(mend).collect()
 }

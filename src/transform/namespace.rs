@@ -4,7 +4,8 @@ use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::field_spec::{Create, FieldSpecs, set_scalar};
+use super::field_path::{Create, set_scalar};
+use super::field_spec::FieldSpecs;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;

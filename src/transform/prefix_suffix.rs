@@ -2,7 +2,8 @@
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::field_spec::{Create, FieldSpecs, selects, set_scalar};
+use super::field_path::{Create, set_scalar};
+use super::field_spec::{FieldSpecs, selects};
 use crate::diagnostic::Result;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::{Gvk, Schema};
