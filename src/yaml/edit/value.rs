@@ -191,7 +191,7 @@ impl<'a> Editor<'a> {
                 _ => at,
             };
             self.replace(at, below, format!("\n{rest}"));
-            self.close(rest, next_line(self.text, below));
+            self.close(&text, next_line(self.text, below));
         }
     }
 

@@ -41,6 +41,7 @@ fn text_in_lines() {
         ("a: >-\n  x\n  y\n# about b\nb: 1\n", "b = 2", "a: >-\n  x\n  y\n# about b\nb: 2\n"),
         ("a: |+\n  x\n\nb: 1\n", "b = 2;;. + c: 3", "a: |+\n  x\n\nb: 2\nc: 3\n"),
         ("a: |+\n  x\n\nb: 1\n\nc: 2\n", "- b", "a: |+\n  x\n\nc: 2\n"),
+        ("a: 1\n\nb: 1\n", "a = |+\n\n", "a: |2+\n\nb: 1\n"),
         ("a: |+\n  x\n\nb: 1\n", "a = z", "a: z\nb: 1\n"),
         ("a: |2\n   x\nb: 1\n", "a = z;;. + c: 3", "a: z\nb: 1\nc: 3\n"),
         ("a: 1 # c\nb: 2\n", "a = \"x\\ny\\n\"", "a: \"x\\ny\\n\" # c\nb: 2\n"),
