@@ -89,10 +89,8 @@ fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t 
         for entry in before.entries() {
             let Some(value) = after.get(&entry.key.text) else { continue };
             if entry.value.scalar_text().is_some() {
-                out.extend(
-                    line_of(text, &entry.value)
-                        .filter(|_| entry.value == *value && entry.value.span() == value.span()),
-                );
+                let line = line_of(text, &entry.value);
+                out.extend(line.filter(|_| is_untouched(&entry.value, value)));
             } else {
                 kept_lines(text, &entry.value, value, out);
             }
@@ -104,6 +102,11 @@ fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t 
             }
         }
     }
+}
+
+/// A merge may bring a comment of its own to a field that it leaves alone.
+fn is_untouched(before: &Node, after: &Node) -> bool {
+    before == after && before.span() == after.span() && before.meta.comments == after.meta.comments
 }
 
 /// The line of a scalar that begins and ends on it, with its name.
