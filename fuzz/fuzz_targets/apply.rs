@@ -46,7 +46,7 @@ fn run(from: &mut Unstructured<'_>) -> Result<()> {
         MergeOptions::auto(),
         MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()),
     ] {
-        let _ = merge2(Some(original.clone()), &patch, &SCHEMA, &options);
+        let _ = merge2(Some(original.clone()), &patch, &SCHEMA, &options, &mut Vec::new());
     }
     for options in [CreateOptions::apiserver(), CreateOptions::overlay()] {
         let _ = create(&original, &modified, kind, &options);
