@@ -17,6 +17,10 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(edit(&text, &documents, &same).as_ref(), Ok(&text), "an edit that changes nothing");
     for document in &documents {
         let _ = to_json(document);
+        if text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\\']) {
+            // Written as line breaks, as YAML 1.1 and kustomize have them; YAML 1.2 reads them otherwise.
+            continue;
+        }
         for written in
             to_yaml(document).into_iter().chain([write_documents_as_written(std::slice::from_ref(document))])
         {
