@@ -19,20 +19,16 @@ type request struct {
 	// apply, two-way, three-way, merge2 or merge3
 	Operation string `json:"operation"`
 
-	// For strategic patches: the kind, as "apps/v1 Deployment", and the objects.
-	Kind      string          `json:"kind"`
-	Original  json.RawMessage `json:"original"`
-	Modified  json.RawMessage `json:"modified"`
-	Current   json.RawMessage `json:"current"`
-	Patch     json.RawMessage `json:"patch"`
-	Overwrite bool            `json:"overwrite"`
+	// The texts of the objects by their role: JSON for patches, YAML for merges.
+	Sides map[string]string `json:"sides"`
 
-	// For merges: YAML texts, the keys that lists are merged by where no schema is known
-	// (none: such lists are replaced), and where new entries go.
-	Base    string   `json:"base"`
-	Source  string   `json:"source"`
-	Updated string   `json:"updated"`
-	Dest    string   `json:"dest"`
+	// For strategic patches: the kind, as "apps/v1 Deployment", and whether changes that
+	// others made are overwritten.
+	Kind      string `json:"kind"`
+	Overwrite bool   `json:"overwrite"`
+
+	// For merges: the keys that lists are merged by where no schema is known (none: such
+	// lists are replaced), and whether new entries go to the front.
 	Infer   []string `json:"infer"`
 	Prepend bool     `json:"prepend"`
 

@@ -14,7 +14,7 @@ func mergeTwo(r *request) ([]byte, error) {
 		order = yaml.MergeOptionsListPrepend
 	}
 	options := yaml.MergeOptions{ListIncreaseDirection: order}
-	text, err := merge2.MergeStrings(r.Source, r.Dest, infer(r), options)
+	text, err := merge2.MergeStrings(r.Sides["patch"], r.Sides["dest"], infer(r), options)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func mergeTwo(r *request) ([]byte, error) {
 }
 
 func mergeThree(r *request) ([]byte, error) {
-	text, err := merge3.MergeStrings(r.Dest, r.Base, r.Updated, infer(r))
+	text, err := merge3.MergeStrings(r.Sides["dest"], r.Sides["original"], r.Sides["updated"], infer(r))
 	if err != nil {
 		return nil, err
 	}

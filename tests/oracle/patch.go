@@ -36,9 +36,13 @@ func structOf(r *request) (any, error) {
 	return object, nil
 }
 
-func read(text json.RawMessage) (map[string]any, error) {
+func (r *request) json(side string) []byte {
+	return []byte(r.Sides[side])
+}
+
+func read(text string) (map[string]any, error) {
 	object := map[string]any{}
-	if err := kjson.Unmarshal(text, &object); err != nil {
+	if err := kjson.Unmarshal([]byte(text), &object); err != nil {
 		return nil, err
 	}
 	return object, nil
@@ -49,11 +53,11 @@ func apply(r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	original, err := read(r.Original)
+	original, err := read(r.Sides["original"])
 	if err != nil {
 		return nil, err
 	}
-	patch, err := read(r.Patch)
+	patch, err := read(r.Sides["patch"])
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +92,7 @@ func createTwoWay(r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return strategicpatch.CreateTwoWayMergePatch(r.Original, r.Modified, object)
+	return strategicpatch.CreateTwoWayMergePatch(r.json("original"), r.json("modified"), object)
 }
 
 func createThreeWay(r *request) ([]byte, error) {
@@ -100,5 +104,6 @@ func createThreeWay(r *request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return strategicpatch.CreateThreeWayMergePatch(r.Original, r.Modified, r.Current, meta, r.Overwrite)
+	original, modified, current := r.json("original"), r.json("modified"), r.json("current")
+	return strategicpatch.CreateThreeWayMergePatch(original, modified, current, meta, r.Overwrite)
 }

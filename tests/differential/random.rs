@@ -1,0 +1,115 @@
+//! Cases at random. What is not generated, and why, stands in CONTRIBUTING.md.
+
+use kubectl_smp::patch::{CreateOptions, create};
+use kubectl_smp::yaml::{Meta, Node, Style, Tag, Value};
+
+use super::case::{Case, Operation, Schemas};
+use super::generate::{Dice, Distinct, Generator, Options};
+
+/// The case of a seed.
+pub fn case(seed: u64, schemas: &Schemas) -> Case {
+    let mut dice = Dice::new(seed);
+    let operation = dice.pick(&Operation::ALL);
+    let distinct = dice.pick(&[Distinct::MergeKey, Distinct::MergeKey, Distinct::AllKeys, Distinct::Nothing]);
+    let options = Options { distinct, wrong: !dice.one_in(3) };
+    let overwrite = dice.one_in(2);
+    let prepend = dice.one_in(2);
+    let infer = match dice.below(4) {
+        0 => vec!["name"],
+        1 => vec!["mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"],
+        _ => Vec::new(),
+    };
+    let mut generator = Generator::new(dice, &schemas.kubernetes, options);
+    let (api_version, kind) = generator.kind();
+    let mut case = Case {
+        operation,
+        kind: String::new(),
+        sides: Vec::new(),
+        overwrite: operation == Operation::ThreeWay && overwrite,
+        infer: Vec::new(),
+        prepend: operation == Operation::Merge2 && prepend,
+    };
+    if matches!(operation, Operation::Merge2 | Operation::Merge3) {
+        case.infer = infer.into_iter().map(str::to_string).collect();
+        case.sides = merge_sides(operation, &mut generator);
+    } else {
+        case.kind = format!("{api_version} {kind}");
+        case.sides = patch_sides(operation, &mut generator);
+    }
+    case
+}
+
+fn patch_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node> {
+    let original = generator.object();
+    let modified = generator.changed(&original);
+    match operation {
+        Operation::TwoWay => vec![original, modified],
+        Operation::ThreeWay => {
+            let current = generator.changed(&original);
+            vec![original, modified, current]
+        }
+        _ => {
+            let (live, patch) = patch_of(original, modified, generator);
+            vec![live, patch]
+        }
+    }
+}
+
+/// A live object and a patch for it: one that a program made, or one that a person wrote.
+fn patch_of(original: Node, modified: Node, generator: &mut Generator<'_>) -> (Node, Node) {
+    if generator.dice.one_in(3)
+        && let Ok(patch) = create(&original, &modified, generator.cursor(), &CreateOptions::apiserver())
+    {
+        let live = if generator.dice.one_in(2) { original } else { generator.changed(&original) };
+        return (live, patch);
+    }
+    let mut patch = if generator.dice.one_in(3) { generator.object() } else { modified };
+    generator.direct(&mut patch);
+    (original, patch)
+}
+
+fn merge_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node> {
+    let first = generator.object();
+    let mut sides = vec![first.clone()];
+    for _ in 1..operation.sides().len() {
+        let other = if generator.dice.one_in(4) { generator.object() } else { generator.changed(&first) };
+        sides.push(other);
+    }
+    if operation == Operation::Merge2 && generator.dice.one_in(2) {
+        generator.direct(&mut sides[1]);
+    }
+    let unknown = generator.dice.one_in(4);
+    for side in &mut sides {
+        if let Some(map) = side.as_map_mut().filter(|_| unknown) {
+            map.insert("kind", Node::string("Thing"));
+        }
+        spell(side, &mut generator.dice);
+    }
+    sides
+}
+
+/// Writes some scalars in another way; the plain ones may be of another type then.
+fn spell(node: &mut Node, dice: &mut Dice) {
+    if node.is_null() {
+        *node = Node::plain(dice.pick(&["null", "~", ""]));
+        return;
+    }
+    match &mut node.value {
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| spell(value, dice)),
+        Value::List(list) => list.iter_mut().for_each(|entry| spell(entry, dice)),
+        Value::Scalar(text) => match dice.below(8) {
+            0 if is_plain(text) => node.meta = Meta::default(),
+            1 => node.meta = quoted(Style::SingleQuoted),
+            2 => node.meta = quoted(Style::DoubleQuoted),
+            _ => {}
+        },
+    }
+}
+
+fn quoted(style: Style) -> Meta {
+    Meta { style, tag: Tag::None, ..Meta::default() }
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"~-./".contains(&byte))
+}
