@@ -149,7 +149,7 @@ impl Case {
         parse_one(&sources, sources.add("side.yaml", self.text(side)), ParseOptions::default())
     }
 
-    pub fn cursor<'s>(&self, schemas: &'s Schemas) -> Cursor<'s> {
+    fn cursor<'s>(&self, schemas: &'s Schemas) -> Cursor<'s> {
         let (api_version, kind) = self.kind.split_once(' ').unwrap_or_default();
         schemas.kubernetes.kind(&Gvk::from_manifest(api_version, kind)).unwrap_or_else(Cursor::unknown)
     }
@@ -162,26 +162,47 @@ impl Case {
         };
         MergeOptions::kyaml(order, infer)
     }
+}
 
-    /// A recorded case and what comes out: data, or none for an error.
-    pub fn from_yaml(node: &Node) -> Option<(Self, Option<Json>)> {
+/// A case in a file: its fields stand beside what comes out.
+pub struct Recorded {
+    pub case: Case,
+    /// What we make of it: `result`, or none for `error: true`.
+    pub outcome: Option<Json>,
+    /// What the reference makes of it: the same, or where we differ on purpose `reference`, which has
+    /// one of the same two fields.
+    pub reference: Option<Json>,
+}
+
+impl Recorded {
+    pub fn from_yaml(node: &Node) -> Option<Self> {
         let name = node.get("operation")?.as_str()?;
         let operation = Operation::ALL.into_iter().find(|operation| operation.name() == name)?;
-        let is = |name: &str| node.get(name).is_some_and(|node| *node == Node::bool(true));
         let infer = node.get("infer").and_then(Node::as_list).into_iter().flatten();
         let sides = operation.sides().iter().map(|side| node.get(side).cloned());
-        let case = Self {
+        let case = Case {
             operation,
             kind: node.get("kind").and_then(Node::as_str).unwrap_or_default().to_string(),
             sides: sides.collect::<Option<_>>()?,
-            overwrite: is("overwrite"),
+            overwrite: is_set(node, "overwrite"),
             infer: infer.filter_map(Node::as_str).map(str::to_string).collect(),
-            prepend: is("prepend"),
+            prepend: is_set(node, "prepend"),
         };
-        match node.get("result") {
-            Some(result) => Some((case, Some(result.to_json_value()))),
-            None => is("error").then_some((case, None)),
-        }
+        let ours = outcome(node)?;
+        let reference = node.get("reference").map_or_else(|| Some(ours.clone()), outcome)?;
+        Some(Self { case, outcome: ours, reference })
+    }
+}
+
+fn is_set(node: &Node, name: &str) -> bool {
+    node.get(name).is_some_and(|node| *node == Node::bool(true))
+}
+
+/// What comes out; the inner none is an error.
+fn outcome(node: &Node) -> Option<Option<Json>> {
+    match node.get("result") {
+        Some(result) => Some(Some(result.to_json_value())),
+        None => is_set(node, "error").then_some(None),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use kubectl_smp::diagnostic::Diagnostic;
+use kubectl_smp::diagnostic::Result;
 use serde_json::Value as Json;
 
 use super::case::{Case, Operation};
@@ -18,9 +18,10 @@ pub struct Oracle {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     Result(Json),
+    /// It refuses, or panics.
     Error(String),
-    /// Nothing that another program could agree with: it panics, or says something else each time.
-    Nothing(String),
+    /// Nothing that another program could agree with: something else each time.
+    Unstable(String),
 }
 
 /// How often a case is solved to see whether the answer is always the same.
@@ -90,17 +91,22 @@ impl Answer {
             }
             return Self::Result(result);
         }
-        match answer["error"].as_str() {
+        match answer["error"].as_str().or(answer["panic"].as_str()) {
             Some(error) => Self::Error(error.to_string()),
-            None => Self::Nothing(line.to_string()),
+            None => Self::Unstable(line.to_string()),
         }
     }
 
-    /// Whether we do the same, or the reference does nothing that we could do.
-    pub fn agrees(&self, ours: &Result<Json, Diagnostic>) -> bool {
-        match (self, ours) {
-            (Self::Nothing(_), _) | (Self::Error(_), Err(_)) => true,
-            (Self::Result(theirs), Ok(ours)) => same(theirs, ours),
+    /// Whether we do the same, as far as it is always the same.
+    pub fn agrees(&self, ours: &Result<Json>) -> bool {
+        matches!(self, Self::Unstable(_)) || self.is(ours.as_ref().ok())
+    }
+
+    /// Whether it is this result or, for none, an error.
+    pub fn is(&self, outcome: Option<&Json>) -> bool {
+        match (self, outcome) {
+            (Self::Result(theirs), Some(ours)) => same(theirs, ours),
+            (Self::Error(_), None) => true,
             _ => false,
         }
     }

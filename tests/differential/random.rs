@@ -12,7 +12,7 @@ pub fn case(seed: u64, schemas: &Schemas) -> Case {
     let operation = dice.pick(&Operation::ALL);
     let distinct = dice.pick(&[Distinct::MergeKey, Distinct::MergeKey, Distinct::AllKeys, Distinct::Nothing]);
     let options = Options { distinct, wrong: !dice.one_in(3) };
-    let overwrite = dice.one_in(2);
+    let overwrite = !dice.one_in(4);
     let prepend = dice.one_in(2);
     let infer = match dice.below(4) {
         0 => vec!["name"],
@@ -20,7 +20,7 @@ pub fn case(seed: u64, schemas: &Schemas) -> Case {
         _ => Vec::new(),
     };
     let mut generator = Generator::new(dice, &schemas.kubernetes, options);
-    let (api_version, kind) = generator.kind();
+    let (api_version, kind) = generator.kind;
     let mut case = Case {
         operation,
         kind: String::new(),
@@ -35,6 +35,9 @@ pub fn case(seed: u64, schemas: &Schemas) -> Case {
     } else {
         case.kind = format!("{api_version} {kind}");
         case.sides = patch_sides(operation, &mut generator);
+        if operation == Operation::ThreeWay && !case.overwrite {
+            case.sides.iter_mut().for_each(sort_scalars);
+        }
     }
     case
 }
@@ -55,10 +58,24 @@ fn patch_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node>
     }
 }
 
+/// The reference's check for conflicts sorts lists of scalars in the patch itself.
+fn sort_scalars(node: &mut Node) {
+    match &mut node.value {
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| sort_scalars(value)),
+        Value::List(list) => {
+            if list.iter().all(|entry| entry.scalar_text().is_some()) {
+                list.sort_by(|a, b| a.scalar_text().cmp(&b.scalar_text()));
+            }
+            list.iter_mut().for_each(sort_scalars);
+        }
+        Value::Scalar(_) => {}
+    }
+}
+
 /// A live object and a patch for it: one that a program made, or one that a person wrote.
 fn patch_of(original: Node, modified: Node, generator: &mut Generator<'_>) -> (Node, Node) {
     if generator.dice.one_in(3)
-        && let Ok(patch) = create(&original, &modified, generator.cursor(), &CreateOptions::apiserver())
+        && let Ok(patch) = create(&original, &modified, generator.root, &CreateOptions::apiserver())
     {
         let live = if generator.dice.one_in(2) { original } else { generator.changed(&original) };
         return (live, patch);
@@ -79,24 +96,34 @@ fn merge_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node>
         generator.direct(&mut sides[1]);
     }
     let unknown = generator.dice.one_in(4);
+    let nulls: &[&str] = if sides.iter().any(has_brackets) { &["null", "~"] } else { &["null", "~", ""] };
     for side in &mut sides {
         if let Some(map) = side.as_map_mut().filter(|_| unknown) {
             map.insert("kind", Node::string("Thing"));
         }
-        spell(side, &mut generator.dice);
+        spell(side, nulls, &mut generator.dice);
     }
     sides
 }
 
+/// Whether a map or list is written `{}` or `[]`.
+fn has_brackets(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.is_empty() || map.iter().any(|(_, value)| has_brackets(value)),
+        Value::List(list) => list.is_empty() || list.iter().any(has_brackets),
+        Value::Scalar(_) => false,
+    }
+}
+
 /// Writes some scalars in another way; the plain ones may be of another type then.
-fn spell(node: &mut Node, dice: &mut Dice) {
+fn spell(node: &mut Node, nulls: &[&'static str], dice: &mut Dice) {
     if node.is_null() {
-        *node = Node::plain(dice.pick(&["null", "~", ""]));
+        *node = Node::plain(dice.pick(nulls));
         return;
     }
     match &mut node.value {
-        Value::Map(map) => map.iter_mut().for_each(|(_, value)| spell(value, dice)),
-        Value::List(list) => list.iter_mut().for_each(|entry| spell(entry, dice)),
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| spell(value, nulls, dice)),
+        Value::List(list) => list.iter_mut().for_each(|entry| spell(entry, nulls, dice)),
         Value::Scalar(text) => match dice.below(8) {
             0 if is_plain(text) => node.meta = Meta::default(),
             1 => node.meta = quoted(Style::SingleQuoted),
@@ -111,5 +138,5 @@ fn quoted(style: Style) -> Meta {
 }
 
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"~-./".contains(&byte))
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"~-./".contains(&byte))
 }

@@ -91,10 +91,10 @@ impl<'s> Generator<'s> {
         let before = entry.clone();
         self.change(entry, name, list.element(), depth + 1);
         let Some(map) = entry.as_map_mut() else { return };
-        for key in keys(list) {
+        for (i, key) in keys(list).into_iter().enumerate() {
             match before.get(key) {
                 Some(value) if !self.dice.one_in(12) => drop(map.insert(key, value.clone())),
-                _ if map.contains_key(key) || list.element().key_default(key).is_some() => {}
+                _ if map.contains_key(key) || i > 0 && list.element().key_default(key).is_some() => {}
                 _ if self.options.wrong && self.dice.one_in(30) => {}
                 _ => drop(map.insert(key, self.value(key, list.element().field(key), depth))),
             }

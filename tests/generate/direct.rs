@@ -26,7 +26,7 @@ impl<'s> Generator<'s> {
             if name.starts_with('$') {
                 continue;
             }
-            if Some(name.as_str()) != key && self.dice.one_in(12) {
+            if Some(name.as_str()) != key && self.dice.one_in(20) {
                 map.insert(name.as_str(), Node::null());
                 continue;
             }

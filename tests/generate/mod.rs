@@ -52,8 +52,9 @@ pub struct Options {
 pub struct Generator<'s> {
     pub dice: Dice,
     options: Options,
-    root: Cursor<'s>,
-    kind: (&'static str, &'static str),
+    /// The schema of the kind.
+    pub root: Cursor<'s>,
+    pub kind: (&'static str, &'static str),
     /// How many more values an object may have before it is finished in haste.
     budget: usize,
 }
@@ -81,8 +82,22 @@ const LEFT_OUT: &[&str] = &[
     "workloadRef",
 ];
 
-/// Where the interesting lists are.
+/// The way to the interesting lists, which most objects have,
 const WAY: &[&str] = &["spec", "template", "jobTemplate", "containers", "metadata"];
+
+/// and those lists.
+const LISTS: &[&str] = &[
+    "env",
+    "finalizers",
+    "hostAliases",
+    "imagePullSecrets",
+    "ports",
+    "taints",
+    "tolerations",
+    "topologySpreadConstraints",
+    "volumeMounts",
+    "volumes",
+];
 
 /// What entries of lists are known by.
 const KEYS: &[&str] = &[
@@ -114,17 +129,9 @@ impl<'s> Generator<'s> {
         Self { dice, options, root, kind, budget: 0 }
     }
 
-    pub fn kind(&self) -> (&'static str, &'static str) {
-        self.kind
-    }
-
-    pub fn cursor(&self) -> Cursor<'s> {
-        self.root
-    }
-
     /// A whole object of the kind.
     pub fn object(&mut self) -> Node {
-        self.budget = 60;
+        self.budget = 80;
         let mut object = self.map(self.root, 0);
         self.identify(&mut object);
         object
@@ -188,8 +195,10 @@ impl<'s> Generator<'s> {
             "kind" => &["PersistentVolumeClaim", "Thing"],
             _ => WORDS,
         };
-        let odd = self.dice.one_in(25);
-        Node::string(self.dice.pick(if odd { ODD_WORDS } else { pool }))
+        // For kyaml, a key that is empty is none.
+        let odd = if self.options.wrong || !KEYS.contains(&name) { ODD_WORDS } else { &ODD_WORDS[1..] };
+        let is_odd = self.dice.one_in(25);
+        Node::string(self.dice.pick(if is_odd { odd } else { pool }))
     }
 
     fn map(&mut self, at: Cursor<'s>, depth: usize) -> Node {
@@ -208,7 +217,12 @@ impl<'s> Generator<'s> {
             _ => 1 + self.dice.below(4),
         };
         for &(name, field) in &fields {
-            if self.budget > 0 && WAY.contains(&name) && !self.dice.one_in(4) {
+            let wanted = match name {
+                _ if self.budget == 0 || depth > DEEPEST => false,
+                name if WAY.contains(&name) => !self.dice.one_in(4),
+                name => LISTS.contains(&name) && self.dice.one_in(4),
+            };
+            if wanted {
                 map.insert(name, self.value(name, field, depth + 1));
             }
         }

@@ -157,6 +157,9 @@ impl Sequence {
         }
         if let Some(entry) = entry {
             self.unfit += usize::from(table.is_unfit(entry));
+            if table.shapes[entry].is_nothing() {
+                self.unswept.push(position);
+            }
             self.note(position, entry, table);
         }
     }
@@ -300,7 +303,8 @@ impl Entries {
 
     /// Puts what came of a tuple among the results, or removes from dest what the tuple matches.
     ///
-    /// `found` is the entry of dest that the tuple means. Returns the entry that is the result.
+    /// `found` is the entry of dest that the tuple means; `sides` are the entries from which keys come
+    /// that the result lacks. Returns the entry that is the result.
     ///
     /// # Errors
     /// A scalar or list among maps, or a map or list among scalars, where that matters.
@@ -309,18 +313,19 @@ impl Entries {
         tuple: &[SmolStr],
         found: Option<usize>,
         fate: Fate,
+        sides: &[Option<&Node>],
         trail: &Trail<'_>,
     ) -> Result<Option<usize>> {
         if let Some(entry) = found {
             if matches!(fate, Fate::Keep) {
-                complete(&mut self.nodes[entry], &self.table, tuple);
+                complete(&mut self.nodes[entry], &self.table, tuple, sides);
             }
             self.refresh(entry);
         }
         let result = match fate {
             Fate::Keep => found,
             Fate::Take(mut node) => {
-                complete(&mut node, &self.table, tuple);
+                complete(&mut node, &self.table, tuple, sides);
                 self.table.push(&node);
                 self.nodes.push(node);
                 Some(self.nodes.len() - 1)
@@ -376,14 +381,15 @@ impl Entries {
 }
 
 /// Makes sure that an entry has the keys by which it was found.
-fn complete(node: &mut Node, table: &Table, tuple: &[SmolStr]) {
+fn complete(node: &mut Node, table: &Table, tuple: &[SmolStr], sides: &[Option<&Node>]) {
     let Value::Map(map) = &mut node.value else { return };
     if map.is_empty() || table.whole {
         return;
     }
     for ((key, default), text) in table.keys.iter().zip(tuple).filter(|(_, text)| !text.is_empty()) {
         if default != Some(text) && !map.contains_key(key) {
-            map.push(key.clone(), key_scalar(text));
+            let origin = sides.iter().flatten().find_map(|side| side.get(key));
+            map.push(key.clone(), key_scalar(text).with_span(origin.map(Node::span).unwrap_or_default()));
         }
     }
 }

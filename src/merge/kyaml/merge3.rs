@@ -305,7 +305,7 @@ impl<'s> Merge3<'s, '_> {
             let found = entries.find(tuple);
             let (node, keys) = entries.at(found);
             let fate = self.value(node, others, element.clone(), &trail.texts(keys, tuple))?;
-            entries.settle(tuple, found, fate, trail)?;
+            entries.settle(tuple, found, fate, &[others.updated, others.original], trail)?;
         }
         *dest = entries.finish(ListOrder::Append, trail)?;
         Ok(())

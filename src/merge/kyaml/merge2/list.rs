@@ -194,7 +194,7 @@ impl<'s> Merge2<'s> {
         let (dest, keys) = entries.at(found);
         let source = if dest.is_none() && matches!(source, Source::Same) { Source::Absent } else { source };
         let fate = self.value(dest, source, element.clone(), &trail.texts(keys, tuple))?;
-        entries.settle(tuple, found, fate, trail)
+        entries.settle(tuple, found, fate, &[], trail)
     }
 }
 
