@@ -77,7 +77,7 @@ fn patched(dest: &Node, patch: &Node, cursor: Cursor<'_>, dialect: Dialect) -> R
 fn sort_merged_scalars(node: &mut Node, at: Cursor<'_>) {
     match &mut node.value {
         Value::Map(map) => {
-            map.iter_mut().for_each(|(name, value)| sort_merged_scalars(value, at.field(name)))
+            map.iter_mut().for_each(|(name, value)| sort_merged_scalars(value, at.field(name)));
         }
         Value::List(list) if at.patch_strategy().merge && at.patch_merge_key().is_none() => {
             list.sort_by_key(json);
@@ -287,7 +287,7 @@ fn of_inputs(result: &Node, inputs: &[&Node]) -> Verdict {
     })
 }
 
-fn shown<T: Debug>(error: String, what: T, inputs: &[&Node]) -> String {
+fn shown(error: &str, what: impl Debug, inputs: &[&Node]) -> String {
     let inputs: Vec<_> = inputs.iter().map(|node| json(node)).collect();
     format!("{what:?}: {error}\n  from {}", inputs.join("\n  and  "))
 }
@@ -304,18 +304,18 @@ fn results_have_no_directives_and_their_values_come_from_the_inputs() {
         for dialect in [Dialect::Apiserver, Dialect::Overlay] {
             // Wrong patches are refused.
             let Ok(result) = patched(&a, &b, generator.root, dialect) else { continue };
-            no_directive(&result).map_err(|error| shown(error, dialect, &[&a, &b]))?;
-            of_inputs(&result, &[&a, &b]).map_err(|error| shown(error, dialect, &[&a, &b]))?;
+            no_directive(&result).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
+            of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
         }
         for options in [MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()), MergeOptions::auto()] {
             if let Ok(Some(result)) = merge2(Some(a.clone()), &b, schema, &options) {
-                of_inputs(&result, &[&a, &b]).map_err(|error| shown(error, &options, &[&a, &b]))?;
+                of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, &options, &[&a, &b]))?;
             }
             let sides = [&a, &updated, &third];
             let merged =
                 merge3(Some(&a), Some(&updated), Some(third.clone()), schema, &options, &mut Vec::new());
             if let Ok(Some(result)) = merged {
-                of_inputs(&result, &sides).map_err(|error| shown(error, &options, &sides))?;
+                of_inputs(&result, &sides).map_err(|error| shown(&error, &options, &sides))?;
             }
         }
         Ok(())

@@ -1,7 +1,10 @@
 //! Cases at random. What is not generated, and why, stands in CONTRIBUTING.md.
 
+use std::collections::HashSet;
+
 use kubectl_smp::patch::{CreateOptions, create};
-use kubectl_smp::yaml::{Meta, Node, Style, Tag, Value};
+use kubectl_smp::schema::Cursor;
+use kubectl_smp::yaml::{Meta, Node, Style, Tag, Value, to_json};
 
 use super::case::{Case, Operation, Schemas};
 use super::generate::{Dice, Distinct, Generator, Options};
@@ -35,6 +38,9 @@ pub fn case(seed: u64, schemas: &Schemas) -> Case {
     } else {
         case.kind = format!("{api_version} {kind}");
         case.sides = patch_sides(operation, &mut generator);
+        if operation == Operation::Apply {
+            avoid_written_entries(&mut case.sides[1], generator.root, distinct == Distinct::Nothing);
+        }
         if operation == Operation::ThreeWay && !case.overwrite {
             case.sides.iter_mut().for_each(sort_scalars);
         }
@@ -56,6 +62,40 @@ fn patch_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node>
             vec![live, patch]
         }
     }
+}
+
+/// Takes out of a patch what makes the reference look at entries that it should not see.
+///
+/// Of two entries with one key the second is merged into the first as it was written, with directives
+/// in its own lists. An empty list of scalars is joined with the live one without a copy, so that
+/// removing doubles there changes the live order as well.
+fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, doubles: bool) {
+    match &mut node.value {
+        Value::Map(map) => {
+            map.entries_mut().retain(|field| {
+                let list = at.field(&field.key.text);
+                let is_empty = field.value.as_list().is_some_and(Vec::is_empty);
+                !(doubles && is_empty && list.patch_strategy().merge && list.patch_merge_key().is_none())
+            });
+            map.iter_mut().for_each(|(name, value)| avoid_written_entries(value, at.field(name), doubles));
+        }
+        Value::List(list) => {
+            if let Some(key) = at.patch_merge_key()
+                && list.iter().any(has_directives_below)
+            {
+                let mut seen = HashSet::new();
+                list.retain(|entry| entry.get(key).is_none_or(|key| seen.insert(to_json(key).ok())));
+            }
+            list.iter_mut().for_each(|entry| avoid_written_entries(entry, at.element(), doubles));
+        }
+        Value::Scalar(_) => {}
+    }
+}
+
+fn has_directives_below(node: &Node) -> bool {
+    let fields = node.as_map().into_iter().flat_map(|map| map.iter().map(|(_, value)| value));
+    let mut below = fields.chain(node.as_list().into_iter().flatten());
+    below.any(|node| node.get("$patch").is_some() || has_directives_below(node))
 }
 
 /// The reference's check for conflicts sorts lists of scalars in the patch itself.

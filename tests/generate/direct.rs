@@ -20,7 +20,7 @@ impl<'s> Generator<'s> {
         } else if list.is_some() && self.dice.one_in(4) {
             map.insert("$patch", Node::string("delete"));
         }
-        let key = list.and_then(|list| list.patch_merge_key());
+        let key = list.and_then(Cursor::patch_merge_key);
         let names: Vec<String> = map.iter().map(|(name, _)| name.to_string()).collect();
         for name in names {
             if name.starts_with('$') {
