@@ -96,9 +96,10 @@ impl Case {
     }
 
     fn text(&self, side: &Node) -> String {
-        match self.operation.is_merge() {
-            true => write_documents_as_written(std::slice::from_ref(side)),
-            false => side.to_json_value().to_string(),
+        if self.operation.is_merge() {
+            write_documents_as_written(std::slice::from_ref(side))
+        } else {
+            side.to_json_value().to_string()
         }
     }
 
@@ -164,14 +165,19 @@ impl Case {
     }
 }
 
+/// What comes out of a case: `result` in a file, or `error: true`.
+pub enum Outcome {
+    Data(Json),
+    Error,
+}
+
 /// A case in a file: its fields stand beside what comes out.
 pub struct Recorded {
     pub case: Case,
-    /// What we make of it: `result`, or none for `error: true`.
-    pub outcome: Option<Json>,
-    /// What the reference makes of it: the same, or where we differ on purpose `reference`, which has
-    /// one of the same two fields.
-    pub reference: Option<Json>,
+    /// What we make of it.
+    pub ours: Outcome,
+    /// What the reference makes of it: the same, or what `reference` says.
+    pub reference: Outcome,
 }
 
 impl Recorded {
@@ -188,9 +194,8 @@ impl Recorded {
             infer: infer.filter_map(Node::as_str).map(str::to_string).collect(),
             prepend: is_set(node, "prepend"),
         };
-        let ours = outcome(node)?;
-        let reference = node.get("reference").map_or_else(|| Some(ours.clone()), outcome)?;
-        Some(Self { case, outcome: ours, reference })
+        let reference = Outcome::from_yaml(node.get("reference").unwrap_or(node))?;
+        Some(Self { case, ours: Outcome::from_yaml(node)?, reference })
     }
 }
 
@@ -198,11 +203,12 @@ fn is_set(node: &Node, name: &str) -> bool {
     node.get(name).is_some_and(|node| *node == Node::bool(true))
 }
 
-/// What comes out; the inner none is an error.
-fn outcome(node: &Node) -> Option<Option<Json>> {
-    match node.get("result") {
-        Some(result) => Some(Some(result.to_json_value())),
-        None => is_set(node, "error").then_some(None),
+impl Outcome {
+    fn from_yaml(node: &Node) -> Option<Self> {
+        match node.get("result") {
+            Some(result) => Some(Self::Data(result.to_json_value())),
+            None => is_set(node, "error").then_some(Self::Error),
+        }
     }
 }
 

@@ -86,7 +86,9 @@ fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, doubles: bool) {
                 let mut seen = HashSet::new();
                 list.retain(|entry| entry.get(key).is_none_or(|key| seen.insert(to_json(key).ok())));
             }
-            list.iter_mut().for_each(|entry| avoid_written_entries(entry, at.element(), doubles));
+            for entry in list {
+                avoid_written_entries(entry, at.element(), doubles);
+            }
         }
         Value::Scalar(_) => {}
     }

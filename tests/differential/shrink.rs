@@ -22,17 +22,12 @@ fn smaller(case: &Case) -> Vec<Case> {
         for nth in 0..values_below(node) {
             let mut smaller = case.clone();
             remove(&mut smaller.sides[side], &mut { nth });
-            cases.push((values_below(&smaller.sides[side]) + nth_weight(case, side), smaller));
+            let left: usize = smaller.sides.iter().map(values_below).sum();
+            cases.push((left, smaller));
         }
     }
     cases.sort_by_key(|(left, _)| *left);
     cases.into_iter().map(|(_, case)| case).collect()
-}
-
-/// The values of all other sides.
-fn nth_weight(case: &Case, side: usize) -> usize {
-    let others = case.sides.iter().enumerate().filter(|(i, _)| *i != side);
-    others.map(|(_, node)| values_below(node)).sum()
 }
 
 fn children(node: &Node) -> impl Iterator<Item = &Node> {
