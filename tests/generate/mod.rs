@@ -160,7 +160,9 @@ impl<'s> Generator<'s> {
             TypeKind::Integer | TypeKind::Number => self.number(),
             TypeKind::Boolean => Node::bool(self.dice.one_in(2)),
             TypeKind::IntOrString if self.dice.one_in(2) => self.number(),
-            TypeKind::String | TypeKind::IntOrString | TypeKind::Any => self.text(name),
+            // Merges do not see it when only the type changes, from "1" to 1.
+            TypeKind::IntOrString => Node::string(self.dice.pick(WORDS)),
+            TypeKind::String | TypeKind::Any => self.text(name),
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Merge2, Own, Source, take};
 use crate::diagnostic::Result;
 use crate::merge::Trail;
 use crate::merge::directive::Action;
-use crate::merge::kyaml::entries::{Entries, Side};
+use crate::merge::kyaml::entries::{Entries, Side, places};
 use crate::merge::kyaml::options::{ListOrder, Rules};
 use crate::merge::kyaml::position::{Pairing, Position};
 use crate::merge::kyaml::tuples::{self, Keys, Tuples, are_distinct};
@@ -193,8 +193,9 @@ impl<'s> Merge2<'s> {
         let found = entries.find(tuple);
         let (dest, keys) = entries.at(found);
         let source = if dest.is_none() && matches!(source, Source::Same) { Source::Absent } else { source };
+        let places = places(keys, tuple, &[dest.as_deref(), source.node()]);
         let fate = self.value(dest, source, element.clone(), &trail.texts(keys, tuple))?;
-        entries.settle(tuple, found, fate, &[], trail)
+        entries.settle(tuple, found, fate, &places, trail)
     }
 }
 
