@@ -154,7 +154,8 @@ fn lists() {
         for _ in 0..RUNS {
             let dest = object.clone();
             let start = Instant::now();
-            let merged = merge2(Some(dest), &patch, &schema, &MergeOptions::auto()).expect("merges");
+            let merged =
+                merge2(Some(dest), &patch, &schema, &MergeOptions::auto(), &mut Vec::new()).expect("merges");
             times.push(start.elapsed());
             assert!(merged.is_some());
         }
