@@ -239,7 +239,7 @@ fn merges_know_what_did_not_change() {
         }
         same("both changed alike", &three(&a, &b, &b)?, &b, &[&a, &b])?;
         let two = |dest: &Node, patch: &Node| {
-            let merged = ok("merge2", merge2(Some(dest.clone()), patch, schema, &options))?;
+            let merged = ok("merge2", merge2(Some(dest.clone()), patch, schema, &options, &mut Vec::new()))?;
             Ok::<_, String>(merged.unwrap_or_else(|| Node::map(Map::new())))
         };
         same("with itself", &two(&a, &a)?, &a, &[&a])?;
@@ -310,7 +310,7 @@ fn results_have_no_directives_and_their_values_come_from_the_inputs() {
             of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
         }
         for options in [MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()), MergeOptions::auto()] {
-            if let Ok(Some(result)) = merge2(Some(a.clone()), &b, schema, &options) {
+            if let Ok(Some(result)) = merge2(Some(a.clone()), &b, schema, &options, &mut Vec::new()) {
                 of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, &options, &[&a, &b]))?;
             }
             let sides = [&a, &updated, &third];

@@ -129,7 +129,8 @@ impl Case {
                 Ok(patch.to_json_value())
             }
             Operation::Merge2 => {
-                let merged = merge2(Some(first), &second, &schemas.kustomize, &self.options())?;
+                let merged =
+                    merge2(Some(first), &second, &schemas.kustomize, &self.options(), &mut Vec::new())?;
                 Ok(merged.map_or(Json::Null, |node| node.to_json_value()))
             }
             Operation::Merge3 => {
