@@ -17,11 +17,7 @@ pub fn case(seed: u64, schemas: &Schemas) -> Case {
     let options = Options { distinct, wrong: !dice.one_in(3) };
     let overwrite = !dice.one_in(4);
     let prepend = dice.one_in(2);
-    let infer = match dice.below(4) {
-        0 => vec!["name"],
-        1 => vec!["mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"],
-        _ => Vec::new(),
-    };
+    let infer = inferred_keys(&mut dice);
     let mut generator = Generator::new(dice, &schemas.kubernetes, options);
     let (api_version, kind) = generator.kind;
     let mut case = Case {
@@ -33,7 +29,7 @@ pub fn case(seed: u64, schemas: &Schemas) -> Case {
         prepend: operation == Operation::Merge2 && prepend,
     };
     if matches!(operation, Operation::Merge2 | Operation::Merge3) {
-        case.infer = infer.into_iter().map(str::to_string).collect();
+        case.infer = infer.iter().map(ToString::to_string).collect();
         case.sides = merge_sides(operation, &mut generator);
     } else {
         case.kind = format!("{api_version} {kind}");
@@ -46,6 +42,14 @@ pub fn case(seed: u64, schemas: &Schemas) -> Case {
         }
     }
     case
+}
+
+fn inferred_keys(dice: &mut Dice) -> &'static [&'static str] {
+    match dice.below(4) {
+        0 => &["name"],
+        1 => &["mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"],
+        _ => &[],
+    }
 }
 
 fn patch_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node> {
