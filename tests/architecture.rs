@@ -14,7 +14,7 @@ const ORDER: &[&[&str]] = &[
     &["resource"],
     &["transform"],
     &["overlay", "package"],
-    &["explain", "cluster"],
+    &["cluster"],
     &["cli"],
 ];
 
