@@ -294,7 +294,7 @@ fn set_plain(node: &mut Node, field: &str, text: &str) {
 fn set_text(map: &mut Map, field: &str, text: &str) {
     let node = map.get_or_insert_with(field, || Node::plain(""));
     node.value = Value::Scalar(text.into());
-    node.meta.tag = Tag::None;
+    node.meta.tag = Tag::Undecided;
 }
 
 /// Takes lists (`List`, `ConfigMapList`, ...) apart into their items, lists of lists too.

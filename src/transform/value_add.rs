@@ -130,7 +130,7 @@ fn add_to(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTar
     };
     // The new text decides the type, as if it were written in the quotes of the old one.
     field.value = Value::Scalar(text.into());
-    field.meta.tag = Tag::None;
+    field.meta.tag = Tag::Undecided;
     field.meta.span = value.span;
     Ok(true)
 }

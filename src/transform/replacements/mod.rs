@@ -175,7 +175,7 @@ fn value_of(replacement: &Replacement, set: &ResourceSet) -> Result<Node> {
             let message = "`source` and `sourceValue` cannot both be given";
             Err(Diagnostic::error(Code::InvalidValue, message).help("remove one of the two"))
         }
-        (None, Some(value)) => Ok(Node::plain(value.as_str()).with_span(value.span)),
+        (None, Some(value)) => Ok(Node::undecided(value.as_str()).with_span(value.span)),
         (Some(source), None) => source_value(source, set),
     }
 }
@@ -328,7 +328,12 @@ fn apply(
         let id = resource.id().clone();
         for (path, span, parts) in &prepared.paths {
             let placed = |error: Diagnostic| error.at(*span).resource(&id).field(path);
-            let warning = copy::copy(value, resource.node_mut(), parts, &prepared.target.options);
+            let write = |resource: &mut Resource| {
+                copy::copy(value, resource.node_mut(), parts, &prepared.target.options)
+            };
+            let meets_notes =
+                parts.get(1).is_some_and(|part| part == "annotations") && parts[0] == "metadata";
+            let warning = if meets_notes { resource.with_notes(write) } else { write(resource) };
             warnings.extend(warning.map_err(placed)?.map(placed));
             resource.spread_shared();
         }

@@ -1,0 +1,143 @@
+//! Notes of the build that kustomize keeps in the annotations of a resource.
+//!
+//! Here they are fields of [`Resource`]. Whatever changes annotations in kustomize finds the notes
+//! there, though: a map where the manifest has none, and a change that takes all annotations away takes
+//! the notes along, so that former names and the wish for a hash are forgotten.
+
+use super::manifest::Resource;
+use crate::yaml::{Map, Node, Value};
+
+/// Stands for all notes. No manifest has it.
+const NOTES: &str = "internal.config.kubernetes.io/notes";
+/// Stands for origin and transformations, which JSON patches do not spare.
+const ORIGIN: &str = "config.kubernetes.io/notes-of-origin";
+
+impl Resource {
+    /// Whether kustomize would have notes among the annotations by now.
+    #[must_use]
+    pub fn has_notes(&self) -> bool {
+        self.has_inner_notes() || self.origin.is_some()
+    }
+
+    fn has_inner_notes(&self) -> bool {
+        !self.previous.is_empty()
+            || !self.prefixes.is_empty()
+            || !self.suffixes.is_empty()
+            || self.generated.is_some()
+            || self.from_helm
+    }
+
+    /// Lets `change` find what stands for the notes among the annotations, and forgets those that
+    /// are gone afterwards.
+    pub fn with_notes<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        let (inner, origin) = (self.has_inner_notes(), self.origin.is_some());
+        if !(inner || origin) || !self.show(inner, origin) {
+            return change(self);
+        }
+        let done = change(self);
+        let (kept, kept_origin) = self.hide();
+        if inner && !kept {
+            self.forget();
+        }
+        if origin && !kept_origin {
+            self.origin = None;
+            self.transformations.clear();
+        }
+        done
+    }
+
+    /// As [`Resource::with_notes`] for a JSON patch, after which kustomize puts its own notes back.
+    pub fn with_notes_kept<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        let (inner, origin) = (self.has_inner_notes(), self.origin.is_some());
+        if !(inner || origin) || !self.show(inner, origin) {
+            return change(self);
+        }
+        let done = change(self);
+        let (_, kept_origin) = self.hide();
+        if origin && !kept_origin {
+            self.origin = None;
+            self.transformations.clear();
+        }
+        done
+    }
+
+    /// Puts marks among the annotations. Returns whether there is a place for them.
+    fn show(&mut self, inner: bool, origin: bool) -> bool {
+        let Some(map) = self.node_mut().as_map_mut() else { return false };
+        let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else { return false };
+        let annotations = metadata.get_or_insert_with("annotations", || Node::map(Map::new()));
+        if annotations.as_map().is_none() {
+            *annotations = Node::map(Map::new());
+        }
+        let Value::Map(annotations) = &mut annotations.value else { return false };
+        for (mark, wanted) in [(NOTES, inner), (ORIGIN, origin)] {
+            if wanted {
+                annotations.insert(mark, Node::string("x"));
+            }
+        }
+        true
+    }
+
+    /// Takes the marks away, and the map when nothing else is in it. Returns which were there.
+    fn hide(&mut self) -> (bool, bool) {
+        let Some(map) = self.node_mut().as_map_mut() else { return (true, true) };
+        let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else {
+            return (false, false);
+        };
+        let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_map_mut) else {
+            return (false, false);
+        };
+        let found = (annotations.remove(NOTES).is_some(), annotations.remove(ORIGIN).is_some());
+        if annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+        found
+    }
+
+    fn forget(&mut self) {
+        self.previous.clear();
+        self.prefixes.clear();
+        self.suffixes.clear();
+        self.referred_by.clear();
+        self.generated = None;
+        self.from_helm = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Generated;
+    use crate::schema::Schema;
+
+    fn resource() -> Resource {
+        let metadata: Map = [("name", Node::string("n"))].into_iter().collect();
+        let map: Map = [("kind", Node::string("K")), ("metadata", Node::map(metadata))].into_iter().collect();
+        let mut resource = Resource::unchecked(Node::map(map), &Schema::none());
+        resource.generated = Some(Generated { name_hash: true, ..Generated::default() });
+        resource.store_previous_id();
+        resource
+    }
+
+    fn annotations(resource: &mut Resource) -> Option<&mut Node> {
+        resource.node_mut().as_map_mut()?.get_mut("metadata")?.get_mut("annotations")
+    }
+
+    #[test]
+    fn notes_go_with_the_annotations() {
+        let mut resource = resource();
+        resource.with_notes(|r| assert!(annotations(r).is_some(), "there is a map"));
+        assert!(annotations(&mut resource).is_none() && resource.has_notes());
+        resource.with_notes_kept(|r| *annotations(r).expect("a map") = Node::map(Map::new()));
+        assert_eq!(resource.previous.len(), 1, "kept whatever happens");
+        resource.with_notes(|r| *annotations(r).expect("a map") = Node::null());
+        assert!(!resource.has_notes() && resource.generated.is_none());
+    }
+
+    #[test]
+    fn without_notes_nothing_is_shown() {
+        let mut resource = resource();
+        resource.forget();
+        resource.with_notes(|r| assert!(annotations(r).is_none()));
+    }
+}
