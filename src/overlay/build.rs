@@ -314,6 +314,16 @@ impl Build<'_> {
 
     /// All steps but those that load.
     fn step(&mut self, tree: &Tree, step: Step<'_>, so_far: &mut Accumulated) -> Result<()> {
+        if self.tracker.is_active()
+            && let Some(parts) = step.parts()
+        {
+            // Each entry is a transformer of its own, of which a note is left before the next one runs.
+            return parts.into_iter().try_for_each(|part| self.whole_step(tree, part, so_far));
+        }
+        self.whole_step(tree, step, so_far)
+    }
+
+    fn whole_step(&mut self, tree: &Tree, step: Step<'_>, so_far: &mut Accumulated) -> Result<()> {
         self.run(tree, step, so_far)?;
         if let Some((transformer, times)) = step.transformer(&tree.kustomization) {
             so_far.note(&self.tracker, transformer, times);

@@ -98,6 +98,7 @@ impl Tracker {
     pub fn transformed(set: &mut ResourceSet, transformer: Option<&Origin>, times: usize) {
         let Some(transformer) = transformer else { return };
         for resource in set.resources_mut() {
+            resource.rewrite_annotations();
             for _ in 0..times {
                 match &resource.origin {
                     None => resource.origin = Some(transformer.clone()),

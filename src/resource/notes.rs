@@ -5,7 +5,7 @@
 //! the notes along, so that former names and the wish for a hash are forgotten.
 
 use super::manifest::Resource;
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Map, Node, Style, Tag, Value};
 
 /// Stands for all notes. No manifest has it.
 const NOTES: &str = "internal.config.kubernetes.io/notes";
@@ -44,6 +44,30 @@ impl Resource {
             self.transformations.clear();
         }
         done
+    }
+
+    /// As [`Resource::with_notes`] for a change of the annotations that does not create them. Where
+    /// they are null kustomize adds fields even so, and in the end writes a map of these.
+    pub fn with_annotations<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        if self.has_notes() {
+            return self.with_notes(change);
+        }
+        let was_null = self.annotations_mut().is_some_and(|node| node.is_null());
+        if !was_null {
+            return change(self);
+        }
+        let null = self.annotations_mut().map(|node| std::mem::replace(node, Node::map(Map::new())));
+        let done = change(self);
+        if let (Some(null), Some(now)) = (null, self.annotations_mut())
+            && now.as_map().is_some_and(Map::is_empty)
+        {
+            *now = null;
+        }
+        done
+    }
+
+    fn annotations_mut(&mut self) -> Option<&mut Node> {
+        self.node_mut().as_map_mut()?.get_mut("metadata")?.get_mut("annotations")
     }
 
     /// As [`Resource::with_notes`] for a JSON patch, after which kustomize puts its own notes back.
@@ -94,6 +118,15 @@ impl Resource {
         found
     }
 
+    /// Makes strings of all annotations that are scalars: kustomize writes all of them anew, from
+    /// their texts, to add a note on a transformation.
+    pub fn rewrite_annotations(&mut self) {
+        let Some(Value::Map(annotations)) = self.annotations_mut().map(|node| &mut node.value) else { return };
+        for (_, value) in annotations.iter_mut().filter(|(_, value)| value.scalar_text().is_some()) {
+            (value.meta.tag, value.meta.style, value.meta.shared) = (Tag::Str, Style::Plain, 0);
+        }
+    }
+
     fn forget(&mut self) {
         self.previous.clear();
         self.prefixes.clear();
@@ -119,18 +152,14 @@ mod tests {
         resource
     }
 
-    fn annotations(resource: &mut Resource) -> Option<&mut Node> {
-        resource.node_mut().as_map_mut()?.get_mut("metadata")?.get_mut("annotations")
-    }
-
     #[test]
     fn notes_go_with_the_annotations() {
         let mut resource = resource();
-        resource.with_notes(|r| assert!(annotations(r).is_some(), "there is a map"));
-        assert!(annotations(&mut resource).is_none() && resource.has_notes());
-        resource.with_notes_kept(|r| *annotations(r).expect("a map") = Node::map(Map::new()));
+        resource.with_notes(|r| assert!(r.annotations_mut().is_some(), "there is a map"));
+        assert!(resource.annotations_mut().is_none() && resource.has_notes());
+        resource.with_notes_kept(|r| *r.annotations_mut().expect("a map") = Node::map(Map::new()));
         assert_eq!(resource.previous.len(), 1, "kept whatever happens");
-        resource.with_notes(|r| *annotations(r).expect("a map") = Node::null());
+        resource.with_notes(|r| *r.annotations_mut().expect("a map") = Node::null());
         assert!(!resource.has_notes() && resource.generated.is_none());
     }
 
@@ -138,6 +167,6 @@ mod tests {
     fn without_notes_nothing_is_shown() {
         let mut resource = resource();
         resource.forget();
-        resource.with_notes(|r| assert!(annotations(r).is_none()));
+        resource.with_notes(|r| assert!(r.annotations_mut().is_none()));
     }
 }

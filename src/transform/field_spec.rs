@@ -172,8 +172,8 @@ impl FieldSpecs {
             set(field)
         };
         let mut visit = |resource: &mut Resource| path.visit(resource.node_mut(), create, &mut watched);
-        let meets_notes = create == Create::Never && spec.path == "metadata/annotations";
-        let done = if meets_notes { resource.with_notes(&mut visit) } else { visit(resource) };
+        let of_annotations = create == Create::Never && spec.path == "metadata/annotations";
+        let done = if of_annotations { resource.with_annotations(visit) } else { visit(resource) };
         done.map_err(|d| d.field(&spec.path).resource(resource.id()))?;
         if changes_shared {
             resource.spread_shared();

@@ -261,7 +261,10 @@ impl Forest {
                 if place == "0" {
                     thing.lacks(&format!("{}.", field.path));
                 }
-                format!("op: add, path: {pointer}/{place}, value: {{name: json, image: busybox}}")
+                format!(
+                    "op: add, path: {pointer}/{place}, value: {{name: json{}, image: busybox}}",
+                    self.number()
+                )
             }
             (Shape::List, _) if field.path.ends_with("args") || field.path.ends_with("list") => {
                 format!("op: add, path: {pointer}/-, value: {}", self.dice.text())

@@ -97,7 +97,7 @@ impl Forest {
                 (
                     "ImageTagTransformer",
                     format!(
-                        "imageTag: {image}\nfieldSpecs:\n- {{path: spec/template/spec/containers[]/image}}\n"
+                        "imageTag: {image}\nfieldSpecs:\n- {{path: \"spec/template/spec/containers[]/image\"}}\n"
                     ),
                 )
             }
