@@ -4,7 +4,10 @@
 //! there, though: a map where the manifest has none, and a change that takes all annotations away takes
 //! the notes along, so that former names and the wish for a hash are forgotten.
 
-use super::manifest::Resource;
+use smol_str::SmolStr;
+
+use super::id::ResId;
+use super::manifest::{Behavior, Resource};
 use crate::yaml::{Map, Node, Style, Tag, Value};
 
 /// Stands for all notes. No manifest has it.
@@ -25,6 +28,38 @@ impl Resource {
             || !self.suffixes.is_empty()
             || self.generated.is_some()
             || self.from_helm
+    }
+
+    /// The notes as kustomize writes them, sorted by their annotations.
+    #[must_use]
+    pub fn notes(&self) -> Vec<(&'static str, String)> {
+        let csv = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join(",");
+        let affixes = |all: &[SmolStr]| csv(&mut all.iter().map(SmolStr::as_str));
+        let generated = self.generated.unwrap_or_default();
+        let behavior = match generated.behavior {
+            Behavior::Unspecified => "unspecified",
+            Behavior::Create => "create",
+            Behavior::Replace => "replace",
+            Behavior::Merge => "merge",
+        };
+        let ids = || self.previous.iter();
+        let all = [
+            ("internal.config.kubernetes.io/generatorBehavior", self.generated.map(|_| behavior.to_string())),
+            (
+                "internal.config.kubernetes.io/needsHashSuffix",
+                generated.name_hash.then(|| "enabled".to_string()),
+            ),
+            ("internal.config.kubernetes.io/prefixes", Some(affixes(&self.prefixes))),
+            ("internal.config.kubernetes.io/previousKinds", Some(csv(&mut ids().map(|id| &*id.gvk.kind)))),
+            ("internal.config.kubernetes.io/previousNames", Some(csv(&mut ids().map(|id| &*id.name)))),
+            (
+                "internal.config.kubernetes.io/previousNamespaces",
+                Some(csv(&mut ids().map(ResId::effective_namespace))),
+            ),
+            ("internal.config.kubernetes.io/suffixes", Some(affixes(&self.suffixes))),
+        ];
+        let given = all.into_iter().filter_map(|(key, text)| Some((key, text?)));
+        given.filter(|(_, text)| !text.is_empty()).collect()
     }
 
     /// Lets `change` find what stands for the notes among the annotations, and forgets those that
@@ -121,7 +156,9 @@ impl Resource {
     /// Makes strings of all annotations that are scalars: kustomize writes all of them anew, from
     /// their texts, to add a note on a transformation.
     pub fn rewrite_annotations(&mut self) {
-        let Some(Value::Map(annotations)) = self.annotations_mut().map(|node| &mut node.value) else { return };
+        let Some(Value::Map(annotations)) = self.annotations_mut().map(|node| &mut node.value) else {
+            return;
+        };
         for (_, value) in annotations.iter_mut().filter(|(_, value)| value.scalar_text().is_some()) {
             (value.meta.tag, value.meta.style, value.meta.shared) = (Tag::Str, Style::Plain, 0);
         }

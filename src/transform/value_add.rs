@@ -121,7 +121,7 @@ fn add_to(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTar
     let path = split_slashed(&target.field_path);
     let of_annotations = target.field_path.trim_start_matches('/').starts_with("metadata/annotations/");
     let set = |resource: &mut Resource| set_at(resource, &path, value, target);
-    if of_annotations { resource.with_annotations(set) } else { set(resource) }
+    if of_annotations { resource.with_notes(set) } else { set(resource) }
 }
 
 fn set_at(

@@ -100,7 +100,7 @@ impl Forest {
     fn applications(&mut self, draft: &mut Draft, number: usize, depth: usize, resources: &mut Vec<String>) {
         let most = if depth == 0 { 3 } else { 1 };
         for name in APPLICATIONS.iter().skip(self.dice.below(2)).take(self.dice.below(most) + 1) {
-            let name = if self.dice.chance(25) { (*name).to_owned() } else { format!("{name}{number}") };
+            let name = if self.dice.chance(12) { (*name).to_owned() } else { format!("{name}{number}") };
             let settings = format!("settings{number}");
             let (text, things) = Application::new(&mut self.dice, self.habits, &name, &settings).write();
             if things.iter().any(|t| draft.things.iter().any(|other| other.clashes(t))) {
@@ -160,6 +160,10 @@ impl Forest {
         }
         self.generators(&mut component, number);
         self.fields(&mut component, 1, false);
+        if component.text.lines().count() == 2 {
+            // An empty one is an error.
+            line!(component.text, "labels:\n- pairs: {{component: used}}");
+        }
         self.file(&format!("{}/kustomization.yaml", component.directory), &component.text);
         line!(draft.text, "components: [../{}]", component.directory);
         draft.things = component.things;

@@ -83,20 +83,11 @@ impl<'d> Application<'d> {
             thing.has("metadata.annotations", Shape::Map);
             thing.has("metadata.annotations.note", Shape::Text);
         } else {
-            let empty = self.dice.pick(&[
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "",
-                "  annotations: {}\n",
-                "  annotations:\n",
-            ]);
+            let empty = if self.dice.chance(8) {
+                self.dice.pick(&["  annotations: {}\n", "  annotations:\n"])
+            } else {
+                ""
+            };
             self.text.push_str(empty);
         }
         thing
@@ -184,7 +175,7 @@ impl<'d> Application<'d> {
         thing.containers.push("main".into());
         let base = thing.pod();
         thing.has(&format!("{base}.containers"), Shape::List);
-        self.container_fields(thing, 0, "main", &["image", "args"]);
+        Self::container_fields(thing, 0, "main", &["image", "args"]);
         if self.dice.chance(60) {
             let image = self.dice.pick(&[
                 "busybox",
@@ -195,7 +186,7 @@ impl<'d> Application<'d> {
             ]);
             writeln!(self.text, "{pad}- name: side\n{pad}  image: {image}").expect("text");
             thing.containers.push("side".into());
-            self.container_fields(thing, 1, "side", &["image"]);
+            Self::container_fields(thing, 1, "side", &["image"]);
         }
         if self.dice.chance(50) {
             let settings = &self.settings;
@@ -232,7 +223,7 @@ impl<'d> Application<'d> {
         }
     }
 
-    fn container_fields(&self, thing: &mut Thing, position: usize, name: &str, fields: &[&str]) {
+    fn container_fields(thing: &mut Thing, position: usize, name: &str, fields: &[&str]) {
         let base = thing.pod();
         for field in fields {
             let shape = if *field == "args" { Shape::List } else { Shape::Text };

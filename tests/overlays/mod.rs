@@ -2,7 +2,7 @@
 //!
 //! A tree of layers is grown from a seed: bases with manifests, layers over one or two others (which may
 //! share a base) and components. The generator keeps a rough model of the resources of each layer, so that
-//! most of what it writes about them is right; one tree in ten gets a mistake on purpose.
+//! most of what it writes about them is right; about one tree in ten gets a mistake on purpose.
 //!
 //! What it avoids, because kustomize 5.8.1 differs there from its main branch (which is the model) or from
 //! our default dialect on purpose: template labels where there are volume claim templates, image names that
@@ -38,7 +38,7 @@ use line;
 pub fn write(seed: u64, root: &Path) -> PathBuf {
     let mut dice = Dice::new(seed);
     let habits = Habits { protocols: dice.chance(50), claims: dice.chance(15) };
-    let flaw = dice.chance(10);
+    let flaw = dice.chance(9);
     let mut forest = Forest {
         dice,
         habits,

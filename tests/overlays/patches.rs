@@ -238,7 +238,7 @@ impl Forest {
         let Some(field) = self.dice.any(&fields).cloned() else {
             return format!("op: test, path: /kind, value: {kind}");
         };
-        let (pointer, value) = (&field.pointer, self.dice.value());
+        let pointer = &field.pointer;
         match (field.shape, self.dice.below(4)) {
             (Shape::Text, 0) => {
                 thing.lacks(&field.path);

@@ -72,72 +72,20 @@ impl Forest {
 
     /// The configuration of one transformer.
     fn transformer(&mut self, draft: &mut Draft) -> Option<String> {
-        let mark = draft.mark.clone();
-        let text = self.dice.text();
         let (kind, config) = match self.dice.below(12) {
-            0 => (
-                "AnnotationsTransformer",
-                format!(
-                    "annotations: {{by-plugin: {text}}}\nfieldSpecs:\n- {{path: metadata/annotations, create: true}}\n"
-                ),
-            ),
-            1 if !self.habits.claims => {
-                let spec = self.dice.pick(&[
-                    "{path: metadata/labels, create: true}",
-                    "{path: spec/template/metadata/labels, create: false}",
-                    "{path: spec/selector/matchLabels, kind: Deployment}",
-                ]);
-                ("LabelTransformer", format!("labels: {{by-plugin: p{mark}}}\nfieldSpecs:\n- {spec}\n"))
-            }
-            2 => {
-                let image = self.dice.pick(&[
-                    "{name: busybox, newTag: \"9\"}",
-                    "{name: nginx, newName: nn, digest: \"sha256:1\"}",
-                ]);
-                (
-                    "ImageTagTransformer",
-                    format!(
-                        "imageTag: {image}\nfieldSpecs:\n- {{path: \"spec/template/spec/containers[]/image\"}}\n"
-                    ),
-                )
-            }
+            0..=2 => self.simple_transformer(draft)?,
             3 => {
                 let scaled = |t: &&Thing| matches!(t.kind, "Deployment" | "StatefulSet");
                 let things: Vec<&Thing> = draft.things.iter().filter(scaled).collect();
                 let thing = self.dice.any(&things)?;
                 let (name, kind) = (&thing.original, thing.kind);
+                let spec = format!("{{path: spec/replicas, create: true, kind: {kind}}}");
                 (
                     "ReplicaCountTransformer",
-                    format!(
-                        "replica: {{name: {name}, count: 4}}\nfieldSpecs:\n- {{path: spec/replicas, create: true, kind: {kind}}}\n"
-                    ),
+                    format!("replica: {{name: {name}, count: 4}}\nfieldSpecs:\n- {spec}\n"),
                 )
             }
-            4 => {
-                let patch =
-                    "apiVersion: v1\nkind: Any\nmetadata: {name: any, annotations: {patch: plugin}}\n";
-                ("PatchTransformer", format!("patch: |-\n{}target: {{kind: Service}}\n", indent(patch, 2)))
-            }
-            5 => {
-                let thing = self.any_known(draft)?;
-                let (kind, name) = (thing.kind, &thing.original);
-                let operation = format!(
-                    "[{{\"op\": \"test\", \"path\": \"/kind\", \"value\": \"{kind}\"}}, {{\"op\": \"add\", \"path\": \"/metadata/json\", \"value\": 1.50}}]"
-                );
-                (
-                    "PatchJson6902Transformer",
-                    format!("target: {{kind: {kind}, name: {name}}}\njsonOp: '{operation}'\n"),
-                )
-            }
-            6 => {
-                let thing = self.any_known(draft)?;
-                let (api, kind, name) = (thing.api, thing.kind, &thing.original);
-                let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
-                let patch = format!(
-                    "apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}{space}, labels: {{strategic: plugin}}}}\n"
-                );
-                ("PatchStrategicMergeTransformer", format!("patches: |-\n{}", indent(&patch, 2)))
-            }
+            4..=6 => self.patching_transformer(draft)?,
             7 => {
                 let replacement = self.replacement(draft);
                 if replacement.is_empty() {
@@ -146,6 +94,7 @@ impl Forest {
                 ("ReplacementTransformer", format!("replacements:\n{replacement}"))
             }
             8 => {
+                let text = self.dice.text();
                 let target = self.dice.pick(&[
                     "{selector: {kind: Widget}, fieldPath: spec/added}",
                     "{fieldPath: metadata/annotations/added}",
@@ -153,29 +102,7 @@ impl Forest {
                 ]);
                 ("ValueAddTransformer", format!("value: {text}\ntargets:\n- {target}\n"))
             }
-            9 => {
-                let (fix, kind) =
-                    self.dice.pick(&[("prefix", "PrefixTransformer"), ("suffix", "SuffixTransformer")]);
-                let value = if fix == "prefix" { "pp-" } else { "-ss" };
-                // Only the workloads, so that others keep the name that refers to theirs.
-                let spec = self.dice.pick(&[
-                    "{path: metadata/name}",
-                    "{path: metadata/name, kind: Service}",
-                    "{path: metadata/labels/app}",
-                ]);
-                for thing in draft.things.iter_mut().filter(|t| {
-                    t.kind != "Namespace"
-                        && !spec.contains("labels")
-                        && (!spec.contains("Service") || t.kind == "Service")
-                }) {
-                    thing.name = if fix == "prefix" {
-                        format!("pp-{}", thing.name)
-                    } else {
-                        format!("{}-ss", thing.name)
-                    };
-                }
-                (kind, format!("{fix}: {value}\nfieldSpecs:\n- {spec}\n"))
-            }
+            9 => self.affix(draft),
             10 => ("HashTransformer", String::new()),
             _ => {
                 let mode = self.dice.pick(&[
@@ -184,31 +111,93 @@ impl Forest {
                     "setRoleBindingSubjects: none\n",
                     "setRoleBindingSubjects: allServiceAccounts\n",
                 ]);
-                return self.namespace_plugin(draft, mode);
+                return namespace_plugin(draft, self.number(), mode);
             }
         };
         Some(plugin(kind, &format!("plugin{}", self.number()), &config))
     }
 
+    fn simple_transformer(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
+        let mark = &draft.mark;
+        Some(match self.dice.below(3) {
+            0 => {
+                let text = self.dice.text();
+                let spec = "{path: metadata/annotations, create: true}";
+                (
+                    "AnnotationsTransformer",
+                    format!("annotations: {{by-plugin: {text}}}\nfieldSpecs:\n- {spec}\n"),
+                )
+            }
+            1 if self.habits.claims => return None,
+            1 => {
+                let spec = self.dice.pick(&[
+                    "{path: metadata/labels, create: true}",
+                    "{path: spec/template/metadata/labels, create: false}",
+                    "{path: spec/selector/matchLabels, kind: Deployment}",
+                ]);
+                ("LabelTransformer", format!("labels: {{by-plugin: p{mark}}}\nfieldSpecs:\n- {spec}\n"))
+            }
+            _ => {
+                let image = self.dice.pick(&[
+                    "{name: busybox, newTag: \"9\"}",
+                    "{name: nginx, newName: nn, digest: \"sha256:1\"}",
+                ]);
+                let spec = "{path: \"spec/template/spec/containers[]/image\"}";
+                ("ImageTagTransformer", format!("imageTag: {image}\nfieldSpecs:\n- {spec}\n"))
+            }
+        })
+    }
+
+    fn patching_transformer(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
+        let thing = self.any_known(draft)?;
+        let Thing { api, kind, original: name, .. } = &thing;
+        Some(match self.dice.below(3) {
+            0 => {
+                let patch =
+                    "apiVersion: v1\nkind: Any\nmetadata: {name: any, annotations: {patch: plugin}}\n";
+                ("PatchTransformer", format!("patch: |-\n{}target: {{kind: Service}}\n", indent(patch, 2)))
+            }
+            1 => {
+                let test = format!("{{\"op\": \"test\", \"path\": \"/kind\", \"value\": \"{kind}\"}}");
+                let add = "{\"op\": \"add\", \"path\": \"/metadata/json\", \"value\": 1.50}";
+                let target = format!("{{kind: {kind}, name: {name}}}");
+                ("PatchJson6902Transformer", format!("target: {target}\njsonOp: '[{test}, {add}]'\n"))
+            }
+            _ => {
+                let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
+                let metadata = format!("{{name: {name}{space}, labels: {{strategic: plugin}}}}");
+                let patch = format!("apiVersion: {api}\nkind: {kind}\nmetadata: {metadata}\n");
+                ("PatchStrategicMergeTransformer", format!("patches: |-\n{}", indent(&patch, 2)))
+            }
+        })
+    }
+
+    fn affix(&mut self, draft: &mut Draft) -> (&'static str, String) {
+        let is_prefix = self.dice.chance(50);
+        let spec = self.dice.pick(&[
+            "{path: metadata/name}",
+            "{path: metadata/name, kind: Service}",
+            "{path: metadata/labels/app}",
+        ]);
+        let renamed = |t: &&mut Thing| {
+            t.kind != "Namespace"
+                && !spec.contains("labels")
+                && (!spec.contains("Service") || t.kind == "Service")
+        };
+        for thing in draft.things.iter_mut().filter(renamed) {
+            thing.name = if is_prefix { format!("pp-{}", thing.name) } else { format!("{}-ss", thing.name) };
+        }
+        let (kind, affix) = if is_prefix {
+            ("PrefixTransformer", "prefix: pp-")
+        } else {
+            ("SuffixTransformer", "suffix: -ss")
+        };
+        (kind, format!("{affix}\nfieldSpecs:\n- {spec}\n"))
+    }
+
     fn any_known(&mut self, draft: &Draft) -> Option<Thing> {
         let known = distinct(&draft.things);
         self.dice.any(&known).map(|t| (*t).clone())
-    }
-
-    fn namespace_plugin(&mut self, draft: &mut Draft, mode: &str) -> Option<String> {
-        let mut things = draft.things.clone();
-        for thing in things.iter_mut().filter(|t| !t.is_cluster_scoped()) {
-            if !mode.contains("unsetOnly") || thing.namespace.is_none() {
-                thing.namespace = Some("plugged".into());
-            }
-        }
-        if things.iter().enumerate().any(|(i, a)| things[..i].iter().any(|b| a.clashes(b))) {
-            return None;
-        }
-        draft.things = things;
-        let head =
-            "apiVersion: builtin\nkind: NamespaceTransformer\nmetadata: {name: n, namespace: plugged}\n";
-        Some(format!("{head}{mode}fieldSpecs:\n- {{path: metadata/name, kind: Namespace, create: true}}\n"))
     }
 
     fn configurations(&mut self, draft: &mut Draft) {
@@ -238,6 +227,25 @@ impl Forest {
             thing.fields.retain(|f| f.shape != Shape::Number);
         }
     }
+}
+
+/// Sets another namespace, if the names stay distinct in it.
+fn namespace_plugin(draft: &mut Draft, number: usize, mode: &str) -> Option<String> {
+    let mut things = draft.things.clone();
+    for thing in &mut things {
+        if thing.kind == "Namespace" {
+            thing.name = "plugged".into();
+        } else if !thing.is_cluster_scoped() && (!mode.contains("unsetOnly") || thing.namespace.is_none()) {
+            thing.namespace = Some("plugged".into());
+        }
+    }
+    if things.iter().enumerate().any(|(i, a)| things[..i].iter().any(|b| a.clashes(b))) {
+        return None;
+    }
+    draft.things = things;
+    let metadata = format!("{{name: plugin{number}, namespace: plugged}}");
+    let head = format!("apiVersion: builtin\nkind: NamespaceTransformer\nmetadata: {metadata}\n");
+    Some(format!("{head}{mode}fieldSpecs:\n- {{path: metadata/name, kind: Namespace, create: true}}\n"))
 }
 
 /// The configuration of a built-in plugin.

@@ -14,7 +14,7 @@ pub(super) fn restyle(new: &mut Node, old: &Meta) {
     // The scalar is written in its place, so that it stays one with what it was one with.
     new.meta.shared = old.shared;
     let style = if matches!(old.style, Style::Block | Style::Flow) { Style::Plain } else { old.style };
-    new.meta.tag = tag_after(new, style, !matches!(old.tag, Tag::None | Tag::Undecided));
+    new.meta.tag = tag_after(new, style, !matches!(old.tag, Tag::None | Tag::Undecided | Tag::Quoted));
     new.meta.style = style;
 }
 

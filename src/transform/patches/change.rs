@@ -8,7 +8,7 @@ use crate::merge::merge2;
 use crate::patch::JsonPatch;
 use crate::resource::{ResId, Resource};
 use crate::schema::Schema;
-use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, go_float, reread, resolve_plain, to_json};
+use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, go_float, reread, style_of_string, to_json};
 
 /// A strategic merge patch, ready to be merged into resources.
 pub(super) struct Strategic {
@@ -207,21 +207,10 @@ fn through_json(node: &mut Node) -> Result<()> {
         Some(Resolved::Timestamp(_) | Resolved::Float(_)) => {
             (to_json(node)?.trim_matches('"').to_string(), Style::DoubleQuoted)
         }
-        Some(Resolved::Str(text)) => (text.to_string(), style_of(text)),
+        Some(Resolved::Str(text)) => (text.to_string(), style_of_string(text)),
     };
     node.value = Value::Scalar(text.into());
     node.meta.style = style;
     node.meta.tag = Tag::None;
     Ok(())
-}
-
-/// How go-yaml v3 writes a string.
-fn style_of(text: &str) -> Style {
-    if text.contains('\n') {
-        Style::Literal
-    } else if matches!(resolve_plain(text), Resolved::Str(_)) {
-        Style::Plain
-    } else {
-        Style::DoubleQuoted
-    }
 }

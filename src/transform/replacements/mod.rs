@@ -354,8 +354,10 @@ fn apply(
         let id = resource.id().clone();
         for (path, span, parts) in &prepared.paths {
             let placed = |error: Diagnostic| error.at(*span).resource(&id).field(path);
-            let write = |resource: &mut Resource| {
-                copy::copy(&source.value, resource.node_mut(), parts, &prepared.target.options)
+            let live = source.live.as_ref().filter(|(from, _)| *from == i).map(|(_, path)| path.as_slice());
+            let value = &mut source.value;
+            let mut write = |resource: &mut Resource| {
+                copy::copy(value, live, resource.node_mut(), parts, &prepared.target.options)
             };
             let meets_notes =
                 parts.get(1).is_some_and(|part| part == "annotations") && parts[0] == "metadata";
