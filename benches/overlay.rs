@@ -1,4 +1,4 @@
-//! How long builds take: overlays of many applications, and the merge of long lists.
+//! How long builds of overlays of many applications take.
 //!
 //!     cargo bench --bench overlay
 //!     KUSTOMIZE=kustomize cargo bench --bench overlay     # whole processes of both, in turn
@@ -13,19 +13,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use kubectl_smp::merge::{MergeOptions, merge2};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::yaml::{Map, Node};
-
 const RUNS: usize = 5;
 
-fn main() {
-    overlays();
-    lists();
-}
-
 /// Builds overlays of 1 to 3,000 applications, each a Deployment, a Service and a ConfigMap.
-fn overlays() {
+fn main() {
     let ours = env!("CARGO_BIN_EXE_kubectl-smp");
     let theirs = std::env::var("KUSTOMIZE").ok();
     for apps in [1, 100, 1000, 3000] {
@@ -141,43 +132,6 @@ spec:
       - name: sidecar
         image: registry.example.com/sidecar:0.3.0
 "
-    )
-}
-
-/// Merges a patch of one entry into lists of 1,000 to 100,000 keyed entries.
-fn lists() {
-    let schema = Schema::embedded();
-    for length in [1_000, 10_000, 100_000] {
-        let object = pod((0..length).map(|i| (format!("c{i}"), "a".to_string())));
-        let patch = pod([(format!("c{}", length / 2), "b".to_string())]);
-        let mut times = Vec::new();
-        for _ in 0..RUNS {
-            let dest = object.clone();
-            let start = Instant::now();
-            let merged = merge2(Some(dest), &patch, &schema, &MergeOptions::auto()).expect("merges");
-            times.push(start.elapsed());
-            assert!(merged.is_some());
-        }
-        println!("patch of a list of {length:>6} entries: {:>10.2?}", median(&mut times));
-    }
-}
-
-fn pod(containers: impl IntoIterator<Item = (String, String)>) -> Node {
-    let container = |(name, image): (String, String)| {
-        Node::map([("name", Node::string(name)), ("image", Node::string(image))].into_iter().collect())
-    };
-    let list = Node::list(containers.into_iter().map(container).collect());
-    let spec = Node::map([("containers", list)].into_iter().collect::<Map>());
-    let metadata = Node::map([("name", Node::string("p"))].into_iter().collect::<Map>());
-    Node::map(
-        [
-            ("apiVersion", Node::string("v1")),
-            ("kind", Node::string("Pod")),
-            ("metadata", metadata),
-            ("spec", spec),
-        ]
-        .into_iter()
-        .collect(),
     )
 }
 

@@ -1,6 +1,10 @@
 //! Which entries of two lists belong together, by what the schema says and by whose rules it is read.
 
+use super::Trail;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::schema::{Cursor, ListType};
+use crate::source::Span;
+use crate::yaml::Node;
 
 /// By whose rules a patch is applied or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -60,6 +64,14 @@ pub fn patch_merge_keys(list: Cursor<'_>) -> Vec<&str> {
 #[must_use]
 pub fn recommended_keys(list: Cursor<'_>) -> Vec<&str> {
     list.recommended_merge_key().map(split_keys).unwrap_or_default()
+}
+
+/// What is to be said when the list at `at`, of which nothing is known, gives way to another one.
+pub(crate) fn replaced_unknown(old: &[Node], new: &[Node], span: Span, at: &Trail<'_>) -> Option<Diagnostic> {
+    let message = "this list was replaced: no schema says how its entries are merged";
+    let help = "give a schema, or tell its entries apart by `$patchMergeKey`";
+    let changes = !old.is_empty() && old != new;
+    changes.then(|| Diagnostic::warning(Code::NoSchema, message).field(at.path()).at(span).help(help))
 }
 
 impl<'s> Association<'s> {

@@ -239,7 +239,7 @@ impl Merge {
             }
             Self::Kustomize(options) => {
                 let before = std::mem::replace(dest, Node::null());
-                let merged = merge2(Some(before), patch, schema, options)?;
+                let merged = merge2(Some(before), patch, schema, options, notes)?;
                 let kept = merged.is_some();
                 *dest = merged.unwrap_or_else(Node::null);
                 Ok(kept)

@@ -23,12 +23,13 @@ pub fn merge2_packages(
     options: &MergeOptions,
 ) -> Result<Changed> {
     let (of_source, of_dest) = (units(source), units(dest));
-    let mut plan = Plan::new(dest, schema);
+    let (mut plan, mut warnings) = (Plan::new(dest, schema), Vec::new());
     for [dest, patch] in pair([&of_dest, &of_source], !dest.is_directory() && !source.is_directory())? {
         let (dest, patch) = (dest.map(|i| &of_dest[i]), patch.map(|i| &of_source[i]));
         let Some(patch) = patch else { continue };
-        let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options)
+        let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options, &mut warnings)
             .map_err(|error| error.resource(&patch.key))?;
+        plan.warn(warnings.drain(..).map(|warning| warning.resource(&patch.key)));
         match (dest, merged) {
             (Some(dest), Some(merged)) => plan.change(dest, merged),
             (Some(dest), None) => plan.remove(dest),
@@ -162,6 +163,11 @@ impl Merge3<'_> {
         ];
         let diagnostic =
             Diagnostic::warning(Code::Conflict, message).field(&conflict.path).resource(&unit.key);
+        let diagnostic = if conflict.unknown_list {
+            diagnostic.help("no schema says how the entries of this list are merged: give one, or infer keys")
+        } else {
+            diagnostic
+        };
         sides.into_iter().fold(diagnostic, |diagnostic, (span, here, nowhere)| {
             match span.filter(|span: &Span| !span.is_none()) {
                 Some(span) => diagnostic.label(span, here),

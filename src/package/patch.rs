@@ -117,7 +117,7 @@ impl Patch {
                 let outcome = apply(&mut node, &self.node, cursor, options, notes)?;
                 Ok(Some(node).filter(|_| outcome != Outcome::Deleted))
             }
-            Kind::Kustomize(options) => merge2(Some(node), &self.node, schema, options),
+            Kind::Kustomize(options) => merge2(Some(node), &self.node, schema, options, notes),
             Kind::Merge => {
                 apply_json_merge(&mut node, &self.node);
                 Ok(Some(node))

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use tempfile::{NamedTempFile, TempPath};
 
@@ -17,8 +19,8 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 /// # Errors
 /// A file cannot be written or removed; all is then as it was before.
 pub fn write_files(files: &[ChangedFile]) -> Result<()> {
-    let changed = files.iter().filter(|file| file.is_changed);
-    let staged = changed.map(stage).collect::<Result<Vec<_>>>()?;
+    let changed: Vec<_> = files.iter().filter(|file| file.is_changed).collect();
+    let staged = stage_all(&changed)?;
     let mut done = Vec::with_capacity(staged.len());
     for file in staged {
         match file.replace() {
@@ -31,6 +33,21 @@ pub fn write_files(files: &[ChangedFile]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// How many files are flushed to the disk at a time. Each waits milliseconds for the disk, which writes
+/// what waits together in one go.
+const FLUSHES: usize = 32;
+
+fn stage_all(changed: &[&ChangedFile]) -> Result<Vec<Staged>> {
+    let shares = changed.chunks(changed.len().div_ceil(FLUSHES).max(1));
+    thread::scope(|scope| {
+        let stage = |share: &[&ChangedFile]| share.iter().copied().map(stage).collect::<Result<Vec<_>>>();
+        let threads: Vec<_> = shares.map(|share| scope.spawn(move || stage(share))).collect();
+        let staged =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        Ok(staged.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    })
 }
 
 /// A file whose new text is on the disk, beside its place.
@@ -103,18 +120,25 @@ impl Staged {
         Ok(undo)
     }
 
-    /// Moves the file that is there out of the way; it vanishes with the returned path.
+    /// Keeps the file that is there under another name, which vanishes with the returned path. Its own
+    /// name is free afterwards only when no new file takes it.
     fn put_aside(&self) -> io::Result<Option<TempPath>> {
         if !self.path.exists() {
             return Ok(None);
         }
-        let aside = NamedTempFile::new_in(directory_of(&self.path))?.into_temp_path();
-        if self.new.is_some() {
-            // The place is never empty: the old file is copied, and the new one takes its name.
-            fs::copy(&self.path, &aside)?;
-        } else {
+        let directory = directory_of(&self.path);
+        if self.new.is_none() {
+            let aside = NamedTempFile::new_in(directory)?.into_temp_path();
             fs::rename(&self.path, &aside)?;
+            return Ok(Some(aside));
         }
+        let link = |name: &Path| fs::hard_link(&self.path, name);
+        if let Ok(aside) = tempfile::Builder::new().make_in(directory, link) {
+            return Ok(Some(aside.into_temp_path()));
+        }
+        // Some file systems know no links.
+        let aside = NamedTempFile::new_in(directory)?.into_temp_path();
+        fs::copy(&self.path, &aside)?;
         Ok(Some(aside))
     }
 }

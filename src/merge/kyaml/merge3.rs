@@ -31,6 +31,8 @@ pub struct Conflict {
     pub updated: Option<Span>,
     /// Its value in dest.
     pub dest: Option<Span>,
+    /// Whether it is a list that is one value only because no schema says how its entries are merged.
+    pub unknown_list: bool,
 }
 
 /// Merges the changes from `original` to `updated` into dest, in place as far as it goes.
@@ -163,6 +165,7 @@ impl<'s> Merge3<'s, '_> {
             original: original.map(Node::span),
             updated: updated.map(Node::span),
             dest: dest.map(Node::span),
+            unknown_list: false,
         });
         true
     }
@@ -261,7 +264,12 @@ impl<'s> Merge3<'s, '_> {
             Rules::Auto => at.strict_pairing(&lists, None, keys, self.schema),
         };
         if pairing == Pairing::Replace {
-            return Ok(self.leaf(dest.as_deref(), others, trail, list_changed));
+            let known = self.conflicts.len();
+            let fate = self.leaf(dest.as_deref(), others, trail, list_changed);
+            for conflict in &mut self.conflicts[known..] {
+                conflict.unknown_list = !at.is_known();
+            }
+            return Ok(fate);
         }
         if present(others.updated).is_none() && present(others.original).is_some() {
             let conflict = self.conflict(dest.as_deref(), others, trail);

@@ -70,7 +70,8 @@ fn check(depth: usize) -> Result<()> {
 /// A map meets a list or a scalar, or a `$patch` that nobody knows.
 pub(super) fn merge(from: &Node, into: Node, schema: &Schema) -> Result<Node> {
     let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::Off);
-    Ok(merge2(Some(into), from, schema, &options)?.unwrap_or_else(|| Node::map(Map::new())))
+    // Values have no schema, and helm replaces their lists, too.
+    Ok(merge2(Some(into), from, schema, &options, &mut Vec::new())?.unwrap_or_else(|| Node::map(Map::new())))
 }
 
 #[cfg(test)]

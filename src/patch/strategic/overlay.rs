@@ -12,7 +12,7 @@ use super::{Dialect, Outcome};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::merge::align::{Identity, KeyValue};
-use crate::merge::association::{Association, patch_merge_keys, recommended_keys};
+use crate::merge::association::{Association, patch_merge_keys, recommended_keys, replaced_unknown};
 use crate::merge::directive::{
     Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, PatchField, RETAIN_KEYS, SET_ELEMENT_ORDER,
     action, without_directives,
@@ -221,12 +221,8 @@ impl Overlay<'_> {
             return Ok(live);
         }
         let replaced = self.replace_list(entries.iter(), cursor, at)?;
-        if matches!(association, Association::Unknown) && !live.is_empty() && live != replaced {
-            let message = "this list was replaced: no schema says how its entries are merged";
-            let help = "give a schema, or tell its entries apart by `$patchMergeKey`";
-            let note =
-                Diagnostic::warning(Code::NoSchema, message).field(at.path()).at(patch.span()).help(help);
-            self.notes.push(note);
+        if matches!(association, Association::Unknown) {
+            self.notes.extend(replaced_unknown(&live, &replaced, patch.span(), at));
         }
         Ok(replaced)
     }

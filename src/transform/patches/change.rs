@@ -49,7 +49,12 @@ impl Strategic {
 
     /// Merges the patch into a resource, which is empty afterwards when the patch deletes it. Name,
     /// kind and namespace stay unless the options allow a change. Returns whether the id did change.
-    pub(super) fn merge_into(&self, resource: &mut Resource, context: &PatchContext<'_>) -> Result<bool> {
+    pub(super) fn merge_into(
+        &self,
+        resource: &mut Resource,
+        context: &PatchContext<'_>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<bool> {
         let id = resource.id().clone();
         if self.options.allow_name_change || self.options.allow_kind_change {
             resource.store_previous_id();
@@ -59,9 +64,10 @@ impl Strategic {
         }
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
-        let merge = |resource: &mut Resource| {
+        let mut replaced = Vec::new();
+        let mut merge = |resource: &mut Resource| {
             let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
-            let merged = merge2(Some(dest), patch, context.schema, context.merge)?;
+            let merged = merge2(Some(dest), patch, context.schema, context.merge, &mut replaced)?;
             *resource.node_mut() = merged.unwrap_or_else(|| Node::map(Map::new()));
             Ok(())
         };
@@ -73,6 +79,7 @@ impl Strategic {
             let error = if error.labels().is_empty() { error.at(patch.span().at_start()) } else { error };
             error.resource(&id)
         })?;
+        warnings.extend(replaced.into_iter().map(|warning| warning.resource(&id)));
         if resource.is_empty() {
             return Ok(false);
         }

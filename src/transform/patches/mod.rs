@@ -235,7 +235,7 @@ impl<'r> Run<'r> {
     /// Merges a patch into one resource. Returns whether its id is another one now.
     fn merge_one(&mut self, i: usize, patch: &Strategic) -> Result<bool> {
         let Some(resource) = self.set.resources_mut().get_mut(i) else { return Ok(false) };
-        let changed = patch.merge_into(resource, self.context)?;
+        let changed = patch.merge_into(resource, self.context, self.warnings)?;
         if changed {
             self.index.add(i, resource);
         }

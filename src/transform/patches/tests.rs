@@ -238,6 +238,29 @@ fn what_kustomize_does_in_silence_is_warned_of() {
 }
 
 #[test]
+fn lists_that_are_replaced_for_want_of_a_schema_are_warned_of() {
+    let table = [
+        // A field that the kind does not have, where the target has a list, too; and where it has none.
+        ("nope: [{name: a}]", "nope: [{name: b}]", 1),
+        ("nope: [{name: a}]", "nope: [{name: a}]", 0),
+        ("nope: [{name: a}]", "nope: null", 0),
+        ("replicas: 1", "nope: [{name: b}]", 0),
+        // Lists that a schema says are to be replaced, or merged.
+        ("template: {spec: {tolerations: [{key: a}]}}", "template: {spec: {tolerations: [{key: b}]}}", 0),
+        ("template: {spec: {containers: [{name: a}]}}", "template: {spec: {containers: [{name: b}]}}", 0),
+    ];
+    for (before, after, want) in table {
+        let first = format!("{{patch: '{WEB}, spec: {{{before}}}}}'}}");
+        let second = format!("{{patch: '{WEB}, spec: {{{after}}}}}'}}");
+        let (set, warnings) = run(&format!("[{first}, {second}]"), patches);
+        assert!(set.is_ok(), "{after}");
+        assert_eq!(warnings.len(), want, "{after}: {warnings:?}");
+        let message = "this list was replaced: no schema says how its entries are merged";
+        assert!(warnings.iter().all(|warning| warning == message), "{warnings:?}");
+    }
+}
+
+#[test]
 fn older_fields() {
     let strategic = |text: &str| match run(text, patches_strategic_merge) {
         (Ok(set), _) => shown(&set),

@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 use super::{Merge2, Own, Source, take};
 use crate::diagnostic::Result;
 use crate::merge::Trail;
+use crate::merge::association::replaced_unknown;
 use crate::merge::directive::Action;
 use crate::merge::kyaml::entries::{Entries, Side};
 use crate::merge::kyaml::options::{ListOrder, Rules};
@@ -13,9 +14,9 @@ use crate::merge::kyaml::tuples::{self, Keys, Tuples, are_distinct};
 use crate::merge::kyaml::{Fate, directive, retain};
 use crate::yaml::{Node, Value};
 
-impl<'s> Merge2<'s> {
+impl<'s> Merge2<'s, '_> {
     pub(super) fn list(
-        &self,
+        &mut self,
         dest: &mut Node,
         source: Source<'_>,
         at: &Position<'s>,
@@ -33,10 +34,12 @@ impl<'s> Merge2<'s> {
         let sides = if theirs.is_some() { &both[..] } else { &both[..1] };
         let pairing = self.pairing(at, sides, from_patch);
         if pairing == Pairing::Replace {
-            return Ok(match source {
-                Source::Node(patch) => Fate::Take(take(patch)),
-                _ => Fate::Keep,
-            });
+            let Source::Node(patch) = source else { return Ok(Fate::Keep) };
+            if !at.is_known() {
+                let new = patch.as_list().map(Vec::as_slice).unwrap_or_default();
+                self.warnings.extend(replaced_unknown(list, new, patch.span(), trail));
+            }
+            return Ok(Fate::Take(take(patch)));
         }
         match source {
             Source::Absent => self.own_entries(list, Own::Absent, pairing, at, trail)?,
@@ -64,7 +67,7 @@ impl<'s> Merge2<'s> {
     /// A list that dest does not have.
     ///
     /// kustomize 5.8 does not look for directives for the list here, so that one gets into the output.
-    pub(super) fn new_list(&self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
+    pub(super) fn new_list(&mut self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
         let Value::List(list) = &mut node.value else { return Ok(Fate::Take(node)) };
         let pairing = self.pairing(at, &[list.as_slice()], Some(list));
         if pairing == Pairing::Replace {
@@ -90,7 +93,7 @@ impl<'s> Merge2<'s> {
 
     /// A list that no other list is merged into.
     fn own_entries(
-        &self,
+        &mut self,
         list: &mut Vec<Node>,
         own: Own,
         pairing: Pairing,
@@ -118,7 +121,7 @@ impl<'s> Merge2<'s> {
 
     /// The entries of a list in which nothing is twice and nothing lacks a key.
     fn distinct_entries(
-        &self,
+        &mut self,
         list: &mut Vec<Node>,
         own: Own,
         element: &Position<'s>,
@@ -135,7 +138,7 @@ impl<'s> Merge2<'s> {
 
     /// Merges the patch's list into dest's.
     fn entries(
-        &self,
+        &mut self,
         list: &mut Vec<Node>,
         theirs: &mut Vec<Node>,
         pairing: Pairing,
@@ -183,7 +186,7 @@ impl<'s> Merge2<'s> {
 
     /// Merges the entries that a tuple means and puts the result, if any, among the others.
     fn entry(
-        &self,
+        &mut self,
         entries: &mut Entries,
         tuple: &[SmolStr],
         source: Source<'_>,
@@ -231,7 +234,7 @@ mod tests {
 
     fn merged(frame: &str, dest: &str, patch: &str, options: &MergeOptions) -> String {
         let object = |list: &str| node(&frame.replace("LIST", list));
-        outcome(merge2(Some(object(dest)), &object(patch), &Schema::kustomize(), options))
+        outcome(merge2(Some(object(dest)), &object(patch), &Schema::kustomize(), options, &mut Vec::new()))
     }
 
     fn check(frame: &str, table: &[(&str, &str, &str)], options: &MergeOptions) {
@@ -362,8 +365,13 @@ mod tests {
         ];
         for (dest, patch, want) in table {
             let object = |spec: &str| node(&frame.replace("SPEC", spec));
-            let got =
-                merge2(Some(object(dest)), &object(patch), &Schema::kustomize(), &MergeOptions::kustomize());
+            let got = merge2(
+                Some(object(dest)),
+                &object(patch),
+                &Schema::kustomize(),
+                &MergeOptions::kustomize(),
+                &mut Vec::new(),
+            );
             assert_eq!(outcome(got), wanted(&frame.replace("SPEC", want)), "{patch} onto {dest}");
         }
     }
@@ -373,7 +381,7 @@ mod tests {
         let comment = "# {\"type\":\"array\",\"x-kubernetes-patch-strategy\":\"merge\",\"x-kubernetes-patch-merge-key\":\"id\"}";
         let dest = crate::merge::kyaml::testing::commented(&format!("list: {comment}\n- id: 1\n  a: 1\n"));
         let patch = node("{list: [{id: 1, b: 2}]}");
-        let got = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize());
+        let got = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(), &mut Vec::new());
         assert_eq!(outcome(got), "{list: [{id: 1, a: 1, b: 2}]}");
     }
 

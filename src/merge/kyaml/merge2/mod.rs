@@ -14,7 +14,7 @@ use super::options::{MergeOptions, Rules};
 use super::position::Position;
 use super::restyle::{quote_old_booleans, restyle};
 use super::{Fate, directive, retain, same_kind};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Diagnostic, Result};
 use crate::merge::Trail;
 use crate::merge::directive::Action;
 use crate::schema::Schema;
@@ -22,7 +22,8 @@ use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 
 /// Merges a patch onto an object, in place as far as it goes. None: the patch deletes the object.
 ///
-/// The schema is asked for the kind that dest, or else the patch, says it has.
+/// The schema is asked for the kind that dest, or else the patch, says it has. Lists that were replaced
+/// for want of a schema are added to `warnings`.
 ///
 /// ```
 /// use kubectl_smp::merge::{MergeOptions, merge2};
@@ -34,7 +35,7 @@ use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 /// let read = |text: &str| parse_one(&sources, sources.add("example", text), ParseOptions::default());
 /// let pod = read("{apiVersion: v1, kind: Pod, spec: {containers: [{name: web, image: a}]}}")?;
 /// let patch = read("{spec: {containers: [{name: web, image: b}, {name: log}], hostname: null}}")?;
-/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &MergeOptions::auto())?;
+/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &MergeOptions::auto(), &mut Vec::new())?;
 /// let containers = merged.as_ref().and_then(|pod| pod.get_path(&["spec", "containers"]));
 /// let json = to_json(containers.unwrap_or(&Node::null()))?;
 /// assert_eq!(json, r#"[{"image":"b","name":"web"},{"name":"log"}]"#);
@@ -51,9 +52,10 @@ pub fn merge2(
     patch: &Node,
     schema: &Schema,
     options: &MergeOptions,
+    warnings: &mut Vec<Diagnostic>,
 ) -> Result<Option<Node>> {
     let mut patch = patch.clone();
-    let merge = Merge2 { schema, options };
+    let mut merge = Merge2 { schema, options, warnings };
     let source = Source::Node(&mut patch);
     let merged = match merge.value(dest.as_mut(), source, Position::unknown(), &Trail::root())? {
         Fate::Keep => dest,
@@ -96,18 +98,19 @@ impl Own {
     }
 }
 
-struct Merge2<'s> {
+struct Merge2<'s, 'w> {
     schema: &'s Schema,
     options: &'s MergeOptions,
+    warnings: &'w mut Vec<Diagnostic>,
 }
 
 fn take(node: &mut Node) -> Node {
     std::mem::replace(node, Node::null())
 }
 
-impl<'s> Merge2<'s> {
+impl<'s> Merge2<'s, '_> {
     fn value(
-        &self,
+        &mut self,
         dest: Option<&mut Node>,
         source: Source<'_>,
         at: Position<'s>,
@@ -137,7 +140,7 @@ impl<'s> Merge2<'s> {
     }
 
     /// A value that dest does not have.
-    fn add(&self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
+    fn add(&mut self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
         match &mut node.value {
             Value::Map(map) => {
                 match (directive::take_from_map(map, trail), self.options.rules) {
@@ -154,7 +157,13 @@ impl<'s> Merge2<'s> {
         Ok(Fate::Take(node))
     }
 
-    fn map(&self, dest: &mut Node, source: Source<'_>, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
+    fn map(
+        &mut self,
+        dest: &mut Node,
+        source: Source<'_>,
+        at: &Position<'s>,
+        trail: &Trail<'_>,
+    ) -> Result<Fate> {
         adopt(dest, &source);
         let Value::Map(map) = &mut dest.value else { return Ok(Fate::Keep) };
         match source {
@@ -181,12 +190,12 @@ impl<'s> Merge2<'s> {
     }
 
     /// The fields of a map that no other map is merged into.
-    fn own_fields(&self, map: &mut Map, own: Own, at: &Position<'s>, trail: &Trail<'_>) -> Result<()> {
+    fn own_fields(&mut self, map: &mut Map, own: Own, at: &Position<'s>, trail: &Trail<'_>) -> Result<()> {
         retain(map.entries_mut(), |entry| self.field(entry, own.source(), None, at, trail))
     }
 
     /// Those of dest in their order, then those that only the patch has, sorted.
-    fn fields(&self, map: &mut Map, patch: &mut Map, at: &Position<'s>, trail: &Trail<'_>) -> Result<()> {
+    fn fields(&mut self, map: &mut Map, patch: &mut Map, at: &Position<'s>, trail: &Trail<'_>) -> Result<()> {
         let (partners, mut new) = partners(map, patch);
         let theirs = patch.entries_mut();
         let mut partners = partners.into_iter();
@@ -213,7 +222,7 @@ impl<'s> Merge2<'s> {
 
     /// One field that dest has. Returns whether it stays.
     fn field(
-        &self,
+        &mut self,
         entry: &mut Entry,
         source: Source<'_>,
         their_key: Option<&Key>,
@@ -291,7 +300,7 @@ mod tests {
 
     fn merged(dest: &str, patch: &str) -> String {
         let dest = (!dest.is_empty()).then(|| node(dest));
-        outcome(merge2(dest, &node(patch), &Schema::kustomize(), &MergeOptions::kustomize()))
+        outcome(merge2(dest, &node(patch), &Schema::kustomize(), &MergeOptions::kustomize(), &mut Vec::new()))
     }
 
     #[test]
@@ -349,8 +358,13 @@ mod tests {
         for (dest, patch, want) in table {
             assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
         }
-        let auto =
-            merge2(Some(node("{}")), &node("{a: {$patch: drop}}"), &Schema::none(), &MergeOptions::auto());
+        let auto = merge2(
+            Some(node("{}")),
+            &node("{a: {$patch: drop}}"),
+            &Schema::none(),
+            &MergeOptions::auto(),
+            &mut Vec::new(),
+        );
         assert_eq!(outcome(auto), "Directive");
     }
 
@@ -361,8 +375,13 @@ mod tests {
         {
             assert_eq!(merged(dest, patch), "WrongType", "{patch} onto {dest}");
         }
-        let error =
-            merge2(Some(node("{a: {b: [1]}}")), &node("{a: {b: x}}"), &Schema::none(), &MergeOptions::auto());
+        let error = merge2(
+            Some(node("{a: {b: [1]}}")),
+            &node("{a: {b: x}}"),
+            &Schema::none(),
+            &MergeOptions::auto(),
+            &mut Vec::new(),
+        );
         let error = error.expect_err("a list and a string");
         assert_eq!(error.field_path(), Some("a.b"));
         assert_eq!(error.labels().len(), 2, "both places");
@@ -394,7 +413,7 @@ mod tests {
     fn comments_and_layout() {
         let dest = commented("# head\na: 1 # old\nb: {} # keep\nc: [1]\nd: x\n");
         let patch = commented("a: 2\nb: # mine\n  x: 1\nc:\n- 2\n# new\ne: 3 # with\n");
-        let merged = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize());
+        let merged = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(), &mut Vec::new());
         let merged = merged.expect("merged").expect("something");
         assert_eq!(shown(&merged), "{a: 2, b: {x: 1}, c: [2], d: x, e: 3}");
         let entries = merged.as_map().expect("a map").entries();
@@ -415,7 +434,13 @@ mod tests {
                 (0..n).map(|i| (Key::from(format!("k{:04}", i * step).as_str()), Node::plain(value)));
             Node::map(fields.collect())
         };
-        let merged = merge2(Some(map(100, 1, "a")), &map(40, 5, "b"), &Schema::none(), &MergeOptions::auto());
+        let merged = merge2(
+            Some(map(100, 1, "a")),
+            &map(40, 5, "b"),
+            &Schema::none(),
+            &MergeOptions::auto(),
+            &mut Vec::new(),
+        );
         let merged = merged.expect("merged").expect("something");
         let entries = merged.as_map().expect("a map").entries();
         assert_eq!(entries.len(), 120);

@@ -25,10 +25,10 @@ enum Entry {
     New(Node),
 }
 
-impl<'s> Merge2<'s> {
+impl<'s> Merge2<'s, '_> {
     /// A list that no other list is merged into.
     pub(super) fn strict_own_entries(
-        &self,
+        &mut self,
         list: &mut Vec<Node>,
         own: Own,
         keys: &KeySet,
@@ -58,7 +58,7 @@ impl<'s> Merge2<'s> {
 
     /// Merges the patch's list into dest's.
     pub(super) fn strict_entries(
-        &self,
+        &mut self,
         list: &mut Vec<Node>,
         theirs: &mut [Node],
         keys: &KeySet,
@@ -109,7 +109,7 @@ impl<'s> Merge2<'s> {
 
     /// Merges one entry of the patch into the one that it is about, or makes a new one of it.
     fn strict_entry(
-        &self,
+        &mut self,
         dest: &mut Haystack<'_>,
         found: Option<usize>,
         entry: &mut Node,
@@ -213,7 +213,7 @@ mod tests {
     ) -> crate::diagnostic::Result<Option<crate::yaml::Node>> {
         let object = |list: &str| node(&frame.replace("LIST", list));
         let patch = if patch.is_empty() { node("{touched: 1}") } else { object(patch) };
-        merge2(Some(object(dest)), &patch, &Schema::embedded(), options)
+        merge2(Some(object(dest)), &patch, &Schema::embedded(), options, &mut Vec::new())
     }
 
     fn check(frame: &str, table: &[(&str, &str, &str)]) {
@@ -423,7 +423,9 @@ mod tests {
         let thing = |spec: &str| node(&format!("{{apiVersion: example.com/v1, kind: Thing, spec: {spec}}}"));
         let dest = thing("{rules: [{id: a, x: 1}], tags: [t], args: [a]}");
         let patch = thing("{rules: [{id: a, y: 2}, {id: b}], tags: [u], args: [b]}");
-        let merged = |options: &MergeOptions| outcome(merge2(Some(dest.clone()), &patch, &schema, options));
+        let merged = |options: &MergeOptions| {
+            outcome(merge2(Some(dest.clone()), &patch, &schema, options, &mut Vec::new()))
+        };
         let want = thing("{rules: [{id: a, x: 1, y: 2}, {id: b}], tags: [u, t], args: [b]}");
         assert_eq!(merged(&MergeOptions::auto()), outcome(Ok(Some(want))));
         let want = thing("{rules: [{id: a, y: 2}, {id: b}], tags: [u], args: [b]}");

@@ -1,0 +1,122 @@
+//! Three texts, separated by zero bytes: dest's own text is edited so that it reads as the merged tree,
+//! and lines of fields that stay are the same lines.
+#![no_main]
+
+use std::collections::HashMap;
+
+use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge3};
+use kubectl_smp::package::{Package, merge2_packages, merge3_packages};
+use kubectl_smp::schema::Schema;
+use kubectl_smp::source::SourceMap;
+use kubectl_smp::yaml::{Node, Style, edit};
+use kubectl_smp_fuzz::read;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let texts: Vec<&str> = text.split('\0').collect();
+    let &[original, updated, dest] = texts.as_slice() else { return };
+    whole_files(original, updated, dest);
+    let (Some(original), Some(updated), Some(before)) = (read(original), read(updated), read(dest)) else {
+        return;
+    };
+    let ([original], [updated], [node]) = (&original[..], &updated[..], &before[..]) else { return };
+    let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::usual());
+    let merged = merge3(
+        Some(original),
+        Some(updated),
+        Some(node.clone()),
+        &Schema::embedded(),
+        &options,
+        &mut Vec::new(),
+    );
+    let Ok(Some(after)) = merged else { return };
+    let edited = edit(dest, &before, &[Some(after.clone())]).expect("the text can be edited");
+    let again = read(&edited);
+    assert!(
+        again.as_deref() == Some(std::slice::from_ref(&after)),
+        "{dest:?}\nwas edited to {edited:?}\nwhich is not {after:?}"
+    );
+    if dest.contains(['&', '*', '|', '>', '\r', '\u{85}', '\u{2028}', '\u{2029}', '?', '\u{feff}', '%']) {
+        // Anchors are written out, and open texts and odd line ends may make a document be written anew.
+        return;
+    }
+    let mut lines = HashMap::<&str, usize>::new();
+    for line in edited.lines() {
+        *lines.entry(bare(line)).or_default() += 1;
+    }
+    let mut kept = Vec::new();
+    kept_lines(dest, node, &after, &mut kept);
+    for line in kept {
+        let left = lines.entry(bare(line)).or_default();
+        assert!(*left > 0, "the line {line:?} of {dest:?} is not in {edited:?}");
+        *left -= 1;
+    }
+});
+
+/// Whole files, of any number of documents, give texts that can be read.
+fn whole_files(original: &str, updated: &str, dest: &str) {
+    let sources = SourceMap::default();
+    let package = |name: &str, text: &str| Package::of_text(name, text.to_owned(), &sources).ok();
+    let (Some(original), Some(updated), Some(dest)) =
+        (package("original", original), package("updated", updated), package("dest", dest))
+    else {
+        return;
+    };
+    let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
+    let merged = merge3_packages(&original, &updated, &dest, &Schema::embedded(), &options);
+    let laid_over = merge2_packages(&updated, &dest, &Schema::embedded(), &options);
+    for changed in merged.into_iter().chain(laid_over) {
+        for text in changed.files.iter().filter_map(|file| file.text.as_deref()) {
+            assert!(read(text).is_some(), "not YAML: {text:?}");
+        }
+        let stream = changed.stream();
+        assert!(read(&stream).is_some(), "not a stream: {stream:?}");
+    }
+}
+
+/// What comes first in a map behind a dash may move up to the dash.
+fn bare(line: &str) -> &str {
+    line.trim_start_matches([' ', '-']).trim_end()
+}
+
+/// The lines of fields in block style that hold a scalar and nothing else, the same before and after.
+fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t str>) {
+    if before.meta.style == Style::Flow || before.span() != after.span() {
+        return;
+    }
+    if let (Some(before), Some(after)) = (before.as_map(), after.as_map()) {
+        for entry in before.entries() {
+            let Some(value) = after.get(&entry.key.text) else { continue };
+            if entry.value.scalar_text().is_some() {
+                let line = line_of(text, &entry.value);
+                out.extend(line.filter(|_| is_untouched(&entry.value, value)));
+            } else {
+                kept_lines(text, &entry.value, value, out);
+            }
+        }
+    } else if let (Some(before), Some(after)) = (before.as_list(), after.as_list()) {
+        for node in before {
+            if let Some(other) = after.iter().find(|other| other.span() == node.span()) {
+                kept_lines(text, node, other, out);
+            }
+        }
+    }
+}
+
+/// A merge may bring a comment of its own to a field that it leaves alone.
+fn is_untouched(before: &Node, after: &Node) -> bool {
+    before == after && before.span() == after.span() && before.meta.comments == after.meta.comments
+}
+
+/// The line of a scalar that begins and ends on it, with its name.
+fn line_of<'t>(text: &'t str, node: &Node) -> Option<&'t str> {
+    let span = node.span();
+    let (start, end) = (span.start as usize, span.end as usize);
+    let value = text.get(start..end).filter(|value| !value.is_empty() && !value.contains('\n'))?;
+    let from = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[from..].lines().next()?;
+    let name = text[from..start].trim_start_matches([' ', '-']);
+    let is_simple = name.trim_end().ends_with(':') && !name.contains(['"', '\'', '#', '\t', '[', '{']);
+    (is_simple && line.len() >= value.len()).then_some(line)
+}

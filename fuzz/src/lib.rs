@@ -1,0 +1,132 @@
+//! What the fuzz targets share: reading texts, and making objects of a kind from random bytes.
+
+use arbitrary::{Result, Unstructured};
+use kubectl_smp::schema::{Cursor, TypeKind};
+use kubectl_smp::source::SourceMap;
+use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_documents};
+
+/// The documents of a text with their comments; none when it is malformed.
+pub fn read(text: &str) -> Option<Vec<Node>> {
+    read_with(text, ParseOptions { comments: true, ..ParseOptions::default() })
+}
+
+/// Reads with options of choice.
+pub fn read_with(text: &str, options: ParseOptions) -> Option<Vec<Node>> {
+    let sources = SourceMap::default();
+    let id = sources.add("fuzz.yaml", text);
+    parse_documents(&sources, id, options).ok()
+}
+
+const TEXTS: &[&str] = &["a", "b", "c", "TCP", "UDP", "", "1", "null"];
+
+/// A random value for a place in a schema, with fields that the schema knows.
+pub fn value(from: &mut Unstructured<'_>, at: Cursor<'_>, depth: u32) -> Result<Node> {
+    if from.ratio(1, 16)? {
+        return scalar(from);
+    }
+    match at.type_kind() {
+        TypeKind::Array if depth > 0 => {
+            let entries = (0..from.int_in_range(0..=3)?).map(|_| value(from, at.element(), depth - 1));
+            Ok(Node::list(entries.collect::<Result<_>>()?))
+        }
+        TypeKind::Object if depth > 0 => map(from, at, depth),
+        _ => scalar(from),
+    }
+}
+
+fn scalar(from: &mut Unstructured<'_>) -> Result<Node> {
+    Ok(match from.int_in_range(0..=7)? {
+        0 => Node::null(),
+        1 => Node::int(from.int_in_range(0..=3)?),
+        2 => Node::bool(from.arbitrary()?),
+        3 => Node::list(Vec::new()),
+        4 => Node::map(Map::new()),
+        _ => Node::string(*from.choose(TEXTS)?),
+    })
+}
+
+fn map(from: &mut Unstructured<'_>, at: Cursor<'_>, depth: u32) -> Result<Node> {
+    let fields: Vec<_> = at.fields().collect();
+    let mut map = Map::new();
+    for _ in 0..from.int_in_range(0..=4)? {
+        if fields.is_empty() || from.ratio(1, 16)? {
+            map.insert(*from.choose(TEXTS)?, value(from, at.additional(), depth - 1)?);
+        } else {
+            let (name, field) = *from.choose(&fields)?;
+            map.insert(name, value(from, field, depth - 1)?);
+        }
+    }
+    Ok(Node::map(map))
+}
+
+/// Adds the keys by which entries of lists are told apart, nearly everywhere.
+pub fn add_keys(from: &mut Unstructured<'_>, node: &mut Node, at: Cursor<'_>) -> Result<()> {
+    if let Some(map) = node.as_map_mut() {
+        for (name, value) in map.iter_mut() {
+            let field = at.field(name);
+            add_keys(from, value, if field.is_known() { field } else { at.additional() })?;
+        }
+    } else if let Some(list) = node.as_list_mut() {
+        let keys: Vec<&str> = at.patch_merge_key().into_iter().chain(at.list_map_keys()).collect();
+        for entry in list {
+            add_keys(from, entry, at.element())?;
+            for key in &keys {
+                if let Some(map) = entry.as_map_mut()
+                    && from.ratio(15, 16)?
+                {
+                    map.insert(*key, scalar(from)?);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sprinkles directives over an object.
+pub fn add_directives(from: &mut Unstructured<'_>, node: &mut Node) -> Result<()> {
+    if let Some(map) = node.as_map_mut() {
+        for (_, value) in map.iter_mut() {
+            add_directives(from, value)?;
+        }
+        let names: Vec<String> = map.iter().map(|(name, _)| name.to_owned()).collect();
+        let name = from.choose(&names).cloned().unwrap_or_default();
+        match from.int_in_range(0..=31)? {
+            0..=3 => {
+                drop(map.insert("$patch", Node::string(*from.choose(&["delete", "replace", "merge", "x"])?)))
+            }
+            4 | 5 => drop(map.insert("$patchMergeKey", names_of(from, &names)?)),
+            6 | 7 => drop(map.insert("$retainKeys", names_of(from, &names)?)),
+            8 | 9 => drop(map.insert(format!("$setElementOrder/{name}").as_str(), order_of(map.get(&name)))),
+            10 | 11 => drop(
+                map.insert(format!("$deleteFromPrimitiveList/{name}").as_str(), order_of(map.get(&name))),
+            ),
+            _ => {}
+        }
+    } else if let Some(list) = node.as_list_mut() {
+        for entry in list {
+            add_directives(from, entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn names_of(from: &mut Unstructured<'_>, names: &[String]) -> Result<Node> {
+    let chosen = names.iter().filter(|_| from.ratio(1, 2).unwrap_or(false));
+    Ok(Node::list(chosen.map(|name| Node::string(name.as_str())).collect()))
+}
+
+fn order_of(list: Option<&Node>) -> Node {
+    list.cloned().unwrap_or_else(|| Node::list(vec![Node::string("a")]))
+}
+
+/// Whether a directive of strategic merge patches is anywhere in an object.
+pub fn has_directive(node: &Node) -> bool {
+    let is_directive = |name: &str| {
+        matches!(name, "$patch" | "$patchMergeKey" | "$retainKeys")
+            || name.starts_with("$setElementOrder/")
+            || name.starts_with("$deleteFromPrimitiveList/")
+    };
+    node.as_map()
+        .is_some_and(|map| map.iter().any(|(name, value)| is_directive(name) || has_directive(value)))
+        || node.as_list().is_some_and(|list| list.iter().any(has_directive))
+}
