@@ -263,12 +263,14 @@ impl Forest {
                 line!(draft.text, "  includeTemplates: true");
             }
             if self.dice.chance(25) {
-                let field = self.dice.pick(&[
+                let fields = [
                     "{path: spec/selector, kind: Service, create: true}",
                     "{path: spec/labels, group: example.com, version: v1, kind: Widget, create: true}",
                     "{path: spec/template/metadata/labels, create: false}",
                     "{path: metadata/annotations, kind: ConfigMap}",
-                ]);
+                ];
+                let known = if self.habits.nulls { &fields[..3] } else { &fields };
+                let field = self.dice.pick(known);
                 line!(draft.text, "  fields:\n  - {field}");
             }
             if self.dice.chance(20) {

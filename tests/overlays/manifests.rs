@@ -14,6 +14,10 @@ pub struct Habits {
     /// Whether stateful sets have volume claim templates. Those of kustomize 5.8.1 get labels in
     /// another way than those of its main branch, so such trees have no common labels.
     pub claims: bool,
+    /// Whether annotations may be null. Labels that are to go there (`fields`) are kept by kustomize in the
+    /// content of the null, where only the very end of a build, or a note of it, finds them; such trees have
+    /// no such labels.
+    pub nulls: bool,
 }
 
 /// Makes the manifests of one application, whose resources refer to each other.
@@ -83,7 +87,7 @@ impl<'d> Application<'d> {
             thing.has("metadata.annotations", Shape::Map);
             thing.has("metadata.annotations.note", Shape::Text);
         } else {
-            let empty = if self.dice.chance(8) {
+            let empty = if self.habits.nulls && self.dice.chance(12) {
                 self.dice.pick(&["  annotations: {}\n", "  annotations:\n"])
             } else {
                 ""

@@ -6,7 +6,8 @@
 //!
 //! What it avoids, because kustomize 5.8.1 differs there from its main branch (which is the model) or from
 //! our default dialect on purpose: template labels where there are volume claim templates, image names that
-//! are no patterns, ports with a protocol in only one place, list entries without their merge key.
+//! are no patterns, ports with a protocol in only one place, list entries without their merge key. Also
+//! plain scalars with `?` in flow style, which go-yaml cannot read, and labels in annotations that are null.
 
 mod dice;
 mod generators;
@@ -37,7 +38,7 @@ use line;
 /// Writes the tree of a seed below a directory and returns the directory to build.
 pub fn write(seed: u64, root: &Path) -> PathBuf {
     let mut dice = Dice::new(seed);
-    let habits = Habits { protocols: dice.chance(50), claims: dice.chance(15) };
+    let habits = Habits { protocols: dice.chance(50), claims: dice.chance(15), nulls: dice.chance(60) };
     let flaw = dice.chance(9);
     let mut forest = Forest {
         dice,

@@ -60,7 +60,7 @@ pub(super) fn quote_old_booleans(node: &mut Node) {
             || (meta.tag == Tag::Str && !matches!(resolve_plain(text), Resolved::Str(_)))
             || (meta.tag == Tag::Undecided
                 && !text.is_empty()
-                && !matches!(resolve_plain(text), Resolved::Str(_))))
+                && !matches!(resolve_plain(text), Resolved::Str(_) | Resolved::Timestamp(_))))
     {
         node.meta.style = Style::DoubleQuoted;
     }
