@@ -15,6 +15,8 @@ pub struct ResourceSet {
     resources: Vec<Resource>,
     /// Positions by current id; made on demand, dropped when resources may have changed.
     by_id: Option<FxHashMap<ResId, u32>>,
+    /// Positions by former ids, likewise.
+    by_former_id: Option<FxHashMap<ResId, Vec<usize>>>,
 }
 
 impl ResourceSet {
@@ -49,17 +51,22 @@ impl ResourceSet {
 
     /// The resources, to change, sort or filter. Ids must stay distinct.
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
-        self.by_id = None;
+        self.drop_indices();
         &mut self.resources
     }
 
     /// Reads all identities anew and drops what is empty.
     pub fn sync(&mut self, schema: &Schema) {
-        self.by_id = None;
+        self.drop_indices();
         self.resources.retain_mut(|r| {
             r.sync(schema);
             !r.is_empty()
         });
+    }
+
+    fn drop_indices(&mut self) {
+        self.by_id = None;
+        self.by_former_id = None;
     }
 
     fn by_id(&mut self) -> &mut FxHashMap<ResId, u32> {
@@ -85,6 +92,9 @@ impl ResourceSet {
         }
         let position = u32::try_from(self.resources.len()).unwrap_or(u32::MAX);
         self.by_id().insert(resource.id().clone(), position);
+        if let Some(index) = &mut self.by_former_id {
+            add_former(index, self.resources.len(), &resource);
+        }
         self.resources.push(resource);
         Ok(())
     }
@@ -109,25 +119,21 @@ impl ResourceSet {
             .help("rename one, remove one, or make the second a patch of the first")
     }
 
-    /// The positions of all resources that have or had one of these ids; for many look-ups.
-    #[must_use]
-    pub fn by_any_id(&self) -> FxHashMap<&ResId, Vec<usize>> {
-        let mut table: FxHashMap<&ResId, Vec<usize>> = FxHashMap::default();
-        for (i, resource) in self.resources.iter().enumerate().filter(|(_, r)| !r.is_empty()) {
-            for id in resource.previous.iter().chain([resource.id()]) {
-                let positions = table.entry(id).or_default();
-                if positions.last() != Some(&i) {
-                    positions.push(i);
-                }
-            }
-        }
-        table
-    }
-
     /// The positions of all resources that a selector fits.
     #[must_use]
     pub fn select(&self, selector: &Selector) -> Vec<usize> {
         self.resources.iter().enumerate().filter(|(_, r)| selector.matches(r)).map(|(i, _)| i).collect()
+    }
+
+    /// The positions of the first `most` resources that had this id.
+    fn former(&mut self, id: &ResId, most: usize) -> Vec<usize> {
+        let resources = &self.resources;
+        let index = self.by_former_id.get_or_insert_with(|| {
+            let mut index = FxHashMap::default();
+            resources.iter().enumerate().for_each(|(i, resource)| add_former(&mut index, i, resource));
+            index
+        });
+        index.get(id).into_iter().flatten().copied().take(most).collect()
     }
 
     /// Adds a generated resource, or lets it replace or merge with the one of its id.
@@ -138,12 +144,8 @@ impl ResourceSet {
         let behavior = resource.generated.unwrap_or_default().behavior;
         let changes = matches!(behavior, Behavior::Merge | Behavior::Replace);
         let found = match self.position(resource.id()) {
-            // Earlier names count as well; only then is the whole set looked at.
-            None if changes => self.by_any_id().remove(resource.id()).unwrap_or_default(),
-            None => {
-                let former = |r: &Resource| r.previous.iter().any(|id| id == resource.id());
-                self.resources.iter().position(former).into_iter().collect()
-            }
+            // Earlier names count as well.
+            None => self.former(resource.id(), if changes { usize::MAX } else { 1 }),
             Some(i) => vec![i],
         };
         let id = resource.id();
@@ -157,10 +159,12 @@ impl ResourceSet {
             .at(at)
             .help("use `behavior: create`, or generate it in a base")),
             ([i], true) => {
-                let merged = join(resource, &self.resources[*i], behavior);
-                self.by_id = None;
-                self.resources[*i] = merged;
+                let before = self.resources[*i].id().clone();
+                self.resources[*i] = join(resource, &self.resources[*i], behavior);
                 self.resources[*i].sync(schema);
+                if *self.resources[*i].id() != before {
+                    self.drop_indices();
+                }
                 Ok(())
             }
             ([i], false) => {
@@ -190,6 +194,15 @@ impl IntoIterator for ResourceSet {
 
     fn into_iter(self) -> Self::IntoIter {
         self.resources.into_iter()
+    }
+}
+
+fn add_former(index: &mut FxHashMap<ResId, Vec<usize>>, position: usize, resource: &Resource) {
+    for id in &resource.previous {
+        let positions = index.entry(id.clone()).or_default();
+        if positions.last() != Some(&position) {
+            positions.push(position);
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use super::restyle::key_scalar;
 use super::tuples::{Keys, Mask, mask};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
+use crate::source::Span;
 use crate::yaml::{Node, Value};
 
 /// Up to this many entries, a list is scanned instead of indexed.
@@ -157,6 +158,9 @@ impl Sequence {
         }
         if let Some(entry) = entry {
             self.unfit += usize::from(table.is_unfit(entry));
+            if table.shapes[entry].is_nothing() {
+                self.unswept.push(position);
+            }
             self.note(position, entry, table);
         }
     }
@@ -300,7 +304,8 @@ impl Entries {
 
     /// Puts what came of a tuple among the results, or removes from dest what the tuple matches.
     ///
-    /// `found` is the entry of dest that the tuple means. Returns the entry that is the result.
+    /// `found` is the entry of dest that the tuple means, `places` are where its keys stood before the
+    /// merge, as [`places`] finds them. Returns the entry that is the result.
     ///
     /// # Errors
     /// A scalar or list among maps, or a map or list among scalars, where that matters.
@@ -309,18 +314,19 @@ impl Entries {
         tuple: &[SmolStr],
         found: Option<usize>,
         fate: Fate,
+        places: &[Span],
         trail: &Trail<'_>,
     ) -> Result<Option<usize>> {
         if let Some(entry) = found {
             if matches!(fate, Fate::Keep) {
-                complete(&mut self.nodes[entry], &self.table, tuple);
+                complete(&mut self.nodes[entry], &self.table, tuple, places);
             }
             self.refresh(entry);
         }
         let result = match fate {
             Fate::Keep => found,
             Fate::Take(mut node) => {
-                complete(&mut node, &self.table, tuple);
+                complete(&mut node, &self.table, tuple, places);
                 self.table.push(&node);
                 self.nodes.push(node);
                 Some(self.nodes.len() - 1)
@@ -376,16 +382,26 @@ impl Entries {
 }
 
 /// Makes sure that an entry has the keys by which it was found.
-fn complete(node: &mut Node, table: &Table, tuple: &[SmolStr]) {
+fn complete(node: &mut Node, table: &Table, tuple: &[SmolStr], places: &[Span]) {
     let Value::Map(map) = &mut node.value else { return };
     if map.is_empty() || table.whole {
         return;
     }
-    for ((key, default), text) in table.keys.iter().zip(tuple).filter(|(_, text)| !text.is_empty()) {
-        if default != Some(text) && !map.contains_key(key) {
-            map.push(key.clone(), key_scalar(text));
+    for (i, ((key, default), text)) in table.keys.iter().zip(tuple).enumerate() {
+        if !text.is_empty() && default != Some(text) && !map.contains_key(key) {
+            let place = places.get(i).copied().unwrap_or_default();
+            map.push(key.clone(), key_scalar(text).with_span(place));
         }
     }
+}
+
+/// Where the keys of a tuple stand: for each, in the first of the entries that has it with this text.
+pub(super) fn places(keys: &[SmolStr], tuple: &[SmolStr], entries: &[Option<&Node>]) -> Vec<Span> {
+    let place = |(key, text): (&SmolStr, &SmolStr)| {
+        let mut fields = entries.iter().flatten().filter_map(|entry| entry.get(key));
+        fields.find(|field| field.scalar_text() == Some(text)).map(Node::span).unwrap_or_default()
+    };
+    keys.iter().zip(tuple).map(place).collect()
 }
 
 /// Moves the nodes of a list out; one that stands there several times is copied.

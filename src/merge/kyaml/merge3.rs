@@ -5,7 +5,7 @@
 //! Maps never go as a whole, only their fields do, so that an empty map may remain.
 
 use super::change::{key_comments, list_changed, scalar_changed};
-use super::entries::{Entries, Side};
+use super::entries::{Entries, Side, places};
 use super::options::{ConflictPolicy, ListOrder, MergeOptions, Rules};
 use super::position::{Pairing, Position};
 use super::restyle::{quote_old_booleans, restyle};
@@ -312,8 +312,9 @@ impl<'s> Merge3<'s, '_> {
             };
             let found = entries.find(tuple);
             let (node, keys) = entries.at(found);
+            let places = places(keys, tuple, &[node.as_deref(), others.updated, others.original]);
             let fate = self.value(node, others, element.clone(), &trail.texts(keys, tuple))?;
-            entries.settle(tuple, found, fate, trail)?;
+            entries.settle(tuple, found, fate, &places, trail)?;
         }
         *dest = entries.finish(ListOrder::Append, trail)?;
         Ok(())

@@ -7,7 +7,7 @@ use crate::diagnostic::Result;
 use crate::merge::Trail;
 use crate::merge::association::replaced_unknown;
 use crate::merge::directive::Action;
-use crate::merge::kyaml::entries::{Entries, Side};
+use crate::merge::kyaml::entries::{Entries, Side, places};
 use crate::merge::kyaml::options::{ListOrder, Rules};
 use crate::merge::kyaml::position::{Pairing, Position};
 use crate::merge::kyaml::tuples::{self, Keys, Tuples, are_distinct};
@@ -196,8 +196,9 @@ impl<'s> Merge2<'s, '_> {
         let found = entries.find(tuple);
         let (dest, keys) = entries.at(found);
         let source = if dest.is_none() && matches!(source, Source::Same) { Source::Absent } else { source };
+        let places = places(keys, tuple, &[dest.as_deref(), source.node()]);
         let fate = self.value(dest, source, element.clone(), &trail.texts(keys, tuple))?;
-        entries.settle(tuple, found, fate, trail)
+        entries.settle(tuple, found, fate, &places, trail)
     }
 }
 

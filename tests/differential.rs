@@ -1,0 +1,154 @@
+//! The same answers as the reference implementations: apimachinery's strategic merge patches and
+//! kyaml's merges, over cases made at random and over recorded ones.
+//!
+//! Runs when `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds, and says so when it
+//! does not. `SMP_TEST_CASES` is the number of random cases (20,000), `SMP_TEST_CASES_SEED` the first
+//! seed of the fresh half of them. Recorded cases come out as recorded without the oracle as well.
+
+#![allow(clippy::print_stderr, reason = "tests say what they skip and which seeds they used")]
+
+mod generate;
+
+#[path = "differential/case.rs"]
+mod case;
+#[path = "differential/oracle.rs"]
+mod oracle;
+#[path = "differential/random.rs"]
+mod random;
+#[path = "differential/shrink.rs"]
+mod shrink;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use case::{Case, Outcome, Recorded, Schemas};
+use kubectl_smp::source::SourceMap;
+use kubectl_smp::yaml::{ParseOptions, parse_one};
+use oracle::{Answer, Oracle};
+use rayon::prelude::*;
+
+/// How many cases the oracle is asked at once.
+const BATCH: usize = 1000;
+
+/// How many disagreements are shown.
+const SHOWN: usize = 5;
+
+fn start() -> Option<Oracle> {
+    let oracle = Oracle::start();
+    if oracle.is_none() {
+        eprintln!("skipped: SMP_TEST_ORACLE names no oracle (see tests/oracle/build)");
+    }
+    oracle
+}
+
+/// The first seeds of all runs, and as many that no run had before.
+fn seeds() -> Vec<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let count = number("SMP_TEST_CASES").unwrap_or(20_000);
+    let fresh = std::time::UNIX_EPOCH.elapsed().map_or(1, |t| t.as_secs() * 1_000_000);
+    let first = number("SMP_TEST_CASES_SEED").unwrap_or(fresh);
+    eprintln!("{count} random cases, half of them from seed {first} on");
+    (0..count / 2).chain((0..count.div_ceil(2)).map(|i| first + i)).collect()
+}
+
+fn disagrees(case: &Case, answer: &Answer, schemas: &Schemas) -> bool {
+    !answer.agrees(&case.ours(schemas))
+}
+
+#[test]
+fn random_cases_come_out_as_the_reference_says() {
+    let Some(mut oracle) = start() else { return };
+    let schemas = Schemas::new();
+    let (mut failures, mut results, mut errors, mut unstable) = (Vec::new(), 0, 0, 0);
+    for seeds in seeds().chunks(BATCH) {
+        let cases: Vec<Case> = seeds.par_iter().map(|seed| random::case(*seed, &schemas)).collect();
+        let answers = oracle.ask(&cases);
+        for answer in &answers {
+            match answer {
+                Answer::Result(_) => results += 1,
+                Answer::Error(_) => errors += 1,
+                Answer::Unstable(_) => unstable += 1,
+            }
+        }
+        let wrong: Vec<usize> = (0..cases.len())
+            .into_par_iter()
+            .filter(|&i| disagrees(&cases[i], &answers[i], &schemas))
+            .collect();
+        for i in wrong {
+            if disagrees(&cases[i], &oracle.ask_well(&cases[i]), &schemas) {
+                failures.push((seeds[i], cases[i].clone()));
+            } else {
+                unstable += 1;
+            }
+        }
+    }
+    eprintln!("{results} results, {errors} errors, {unstable} with no answer that is always the same");
+    let mut shown = String::new();
+    for (seed, case) in failures.iter().take(SHOWN) {
+        let _ = writeln!(shown, "seed {seed}\n{}", report(case.clone(), &mut oracle, &schemas));
+    }
+    assert!(failures.is_empty(), "{} disagreements\n{shown}", failures.len());
+    assert!(results > 2 * errors, "most cases must say something");
+}
+
+/// The smallest case that is still in dispute, and what both say.
+fn report(case: Case, oracle: &mut Oracle, schemas: &Schemas) -> String {
+    let case = shrink::shrink(case, |cases| {
+        let answers = oracle.ask(cases);
+        let mut wrong = (0..cases.len()).filter(|&i| disagrees(&cases[i], &answers[i], schemas));
+        wrong.find(|&i| disagrees(&cases[i], &oracle.ask_well(&cases[i]), schemas))
+    });
+    let theirs = match oracle.ask_well(&case) {
+        Answer::Result(theirs) => format!("result: # theirs\n{}", case::show(&theirs)),
+        Answer::Error(error) => format!("error: true # theirs: {error}\n"),
+        Answer::Unstable(_) => String::new(),
+    };
+    let mut out = format!("{case}{theirs}");
+    let _ = match case.ours(schemas) {
+        Ok(ours) => write!(out, "ours:\n{}", case::show(&ours)),
+        Err(error) => writeln!(out, "ours: error, {error}"),
+    };
+    out
+}
+
+fn recorded() -> Vec<(PathBuf, Recorded)> {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let rooms = ["merge", "patch"].map(|room| walkdir::WalkDir::new(cases.join(room)).sort_by_file_name());
+    let files = rooms.into_iter().flatten().map(|entry| entry.expect("readable").into_path());
+    let read = |path: PathBuf| {
+        let sources = SourceMap::default();
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let node = parse_one(&sources, sources.add(&path, text), ParseOptions::default());
+        let node = node.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let recorded = Recorded::from_yaml(&node).unwrap_or_else(|| panic!("{}: no case", path.display()));
+        (path, recorded)
+    };
+    files.filter(|path| path.extension().is_some_and(|ending| ending == "yaml")).map(read).collect()
+}
+
+#[test]
+fn recorded_cases_come_out_as_recorded() {
+    let schemas = Schemas::new();
+    let cases = recorded();
+    assert!(cases.len() > 10);
+    for (path, Recorded { case, ours, .. }) in cases {
+        let path = path.display();
+        match (case.ours(&schemas), ours) {
+            (Ok(ours), Outcome::Data(want)) => {
+                assert!(oracle::same(&ours, &want), "{path}:\n{}", case::show(&ours));
+            }
+            (Ok(ours), Outcome::Error) => panic!("{path} must fail:\n{}", case::show(&ours)),
+            (Err(error), Outcome::Data(_)) => panic!("{path}: {error}"),
+            (Err(_), Outcome::Error) => {}
+        }
+    }
+}
+
+#[test]
+fn recorded_cases_are_recorded_as_the_reference_says() {
+    let Some(mut oracle) = start() else { return };
+    for (path, recorded) in recorded() {
+        let answer = oracle.ask_well(&recorded.case);
+        assert!(answer.is(&recorded.reference), "{}: {answer:?}", path.display());
+    }
+}

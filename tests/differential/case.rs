@@ -1,0 +1,241 @@
+//! One case: an operation and its inputs. What we make of it, and how the oracle is asked.
+
+use std::fmt;
+
+use kubectl_smp::diagnostic::Result;
+use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2, merge3};
+use kubectl_smp::patch::{ApplyOptions, CreateOptions, ThreeWayOptions, apply, create, create_three_way};
+use kubectl_smp::schema::{Cursor, Gvk, Schema};
+use kubectl_smp::source::SourceMap;
+use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_one, to_yaml, write_documents_as_written};
+use serde_json::{Value as Json, json};
+
+/// What is done with the sides of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Apply,
+    TwoWay,
+    ThreeWay,
+    Merge2,
+    Merge3,
+}
+
+impl Operation {
+    pub const ALL: [Self; 5] = [Self::Apply, Self::TwoWay, Self::ThreeWay, Self::Merge2, Self::Merge3];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Apply => "apply",
+            Self::TwoWay => "two-way",
+            Self::ThreeWay => "three-way",
+            Self::Merge2 => "merge2",
+            Self::Merge3 => "merge3",
+        }
+    }
+
+    /// The names of its inputs.
+    pub fn sides(self) -> &'static [&'static str] {
+        match self {
+            Self::Apply => &["original", "patch"],
+            Self::TwoWay => &["original", "modified"],
+            Self::ThreeWay => &["original", "modified", "current"],
+            Self::Merge2 => &["dest", "patch"],
+            Self::Merge3 => &["original", "updated", "dest"],
+        }
+    }
+
+    /// Merges read texts, in which it counts how a value is written; patches are made of data.
+    fn is_merge(self) -> bool {
+        matches!(self, Self::Merge2 | Self::Merge3)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub operation: Operation,
+    /// For patches: the kind by whose schema they are made, as `apps/v1 Deployment`.
+    pub kind: String,
+    /// In the order of [`Operation::sides`].
+    pub sides: Vec<Node>,
+    /// For three-way patches: whether changes of others are overwritten.
+    pub overwrite: bool,
+    /// For merges: keys of lists without a schema.
+    pub infer: Vec<String>,
+    /// For two-way merges: whether new entries go to the front.
+    pub prepend: bool,
+}
+
+/// The two schemas that the reference implementations have.
+pub struct Schemas {
+    pub kubernetes: Schema,
+    pub kustomize: Schema,
+}
+
+impl Schemas {
+    pub fn new() -> Self {
+        Self { kubernetes: Schema::embedded(), kustomize: Schema::kustomize() }
+    }
+}
+
+impl Case {
+    /// The case as the oracle wants it, in one line.
+    pub fn request(&self, repeat: usize) -> String {
+        let names = self.operation.sides().iter().map(ToString::to_string);
+        let sides: serde_json::Map<String, Json> =
+            names.zip(self.sides.iter().map(|side| self.text(side).into())).collect();
+        json!({
+            "operation": self.operation.name(),
+            "kind": self.kind,
+            "sides": sides,
+            "overwrite": self.overwrite,
+            "infer": self.infer,
+            "prepend": self.prepend,
+            "repeat": repeat,
+        })
+        .to_string()
+    }
+
+    fn text(&self, side: &Node) -> String {
+        if self.operation.is_merge() {
+            write_documents_as_written(std::slice::from_ref(side))
+        } else {
+            side.to_json_value().to_string()
+        }
+    }
+
+    /// What our library makes of the case; null when nothing is left.
+    pub fn ours(&self, schemas: &Schemas) -> Result<Json> {
+        let mut sides = Vec::new();
+        for side in &self.sides {
+            sides.push(self.read(side)?);
+        }
+        let third = sides.get(2).cloned();
+        let (first, second) = (sides.swap_remove(0), sides.pop().unwrap_or_else(Node::null));
+        match self.operation {
+            Operation::Apply => {
+                let mut dest = first;
+                let (cursor, options) = (self.cursor(schemas), ApplyOptions::apiserver());
+                let _ = apply(&mut dest, &second, cursor, &options, &mut Vec::new())?;
+                Ok(dest.to_json_value())
+            }
+            Operation::TwoWay => {
+                let patch = create(&first, &second, self.cursor(schemas), &CreateOptions::apiserver())?;
+                Ok(patch.to_json_value())
+            }
+            Operation::ThreeWay => {
+                let options = ThreeWayOptions::default().overwrite(self.overwrite).same_identity(false);
+                let current = third.unwrap_or_else(Node::null);
+                let patch = create_three_way(&first, &second, &current, self.cursor(schemas), &options)?;
+                Ok(patch.to_json_value())
+            }
+            Operation::Merge2 => {
+                let merged =
+                    merge2(Some(first), &second, &schemas.kustomize, &self.options(), &mut Vec::new())?;
+                Ok(merged.map_or(Json::Null, |node| node.to_json_value()))
+            }
+            Operation::Merge3 => {
+                let (original, updated) = (Some(&first), Some(&second));
+                let (schema, options) = (&schemas.kustomize, self.options());
+                let merged = merge3(original, updated, third, schema, &options, &mut Vec::new())?;
+                Ok(merged.map_or(Json::Null, |node| node.to_json_value()))
+            }
+        }
+    }
+
+    /// A side as a reader of its text sees it.
+    fn read(&self, side: &Node) -> Result<Node> {
+        if !self.operation.is_merge() {
+            return Ok(Node::from(&side.to_json_value()));
+        }
+        let sources = SourceMap::default();
+        parse_one(&sources, sources.add("side.yaml", self.text(side)), ParseOptions::default())
+    }
+
+    fn cursor<'s>(&self, schemas: &'s Schemas) -> Cursor<'s> {
+        let (api_version, kind) = self.kind.split_once(' ').unwrap_or_default();
+        schemas.kubernetes.kind(&Gvk::from_manifest(api_version, kind)).unwrap_or_else(Cursor::unknown)
+    }
+
+    fn options(&self) -> MergeOptions {
+        let order = if self.prepend { ListOrder::Prepend } else { ListOrder::Append };
+        let infer = match self.infer.as_slice() {
+            [] => InferKeys::Off,
+            keys => InferKeys::Keys(keys.iter().map(Into::into).collect()),
+        };
+        MergeOptions::kyaml(order, infer)
+    }
+}
+
+/// What comes out of a case: `result` in a file, or `error: true`.
+pub enum Outcome {
+    Data(Json),
+    Error,
+}
+
+/// A case in a file: its fields stand beside what comes out.
+pub struct Recorded {
+    pub case: Case,
+    /// What we make of it.
+    pub ours: Outcome,
+    /// What the reference makes of it: the same, or what `reference` says.
+    pub reference: Outcome,
+}
+
+impl Recorded {
+    pub fn from_yaml(node: &Node) -> Option<Self> {
+        let name = node.get("operation")?.as_str()?;
+        let operation = Operation::ALL.into_iter().find(|operation| operation.name() == name)?;
+        let infer = node.get("infer").and_then(Node::as_list).into_iter().flatten();
+        let sides = operation.sides().iter().map(|side| node.get(side).cloned());
+        let case = Case {
+            operation,
+            kind: node.get("kind").and_then(Node::as_str).unwrap_or_default().to_string(),
+            sides: sides.collect::<Option<_>>()?,
+            overwrite: is_set(node, "overwrite"),
+            infer: infer.filter_map(Node::as_str).map(str::to_string).collect(),
+            prepend: is_set(node, "prepend"),
+        };
+        let reference = Outcome::from_yaml(node.get("reference").unwrap_or(node))?;
+        Some(Self { case, ours: Outcome::from_yaml(node)?, reference })
+    }
+}
+
+fn is_set(node: &Node, name: &str) -> bool {
+    node.get(name).is_some_and(|node| *node == Node::bool(true))
+}
+
+impl Outcome {
+    fn from_yaml(node: &Node) -> Option<Self> {
+        match node.get("result") {
+            Some(result) => Some(Self::Data(result.to_json_value())),
+            None => is_set(node, "error").then_some(Self::Error),
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    /// As a recorded case without its outcome.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map: Map = [("operation", Node::string(self.operation.name()))].into_iter().collect();
+        if !self.kind.is_empty() {
+            map.push("kind", Node::string(self.kind.as_str()));
+        }
+        for (name, is) in [("overwrite", self.overwrite), ("prepend", self.prepend)] {
+            if is {
+                map.push(name, Node::bool(true));
+            }
+        }
+        if !self.infer.is_empty() {
+            map.push("infer", Node::list(self.infer.iter().map(|key| Node::string(key.as_str())).collect()));
+        }
+        for (name, side) in self.operation.sides().iter().zip(&self.sides) {
+            map.push(*name, side.clone());
+        }
+        f.write_str(&write_documents_as_written(&[Node::map(map)]))
+    }
+}
+
+/// Data as YAML, for people.
+pub fn show(value: &Json) -> String {
+    to_yaml(&Node::from(value)).unwrap_or_else(|error| error.to_string())
+}

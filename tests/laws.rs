@@ -1,0 +1,325 @@
+//! What holds for all objects: patches get there, merges know what did not change, directives leave no
+//! trace, and every value of a result comes from an input.
+//!
+//! 100,000 cases, or as many as `SMP_TEST_LAWS` says, of which half are the same in every run;
+//! `SMP_TEST_LAWS_SEED` is the first seed of the others. Laws over a schema that has directives which no built-in kind has yet stand beside the code.
+
+#![allow(clippy::print_stderr, reason = "tests say which seeds they used")]
+
+mod generate;
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+
+use generate::{Dice, Distinct, Generator, Options};
+use kubectl_smp::merge::directive::PatchField;
+use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2, merge3};
+use kubectl_smp::patch::{
+    ApplyOptions, CreateOptions, Dialect, ThreeWayOptions, apply, create, create_three_way,
+};
+use kubectl_smp::schema::{Cursor, Schema};
+use kubectl_smp::source::{SourceMap, Span};
+use kubectl_smp::yaml::{Map, Node, ParseOptions, Value, parse_one, to_json, write_documents_as_written};
+use rayon::prelude::*;
+
+/// How many tests share the cases.
+const TESTS: u64 = 5;
+
+/// What is wrong, or nothing.
+type Verdict = Result<(), String>;
+
+/// Checks a law for many seeds, half of them fresh.
+fn check(options: Options, law: impl Fn(&mut Generator<'_>, &Schema) -> Verdict + Sync) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let count = number("SMP_TEST_LAWS").unwrap_or(100_000) / TESTS;
+    let fresh = std::time::UNIX_EPOCH.elapsed().map_or(1, |t| t.as_secs() * 1_000_000);
+    let first = number("SMP_TEST_LAWS_SEED").unwrap_or(fresh);
+    eprintln!("{count} cases, half of them from seed {first} on");
+    let seeds: Vec<u64> = (0..count / 2).chain((0..count.div_ceil(2)).map(|i| first + i)).collect();
+    let schema = Schema::embedded();
+    let broken = seeds.into_par_iter().find_map_any(|seed| {
+        let mut generator = Generator::new(Dice::new(seed), &schema, options);
+        law(&mut generator, &schema).err().map(|error| format!("seed {seed}: {error}"))
+    });
+    if let Some(broken) = broken {
+        panic!("{broken}");
+    }
+}
+
+fn right(distinct: Distinct) -> Options {
+    Options { distinct, wrong: false }
+}
+
+/// The value, or what went wrong with it.
+fn ok<T>(what: &str, result: kubectl_smp::diagnostic::Result<T>) -> Result<T, String> {
+    result.map_err(|error| format!("{what}: {error}"))
+}
+
+fn same(what: &str, got: &Node, want: &Node, inputs: &[&Node]) -> Verdict {
+    if got == want {
+        return Ok(());
+    }
+    let inputs: Vec<_> = inputs.iter().map(|node| json(node)).collect();
+    Err(format!("{what}\n  got  {}\n  want {}\n  from {}", json(got), json(want), inputs.join("\n  and  ")))
+}
+
+fn json(node: &Node) -> String {
+    to_json(node).expect("finite")
+}
+
+fn patched(dest: &Node, patch: &Node, cursor: Cursor<'_>, dialect: Dialect) -> Result<Node, String> {
+    let (mut dest, mut options) = (dest.clone(), ApplyOptions::apiserver());
+    options.dialect = dialect;
+    let _ =
+        ok(&format!("apply {}", json(patch)), apply(&mut dest, patch, cursor, &options, &mut Vec::new()))?;
+    Ok(dest)
+}
+
+/// kubectl's patches miss a change that only sorts a list of scalars.
+fn sort_merged_scalars(node: &mut Node, at: Cursor<'_>) {
+    match &mut node.value {
+        Value::Map(map) => {
+            map.iter_mut().for_each(|(name, value)| sort_merged_scalars(value, at.field(name)));
+        }
+        Value::List(list) if at.patch_strategy().merge && at.patch_merge_key().is_none() => {
+            list.sort_by_key(json);
+        }
+        Value::List(list) => list.iter_mut().for_each(|entry| sort_merged_scalars(entry, at.element())),
+        Value::Scalar(_) => {}
+    }
+}
+
+/// Two versions of an object, or two objects.
+fn two(generator: &mut Generator<'_>) -> (Node, Node) {
+    let first = generator.object();
+    let second = if generator.dice.one_in(4) { generator.object() } else { generator.changed(&first) };
+    (first, second)
+}
+
+/// The patch from one object to the other gets there, once and twice.
+fn arrives(a: &Node, b: &Node, cursor: Cursor<'_>, dialect: Dialect) -> Verdict {
+    let mut options = CreateOptions::apiserver();
+    options.dialect = dialect;
+    let patch = ok("create", create(a, b, cursor, &options))?;
+    let once = patched(a, &patch, cursor, dialect)?;
+    same("once", &once, b, &[a, &patch])?;
+    let twice = patched(&once, &patch, cursor, dialect)?;
+    same("twice", &twice, b, &[a, &patch])?;
+    // kubectl's patch for no change may give an order that the entries have anyway.
+    let nothing = ok("create nothing", create(b, b, cursor, &options))?;
+    same("nothing", &patched(b, &nothing, cursor, dialect)?, b, &[&nothing])
+}
+
+#[test]
+fn patches_of_the_server_get_there() {
+    check(right(Distinct::MergeKey), |generator, _| {
+        let (mut a, mut b) = two(generator);
+        let cursor = generator.root;
+        sort_merged_scalars(&mut a, cursor);
+        sort_merged_scalars(&mut b, cursor);
+        arrives(&a, &b, cursor, Dialect::Apiserver)
+    });
+}
+
+#[test]
+fn patches_of_overlays_get_there() {
+    check(right(Distinct::AllKeys), |generator, _| {
+        let (a, b) = two(generator);
+        arrives(&a, &b, generator.root, Dialect::Overlay)?;
+        // As a patch, an object changes what it says and, a second time, nothing more.
+        let once = patched(&a, &b, generator.root, Dialect::Overlay)?;
+        let twice = patched(&once, &b, generator.root, Dialect::Overlay)?;
+        same("an object twice", &twice, &once, &[&a, &b])
+    });
+}
+
+#[test]
+fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
+    check(right(Distinct::MergeKey), |generator, _| {
+        let original = generator.object();
+        let (mut modified, mut current) = (generator.changed(&original), generator.changed(&original));
+        let mut original = original;
+        let cursor = generator.root;
+        for side in [&mut original, &mut modified, &mut current] {
+            sort_merged_scalars(side, cursor);
+        }
+        let options = ThreeWayOptions::default().same_identity(false);
+        let create = |original, modified, current| {
+            ok("create", create_three_way(original, modified, current, cursor, &options))
+        };
+        let nothing = create(&modified, &modified, &modified)?;
+        let merged = patched(&modified, &nothing, cursor, Dialect::Apiserver)?;
+        same("nothing changed", &merged, &modified, &[&modified, &nothing])?;
+        let patch = create(&original, &modified, &original)?;
+        let merged = patched(&original, &patch, cursor, Dialect::Apiserver)?;
+        same("nobody else changed it", &merged, &modified, &[&original, &patch])?;
+        let patch = create(&original, &modified, &current)?;
+        let merged = patched(&current, &patch, cursor, Dialect::Apiserver)?;
+        let again = create(&modified, &modified, &merged)?;
+        let twice = patched(&merged, &again, cursor, Dialect::Apiserver)?;
+        same("applied again", &twice, &merged, &[&original, &modified, &current, &patch, &again])
+    });
+}
+
+/// How the entries of lists with keys stand in a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Kept,
+    Any,
+}
+
+/// Whether a result is what was wanted, and perhaps empty shells: kyaml merges maps and lists with keys
+/// field by field and entry by entry, even where one side has none, so that of one that lost all its
+/// values, empty maps and lists and the keys of entries may be there.
+fn is_but_for_shells(got: &Node, want: &Node, at: Cursor<'_>, order: Order) -> bool {
+    match (&got.value, &want.value) {
+        (Value::Map(got), Value::Map(want)) => {
+            let there = |(name, want): (&str, &Node)| {
+                got.get(name).is_some_and(|got| is_but_for_shells(got, want, at.field(name), order))
+            };
+            let mut more = got.iter().filter(|(name, _)| !want.contains_key(name));
+            want.iter().all(there) && more.all(|(name, node)| is_shell(node, at.field(name)))
+        }
+        (Value::List(got), Value::List(want)) if is_merged(at) => {
+            let mut left: Vec<&Node> = got.iter().collect();
+            let mut from = 0;
+            for want in want {
+                let fits = |got: &&Node| is_but_for_shells(got, want, at.element(), order);
+                let Some(found) = left[from..].iter().position(fits) else { return false };
+                left.remove(from + found);
+                from = if order == Order::Kept { from + found } else { 0 };
+            }
+            left.into_iter().all(|entry| is_entry_shell(entry, at))
+        }
+        _ => got == want,
+    }
+}
+
+fn is_merged(list: Cursor<'_>) -> bool {
+    list.patch_strategy().merge || list.list_map_keys().len() > 0
+}
+
+fn is_shell(node: &Node, at: Cursor<'_>) -> bool {
+    match &node.value {
+        Value::Map(map) => map.iter().all(|(name, value)| is_shell(value, at.field(name))),
+        Value::List(list) => list.iter().all(|entry| is_entry_shell(entry, at)),
+        Value::Scalar(_) => false,
+    }
+}
+
+fn is_entry_shell(entry: &Node, list: Cursor<'_>) -> bool {
+    let is_key =
+        |name: &str| list.patch_merge_key() == Some(name) || list.list_map_keys().any(|key| key == name);
+    let element = list.element();
+    entry.as_map().is_some_and(|map| {
+        map.iter().all(|(name, value)| is_key(name) || is_shell(value, element.field(name)))
+    })
+}
+
+#[test]
+fn merges_know_what_did_not_change() {
+    check(right(Distinct::AllKeys), |generator, schema| {
+        let (a, b) = two(generator);
+        let cursor = generator.root;
+        let options = MergeOptions::auto();
+        let three = |original: &Node, updated: &Node, dest: &Node| {
+            let mut conflicts = Vec::new();
+            let merged =
+                merge3(Some(original), Some(updated), Some(dest.clone()), schema, &options, &mut conflicts);
+            let merged = ok("merge3", merged)?.unwrap_or_else(|| Node::map(Map::new()));
+            if conflicts.is_empty() { Ok(merged) } else { Err(format!("{conflicts:?}")) }
+        };
+        let dest_changed = three(&a, &a, &b)?;
+        if !is_but_for_shells(&dest_changed, &b, cursor, Order::Kept) {
+            same("only dest changed", &dest_changed, &b, &[&a])?;
+        }
+        let updated_changed = three(&a, &b, &a)?;
+        if !is_but_for_shells(&updated_changed, &b, cursor, Order::Any) {
+            same("only updated changed", &updated_changed, &b, &[&a])?;
+        }
+        same("both changed alike", &three(&a, &b, &b)?, &b, &[&a, &b])?;
+        let two = |dest: &Node, patch: &Node| {
+            let merged = ok("merge2", merge2(Some(dest.clone()), patch, schema, &options, &mut Vec::new()))?;
+            Ok::<_, String>(merged.unwrap_or_else(|| Node::map(Map::new())))
+        };
+        same("with itself", &two(&a, &a)?, &a, &[&a])?;
+        let once = two(&a, &b)?;
+        same("twice", &two(&once, &b)?, &once, &[&a, &b])
+    });
+}
+
+/// Reads an object from a text, so that it knows where its values stand.
+fn written(sources: &SourceMap, node: &Node) -> Result<Node, String> {
+    let text = write_documents_as_written(std::slice::from_ref(node));
+    ok("read", parse_one(sources, sources.add("side.yaml", text), ParseOptions::default()))
+}
+
+/// Calls `visit` with each scalar.
+fn leaves<'n>(node: &'n Node, visit: &mut impl FnMut(&'n Node) -> Verdict) -> Verdict {
+    match &node.value {
+        Value::Map(map) => map.iter().try_for_each(|(_, value)| leaves(value, visit)),
+        Value::List(list) => list.iter().try_for_each(|entry| leaves(entry, visit)),
+        Value::Scalar(_) => visit(node),
+    }
+}
+
+fn no_directive(node: &Node) -> Verdict {
+    match &node.value {
+        Value::Map(map) => map.iter().try_for_each(|(name, value)| match PatchField::of(name) {
+            PatchField::Plain => no_directive(value),
+            _ => Err(format!("`{name}` is left")),
+        }),
+        Value::List(list) => list.iter().try_for_each(no_directive),
+        Value::Scalar(_) => Ok(()),
+    }
+}
+
+/// Every scalar of the result stands in one of the inputs.
+fn of_inputs(result: &Node, inputs: &[&Node]) -> Verdict {
+    let mut places: HashMap<Span, &Node> = HashMap::new();
+    for input in inputs {
+        leaves(input, &mut |leaf| {
+            places.insert(leaf.span(), leaf);
+            Ok(())
+        })?;
+    }
+    leaves(result, &mut |leaf| match places.get(&leaf.span()) {
+        Some(input) if input.scalar_text() == leaf.scalar_text() => Ok(()),
+        input => Err(format!("{} comes from {:?}", json(leaf), input.map(|input| json(input)))),
+    })
+}
+
+fn shown(error: &str, what: impl Debug, inputs: &[&Node]) -> String {
+    let inputs: Vec<_> = inputs.iter().map(|node| json(node)).collect();
+    format!("{what:?}: {error}\n  from {}", inputs.join("\n  and  "))
+}
+
+#[test]
+fn results_have_no_directives_and_their_values_come_from_the_inputs() {
+    check(Options { distinct: Distinct::Nothing, wrong: true }, |generator, schema| {
+        let sources = SourceMap::default();
+        let (a, mut b) = two(generator);
+        let third = written(&sources, &generator.changed(&a))?;
+        let updated = written(&sources, &b)?;
+        generator.direct(&mut b);
+        let (a, b) = (written(&sources, &a)?, written(&sources, &b)?);
+        for dialect in [Dialect::Apiserver, Dialect::Overlay] {
+            // Wrong patches are refused.
+            let Ok(result) = patched(&a, &b, generator.root, dialect) else { continue };
+            no_directive(&result).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
+            of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
+        }
+        for options in [MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()), MergeOptions::auto()] {
+            if let Ok(Some(result)) = merge2(Some(a.clone()), &b, schema, &options, &mut Vec::new()) {
+                of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, &options, &[&a, &b]))?;
+            }
+            let sides = [&a, &updated, &third];
+            let merged =
+                merge3(Some(&a), Some(&updated), Some(third.clone()), schema, &options, &mut Vec::new());
+            if let Ok(Some(result)) = merged {
+                of_inputs(&result, &sides).map_err(|error| shown(&error, &options, &sides))?;
+            }
+        }
+        Ok(())
+    });
+}
