@@ -24,12 +24,8 @@ pub(super) struct MergeArgs {
     #[arg(value_name = "DEST")]
     dest: PathBuf,
 
-    /// Where new entries of lists go
-    #[arg(long, value_enum, default_value_t = OrderArg::Append)]
-    list_order: OrderArg,
-
     #[command(flatten)]
-    infer: InferArgs,
+    lists: ListArgs,
 
     #[command(flatten)]
     write: WriteArgs,
@@ -58,7 +54,7 @@ pub(super) struct Merge3Args {
     on_conflict: OnConflict,
 
     #[command(flatten)]
-    infer: InferArgs,
+    lists: ListArgs,
 
     #[command(flatten)]
     write: WriteArgs,
@@ -68,7 +64,11 @@ pub(super) struct Merge3Args {
 }
 
 #[derive(Debug, Args)]
-struct InferArgs {
+struct ListArgs {
+    /// Where new entries of lists go
+    #[arg(long, value_enum, default_value_t = OrderArg::Append)]
+    list_order: OrderArg,
+
     /// Merge lists that no schema knows by the first of these keys that all their entries have
     #[arg(
         long,
@@ -81,8 +81,16 @@ struct InferArgs {
     infer_keys: Option<Vec<String>>,
 }
 
-impl InferArgs {
-    fn keys(&self) -> InferKeys {
+impl ListArgs {
+    fn options(&self) -> MergeOptions {
+        let order = match self.list_order {
+            OrderArg::Append => ListOrder::Append,
+            OrderArg::Prepend => ListOrder::Prepend,
+        };
+        MergeOptions::kyaml(order, self.infer_keys())
+    }
+
+    fn infer_keys(&self) -> InferKeys {
         let Some(keys) = &self.infer_keys else { return InferKeys::Off };
         let keys: Vec<_> = keys.iter().filter(|key| !key.is_empty()).map(Into::into).collect();
         if keys.is_empty() { InferKeys::usual() } else { InferKeys::Keys(keys) }
@@ -114,12 +122,7 @@ pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
     let source = Package::read(&args.source, sources)?;
     let dest = Package::read(&args.dest, sources)?;
     let schema = schema_of(&[&source, &dest], &args.schema, sources)?;
-    let order = match args.list_order {
-        OrderArg::Append => ListOrder::Append,
-        OrderArg::Prepend => ListOrder::Prepend,
-    };
-    let options = MergeOptions::kyaml(order, args.infer.keys());
-    let changed = merge2_packages(&source, &dest, &schema, &options)?;
+    let changed = merge2_packages(&source, &dest, &schema, &args.lists.options())?;
     args.write.write(&changed)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -129,7 +132,7 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
     let read = |path| Package::read(path, sources);
     let (original, updated, dest) = (read(&args.original)?, read(&args.updated)?, read(&args.dest)?);
     let schema = schema_of(&[&original, &updated, &dest], &args.schema, sources)?;
-    let mut options = MergeOptions::kyaml(ListOrder::Append, args.infer.keys());
+    let mut options = args.lists.options();
     if args.on_conflict == OnConflict::Dest {
         options.conflicts = ConflictPolicy::Dest;
     }

@@ -296,7 +296,11 @@ impl<'s> Merge3<'s, '_> {
         let (original, updated) = (entries_of(original), entries_of(updated));
         let sides = [dest.as_slice(), original, updated];
         let keys = pairing.keys(&sides, self.options.infer_keys.keys(), trail)?;
-        let mut tuples = Tuples::collect(sides.into_iter(), &keys);
+        let order = self.options.list_order;
+        let mut tuples = match order {
+            ListOrder::Append => Tuples::collect(sides.into_iter(), &keys),
+            ListOrder::Prepend => Tuples::collect([original, updated, dest.as_slice()].into_iter(), &keys),
+        };
         if tuples.is_empty() {
             return Ok(());
         }
@@ -316,7 +320,7 @@ impl<'s> Merge3<'s, '_> {
             let fate = self.value(node, others, element.clone(), &trail.texts(keys, tuple))?;
             entries.settle(tuple, found, fate, &places, trail)?;
         }
-        *dest = entries.finish(ListOrder::Append, trail)?;
+        *dest = entries.finish(order, trail)?;
         Ok(())
     }
 }

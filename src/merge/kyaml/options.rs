@@ -8,7 +8,8 @@ pub enum ListOrder {
     /// Behind the entries that are there.
     #[default]
     Append,
-    /// Before them, and with them the entries that the patch changes, as `kustomize build` does.
+    /// Before them, and with them the entries that the patch changes, as `kustomize build` does. In a
+    /// three-way merge the entries of the original come first, then new ones, then dest's own.
     Prepend,
 }
 
@@ -71,7 +72,7 @@ pub enum ConflictPolicy {
 /// How to merge.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MergeOptions {
-    /// Where new list entries go; a three-way merge always appends.
+    /// Where new list entries go.
     pub list_order: ListOrder,
     /// What to do where no schema is known.
     pub infer_keys: InferKeys,

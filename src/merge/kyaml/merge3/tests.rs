@@ -207,3 +207,23 @@ fn comments_merge_as_values_do() {
     );
     assert_eq!(merged("a: 1\n", "# k\na: 2 # v\n", "a: 1\n"), pair("# k", "# v"));
 }
+
+#[test]
+fn new_entries_may_go_to_the_front() {
+    let frame = |list: &str| format!("{{apiVersion: v1, kind: Pod, spec: {{containers: {list}}}}}");
+    let table = [
+        ("[]", "[{name: z}, {name: x}]", "[{name: c}]", "[{name: z}, {name: x}, {name: c}]"),
+        ("[{name: a}]", "[{name: z}]", "[{name: c}]", "[{name: z}, {name: c}]"),
+        (
+            "[{name: a}, {name: b}]",
+            "[{name: a}, {name: z}, {name: b}]",
+            "[{name: c}, {name: b}, {name: a, image: x}]",
+            "[{name: a, image: x}, {name: b}, {name: z}, {name: c}]",
+        ),
+    ];
+    let prepend = MergeOptions::kyaml(ListOrder::Prepend, InferKeys::Off);
+    for (original, updated, dest, want) in table {
+        let [original, updated, dest, want] = [original, updated, dest, want].map(frame);
+        check(&[(&original, &updated, &dest, &want)], &prepend);
+    }
+}
