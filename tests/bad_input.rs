@@ -159,7 +159,7 @@ const CASES: &[Case] = &[
         &[
             (
                 "kustomization.yaml",
-                "resources: [a.yaml]\npatches: [{patch: \"[{op: remove, path: /data}]\"}]\n",
+                "resources: [a.yaml]\npatches: [{patch: \"- {op: remove, path: /data}\"}]\n",
             ),
             ("a.yaml", CM),
         ],
@@ -170,7 +170,7 @@ const CASES: &[Case] = &[
         &[
             (
                 "kustomization.yaml",
-                "resources: [a.yaml]\npatches: [{patch: \"[{op: remove, path: /nope}]\", target: {kind: ConfigMap}}]\n",
+                "resources: [a.yaml]\npatches: [{patch: \"- {op: remove, path: /nope}\", target: {kind: ConfigMap}}]\n",
             ),
             ("a.yaml", CM),
         ],

@@ -151,7 +151,9 @@ impl Build<'_> {
                         .map_err(|d| found_by(d, &tree.root, path))?;
                 }
                 Step::Generators => self.generators(&tree, &mut so_far.resources)?,
-                Step::Transformers => self.transformers(&tree, &tree.transformers, &mut so_far.resources)?,
+                Step::Transformers => {
+                    self.transformers(&tree, &tree.transformers, &mut so_far.resources, true)?;
+                }
                 Step::Validators => self.validators(&tree, &mut so_far.resources)?,
                 step => self.step(&tree, step, &mut so_far)?,
             }
@@ -262,7 +264,14 @@ impl Build<'_> {
         nodes.into_iter().map(resource).collect()
     }
 
-    fn transformers(&mut self, tree: &Tree, plugins: &Plugins, resources: &mut ResourceSet) -> Result<()> {
+    /// Runs plugins; with `notes` it is written down that they ran.
+    fn transformers(
+        &mut self,
+        tree: &Tree,
+        plugins: &Plugins,
+        resources: &mut ResourceSet,
+        notes: bool,
+    ) -> Result<()> {
         for plugin in &self.plugins(tree, plugins)? {
             if plugin::is_builtin(plugin) {
                 let context = plugin_context(&tree.root, &self.schema, &self.merge);
@@ -272,7 +281,8 @@ impl Build<'_> {
                 self.builder.functions.transform(plugin, resources, site, &mut self.warnings)?;
             }
             resources.sync(&self.schema);
-            Tracker::transformed(resources, self.tracker.plugin(plugin).as_ref(), 1);
+            let origin = self.tracker.plugin(plugin).filter(|_| notes);
+            Tracker::transformed(resources, origin.as_ref(), 1);
         }
         Ok(())
     }
@@ -280,7 +290,7 @@ impl Build<'_> {
     /// Validators are transformers that must not change anything.
     fn validators(&mut self, tree: &Tree, resources: &mut ResourceSet) -> Result<()> {
         let before = resources.clone();
-        self.transformers(tree, &tree.validators, resources)?;
+        self.transformers(tree, &tree.validators, resources, false)?;
         for resource in resources.resources_mut() {
             if resource.labels().any(|(key, _)| key == VALIDATED_BY) {
                 let others: Vec<(String, String)> = resource
@@ -304,6 +314,16 @@ impl Build<'_> {
 
     /// All steps but those that load.
     fn step(&mut self, tree: &Tree, step: Step<'_>, so_far: &mut Accumulated) -> Result<()> {
+        if self.tracker.is_active()
+            && let Some(parts) = step.parts()
+        {
+            // Each entry is a transformer of its own, of which a note is left before the next one runs.
+            return parts.into_iter().try_for_each(|part| self.whole_step(tree, part, so_far));
+        }
+        self.whole_step(tree, step, so_far)
+    }
+
+    fn whole_step(&mut self, tree: &Tree, step: Step<'_>, so_far: &mut Accumulated) -> Result<()> {
         self.run(tree, step, so_far)?;
         if let Some((transformer, times)) = step.transformer(&tree.kustomization) {
             so_far.note(&self.tracker, transformer, times);

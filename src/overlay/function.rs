@@ -17,7 +17,7 @@ use smol_str::SmolStr;
 
 use self::protocol::Output;
 use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
-use super::process;
+use super::{origin, process};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Behavior, Generated, Resource, ResourceSet};
 use crate::schema::Schema;
@@ -137,15 +137,17 @@ impl Functions {
         site: FunctionSite<'_>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Option<Output>> {
-        let nodes = || resources.iter().map(Resource::node);
+        let noted: Vec<Node> = resources.iter().map(noted).collect();
+        let nodes = || noted.iter();
+        let configuration = noted_origin(config);
         let plugin = self.plugin(config, site.sources)?;
         let (mut command, what, input) = match &plugin {
             Plugin::Exec(spec) => {
-                let input = protocol::resource_list(nodes(), config.node())?;
+                let input = protocol::resource_list(nodes(), &configuration)?;
                 (self.exec(spec, site.root), format!("the function `{}`", spec.path), input)
             }
             Plugin::Container(spec) => {
-                let input = protocol::resource_list(nodes(), config.node())?;
+                let input = protocol::resource_list(nodes(), &configuration)?;
                 let mut command = Command::new(&self.docker);
                 command.args(container::arguments(spec, &self.options, site.root)?);
                 (command, format!("the function in the container {}", spec.image), input)
@@ -326,6 +328,7 @@ fn put_back(before: &ResourceSet, output: Output, schema: &Schema) -> Result<Res
     let mut returned = ResourceSet::new();
     for (node, id) in output.items {
         let mut resource = Resource::new(node, schema)?;
+        resource.origin = origin::of_annotation(&resource);
         if let Some(former) = id.and_then(|id| positions.get(&id)).and_then(|&i| before.as_slice().get(i)) {
             inherit(&mut resource, former);
         }
@@ -342,6 +345,23 @@ fn put_back(before: &ResourceSet, output: Output, schema: &Schema) -> Result<Res
     }
     left.into_iter().flatten().try_for_each(|resource| resources.append(resource))?;
     Ok(resources)
+}
+
+/// The manifest with all notes, which kustomize has among the annotations.
+fn noted(resource: &Resource) -> Node {
+    let mut node = noted_origin(resource);
+    for (key, text) in resource.notes() {
+        protocol::annotate(&mut node, key, &text);
+    }
+    node
+}
+
+fn noted_origin(resource: &Resource) -> Node {
+    let mut node = resource.node().clone();
+    for (key, text) in origin::annotations(resource) {
+        protocol::annotate(&mut node, key, &text);
+    }
+    node
 }
 
 /// Gives a resource the history of the one that it came from.

@@ -7,10 +7,15 @@ use smol_str::SmolStr;
 use super::build::Accumulated;
 use super::kustomization::Kustomization;
 use crate::resource::{Origin, Resource, ResourceSet};
-use crate::yaml::{self, Map, Node};
+use crate::source::SourceMap;
+use crate::yaml::{self, Map, Node, ParseOptions};
 
 /// What `kustomize` calls itself in the label that says who manages a resource.
 const MANAGED_BY: &str = "kustomize-v5.8.1";
+
+/// The annotations for origins and transformations.
+pub(super) const ORIGINS: [&str; 2] =
+    ["config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations"];
 
 /// Keeps track of the directory that is being built, when the target's kustomization asks for it.
 #[derive(Debug, Clone, Default)]
@@ -98,6 +103,7 @@ impl Tracker {
     pub fn transformed(set: &mut ResourceSet, transformer: Option<&Origin>, times: usize) {
         let Some(transformer) = transformer else { return };
         for resource in set.resources_mut() {
+            resource.rewrite_annotations();
             for _ in 0..times {
                 match &resource.origin {
                     None => resource.origin = Some(transformer.clone()),
@@ -113,19 +119,43 @@ impl Tracker {
             return;
         }
         for resource in set.resources_mut() {
-            let origin = resource.origin.clone().filter(|_| self.origins);
-            if let Some(origin) = origin {
-                annotate(resource, "config.kubernetes.io/origin", &text(&node(&origin)));
-            }
-            if self.transformations && !resource.transformations.is_empty() {
-                let all = Node::list(resource.transformations.iter().map(node).collect());
-                annotate(resource, "alpha.config.kubernetes.io/transformations", &text(&all));
+            let wanted = |key| if key == ORIGINS[0] { self.origins } else { self.transformations };
+            for (key, text) in annotations(resource).into_iter().filter(|(key, _)| wanted(*key)) {
+                annotate(resource, key, &text);
             }
             if self.managed_by {
                 set_metadata(resource, "labels", "app.kubernetes.io/managed-by", MANAGED_BY);
             }
         }
     }
+}
+
+/// The annotations with what is noted of a resource: its origin, and what transformed it.
+pub(super) fn annotations(resource: &Resource) -> Vec<(&'static str, String)> {
+    let origin = resource.origin.as_ref().map(|origin| (ORIGINS[0], text(&node(origin))));
+    let all = &resource.transformations;
+    let transformations =
+        (!all.is_empty()).then(|| (ORIGINS[1], text(&Node::list(all.iter().map(node).collect()))));
+    origin.into_iter().chain(transformations).collect()
+}
+
+/// The origin that a function says its resource has: an annotation.
+pub(super) fn of_annotation(resource: &Resource) -> Option<Origin> {
+    let text = resource.annotation(ORIGINS[0])?.to_string();
+    let sources = SourceMap::default();
+    let id = sources.add(ORIGINS[0], text);
+    let node = yaml::parse_one(&sources, id, ParseOptions::default()).ok()?;
+    let field = |path: &[&str]| node.get_path(path).and_then(Node::scalar_text).cloned().unwrap_or_default();
+    let by = |name| field(&["configuredBy", name]);
+    Some(Origin {
+        path: field(&["path"]),
+        repo: field(&["repo"]),
+        reference: field(&["ref"]),
+        configured_in: field(&["configuredIn"]),
+        configured_by: node
+            .get("configuredBy")
+            .map(|_| (by("apiVersion"), by("kind"), by("name"), by("namespace"))),
+    })
 }
 
 impl Accumulated {

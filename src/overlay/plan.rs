@@ -59,6 +59,15 @@ pub enum Step<'k> {
 }
 
 impl Step<'_> {
+    /// The step in parts, one for each patch, if it has several.
+    pub(super) fn parts(self) -> Option<Vec<Self>> {
+        match self {
+            Self::Patches(all) if all.len() > 1 => Some(all.chunks(1).map(Step::Patches).collect()),
+            Self::Json6902(all) if all.len() > 1 => Some(all.chunks(1).map(Step::Json6902).collect()),
+            _ => None,
+        }
+    }
+
     /// kustomize's name of the transformer that the step runs, and how often it runs it.
     pub(super) fn transformer(&self, k: &Kustomization) -> Option<(&'static str, usize)> {
         Some(match self {

@@ -225,12 +225,12 @@ impl Resource {
         self.sync(schema);
     }
 
-    /// The labels, in order; values that are no scalars are empty.
+    /// The labels, in order, as they are written; values that are no scalars are empty.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.strings("labels")
     }
 
-    /// The annotations, in order; values that are no scalars are empty.
+    /// The annotations, in order, as they are written; values that are no scalars are empty.
     pub fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
         self.strings("annotations")
     }
@@ -238,12 +238,12 @@ impl Resource {
     /// One annotation.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
-        metadata(&self.node)?.get("annotations")?.get(key).map(|value| text_of(Some(value)))
+        metadata(&self.node)?.get("annotations")?.get(key).map(raw_text)
     }
 
     fn strings(&self, field: &str) -> impl Iterator<Item = (&str, &str)> {
         let map = metadata(&self.node).and_then(|m| m.get(field)).and_then(Node::as_map);
-        map.into_iter().flat_map(Map::iter).map(|(key, value)| (key, text_of(Some(value))))
+        map.into_iter().flat_map(Map::iter).map(|(key, value)| (key, raw_text(value)))
     }
 
     /// Replaces `metadata.labels` or `metadata.annotations` by strings in sorted order; removes
@@ -272,6 +272,11 @@ fn text_of(node: Option<&Node>) -> &str {
     node.filter(|n| !n.is_null()).and_then(Node::scalar_text).map_or("", SmolStr::as_str)
 }
 
+/// The text of a scalar, a null that is written out too.
+fn raw_text(node: &Node) -> &str {
+    node.scalar_text().map_or("", SmolStr::as_str)
+}
+
 fn id_of(node: &Node, schema: &Schema) -> ResId {
     let map = node.as_map();
     let field = |key| text_of(map.and_then(|m| m.get(key)));
@@ -294,7 +299,7 @@ fn set_plain(node: &mut Node, field: &str, text: &str) {
 fn set_text(map: &mut Map, field: &str, text: &str) {
     let node = map.get_or_insert_with(field, || Node::plain(""));
     node.value = Value::Scalar(text.into());
-    node.meta.tag = Tag::None;
+    node.meta.tag = Tag::Undecided;
 }
 
 /// Takes lists (`List`, `ConfigMapList`, ...) apart into their items, lists of lists too.

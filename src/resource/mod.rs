@@ -5,6 +5,7 @@
 
 mod id;
 mod manifest;
+mod notes;
 mod selector;
 mod set;
 mod shared;

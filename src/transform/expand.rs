@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::{Node, Resolved, Style, Tag, Value};
+use crate::yaml::{Node, Resolved, Style, Tag, Value, resolve_plain};
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,12 @@ pub(super) enum Content {
 pub(super) fn content_at(node: &Node, path: &str) -> Option<Content> {
     let found = path_of(path).iter().try_fold(node, |node, step| child(node, step))?;
     let Value::Scalar(text) = &found.value else { return Some(Content::Tree) };
-    match found.resolve()? {
+    let resolved = match found.meta.tag {
+        Tag::Undecided => Resolved::Str(text),
+        Tag::Quoted => resolve_plain(text),
+        _ => found.resolve()?,
+    };
+    match resolved {
         // Only decimal digits, with leading zeros even: `0755` is 755 here.
         Resolved::Int(_) | Resolved::UInt(_) => text.parse().ok().map(Content::Int),
         Resolved::Float(_) => text.parse().ok().map(Content::Float),
@@ -100,7 +105,10 @@ pub(super) fn replace(field: &mut Node, contents: &Contents, used: &mut FxHashSe
             }
         }
         Value::List(list) => {
-            if let Some(other) = list.iter().find(|entry| entry.as_str().is_none()) {
+            list.iter_mut().for_each(decide);
+            if let Some(other) =
+                list.iter().find(|entry| entry.as_str().is_none() || entry.meta.tag == Tag::Quoted)
+            {
                 let message = format!("expected a string, found {}", other.type_name());
                 return Err(Diagnostic::error(Code::WrongType, message).at(other.span()).help(
                     "variables are replaced here, and kustomize wants strings only; write it in quotes",
@@ -115,6 +123,7 @@ pub(super) fn replace(field: &mut Node, contents: &Contents, used: &mut FxHashSe
 }
 
 fn replace_scalar(node: &mut Node, contents: &Contents, used: &mut FxHashSet<SmolStr>) {
+    decide(node);
     let Some(text) = node.as_str().filter(|text| text.contains('$')) else { return };
     let (text, tag) = match whole(text).and_then(|name| Some((name, contents.get(name)?))) {
         Some((_, Content::Tree)) => return,
@@ -128,6 +137,13 @@ fn replace_scalar(node: &mut Node, contents: &Contents, used: &mut FxHashSet<Smo
     node.meta.tag = tag;
     node.meta.style = Style::Plain;
     node.meta.aliased = false;
+}
+
+/// A scalar that a program set without a type is a string from here on.
+fn decide(node: &mut Node) {
+    if node.meta.tag == Tag::Undecided {
+        node.meta.tag = Tag::Str;
+    }
 }
 
 /// The name, when a text is one variable and nothing else: only then its value keeps its type.

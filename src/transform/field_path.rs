@@ -160,8 +160,13 @@ pub(super) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
     if matches!(node.meta.style, Style::Block | Style::Flow) {
         node.meta.style = Style::Plain;
     }
-    // kustomize keeps the quotes and drops the tag, so that a number in quotes is a string.
-    node.meta.tag = if node.meta.style == Style::Plain || tag == Tag::Str { tag } else { Tag::None };
+    // kustomize keeps the quotes and prints no tag, so that a number in quotes is a string.
+    node.meta.tag = match tag {
+        Tag::Str | Tag::Undecided => tag,
+        _ if node.meta.style == Style::Plain => tag,
+        Tag::Int => Tag::Quoted,
+        _ => Tag::None,
+    };
 }
 
 /// Sets an entry of a map to a string; nothing happens to null. Returns whether the entry is new:

@@ -171,8 +171,10 @@ impl FieldSpecs {
             changes_shared |= has_shared(field);
             set(field)
         };
-        path.visit(resource.node_mut(), create, &mut watched)
-            .map_err(|d| d.field(&spec.path).resource(resource.id()))?;
+        let mut visit = |resource: &mut Resource| path.visit(resource.node_mut(), create, &mut watched);
+        let of_annotations = create == Create::Never && spec.path == "metadata/annotations";
+        let done = if of_annotations { resource.with_annotations(visit) } else { visit(resource) };
+        done.map_err(|d| d.field(&spec.path).resource(resource.id()))?;
         if changes_shared {
             resource.spread_shared();
         }

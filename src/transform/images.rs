@@ -157,7 +157,7 @@ impl<'i> Change<'i> {
             return Ok(());
         }
         let new = self.renamed(text);
-        set_scalar(field, &new, Tag::None)
+        set_scalar(field, &new, Tag::Undecided)
     }
 
     fn renamed(&self, text: &str) -> String {

@@ -29,7 +29,7 @@ impl Create {
 
     fn node(self) -> Node {
         match self {
-            Self::Scalar => Node::plain(""),
+            Self::Scalar => Node::undecided(""),
             Self::Map => Node::map(Map::new()),
             Self::List => Node::list(Vec::new()),
         }
@@ -245,9 +245,9 @@ fn add(node: &mut Node, part: &str, kind: Create) -> Result<()> {
 fn new_entry(part: &str) -> Result<Node> {
     let (name, value) = entry_parts(part)?;
     if name.is_empty() {
-        return Ok(Node::plain(value));
+        return Ok(Node::undecided(value));
     }
-    Ok(Node::map([(name, Node::plain(value))].into_iter().collect()))
+    Ok(Node::map([(name, Node::undecided(value))].into_iter().collect()))
 }
 
 /// A value that [`Matches`] found.

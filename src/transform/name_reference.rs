@@ -155,7 +155,7 @@ impl Mender<'_, '_> {
     fn name(&mut self, node: &mut Node, reference: &Reference<'_>) -> Result<()> {
         let Some(id) = self.find(reference)? else { return Ok(()) };
         if id.name != reference.name {
-            overwrite(node, &id.name, Tag::None);
+            overwrite(node, &id.name, Tag::Undecided);
         }
         Ok(())
     }
@@ -174,11 +174,11 @@ impl Mender<'_, '_> {
             return Ok(());
         }
         if let Some(node) = map.get_mut("name") {
-            overwrite(node, &id.name, Tag::None);
+            overwrite(node, &id.name, Tag::Undecided);
         }
         if !id.namespace.is_empty() {
             match map.get_mut("namespace") {
-                Some(node) => overwrite(node, &id.namespace, Tag::None),
+                Some(node) => overwrite(node, &id.namespace, Tag::Undecided),
                 None => map.push("namespace", Node::string(id.namespace.clone())),
             }
         }

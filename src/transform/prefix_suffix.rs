@@ -77,7 +77,7 @@ fn add(set: &mut ResourceSet, affix: &str, specs: &FieldSpecs, schema: &Schema, 
             }
             let mut set = |field: &mut Node| {
                 let name = field.scalar_text().cloned().unwrap_or_default();
-                set_scalar(field, &(how.join)(affix, &name), Tag::None)
+                set_scalar(field, &(how.join)(affix, &name), Tag::Undecided)
             };
             specs.visit_one(i, resource, Create::Scalar(Tag::Str), &mut set)?;
             resource.sync(schema);

@@ -119,7 +119,18 @@ fn add_to(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTar
         return Ok(true);
     }
     let path = split_slashed(&target.field_path);
-    let Some(field) = lookup_create(resource.node_mut(), &path, Create::Scalar)? else { return Ok(false) };
+    let of_annotations = target.field_path.trim_start_matches('/').starts_with("metadata/annotations/");
+    let set = |resource: &mut Resource| set_at(resource, &path, value, target);
+    if of_annotations { resource.with_notes(set) } else { set(resource) }
+}
+
+fn set_at(
+    resource: &mut Resource,
+    path: &[String],
+    value: &Spanned<String>,
+    target: &ValueAddTarget,
+) -> Result<bool> {
+    let Some(field) = lookup_create(resource.node_mut(), path, Create::Scalar)? else { return Ok(false) };
     if !matches!(field.value, Value::Scalar(_)) {
         let message = format!("expected a single value, found {}", field.type_name());
         return Err(Diagnostic::error(Code::WrongType, message).at(field.span()));
@@ -130,7 +141,7 @@ fn add_to(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTar
     };
     // The new text decides the type, as if it were written in the quotes of the old one.
     field.value = Value::Scalar(text.into());
-    field.meta.tag = Tag::None;
+    field.meta.tag = Tag::Undecided;
     field.meta.span = value.span;
     Ok(true)
 }

@@ -18,7 +18,7 @@ pub(crate) use decode::as_yaml_1_1;
 pub use decode::{DecodeOptions, UnknownFields, from_node, from_node_with};
 pub use edit::{edit, is_same, write_documents_as_written};
 pub(crate) use emit::as_read;
-pub use emit::{reread, to_documents, to_yaml, write_documents, write_yaml};
+pub use emit::{reread, style_of_string, to_documents, to_yaml, write_documents, write_yaml};
 pub use json::{to_json, to_json_pretty, write_json};
 pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
 pub(crate) use number::go_float;

@@ -32,6 +32,12 @@ pub enum Tag {
     /// None: a plain scalar's text decides its type, other scalars are strings.
     #[default]
     None,
+    /// None, of a scalar that a program made or changed: as [`Tag::None`] when it is printed, but until
+    /// then it counts as a string in kustomize, and never as null.
+    Undecided,
+    /// None, of a number that a program put where quotes were: a string when it is printed, though
+    /// in kustomize it has the type of its text until then.
+    Quoted,
     /// `!!str`, or a string that a program made: never mistaken for a number.
     Str,
     /// `!!int`
@@ -306,6 +312,12 @@ impl Node {
         Self::scalar(text.into(), Tag::None)
     }
 
+    /// A scalar whose text decides its type when it is printed and not before: [`Tag::Undecided`].
+    #[must_use]
+    pub fn undecided(text: impl Into<SmolStr>) -> Self {
+        Self::scalar(text.into(), Tag::Undecided)
+    }
+
     /// An integer.
     #[must_use]
     pub fn int(value: i64) -> Self {
@@ -392,10 +404,10 @@ impl Node {
         self.scalar_text().map(|text| resolve(text, self.meta.style, self.meta.tag))
     }
 
-    /// Whether it is the null scalar.
+    /// Whether it is the null scalar. One that a program set without a type is none.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        matches!(self.resolve(), Some(Resolved::Null))
+        self.meta.tag != Tag::Undecided && matches!(self.resolve(), Some(Resolved::Null))
     }
 
     /// The field of a map; none when it is not there or this is no map.

@@ -73,9 +73,9 @@ impl Resolved<'_> {
 /// The type of a scalar from its text, style and tag.
 pub(super) fn resolve(text: &str, style: Style, tag: Tag) -> Resolved<'_> {
     match tag {
-        Tag::Str | Tag::Binary | Tag::Other => Resolved::Str(text),
-        Tag::None if style != Style::Plain => Resolved::Str(text),
-        Tag::None | Tag::Int | Tag::Bool | Tag::Null | Tag::Timestamp => resolve_plain(text),
+        Tag::Str | Tag::Quoted | Tag::Binary | Tag::Other => Resolved::Str(text),
+        Tag::None | Tag::Undecided if style != Style::Plain => Resolved::Str(text),
+        Tag::None | Tag::Undecided | Tag::Int | Tag::Bool | Tag::Null | Tag::Timestamp => resolve_plain(text),
         Tag::Float => match resolve_plain(text) {
             #[allow(clippy::cast_precision_loss)] // What `!!float` asks for.
             Resolved::Int(i) => Resolved::Float(i as f64),

@@ -82,7 +82,7 @@ fn shown_tag(node: &Node) -> Tag {
             | (Tag::Float, Resolved::Float(_))
             | (Tag::Timestamp, Resolved::Timestamp(_))
     );
-    if implied { Tag::None } else { tag }
+    if implied || matches!(tag, Tag::Undecided | Tag::Quoted) { Tag::None } else { tag }
 }
 
 fn same_comments(a: &Meta, b: &Meta) -> bool {

@@ -14,14 +14,14 @@ pub(super) fn restyle(new: &mut Node, old: &Meta) {
     // The scalar is written in its place, so that it stays one with what it was one with.
     new.meta.shared = old.shared;
     let style = if matches!(old.style, Style::Block | Style::Flow) { Style::Plain } else { old.style };
-    new.meta.tag = tag_after(new, style, old.tag != Tag::None);
+    new.meta.tag = tag_after(new, style, !matches!(old.tag, Tag::None | Tag::Undecided | Tag::Quoted));
     new.meta.style = style;
 }
 
 /// The tag that says what the style alone would not.
 fn tag_after(new: &Node, style: Style, explicit: bool) -> Tag {
     let own = match (new.meta.tag, new.resolve()) {
-        (Tag::None, Some(resolved)) => tag_of(&resolved),
+        (Tag::None | Tag::Undecided, Some(resolved)) => tag_of(&resolved),
         (tag, _) => tag,
     };
     if explicit {
@@ -32,6 +32,7 @@ fn tag_after(new: &Node, style: Style, explicit: bool) -> Tag {
     match own {
         Tag::Str if style != Style::Plain || plain == Tag::Str => Tag::None,
         // A number where a quoted string was: kustomize 5.8 leaves the quotes and loses the type.
+        tag if tag == plain && style != Style::Plain => Tag::Quoted,
         tag if tag == plain => Tag::None,
         tag => tag,
     }
@@ -53,10 +54,13 @@ fn tag_of(resolved: &Resolved<'_>) -> Tag {
 pub(super) fn quote_old_booleans(node: &mut Node) {
     let meta = &node.meta;
     if meta.style == Style::Plain
-        && matches!(meta.tag, Tag::None | Tag::Str)
+        && matches!(meta.tag, Tag::None | Tag::Undecided | Tag::Str)
         && let Value::Scalar(text) = &node.value
         && (is_old_boolean(text)
-            || (meta.tag == Tag::Str && !matches!(resolve_plain(text), Resolved::Str(_))))
+            || (meta.tag == Tag::Str && !matches!(resolve_plain(text), Resolved::Str(_)))
+            || (meta.tag == Tag::Undecided
+                && !text.is_empty()
+                && !matches!(resolve_plain(text), Resolved::Str(_) | Resolved::Timestamp(_))))
     {
         node.meta.style = Style::DoubleQuoted;
     }

@@ -5,6 +5,7 @@
 
 use smol_str::SmolStr;
 
+use super::super::origin::ORIGINS;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::flatten_lists;
 use crate::schema::Gvk;
@@ -24,6 +25,9 @@ const POSITIONS: [&str; 3] = [
     "internal.config.kubernetes.io/annotations-migration-resource-id",
 ];
 const NUMBERS: [&str; 2] = ["internal.config.kubernetes.io/id", "config.k8s.io/id"];
+
+/// What kustomize's own notes begin with.
+const INTERNAL: &str = "internal.config.kubernetes.io/";
 
 /// What came back.
 #[derive(Debug, Default)]
@@ -49,21 +53,26 @@ pub(super) struct Finding {
 /// # Errors
 /// A value that cannot be printed.
 pub(super) fn resource_list<'n>(items: impl Iterator<Item = &'n Node>, config: &Node) -> Result<String> {
-    let mut config = config.clone();
-    annotate(&mut config, LOCAL_CONFIG, "true");
+    let config = if config.get_path(&["metadata", "annotations"]).is_some_and(|all| all.as_map().is_some()) {
+        annotated_behind(&to_yaml(config)?, &[(LOCAL_CONFIG, "true")])
+    } else {
+        let mut config = config.clone();
+        annotate(&mut config, LOCAL_CONFIG, "true");
+        to_yaml(&config)?
+    };
     let mut text = String::from("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n");
     let mut count = 0;
     for item in items {
         let (mut item, id) = (item.clone(), id_of(item)?);
         annotate(&mut item, ID, &id);
-        push_item(&mut text, item, count)?;
+        push_item(&mut text, &to_yaml(&item)?, count);
         count += 1;
     }
     if count == 0 {
-        push_item(&mut text, config.clone(), 0)?;
+        push_item(&mut text, &config, 0);
     }
     text.push_str("functionConfig:\n");
-    push_indented(&mut text, &to_yaml(&config)?, "  ");
+    push_indented(&mut text, &config, "  ");
     Ok(text)
 }
 
@@ -83,15 +92,38 @@ pub(super) fn documents<'n>(items: impl Iterator<Item = &'n Node>) -> Result<Str
     Ok(text)
 }
 
-fn push_item(text: &mut String, mut item: Node, position: usize) -> Result<()> {
-    for key in POSITIONS {
-        annotate(&mut item, key, &position.to_string());
+fn push_item(text: &mut String, item: &str, position: usize) {
+    let (position, number) = (position.to_string(), (position + 1).to_string());
+    let positions = POSITIONS.iter().map(|key| (*key, position.as_str()));
+    let marks: Vec<_> = positions.chain(NUMBERS.iter().map(|key| (*key, number.as_str()))).collect();
+    push_indented(text, &annotated_behind(item, &marks), "- ");
+}
+
+/// Adds annotations to the text of a resource that has some, behind them and in quotes, as kyaml
+/// writes what it adds to a text in which all else is sorted.
+fn annotated_behind(text: &str, marks: &[(&str, &str)]) -> String {
+    let (mut out, mut in_metadata, mut in_annotations) =
+        (String::with_capacity(text.len() + 256), false, false);
+    let write = |out: &mut String| {
+        for (key, value) in marks {
+            out.extend(["    ", key, ": '", value, "'\n"]);
+        }
+    };
+    for line in text.lines() {
+        if in_annotations && !line.is_empty() && !line.starts_with("   ") {
+            in_annotations = false;
+            write(&mut out);
+        }
+        if !line.starts_with(' ') && !line.is_empty() {
+            in_metadata = line == "metadata:";
+        }
+        in_annotations |= in_metadata && line == "  annotations:";
+        out.extend([line, "\n"]);
     }
-    for key in NUMBERS {
-        annotate(&mut item, key, &(position + 1).to_string());
+    if in_annotations {
+        write(&mut out);
     }
-    push_indented(text, &to_yaml(&item)?, "- ");
-    Ok(())
+    out
 }
 
 /// Adds lines two columns further right; `first` is what the first line begins with.
@@ -105,7 +137,7 @@ fn push_indented(text: &mut String, lines: &str, first: &str) {
     }
 }
 
-fn annotate(node: &mut Node, key: &str, value: &str) {
+pub(super) fn annotate(node: &mut Node, key: &str, value: &str) {
     let empty = || Node::map(Map::new());
     let metadata = node.as_map_mut().map(|map| map.get_or_insert_with("metadata", empty));
     // Null stands for "none", too.
@@ -179,7 +211,20 @@ fn without_traces(mut node: Node) -> (Node, Option<SmolStr>) {
     for key in POSITIONS.iter().chain(&NUMBERS) {
         remove_annotation(&mut node, key);
     }
+    if id.is_some() {
+        // What was noted of the resource is known.
+        remove_annotations(&mut node, |key| key.starts_with(INTERNAL) || ORIGINS.contains(&key));
+    }
     (node, id)
+}
+
+fn remove_annotations(node: &mut Node, is_meant: impl Fn(&str) -> bool) {
+    let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
+    let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_map_mut) else { return };
+    annotations.entries_mut().retain(|entry| !is_meant(&entry.key.text));
+    if annotations.is_empty() {
+        metadata.remove("annotations");
+    }
 }
 
 /// Removes an annotation, and `annotations` with the last one.
@@ -235,11 +280,6 @@ items:
   kind: Deployment
   metadata:
     annotations:
-      config.k8s.io/id: "1"
-      config.kubernetes.io/index: "0"
-      internal.config.kubernetes.io/annotations-migration-resource-id: "0"
-      internal.config.kubernetes.io/id: "1"
-      internal.config.kubernetes.io/index: "0"
       kustomize.config.k8s.io/id: |
         group: apps
         kind: Deployment
@@ -247,6 +287,11 @@ items:
         namespace: b
         version: v1
       z: "1"
+      config.kubernetes.io/index: '0'
+      internal.config.kubernetes.io/index: '0'
+      internal.config.kubernetes.io/annotations-migration-resource-id: '0'
+      internal.config.kubernetes.io/id: '1'
+      config.k8s.io/id: '1'
     name: a
     namespace: b
   spec:

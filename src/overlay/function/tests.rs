@@ -166,6 +166,44 @@ fn resources_that_lose_their_annotations_lose_their_history() {
 }
 
 #[test]
+fn functions_see_the_notes_of_the_build_and_may_say_an_origin() {
+    let fixture = Fixture::new();
+    fixture.script(
+        "fn.sh",
+        "cat > input; sed -i '/^functionConfig/,$d' input; cat input; cat <<'X'\n\
+         - apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: new\n    annotations:\n      \
+         config.kubernetes.io/origin: |\n        path: new.yaml\nX",
+    );
+    let mut resources = fixture.resources(RESOURCES);
+    let first = &mut resources.resources_mut()[0];
+    first.store_previous_id();
+    first.prefixes.push("p-".into());
+    first.generated = Some(Generated { behavior: Behavior::Merge, name_hash: true });
+    first.origin = Some(crate::resource::Origin { path: "a.yaml".into(), ..Default::default() });
+    let config = fixture.config("exec: {path: ./fn.sh}");
+    let functions = Functions::new(all());
+    functions.transform(&config, &mut resources, fixture.site(), &mut Vec::new()).expect("it runs");
+    let want = "\
+      config.kubernetes.io/origin: |
+        path: a.yaml
+      internal.config.kubernetes.io/generatorBehavior: merge
+      internal.config.kubernetes.io/needsHashSuffix: enabled
+      internal.config.kubernetes.io/prefixes: p-
+      internal.config.kubernetes.io/previousKinds: ConfigMap
+      internal.config.kubernetes.io/previousNames: a
+      internal.config.kubernetes.io/previousNamespaces: default
+      kustomize.config.k8s.io/id: |
+";
+    let input = fixture.text("input");
+    assert!(input.contains(want), "{input}");
+    assert_eq!(names(&resources), "ConfigMap/a ConfigMap/b Deployment/c ConfigMap/new");
+    let all = resources.as_slice();
+    assert_eq!(all[0].annotations().count(), 0, "none of it is left");
+    assert_eq!((all[0].previous.len(), all[0].prefixes.len()), (1, 1));
+    assert_eq!(all[3].origin.as_ref().map(|origin| origin.path.as_str()), Some("new.yaml"));
+}
+
+#[test]
 fn generators_say_how_their_resources_join() {
     let fixture = Fixture::new();
     fixture.script(

@@ -8,7 +8,7 @@ use crate::merge::merge2;
 use crate::patch::JsonPatch;
 use crate::resource::{ResId, Resource};
 use crate::schema::Schema;
-use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, go_float, reread, resolve_plain, to_json};
+use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, go_float, reread, style_of_string, to_json};
 
 /// A strategic merge patch, ready to be merged into resources.
 pub(super) struct Strategic {
@@ -64,18 +64,25 @@ impl Strategic {
         }
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
-        let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
         let mut replaced = Vec::new();
-        let merged =
-            merge2(Some(dest), patch, context.schema, context.merge, &mut replaced).map_err(|error| {
-                let error = if error.labels().is_empty() { error.at(patch.span().at_start()) } else { error };
-                error.resource(&id)
-            })?;
-        warnings.extend(replaced.into_iter().map(|warning| warning.resource(&id)));
-        let Some(merged) = merged.filter(|node| node.as_map().is_some_and(|map| !map.is_empty())) else {
-            return Ok(false);
+        let mut merge = |resource: &mut Resource| {
+            let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
+            let merged = merge2(Some(dest), patch, context.schema, context.merge, &mut replaced)?;
+            *resource.node_mut() = merged.unwrap_or_else(|| Node::map(Map::new()));
+            Ok(())
         };
-        *resource.node_mut() = merged;
+        // Only a patch of annotations can meet the notes of the build there.
+        let touches = |metadata: &Node| ["annotations", "$patch"].iter().any(|f| metadata.get(f).is_some());
+        let meets_notes = patch.get("metadata").is_some_and(touches);
+        let merged = if meets_notes { resource.with_notes(merge) } else { merge(resource) };
+        merged.map_err(|error: Diagnostic| {
+            let error = if error.labels().is_empty() { error.at(patch.span().at_start()) } else { error };
+            error.resource(&id)
+        })?;
+        warnings.extend(replaced.into_iter().map(|warning| warning.resource(&id)));
+        if resource.is_empty() {
+            return Ok(false);
+        }
         resource.spread_shared();
         if !self.options.allow_kind_change {
             resource.set_kind(&id.gvk.kind, context.schema);
@@ -142,15 +149,10 @@ pub(super) fn json(
     if keeps_id {
         resource.store_previous_id();
     }
-    if has_notes(resource) {
-        // kustomize keeps its notes in annotations, so that a patch always finds the map there.
-        let metadata = resource.node_mut().as_map_mut().and_then(|map| map.get_mut("metadata"));
-        if let Some(metadata) = metadata.and_then(Node::as_map_mut) {
-            metadata.get_or_insert_with("annotations", || Node::map(Map::new()));
-        }
-    }
-    reread(resource.node_mut());
-    patch.apply(resource.node_mut())?;
+    resource.with_notes_kept(|resource| {
+        reread(resource.node_mut());
+        patch.apply(resource.node_mut())
+    })?;
     if resource.node().as_map().is_none() {
         let message = format!("the patch leaves {} where a resource must be", resource.node().type_name());
         return Err(Diagnostic::error(Code::WrongType, message));
@@ -169,15 +171,6 @@ pub(super) fn json(
 /// Whether a resource has another id now; a namespace that is written out makes another one.
 fn is_other(id: &ResId, resource: &Resource) -> bool {
     resource.id() != id || resource.id().namespace != id.namespace
-}
-
-/// Whether kustomize would have notes of its own among the annotations by now.
-fn has_notes(resource: &Resource) -> bool {
-    !resource.previous.is_empty()
-        || !resource.prefixes.is_empty()
-        || !resource.suffixes.is_empty()
-        || resource.generated.is_some()
-        || resource.origin.is_some()
 }
 
 /// The text of a scalar, whatever its type; maps and lists have none.
@@ -221,21 +214,10 @@ fn through_json(node: &mut Node) -> Result<()> {
         Some(Resolved::Timestamp(_) | Resolved::Float(_)) => {
             (to_json(node)?.trim_matches('"').to_string(), Style::DoubleQuoted)
         }
-        Some(Resolved::Str(text)) => (text.to_string(), style_of(text)),
+        Some(Resolved::Str(text)) => (text.to_string(), style_of_string(text)),
     };
     node.value = Value::Scalar(text.into());
     node.meta.style = style;
     node.meta.tag = Tag::None;
     Ok(())
-}
-
-/// How go-yaml v3 writes a string.
-fn style_of(text: &str) -> Style {
-    if text.contains('\n') {
-        Style::Literal
-    } else if matches!(resolve_plain(text), Resolved::Str(_)) {
-        Style::Plain
-    } else {
-        Style::DoubleQuoted
-    }
 }

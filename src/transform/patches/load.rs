@@ -125,6 +125,7 @@ fn documents(
     context: &PatchContext<'_>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Vec<Node>> {
+    check_json(source, context)?;
     let read = |duplicate_keys| {
         let options = ParseOptions { duplicate_keys, ..ParseOptions::default() };
         parse_documents(context.sources, source, options)
@@ -146,6 +147,21 @@ fn documents(
     let labelled = |warning: Diagnostic, label: &Label| warning.label(label.span, label.text.as_str());
     warnings.push(error.labels().iter().fold(warning, labelled).help("remove one of the two"));
     Ok(documents)
+}
+
+/// kustomize takes a text that begins with `[` for JSON, and reads it as nothing else.
+fn check_json(source: SourceId, context: &PatchContext<'_>) -> Result<()> {
+    let Some(source_text) = context.sources.get(source) else { return Ok(()) };
+    let text = source_text.text();
+    if !text.starts_with('[') {
+        return Ok(());
+    }
+    serde_json::from_str::<serde::de::IgnoredAny>(text).map(drop).map_err(|error| {
+        let message = format!("a patch that begins with `[` must be JSON: {error}");
+        Diagnostic::error(Code::Syntax, message)
+            .at(Span::new(source, 0, 1))
+            .help("write each operation as an entry of a list that begins with `- `")
+    })
 }
 
 fn is_operations(node: &Node) -> bool {

@@ -154,17 +154,21 @@ fn json_patches_need_a_target() {
             "Deployment/web {replicas:1}; Deployment/api {replicas:7}; Service/web {ports:[{port:80}]}",
         ),
         (
-            "[{patch: '[{op: add, path: /spec/on, value: on}]', target: {name: api}}]",
+            "[{patch: '- {op: add, path: /spec/on, value: on}', target: {name: api}}]",
             "Deployment/web {replicas:1}; Deployment/api {on:true,replicas:2}; Service/web {ports:[{port:80}]}",
         ),
         (
-            "[{patch: '[{op: add, path: /spec/n, value: 12345678901234567890}]', target: {kind: Service}}]",
+            "[{patch: '- {op: add, path: /spec/n, value: 12345678901234567890}', target: {kind: Service}}]",
             "Deployment/web {replicas:1}; Deployment/api {replicas:2}; \
              Service/web {n:12345678901234567000,ports:[{port:80}]}",
         ),
         (
-            "[{patch: '[{op: remove, path: /metadata/name}]', target: {kind: Service}}]",
+            "[{patch: '- {op: remove, path: /metadata/name}', target: {kind: Service}}]",
             "error: the patch leaves a resource without kind or name",
+        ),
+        (
+            "[{patch: '[{op: remove, path: /metadata/name}]', target: {kind: Service}}]",
+            "error: a patch that begins with `[` must be JSON: key must be a string at line 1 column 3",
         ),
     ];
     for (text, want) in table {
@@ -174,15 +178,15 @@ fn json_patches_need_a_target() {
 
 #[test]
 fn json_patches_keep_the_former_id_and_find_annotations() {
-    let text = "[{patch: '[{op: replace, path: /metadata/name, value: new}, \
-                {op: add, path: /metadata/annotations/n, value: 1}]', target: {kind: Service}}]";
+    let text = r#"[{patch: '[{"op": "replace", "path": "/metadata/name", "value": "new"},
+                {"op": "add", "path": "/metadata/annotations/n", "value": 1}]', target: {kind: Service}}]"#;
     let set = run(text, patches).0.expect("patched");
     let service = &set.as_slice()[2];
     assert_eq!((service.id().name.as_str(), service.original_id().name.as_str()), ("new", "web"));
     let annotations = service.node().get_path(&["metadata", "annotations"]).expect("made for the patch");
     assert_eq!(to_json(annotations).expect("JSON"), r#"{"n":"1"}"#);
 
-    let text = "[{patch: '[{op: add, path: /metadata/annotations/n, value: 1}]', target: {name: web}}]";
+    let text = "[{patch: '- {op: add, path: /metadata/annotations/n, value: 1}', target: {name: web}}]";
     let found = run(text, patches_json6902).0;
     assert!(found.is_err(), "the older form does not make annotations");
 }

@@ -1,13 +1,13 @@
 //! One value on its way to the fields of one resource.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use smol_str::SmolStr;
 
 use super::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::part_scalars;
-use crate::transform::lookup::{Create, Found, Matches, lookup_mut, text_of};
+use crate::transform::lookup::{Create, Found, Matches, lookup, lookup_mut, text_of};
 use crate::transform::structured;
 use crate::yaml::{Node, Resolved, Tag, Value};
 
@@ -37,15 +37,23 @@ fn only_scalars() -> Diagnostic {
 /// # Errors
 /// No such field, a path that does not fit the types on its way, a value that does not fit the type
 /// of a field.
+///
+/// `live` is the path of the value itself, when it is a field of this very resource: kustomize copies it
+/// anew each time, so that what changes it changes what the fields behind it get.
 pub(super) fn copy(
-    value: &Node,
+    value: &mut Node,
+    live: Option<&[String]>,
     node: &mut Node,
     path: &[String],
     options: &FieldOptions,
 ) -> Result<Option<Diagnostic>> {
-    let copy = Copy { value, options, oddity: Cell::new(None), in_text: Cell::new(false) };
+    let source = live.and_then(|live| lookup(node, live).ok().flatten()).map(std::ptr::from_ref);
+    let current = RefCell::new(value.clone());
+    let copy = Copy { value: &current, source, options, oddity: Cell::new(None), in_text: Cell::new(false) };
     copy.to(node, path)?;
-    Ok(copy.oddity.get().map(Oddity::warning))
+    let oddity = copy.oddity.get().map(Oddity::warning);
+    *value = current.into_inner();
+    Ok(oddity)
 }
 
 /// What kustomize does other than what was asked, without a word.
@@ -77,7 +85,9 @@ impl Oddity {
 }
 
 struct Copy<'v> {
-    value: &'v Node,
+    value: &'v RefCell<Node>,
+    /// Where the value stands, when it is the field itself: only to be compared.
+    source: Option<*const Node>,
     options: &'v FieldOptions,
     oddity: Cell<Option<Oddity>>,
     /// Whether it is being written to a text that was read as JSON or YAML.
@@ -86,7 +96,7 @@ struct Copy<'v> {
 
 impl Copy<'_> {
     fn create(&self) -> Option<Create> {
-        self.options.create.then(|| Create::like(self.value))
+        self.options.create.then(|| Create::like(&self.value.borrow()))
     }
 
     fn lose(&self, lost: bool) {
@@ -169,17 +179,18 @@ impl Copy<'_> {
     /// Sets one field. A scalar keeps its type and quotes, anything else is replaced.
     fn set(&self, Found { node, created }: Found<'_>) -> Result<()> {
         let delimiter = &self.options.delimiter;
+        let value = self.value.borrow();
         let text = if delimiter.is_empty() {
-            SmolStr::new(text_of(self.value))
+            SmolStr::new(text_of(&value))
         } else {
             let old = node.scalar_text().ok_or_else(only_scalars)?;
-            let new = if self.value.is_null() { "" } else { text_of(self.value) };
+            let new = if value.is_null() { "" } else { text_of(&value) };
             spliced(old, new, delimiter, self.options.index).into()
         };
         match node.value {
             Value::Scalar(_) if created => node.value = Value::Scalar(text),
             Value::Scalar(_) => {
-                if delimiter.is_empty() && self.value.scalar_text().is_none() {
+                if delimiter.is_empty() && value.scalar_text().is_none() {
                     self.oddity.set(Some(Oddity::Emptied));
                 }
                 set_text(node, &text);
@@ -188,14 +199,20 @@ impl Copy<'_> {
                 }
             }
             _ => {
-                *node = self.value.clone();
+                *node = value.clone();
                 if let Value::Scalar(old) = &mut node.value {
                     *old = text;
                 }
             }
         }
-        if !self.value.span().is_none() {
-            node.meta.span = self.value.span();
+        if !value.span().is_none() {
+            node.meta.span = value.span();
+        }
+        if self.source.is_some_and(|source| std::ptr::eq(source, node)) {
+            drop(value);
+            let mut value = self.value.borrow_mut();
+            value.clone_from(node);
+            part_scalars(&mut value);
         }
         Ok(())
     }
@@ -248,7 +265,7 @@ mod tests {
     /// The JSON afterwards without quotes, with `!` behind it when there is a warning.
     fn copied(value: &Node, text: &str, path: &str, options: &FieldOptions) -> String {
         let mut tree = node(text);
-        match copy(value, &mut tree, &split_dotted(path), options) {
+        match copy(&mut value.clone(), None, &mut tree, &split_dotted(path), options) {
             Ok(warning) => to_json(&tree).expect("JSON") + if warning.is_some() { "!" } else { "" },
             Err(error) => format!("error: {}", error.message()),
         }

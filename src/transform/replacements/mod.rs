@@ -10,7 +10,7 @@ use super::Files;
 use super::lookup::{lookup, split_dotted};
 use super::selector_args::SelectorArgs;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{Resource, ResourceSet, Selector};
+use crate::resource::{Resource, ResourceSet, Selector, part_scalars};
 use crate::schema::Schema;
 use crate::source::{SourceMap, Span};
 use crate::yaml::{
@@ -154,16 +154,38 @@ pub fn replacements(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<()> {
     for replacement in replacements {
-        let value = value_of(replacement, set)
+        let mut value = value_of(replacement, set)
             .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error })?;
         for target in &replacement.targets {
-            apply(set, &value, target, schema, warnings)?;
+            apply(set, &mut value, target, schema, warnings)?;
         }
     }
     Ok(())
 }
 
-fn value_of(replacement: &Replacement, set: &ResourceSet) -> Result<Node> {
+/// The value that is copied.
+struct SourceField {
+    value: Node,
+    /// The resource and the field in it that kustomize copies from anew each time, since the value is
+    /// that field itself: a target that changes it changes what the next ones get. None for a part of
+    /// a field, or when the replacement says the value.
+    live: Option<(usize, Vec<String>)>,
+}
+
+impl SourceField {
+    /// Follows a change of the resource at a position.
+    fn follow(&mut self, changed: usize, resource: &Resource) {
+        if let Some((i, path)) = &self.live
+            && *i == changed
+            && let Ok(Some(field)) = lookup(resource.node(), path)
+        {
+            self.value.clone_from(field);
+            part_scalars(&mut self.value);
+        }
+    }
+}
+
+fn value_of(replacement: &Replacement, set: &ResourceSet) -> Result<SourceField> {
     if replacement.targets.is_empty() {
         return Err(Diagnostic::error(Code::MissingField, "this replacement has no targets")
             .help("say under `targets` which fields get the value"));
@@ -175,29 +197,33 @@ fn value_of(replacement: &Replacement, set: &ResourceSet) -> Result<Node> {
             let message = "`source` and `sourceValue` cannot both be given";
             Err(Diagnostic::error(Code::InvalidValue, message).help("remove one of the two"))
         }
-        (None, Some(value)) => Ok(Node::plain(value.as_str()).with_span(value.span)),
+        (None, Some(value)) => {
+            Ok(SourceField { value: Node::undecided(value.as_str()).with_span(value.span), live: None })
+        }
         (Some(source), None) => source_value(source, set),
     }
 }
 
-fn source_value(source: &ReplacementSource, set: &ResourceSet) -> Result<Node> {
-    let mut selected = set.iter().filter(|resource| source.selects(resource));
-    let Some(resource) = selected.next() else {
+fn source_value(source: &ReplacementSource, set: &ResourceSet) -> Result<SourceField> {
+    let mut selected = set.iter().enumerate().filter(|(_, resource)| source.selects(resource));
+    let Some((i, resource)) = selected.next() else {
         return Err(Diagnostic::error(Code::NoMatch, format!("no resource is the source {source}"))
             .help("all fields must be equal to those of one resource; expressions cannot be used here"));
     };
-    if let Some(second) = selected.next() {
+    if let Some((_, second)) = selected.next() {
         return Err(Diagnostic::error(Code::Ambiguous, format!("several resources are the source {source}"))
             .note(format!("one is {}, another {}", resource.id(), second.id()))
             .help("add `name`, `namespace` or `group`"));
     }
     let path = if source.field_path.is_empty() { DEFAULT_FIELD } else { &source.field_path };
     let placed = |error: Diagnostic| error.at(source.field_path.span).resource(resource.id()).field(path);
-    let value = lookup(resource.node(), &split_dotted(path)).map_err(placed)?;
+    let path = split_dotted(path);
+    let value = lookup(resource.node(), &path).map_err(placed)?;
     let Some(value) = value.filter(|value| !is_nil_or_empty(value)) else {
         return Err(placed(Diagnostic::error(Code::NoMatch, "the source has no value here")));
     };
-    copy::part_of(value, &source.options).map_err(placed)
+    let value = copy::part_of(value, &source.options).map_err(placed)?;
+    Ok(SourceField { value, live: source.options.delimiter.is_empty().then_some((i, path)) })
 }
 
 /// Null, or a map or list without anything in it. The empty string is a value.
@@ -310,7 +336,7 @@ fn of_labels(selector: &Selector, resource: &Resource) -> bool {
 
 fn apply(
     set: &mut ResourceSet,
-    value: &Node,
+    source: &mut SourceField,
     target: &Spanned<ReplacementTarget>,
     schema: &Schema,
     warnings: &mut Vec<Diagnostic>,
@@ -328,9 +354,17 @@ fn apply(
         let id = resource.id().clone();
         for (path, span, parts) in &prepared.paths {
             let placed = |error: Diagnostic| error.at(*span).resource(&id).field(path);
-            let warning = copy::copy(value, resource.node_mut(), parts, &prepared.target.options);
+            let live = source.live.as_ref().filter(|(from, _)| *from == i).map(|(_, path)| path.as_slice());
+            let value = &mut source.value;
+            let mut write = |resource: &mut Resource| {
+                copy::copy(value, live, resource.node_mut(), parts, &prepared.target.options)
+            };
+            let meets_notes =
+                parts.get(1).is_some_and(|part| part == "annotations") && parts[0] == "metadata";
+            let warning = if meets_notes { resource.with_notes(write) } else { write(resource) };
             warnings.extend(warning.map_err(placed)?.map(placed));
             resource.spread_shared();
+            source.follow(i, resource);
         }
         resource.sync(schema);
     }

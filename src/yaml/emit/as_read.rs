@@ -136,7 +136,7 @@ fn tag_of(tag: Tag) -> Option<&'static str> {
         Tag::Bool => Some("!!bool"),
         Tag::Null => Some("!!null"),
         Tag::Timestamp => Some("!!timestamp"),
-        Tag::None | Tag::Str | Tag::Binary | Tag::Other => None,
+        Tag::None | Tag::Undecided | Tag::Quoted | Tag::Str | Tag::Binary | Tag::Other => None,
     }
 }
 

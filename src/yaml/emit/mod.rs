@@ -19,12 +19,24 @@ pub(super) use text::unfolded;
 
 use std::fmt::Write as _;
 
+use self::traits::{Traits, Written};
 use super::failure::{Failure, MAX_DEPTH, Printed};
-use super::node::{Entry, Map, Node, Value};
+use super::node::{Entry, Map, Node, Style, Value};
 use super::number::write_yaml_float;
 use super::order::natural_order;
 use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
+
+/// The style in which go-yaml writes a string in a block.
+#[must_use]
+pub fn style_of_string(text: &str) -> Style {
+    match Traits::of(text).style(text) {
+        Written::Plain => Style::Plain,
+        Written::Single => Style::SingleQuoted,
+        Written::Double => Style::DoubleQuoted,
+        Written::Literal => Style::Literal,
+    }
+}
 
 /// The YAML of a node as `kustomize build` prints it, with a line break at the end.
 ///

@@ -26,7 +26,7 @@ fn reread_within(node: &mut Node, in_flow: bool) {
         Value::Map(map) => map.iter_mut().for_each(|(_, value)| reread_within(value, in_flow)),
         Value::List(list) => list.iter_mut().for_each(|value| reread_within(value, in_flow)),
         Value::Scalar(text) => {
-            if text.is_empty() && in_flow && node.meta.tag == Tag::None {
+            if text.is_empty() && in_flow && matches!(node.meta.tag, Tag::None | Tag::Undecided) {
                 node.meta.tag = Tag::Str;
             }
             if node.meta.style == Style::Folded && is_block(text) {

@@ -1,0 +1,209 @@
+//! Notes of the build that kustomize keeps in the annotations of a resource.
+//!
+//! Here they are fields of [`Resource`]. Whatever changes annotations in kustomize finds the notes
+//! there, though: a map where the manifest has none, and a change that takes all annotations away takes
+//! the notes along, so that former names and the wish for a hash are forgotten.
+
+use smol_str::SmolStr;
+
+use super::id::ResId;
+use super::manifest::{Behavior, Resource};
+use crate::yaml::{Map, Node, Style, Tag, Value};
+
+/// Stands for all notes. No manifest has it.
+const NOTES: &str = "internal.config.kubernetes.io/notes";
+/// Stands for origin and transformations, which JSON patches do not spare.
+const ORIGIN: &str = "config.kubernetes.io/notes-of-origin";
+
+impl Resource {
+    /// Whether kustomize would have notes among the annotations by now.
+    #[must_use]
+    pub fn has_notes(&self) -> bool {
+        self.has_inner_notes() || self.origin.is_some()
+    }
+
+    fn has_inner_notes(&self) -> bool {
+        !self.previous.is_empty()
+            || !self.prefixes.is_empty()
+            || !self.suffixes.is_empty()
+            || self.generated.is_some()
+            || self.from_helm
+    }
+
+    /// The notes as kustomize writes them, sorted by their annotations.
+    #[must_use]
+    pub fn notes(&self) -> Vec<(&'static str, String)> {
+        let csv = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join(",");
+        let affixes = |all: &[SmolStr]| csv(&mut all.iter().map(SmolStr::as_str));
+        let generated = self.generated.unwrap_or_default();
+        let behavior = match generated.behavior {
+            Behavior::Unspecified => "unspecified",
+            Behavior::Create => "create",
+            Behavior::Replace => "replace",
+            Behavior::Merge => "merge",
+        };
+        let ids = || self.previous.iter();
+        let all = [
+            ("internal.config.kubernetes.io/generatorBehavior", self.generated.map(|_| behavior.to_string())),
+            (
+                "internal.config.kubernetes.io/needsHashSuffix",
+                generated.name_hash.then(|| "enabled".to_string()),
+            ),
+            ("internal.config.kubernetes.io/prefixes", Some(affixes(&self.prefixes))),
+            ("internal.config.kubernetes.io/previousKinds", Some(csv(&mut ids().map(|id| &*id.gvk.kind)))),
+            ("internal.config.kubernetes.io/previousNames", Some(csv(&mut ids().map(|id| &*id.name)))),
+            (
+                "internal.config.kubernetes.io/previousNamespaces",
+                Some(csv(&mut ids().map(ResId::effective_namespace))),
+            ),
+            ("internal.config.kubernetes.io/suffixes", Some(affixes(&self.suffixes))),
+        ];
+        let given = all.into_iter().filter_map(|(key, text)| Some((key, text?)));
+        given.filter(|(_, text)| !text.is_empty()).collect()
+    }
+
+    /// Lets `change` find what stands for the notes among the annotations, and forgets those that
+    /// are gone afterwards.
+    pub fn with_notes<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        let (inner, origin) = (self.has_inner_notes(), self.origin.is_some());
+        if !(inner || origin) || !self.show(inner, origin) {
+            return change(self);
+        }
+        let done = change(self);
+        let (kept, kept_origin) = self.hide();
+        if inner && !kept {
+            self.forget();
+        }
+        if origin && !kept_origin {
+            self.origin = None;
+            self.transformations.clear();
+        }
+        done
+    }
+
+    /// As [`Resource::with_notes`] for a change of the annotations that does not create them. Where
+    /// they are null kustomize adds fields even so, and in the end writes a map of these.
+    pub fn with_annotations<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        if self.has_notes() {
+            return self.with_notes(change);
+        }
+        let was_null = self.annotations_mut().is_some_and(|node| node.is_null());
+        if !was_null {
+            return change(self);
+        }
+        let null = self.annotations_mut().map(|node| std::mem::replace(node, Node::map(Map::new())));
+        let done = change(self);
+        if let (Some(null), Some(now)) = (null, self.annotations_mut())
+            && now.as_map().is_some_and(Map::is_empty)
+        {
+            *now = null;
+        }
+        done
+    }
+
+    fn annotations_mut(&mut self) -> Option<&mut Node> {
+        self.node_mut().as_map_mut()?.get_mut("metadata")?.get_mut("annotations")
+    }
+
+    /// As [`Resource::with_notes`] for a JSON patch, after which kustomize puts its own notes back.
+    pub fn with_notes_kept<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        let (inner, origin) = (self.has_inner_notes(), self.origin.is_some());
+        if !(inner || origin) || !self.show(inner, origin) {
+            return change(self);
+        }
+        let done = change(self);
+        let (_, kept_origin) = self.hide();
+        if origin && !kept_origin {
+            self.origin = None;
+            self.transformations.clear();
+        }
+        done
+    }
+
+    /// Puts marks among the annotations. Returns whether there is a place for them.
+    fn show(&mut self, inner: bool, origin: bool) -> bool {
+        let Some(map) = self.node_mut().as_map_mut() else { return false };
+        let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else { return false };
+        let annotations = metadata.get_or_insert_with("annotations", || Node::map(Map::new()));
+        if annotations.as_map().is_none() {
+            *annotations = Node::map(Map::new());
+        }
+        let Value::Map(annotations) = &mut annotations.value else { return false };
+        for (mark, wanted) in [(NOTES, inner), (ORIGIN, origin)] {
+            if wanted {
+                annotations.insert(mark, Node::string("x"));
+            }
+        }
+        true
+    }
+
+    /// Takes the marks away, and the map when nothing else is in it. Returns which were there.
+    fn hide(&mut self) -> (bool, bool) {
+        let Some(map) = self.node_mut().as_map_mut() else { return (true, true) };
+        let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else {
+            return (false, false);
+        };
+        let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_map_mut) else {
+            return (false, false);
+        };
+        let found = (annotations.remove(NOTES).is_some(), annotations.remove(ORIGIN).is_some());
+        if annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+        found
+    }
+
+    /// Makes strings of all annotations that are scalars: kustomize writes all of them anew, from
+    /// their texts, to add a note on a transformation.
+    pub fn rewrite_annotations(&mut self) {
+        let Some(Value::Map(annotations)) = self.annotations_mut().map(|node| &mut node.value) else {
+            return;
+        };
+        for (_, value) in annotations.iter_mut().filter(|(_, value)| value.scalar_text().is_some()) {
+            (value.meta.tag, value.meta.style, value.meta.shared) = (Tag::Str, Style::Plain, 0);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.previous.clear();
+        self.prefixes.clear();
+        self.suffixes.clear();
+        self.referred_by.clear();
+        self.generated = None;
+        self.from_helm = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Generated;
+    use crate::schema::Schema;
+
+    fn resource() -> Resource {
+        let metadata: Map = [("name", Node::string("n"))].into_iter().collect();
+        let map: Map = [("kind", Node::string("K")), ("metadata", Node::map(metadata))].into_iter().collect();
+        let mut resource = Resource::unchecked(Node::map(map), &Schema::none());
+        resource.generated = Some(Generated { name_hash: true, ..Generated::default() });
+        resource.store_previous_id();
+        resource
+    }
+
+    #[test]
+    fn notes_go_with_the_annotations() {
+        let mut resource = resource();
+        resource.with_notes(|r| assert!(r.annotations_mut().is_some(), "there is a map"));
+        assert!(resource.annotations_mut().is_none() && resource.has_notes());
+        resource.with_notes_kept(|r| *r.annotations_mut().expect("a map") = Node::map(Map::new()));
+        assert_eq!(resource.previous.len(), 1, "kept whatever happens");
+        resource.with_notes(|r| *r.annotations_mut().expect("a map") = Node::null());
+        assert!(!resource.has_notes() && resource.generated.is_none());
+    }
+
+    #[test]
+    fn without_notes_nothing_is_shown() {
+        let mut resource = resource();
+        resource.forget();
+        resource.with_notes(|r| assert!(r.annotations_mut().is_none()));
+    }
+}

@@ -1,0 +1,175 @@
+//! Config maps and secrets that are made from literals and files.
+
+use super::layer::Draft;
+use super::thing::{Shape, Thing, distinct};
+use super::{Forest, line};
+
+/// Literals as they stand in a list in flow style.
+const LITERALS: [&str; 14] = [
+    "b=two words",
+    "c=\"quoted\"",
+    "d='single'",
+    "e=",
+    "f=1e3",
+    "g=a=b=c",
+    "h=\"  spaces  \"",
+    "\"i=a: b\"",
+    "\"j=line\\nbreak\"",
+    "k=true",
+    "\"l=0755\"",
+    "m.n-o_p=x",
+    "q=$(ONE)",
+    "r=ünï",
+];
+
+const FILES: [&str; 6] = [
+    "line one\nline two\n",
+    "no end of line",
+    "",
+    "trailing space \nand\ttab\n",
+    "  indented\n\n\nblank lines\n\n",
+    "{\"json\": [1, 2, {\"a\": null}]}\n",
+];
+
+impl Forest {
+    /// Writes the fields that generate, for the settings of the applications above all.
+    pub fn generators(&mut self, draft: &mut Draft, number: usize) {
+        let mut text = String::new();
+        if !draft.is_component && self.dice.chance(80) {
+            text += &self.config_map(draft, &format!("settings{number}"), true);
+        }
+        if self.dice.chance(15) {
+            text += &self.config_map(draft, &format!("extra{number}"), false);
+        }
+        if self.dice.chance(25) {
+            text += &self.merged(draft, "ConfigMap");
+        }
+        if !text.is_empty() {
+            line!(draft.text, "configMapGenerator:\n{}", text.trim_end());
+        }
+        let mut text = String::new();
+        if self.dice.chance(20) {
+            text += &self.secret(draft, &format!("secret{number}"));
+        }
+        if self.dice.chance(15) {
+            text += &self.merged(draft, "Secret");
+        }
+        if !text.is_empty() {
+            line!(draft.text, "secretGenerator:\n{}", text.trim_end());
+        }
+        if self.dice.chance(15) {
+            let options = self.dice.pick(&[
+                "{disableNameSuffixHash: true}",
+                "{labels: {made: \"yes\"}}",
+                "{annotations: {made: by-hand}, labels: {a: b}}",
+                "{immutable: true}",
+                "{disableNameSuffixHash: false, annotations: {nn: \"1\"}}",
+            ]);
+            line!(draft.text, "generatorOptions: {options}");
+        }
+    }
+
+    fn config_map(&mut self, draft: &mut Draft, name: &str, settings: bool) -> String {
+        let mut thing = Thing::new("v1", "ConfigMap", name);
+        thing.generated = true;
+        let mut text = format!("- name: {name}\n");
+        if self.dice.chance(8) {
+            let space = self.dice.pick(&["default", "home"]);
+            line!(text, "  namespace: {space}");
+            thing.namespace = Some(space.into());
+            thing.home.clone_from(&thing.namespace);
+        }
+        text += &self.sources(draft, settings);
+        text += &self.options();
+        if draft.things.iter().any(|t| t.clashes(&thing)) {
+            return String::new();
+        }
+        thing.has("metadata.name", Shape::Text);
+        if settings {
+            thing.has("data", Shape::Map);
+            thing.has("data.one", Shape::Text);
+        }
+        draft.things.push(thing);
+        text
+    }
+
+    fn secret(&mut self, draft: &mut Draft, name: &str) -> String {
+        let mut thing = Thing::new("v1", "Secret", name);
+        if draft.things.iter().any(|t| t.clashes(&thing)) {
+            return String::new();
+        }
+        thing.generated = true;
+        thing.has("metadata.name", Shape::Text);
+        let kind = self.dice.pick(&["", "  type: Opaque\n", "  type: kubernetes.io/tls\n"]);
+        let text = format!("- name: {name}\n{kind}{}{}", self.sources(draft, true), self.options());
+        thing.has("data.one", Shape::Text);
+        draft.things.push(thing);
+        text
+    }
+
+    /// Merges into, or replaces, one that is there already.
+    fn merged(&mut self, draft: &mut Draft, kind: &str) -> String {
+        let known: Vec<&Thing> = distinct(&draft.things);
+        let known: Vec<&Thing> = known.into_iter().filter(|t| t.kind == kind).collect();
+        let Some(thing) = self.dice.any(&known) else { return String::new() };
+        let (name, home) = (thing.original.clone(), thing.home.clone());
+        let behavior = self.dice.pick(&["merge", "merge", "replace"]);
+        let mut text = format!("- name: {name}\n  behavior: {behavior}\n");
+        if let Some(home) = home {
+            line!(text, "  namespace: {home}");
+        }
+        if behavior == "replace"
+            && let Some(thing) = draft.things.iter_mut().find(|t| t.kind == kind && t.original == name)
+        {
+            thing.lacks("data.");
+            thing.lacks("stringData");
+            thing.lacks("metadata.annotations");
+            thing.lacks("metadata.labels");
+            thing.has("data.one", Shape::Text);
+        }
+        text + &self.sources(draft, true) + &self.options()
+    }
+
+    /// Literals, files and env files; with the key `one` if asked for.
+    fn sources(&mut self, draft: &mut Draft, one: bool) -> String {
+        let mut text = String::new();
+        let mut literals = Vec::new();
+        if one {
+            literals.push(self.dice.pick(&["one=1", "one=first", "one=a.b.c", "\"one=x y\"", "one="]));
+        }
+        let start = self.dice.below(LITERALS.len());
+        literals.extend(LITERALS.iter().skip(start).take(self.dice.below(4)));
+        if !literals.is_empty() {
+            line!(text, "  literals: [{}]", literals.join(", "));
+        }
+        if self.dice.chance(25) {
+            let (file, content) = (draft.file_name("data", "txt"), self.dice.pick(&FILES));
+            self.file(&format!("{}/{file}", draft.directory), content);
+            let key = self.dice.pick(&["", "key=", "other.key="]);
+            line!(text, "  files: [{key}{file}]");
+        }
+        if self.dice.chance(15) {
+            let file = draft.file_name("values", "env");
+            let content = "# comment\nENV_A=1\nENV_B=\"q\"\nENV_C=\n\nENV_D=a b  \n";
+            self.file(&format!("{}/{file}", draft.directory), content);
+            let field = if self.dice.chance(30) { "env" } else { "envs" };
+            let list = if field == "env" { file } else { format!("[{file}]") };
+            line!(text, "  {field}: {list}");
+        }
+        text
+    }
+
+    fn options(&mut self) -> String {
+        let options = self.dice.pick(&[
+            "",
+            "",
+            "",
+            "",
+            "{disableNameSuffixHash: true}",
+            "{labels: {made: \"yes\", z: z}}",
+            "{annotations: {note: here}}",
+            "{immutable: true}",
+        ]);
+        if options.is_empty() { String::new() } else { format!("  options: {options}\n") }
+    }
+}

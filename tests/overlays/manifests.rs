@@ -1,0 +1,371 @@
+//! The manifests that lie in a base.
+
+use std::fmt::Write as _;
+
+use super::dice::Dice;
+use super::thing::{Shape, Thing};
+
+/// What holds for all manifests of one tree of overlays.
+#[derive(Clone, Copy)]
+pub struct Habits {
+    /// Whether ports say their protocol. The default dialect takes a port without one for TCP,
+    /// kustomize does not, so a tree either always says it or never.
+    pub protocols: bool,
+    /// Whether stateful sets have volume claim templates. Those of kustomize 5.8.1 get labels in
+    /// another way than those of its main branch, so such trees have no common labels.
+    pub claims: bool,
+    /// Whether annotations may be null. Labels that are to go there (`fields`) are kept by kustomize in the
+    /// content of the null, where only the very end of a build, or a note of it, finds them; such trees have
+    /// no such labels.
+    pub nulls: bool,
+}
+
+/// Makes the manifests of one application, whose resources refer to each other.
+pub struct Application<'d> {
+    dice: &'d mut Dice,
+    habits: Habits,
+    name: String,
+    /// A config map that the containers read.
+    settings: String,
+    text: String,
+    things: Vec<Thing>,
+}
+
+impl<'d> Application<'d> {
+    pub fn new(dice: &'d mut Dice, habits: Habits, name: &str, settings: &str) -> Self {
+        let (name, settings) = (name.to_owned(), settings.to_owned());
+        Self { dice, habits, name, settings, text: String::new(), things: Vec::new() }
+    }
+
+    /// The text of all documents, and what is in them.
+    pub fn write(mut self) -> (String, Vec<Thing>) {
+        self.workload();
+        if self.dice.chance(60) {
+            self.service();
+        }
+        if self.dice.chance(25) {
+            self.account();
+        }
+        for _ in 0..self.dice.below(3) {
+            self.companion();
+        }
+        if self.dice.chance(8) {
+            self.text = as_list(&self.text);
+        }
+        (self.text, self.things)
+    }
+
+    fn document(&mut self) {
+        if self.text.is_empty() {
+            return;
+        }
+        let comment = self.dice.rarely(10, " # next");
+        writeln!(self.text, "---{comment}").expect("text");
+    }
+
+    /// Writes type and metadata, with labels and annotations by chance.
+    fn head(&mut self, api: &'static str, kind: &'static str) -> Thing {
+        self.document();
+        let name = self.name.clone();
+        let mut thing = Thing::new(api, kind, &name);
+        writeln!(self.text, "apiVersion: {api}\nkind: {kind}\nmetadata:\n  name: {name}").expect("text");
+        thing.has("metadata.name", Shape::Text);
+        thing.has("kind", Shape::Text);
+        if self.dice.chance(10) && !thing.is_cluster_scoped() {
+            let namespace = self.dice.pick(&["default", "home", "other"]);
+            writeln!(self.text, "  namespace: {namespace}").expect("text");
+            thing.namespace = Some(namespace.into());
+            thing.home.clone_from(&thing.namespace);
+        }
+        if self.dice.chance(50) {
+            writeln!(self.text, "  labels:\n    app: {name}\n    part: of-all").expect("text");
+            thing.has("metadata.labels", Shape::Map);
+            thing.has("metadata.labels.app", Shape::Text);
+        }
+        if self.dice.chance(40) {
+            self.annotations();
+            thing.has("metadata.annotations", Shape::Map);
+            thing.has("metadata.annotations.note", Shape::Text);
+        } else {
+            let empty = if self.habits.nulls && self.dice.chance(12) {
+                self.dice.pick(&["  annotations: {}\n", "  annotations:\n"])
+            } else {
+                ""
+            };
+            self.text.push_str(empty);
+        }
+        thing
+    }
+
+    fn annotations(&mut self) {
+        let text = self.dice.text();
+        writeln!(self.text, "  annotations:\n    note: {text}").expect("text");
+        let more = self.dice.pick(&[
+            "",
+            "    example.com/url: \"http://a/b\" # why\n",
+            "    lines: |\n      first\n      second\n",
+            "    folded: >-\n      one\n      and the same\n",
+            "    empty: \"\"\n",
+            "    var: a-$(ONE)-b\n",
+            "    # a comment\n    j: '{\"a\": [1, 2]}'\n",
+        ]);
+        self.text.push_str(more);
+    }
+
+    fn workload(&mut self) {
+        let (api, kind) = self.dice.pick(&[
+            ("apps/v1", "Deployment"),
+            ("apps/v1", "Deployment"),
+            ("apps/v1", "StatefulSet"),
+            ("apps/v1", "DaemonSet"),
+            ("batch/v1", "Job"),
+            ("batch/v1", "CronJob"),
+            ("v1", "Pod"),
+        ]);
+        let mut thing = self.head(api, kind);
+        self.text.push_str("spec:\n");
+        let name = self.name.clone();
+        if matches!(kind, "Deployment" | "StatefulSet") && self.dice.chance(70) {
+            let count = self.dice.pick(&["1", "2", "3", "\"3\""]);
+            writeln!(self.text, "  replicas: {count}").expect("text");
+            thing.has("spec.replicas", Shape::Number);
+        }
+        if api == "apps/v1" {
+            writeln!(self.text, "  selector:\n    matchLabels: {{app: {name}}}").expect("text");
+            thing.has("spec.selector.matchLabels", Shape::Map);
+        }
+        if kind == "StatefulSet" {
+            self.stateful();
+        }
+        let mut depth = 1;
+        if kind == "CronJob" {
+            self.text.push_str("  schedule: \"*/5 * * * *\"\n  jobTemplate:\n    spec:\n");
+            depth = 3;
+        }
+        if kind != "Pod" {
+            let pad = "  ".repeat(depth);
+            writeln!(self.text, "{pad}template:").expect("text");
+            if api == "apps/v1" || self.dice.chance(40) {
+                writeln!(self.text, "{pad}  metadata:\n{pad}    labels: {{app: {name}}}").expect("text");
+            }
+            writeln!(self.text, "{pad}  spec:").expect("text");
+            depth += 2;
+        }
+        self.pod(&mut thing, depth);
+        self.things.push(thing);
+    }
+
+    fn stateful(&mut self) {
+        let name = &self.name;
+        writeln!(self.text, "  serviceName: {name}").expect("text");
+        if self.habits.claims {
+            self.text.push_str("  volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n");
+        }
+    }
+
+    /// Writes the fields of a pod's spec.
+    fn pod(&mut self, thing: &mut Thing, depth: usize) {
+        let pad = "  ".repeat(depth);
+        if self.dice.chance(25) {
+            let name = &self.name;
+            writeln!(self.text, "{pad}serviceAccountName: {name}").expect("text");
+        }
+        if self.dice.chance(20) {
+            writeln!(self.text, "{pad}initContainers:\n{pad}- {{name: init, image: \"busybox:1.36\"}}")
+                .expect("text");
+        }
+        writeln!(self.text, "{pad}containers:").expect("text");
+        self.main_container(&pad);
+        thing.containers.push("main".into());
+        let base = thing.pod();
+        thing.has(&format!("{base}.containers"), Shape::List);
+        Self::container_fields(thing, 0, "main", &["image", "args"]);
+        if self.dice.chance(60) {
+            let image = self.dice.pick(&[
+                "busybox",
+                "busybox:1.36",
+                "reg.io:5000/busybox:2",
+                "\"busybox@sha256:0123456789\"",
+                "nginx:1-alpine",
+            ]);
+            writeln!(self.text, "{pad}- name: side\n{pad}  image: {image}").expect("text");
+            thing.containers.push("side".into());
+            Self::container_fields(thing, 1, "side", &["image"]);
+        }
+        if self.dice.chance(50) {
+            let settings = &self.settings;
+            writeln!(self.text, "{pad}volumes:\n{pad}- name: v\n{pad}  configMap: {{name: {settings}}}")
+                .expect("text");
+            thing.has(&format!("{base}.volumes"), Shape::List);
+        }
+    }
+
+    fn main_container(&mut self, pad: &str) {
+        let (name, settings) = (self.name.clone(), self.settings.clone());
+        let (one, two) = (self.dice.text(), self.dice.text());
+        let protocol = if self.habits.protocols { ", protocol: TCP" } else { "" };
+        let text = &mut self.text;
+        writeln!(text, "{pad}- name: main\n{pad}  image: example.com/{name}:1.0").expect("text");
+        let variable = self.dice.pick(&["$(ONE)", "$(TWO)-x", "$(NONE)", "$$(ONE)", "w$(ONE)$(TWO)"]);
+        writeln!(text, "{pad}  args: [a, {one}, {variable}]\n{pad}  env:").expect("text");
+        writeln!(text, "{pad}  - {{name: A, value: {two}}}").expect("text");
+        writeln!(text, "{pad}  - {{name: V, value: \"$(TWO)\"}}").expect("text");
+        writeln!(text, "{pad}  - name: B\n{pad}    valueFrom:").expect("text");
+        writeln!(text, "{pad}      configMapKeyRef: {{name: {settings}, key: one}}").expect("text");
+        if self.dice.chance(70) {
+            writeln!(text, "{pad}  ports:\n{pad}  - {{containerPort: 80{protocol}}}").expect("text");
+        }
+        if self.dice.chance(30) {
+            writeln!(text, "{pad}  envFrom:\n{pad}  - configMapRef: {{name: {settings}}}").expect("text");
+        }
+        if self.dice.chance(25) {
+            writeln!(text, "{pad}  volumeMounts:\n{pad}  - {{name: v, mountPath: /v}}").expect("text");
+        }
+        if self.dice.chance(25) {
+            let cpu = self.dice.pick(&["100m", "1", "0.5", "\"2\""]);
+            writeln!(text, "{pad}  resources: {{limits: {{cpu: {cpu}, memory: 1Gi}}}}").expect("text");
+        }
+    }
+
+    fn container_fields(thing: &mut Thing, position: usize, name: &str, fields: &[&str]) {
+        let base = thing.pod();
+        for field in fields {
+            let shape = if *field == "args" { Shape::List } else { Shape::Text };
+            thing.has(&format!("{base}.containers.[name={name}].{field}"), shape);
+            let last = thing.fields.last_mut().expect("just added");
+            last.pointer = format!("/{}/containers/{position}/{field}", base.replace('.', "/"));
+        }
+    }
+
+    fn service(&mut self) {
+        let mut thing = self.head("v1", "Service");
+        let name = &self.name;
+        let protocol = if self.habits.protocols { ", protocol: TCP" } else { "" };
+        writeln!(self.text, "spec:\n  selector: {{app: {name}}}\n  ports:\n  - {{name: http, port: 80, targetPort: 80{protocol}}}").expect("text");
+        thing.has("spec.selector", Shape::Map);
+        thing.has("spec.ports", Shape::List);
+        thing.has("spec.ports.0.port", Shape::Number);
+        self.things.push(thing);
+    }
+
+    fn account(&mut self) {
+        let name = self.name.clone();
+        let thing = self.head("v1", "ServiceAccount");
+        self.things.push(thing);
+        let (binding, role) = self.dice.pick(&[
+            ("RoleBinding", "Role"),
+            ("ClusterRoleBinding", "ClusterRole"),
+            ("RoleBinding", "ClusterRole"),
+        ]);
+        let role_thing = self.head("rbac.authorization.k8s.io/v1", role);
+        let names = self.dice.pick(&["", ", resourceNames: [NAME]"]).replace("NAME", &self.settings);
+        writeln!(self.text, "rules:\n- {{apiGroups: [\"\"], resources: [configmaps], verbs: [get]{names}}}")
+            .expect("text");
+        self.things.push(role_thing);
+        let mut thing = self.head("rbac.authorization.k8s.io/v1", binding);
+        let namespace = self.dice.pick(&["", ", namespace: default", ", namespace: home"]);
+        writeln!(self.text, "roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {role}, name: {name}}}\nsubjects:\n- {{kind: ServiceAccount, name: {name}{namespace}}}").expect("text");
+        thing.has("subjects", Shape::List);
+        thing.has("roleRef.name", Shape::Text);
+        self.things.push(thing);
+    }
+
+    /// Adds a resource that goes along with the workload.
+    fn companion(&mut self) {
+        let (api, kind, rest) = self.dice.pick(&COMPANIONS);
+        if self.things.iter().any(|t| t.kind == kind) {
+            return;
+        }
+        let workload = self.things.first().map_or("Deployment", |t| t.kind);
+        let mut thing = self.head(api, kind);
+        let rest = rest
+            .replace("NAME", &self.name)
+            .replace("KIND", workload)
+            .replace("SETTINGS", &self.settings)
+            .replace("TEXT", self.dice.text())
+            .replace("VALUE", self.dice.text());
+        self.text.push_str(&rest);
+        for (path, shape) in known_fields(kind) {
+            thing.has(path, *shape);
+        }
+        self.things.push(thing);
+    }
+}
+
+/// Kinds with what follows their metadata.
+const COMPANIONS: [(&str, &str, &str); 12] = [
+    ("v1", "ConfigMap", "data:\n  key: TEXT\n  file.txt: |\n    a: 1\n    b: $(ONE)\n"),
+    ("v1", "Secret", "type: Opaque\ndata:\n  pass: cGFzcw==\nstringData:\n  user: TEXT\n"),
+    (
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "spec:\n  maxReplicas: 3\n  scaleTargetRef: {apiVersion: apps/v1, kind: KIND, name: NAME}\n",
+    ),
+    (
+        "networking.k8s.io/v1",
+        "Ingress",
+        "spec:\n  tls:\n  - {hosts: [NAME.example.com], secretName: NAME}\n  rules:\n  - host: NAME.example.com\n    http:\n      paths:\n      - path: /\n        pathType: Prefix\n        backend: {service: {name: NAME, port: {name: http}}}\n",
+    ),
+    (
+        "networking.k8s.io/v1",
+        "NetworkPolicy",
+        "spec:\n  podSelector:\n    matchLabels: {app: NAME}\n  ingress:\n  - from:\n    - podSelector:\n        matchLabels: {app: NAME}\n",
+    ),
+    (
+        "policy/v1",
+        "PodDisruptionBudget",
+        "spec:\n  minAvailable: 1\n  selector:\n    matchLabels: {app: NAME}\n",
+    ),
+    (
+        "v1",
+        "PersistentVolumeClaim",
+        "spec:\n  accessModes: [ReadWriteOnce]\n  storageClassName: NAME\n  resources:\n    requests:\n      storage: 1Gi\n",
+    ),
+    ("storage.k8s.io/v1", "StorageClass", "provisioner: example.com/disk\n"),
+    ("scheduling.k8s.io/v1", "PriorityClass", "value: 1000000\nglobalDefault: false\n"),
+    ("v1", "Namespace", ""),
+    (
+        "example.com/v1",
+        "Widget",
+        "spec:\n  text: TEXT\n  image: busybox:1.0\n  size: 3\n  configRef: {name: SETTINGS}\n  list: [a, VALUE, 1]\n  nested:\n  - name: one\n    value: VALUE\n  - name: two\n",
+    ),
+    ("example.com/v1beta1", "Gadget", "data: TEXT\nratio: 0.50\nflags: {on: true, off: ~}\nitems: []\n"),
+];
+
+fn known_fields(kind: &str) -> &'static [(&'static str, Shape)] {
+    match kind {
+        "ConfigMap" => &[("data", Shape::Map), ("data.key", Shape::Text)],
+        "Secret" => &[("data.pass", Shape::Text), ("stringData.user", Shape::Text)],
+        "HorizontalPodAutoscaler" => {
+            &[("spec.maxReplicas", Shape::Number), ("spec.scaleTargetRef.name", Shape::Text)]
+        }
+        "Ingress" => &[("spec.rules.0.host", Shape::Text), ("spec.tls", Shape::List)],
+        "NetworkPolicy" => &[("spec.podSelector.matchLabels", Shape::Map)],
+        "PodDisruptionBudget" => &[("spec.minAvailable", Shape::Number)],
+        "PersistentVolumeClaim" => &[("spec.resources.requests.storage", Shape::Text)],
+        "PriorityClass" => &[("value", Shape::Number)],
+        "Widget" => &[
+            ("spec.text", Shape::Text),
+            ("spec.size", Shape::Number),
+            ("spec.image", Shape::Text),
+            ("spec.list", Shape::List),
+            ("spec.configRef.name", Shape::Text),
+            ("spec.nested", Shape::List),
+        ],
+        "Gadget" => &[("data", Shape::Text), ("flags", Shape::Map), ("items", Shape::List)],
+        _ => &[],
+    }
+}
+
+/// The same documents as the items of one list.
+fn as_list(text: &str) -> String {
+    let mut list = String::from("apiVersion: v1\nkind: List\nitems:\n");
+    for document in text.split("---").filter(|d| !d.trim().is_empty()) {
+        let mut lead = "- ";
+        for line in document.lines().filter(|l| !l.is_empty() && !l.starts_with(" #")) {
+            writeln!(list, "{lead}{line}").expect("text");
+            lead = "  ";
+        }
+    }
+    list
+}

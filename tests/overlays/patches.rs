@@ -1,0 +1,330 @@
+//! Strategic merge patches and JSON patches, in all their forms.
+
+use super::layer::Draft;
+use super::thing::{Field, Shape, Thing, distinct};
+use super::{Forest, indent, line};
+
+impl Forest {
+    /// Patches that come before all other changes of a layer.
+    pub fn patches(&mut self, draft: &mut Draft) {
+        if self.dice.chance(12) {
+            self.old_patches(draft);
+        }
+        let mut entries = String::new();
+        for _ in 0..=self.dice.below(3) {
+            entries += &match self.dice.below(10) {
+                0..=3 => self.strategic(draft),
+                4..=5 => self.strategic_by_target(draft),
+                6..=7 => self.operations(draft),
+                8 => self.wide(),
+                _ => self.renaming(draft),
+            };
+        }
+        if !entries.is_empty() {
+            line!(draft.text, "patches:\n{}", entries.trim_end());
+        }
+    }
+
+    /// An entry of `patches` or alike with the text inside or in a file.
+    fn entry(&mut self, draft: &mut Draft, head: &str, patch: &str) -> String {
+        if self.dice.chance(25) {
+            let file = draft.file_name("patch", "yaml");
+            self.file(&format!("{}/{file}", draft.directory), patch);
+            return format!("- path: {file}\n{head}");
+        }
+        format!("- patch: |-\n{}{head}", indent(patch.trim_end(), 4))
+    }
+
+    /// A patch that names its object.
+    fn strategic(&mut self, draft: &mut Draft) -> String {
+        let Some(patch) = self.named_patch(draft) else { return String::new() };
+        self.entry(draft, "", &patch)
+    }
+
+    fn named_patch(&mut self, draft: &mut Draft) -> Option<String> {
+        let known = distinct(&draft.things);
+        let thing = (*self.dice.any(&known)?).clone();
+        if self.dice.chance(4) && draft.things.len() > 3 {
+            draft.things.retain(|t| !(t.kind == thing.kind && t.original == thing.original));
+            return Some(format!("{}$patch: delete\n", head(&thing, "")));
+        }
+        let place = draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)?;
+        let (metadata, body) = self.body(&mut draft.things[place]);
+        Some(format!("{}{body}\n", head(&thing, &metadata)))
+    }
+
+    fn strategic_by_target(&mut self, draft: &mut Draft) -> String {
+        let known = distinct(&draft.things);
+        let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
+        let Some(place) =
+            draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)
+        else {
+            return String::new();
+        };
+        let (metadata, body) = self.body(&mut draft.things[place]);
+        let head = match self.dice.below(2) {
+            0 => head(&thing, &metadata),
+            _ => format!("apiVersion: any/v1\nkind: Any\nmetadata: {{name: any{metadata}}}\n"),
+        };
+        let target = self.target(&thing);
+        self.entry(draft, &format!("  target: {target}\n"), &format!("{head}{body}\n"))
+    }
+
+    /// A selector of just this thing.
+    fn target(&mut self, thing: &Thing) -> String {
+        let (kind, group) = (thing.kind, thing.group());
+        let name = if self.dice.chance(70) { &thing.original } else { &thing.name };
+        let version = thing.api.rsplit('/').next().unwrap_or_default();
+        let group = if group.is_empty() { String::new() } else { format!("group: {group}, ") };
+        match self.dice.below(4) {
+            0 => format!("{{{group}version: {version}, kind: {kind}, name: {name}}}"),
+            1 => format!("{{kind: {kind}, name: \"^{name}$\"}}"),
+            _ => format!("{{kind: {kind}, name: {name}}}"),
+        }
+    }
+
+    /// What fits most resources, for targets that select any number of them.
+    fn wide(&mut self) -> String {
+        let target = self.dice.pick(&[
+            "{kind: Deployment}",
+            "{kind: \"Deployment|StatefulSet\"}",
+            "{labelSelector: \"app=web0\"}",
+            "{labelSelector: \"app in (web, api0), part\"}",
+            "{labelSelector: \"!app\"}",
+            "{annotationSelector: \"note\"}",
+            "{name: \".*a.*\"}",
+            "{group: apps, version: v1}",
+            "{namespace: default, kind: Service}",
+            "{kind: ConfigMap, name: settings.*}",
+        ]);
+        let body = if target.contains("Deployment") {
+            let (text, image) = (self.dice.text(), self.dice.pick(&["", ", image: main:2"]));
+            format!(
+                "spec: {{template: {{spec: {{containers: [{{name: main, env: [{{name: A, value: {text}}}]{image}}}]}}}}}}"
+            )
+        } else {
+            String::new()
+        };
+        let text = self.dice.text();
+        let metadata = self.dice.pick(&[
+            "annotations: {wide: TEXT}",
+            "labels: {wide: patch}",
+            "annotations: {note: null}",
+        ]);
+        let metadata = metadata.replace("TEXT", text);
+        format!(
+            "- target: {target}\n  patch: |-\n    apiVersion: v1\n    kind: Any\n    metadata: {{name: any, {metadata}}}\n    {body}\n"
+        )
+    }
+
+    /// The further metadata and the other fields of a strategic merge patch for a thing.
+    fn body(&mut self, thing: &mut Thing) -> (String, String) {
+        if self.dice.chance(25) {
+            return (self.metadata(thing), String::new());
+        }
+        if thing.is_workload() {
+            return (String::new(), self.workload(thing));
+        }
+        let (text, value) = (self.dice.text(), self.dice.value());
+        let body = match thing.kind {
+            "Service" if self.dice.chance(50) => "spec: {type: LoadBalancer, sessionAffinity: null}".into(),
+            "Service" => "spec: {ports: [{name: extra, port: 81, protocol: UDP}]}".into(),
+            "ConfigMap" if thing.generated => format!("data: {{patched: {text}}}"),
+            "ConfigMap" => format!("data: {{key: {text}, more: {text}}}"),
+            "Secret" => "stringData: {patched: x}".into(),
+            "HorizontalPodAutoscaler" => "spec: {minReplicas: 1, maxReplicas: 7}".into(),
+            "Ingress" => "spec: {ingressClassName: nginx, tls: null}".into(),
+            "Role" | "ClusterRole" => {
+                "rules: [{apiGroups: [apps], resources: [deployments], verbs: [get]}]".into()
+            }
+            "Widget" => format!("spec: {{text: {text}, list: [{value}], added: {{b: {value}, a: 1}}}}"),
+            "Gadget" => format!("data: {value}\nratio: 1.10\nflags: {{off: {value}}}"),
+            _ => return (self.metadata(thing), String::new()),
+        };
+        if thing.kind == "Ingress" {
+            thing.lacks("spec.tls");
+        }
+        if thing.kind == "Widget" || thing.kind == "Gadget" {
+            thing.fields.retain(|f| f.path.starts_with("metadata"));
+        }
+        (String::new(), body)
+    }
+
+    fn metadata(&mut self, thing: &mut Thing) -> String {
+        let text = self.dice.text();
+        if self.dice.chance(30) {
+            return ", labels: {app: null, patched: \"yes\"}, finalizers: [x/y]".into();
+        }
+        if self.dice.chance(15) {
+            thing.lacks("metadata.annotations");
+            return ", annotations: null".into();
+        }
+        thing.has("metadata.annotations", Shape::Map);
+        format!(", annotations: {{patched: {text}, a.b/c: \"1\"}}")
+    }
+
+    fn workload(&mut self, thing: &mut Thing) -> String {
+        let name = self.dice.any(&thing.containers).cloned().unwrap_or_default();
+        let (text, pod) = (self.dice.text(), thing.pod());
+        let protocol = if self.habits.protocols { ", protocol: TCP" } else { "" };
+        let inner = match self.dice.below(13) {
+            0 | 1 => format!(
+                "containers: [{{name: {name}, env: [{{name: A, value: {text}}}, {{name: C, value: new}}]}}]"
+            ),
+            2 if thing.containers.len() > 1 => {
+                thing.containers.retain(|c| *c != name);
+                thing.lacks(&format!("{pod}.containers."));
+                format!("containers: [{{name: {name}, $patch: delete}}]")
+            }
+            3 => "containers: [{name: third, image: \"third:1\"}]".into(),
+            4 => "volumes: [{name: w, emptyDir: {}}, {name: v, $patch: delete}], nodeSelector: {disk: ssd}"
+                .into(),
+            5 => {
+                thing.lacks(&format!("{pod}.containers.[name={name}].args"));
+                format!("containers: [{{name: {name}, args: [z, {text}], command: null, stdin: true}}]")
+            }
+            6 => {
+                thing.fields.retain(|f| !f.path.starts_with(pod));
+                thing.containers = vec!["only".into()];
+                "$patch: replace, containers: [{name: only, image: \"only:1\"}]".into()
+            }
+            7 => format!(
+                "containers: [{{name: {name}, ports: [{{containerPort: 80, name: web{protocol}}}, {{containerPort: 443{protocol}}}]}}]"
+            ),
+            8 => "tolerations: [{key: k, operator: Exists}], terminationGracePeriodSeconds: 5".into(),
+            9 => format!(
+                "containers: [{{name: {name}, env: [{{name: A, $patch: delete}}, {{name: B, value: plain, valueFrom: null}}]}}]"
+            ),
+            10 => format!(
+                "containers: [{{name: {name}, resources: {{requests: {{cpu: 1, memory: \"1e3\"}}}}}}]"
+            ),
+            11 => format!("initContainers: [{{name: init, args: [{text}]}}], hostNetwork: false"),
+            _ => "securityContext: {runAsUser: 1000, fsGroup: 0}, serviceAccountName: null".into(),
+        };
+        thing.in_pod(&inner)
+    }
+
+    /// A JSON patch for one thing.
+    fn operations(&mut self, draft: &mut Draft) -> String {
+        let Some((target, operations)) = self.json_patch(draft) else { return String::new() };
+        let head = format!("  target: {target}\n");
+        if self.dice.chance(15) {
+            let file = draft.file_name("patch", "json");
+            let json =
+                "[{\"op\": \"add\", \"path\": \"/metadata/labels\", \"value\": {\"json\": \"patch\"}}]";
+            self.file(&format!("{}/{file}", draft.directory), json);
+            return format!("- path: {file}\n{head}");
+        }
+        self.entry(draft, &head, &operations)
+    }
+
+    fn json_patch(&mut self, draft: &mut Draft) -> Option<(String, String)> {
+        let known = distinct(&draft.things);
+        let thing = (*self.dice.any(&known)?).clone();
+        let place = draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)?;
+        let target = self.target(&thing);
+        let mut text = String::new();
+        for _ in 0..=self.dice.below(3) {
+            let operation = self.operation(&mut draft.things[place]);
+            line!(text, "- {{{operation}}}");
+        }
+        Some((target, text))
+    }
+
+    fn operation(&mut self, thing: &mut Thing) -> String {
+        let safe = |f: &&Field| f.path != "metadata.name" && f.path != "kind";
+        let fields: Vec<Field> = thing.fields.iter().filter(safe).cloned().collect();
+        let kind = thing.kind;
+        let Some(field) = self.dice.any(&fields).cloned() else {
+            return format!("op: test, path: /kind, value: {kind}");
+        };
+        let pointer = &field.pointer;
+        match (field.shape, self.dice.below(4)) {
+            (Shape::Text, 0) => {
+                thing.lacks(&field.path);
+                format!("op: remove, path: {pointer}")
+            }
+            (Shape::Text, 1) if thing.field("metadata.annotations") => {
+                format!("op: copy, from: {pointer}, path: /metadata/annotations/copied")
+            }
+            (Shape::Text, _) => format!("op: replace, path: {pointer}, value: {}", self.dice.text()),
+            (Shape::Number, 0) => format!("op: add, path: {pointer}, value: \"5\""),
+            (Shape::Number, _) => format!("op: replace, path: {pointer}, value: 5"),
+            (Shape::Map, 0) if field.path.contains("annotations") => {
+                thing.lacks(&field.path);
+                thing.has(&field.path, Shape::Map);
+                format!("op: replace, path: {pointer}, value: {{only: {}}}", self.dice.text())
+            }
+            (Shape::Map, _) => format!("op: add, path: {pointer}/x~1y, value: {}", self.dice.text()),
+            (Shape::List, _) if field.path.ends_with("containers") => {
+                let place = self.dice.pick(&["-", "0"]);
+                if place == "0" {
+                    thing.lacks(&format!("{}.", field.path));
+                }
+                format!(
+                    "op: add, path: {pointer}/{place}, value: {{name: json{}, image: busybox}}",
+                    self.number()
+                )
+            }
+            (Shape::List, _) if field.path.ends_with("args") || field.path.ends_with("list") => {
+                format!("op: add, path: {pointer}/-, value: {}", self.dice.text())
+            }
+            _ => format!("op: test, path: /kind, value: {kind}"),
+        }
+    }
+
+    /// A patch that may change the name or the kind.
+    fn renaming(&mut self, draft: &mut Draft) -> String {
+        let known = distinct(&draft.things);
+        let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
+        let (api, kind, mark) = (thing.api, thing.kind, draft.mark.clone());
+        let (name, target) = (format!("renamed{mark}-{}", thing.original), self.target(&thing));
+        if thing.kind == "Namespace" || thing.generated {
+            return String::new();
+        }
+        let Some(found) = draft.things.iter_mut().find(|t| t.kind == kind && t.original == thing.original)
+        else {
+            return String::new();
+        };
+        let options = self.dice.pick(&[
+            "{allowNameChange: true}",
+            "{allowNameChange: true, allowKindChange: true}",
+            "{allowNameChange: false}",
+        ]);
+        if options.contains("allowNameChange: true") {
+            found.name.clone_from(&name);
+        }
+        format!(
+            "- target: {target}\n  options: {options}\n  patch: |-\n    apiVersion: {api}\n    kind: {kind}\n    metadata: {{name: {name}}}\n"
+        )
+    }
+
+    /// The deprecated list of strategic merge patches.
+    fn old_patches(&mut self, draft: &mut Draft) {
+        let Some(patch) = self.named_patch(draft) else { return };
+        if self.dice.chance(50) {
+            let file = draft.file_name("old", "yaml");
+            self.file(&format!("{}/{file}", draft.directory), &patch);
+            line!(draft.text, "patchesStrategicMerge: [{file}]");
+        } else {
+            line!(draft.text, "patchesStrategicMerge:\n- |-\n{}", indent(patch.trim_end(), 2).trim_end());
+        }
+    }
+
+    /// The deprecated list of JSON patches, which come after names and labels.
+    pub fn late_patches(&mut self, draft: &mut Draft) {
+        let Some((target, operations)) = self.json_patch(draft) else { return };
+        line!(
+            draft.text,
+            "patchesJson6902:\n- target: {target}\n  patch: |-\n{}",
+            indent(&operations, 4).trim_end()
+        );
+    }
+}
+
+/// Type and metadata of a patch that names its object.
+fn head(thing: &Thing, metadata: &str) -> String {
+    let Thing { api, kind, original, .. } = thing;
+    let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
+    format!("apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {original}{space}{metadata}}}\n")
+}

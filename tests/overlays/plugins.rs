@@ -1,0 +1,282 @@
+//! Built-in generators and transformers with their own configuration, and transformer configurations.
+
+use super::layer::Draft;
+use super::thing::{Shape, Thing, distinct};
+use super::{Forest, indent, line};
+
+impl Forest {
+    /// Writes `generators`, `transformers`, `validators`, `configurations` and `crds` by chance.
+    pub fn plugins(&mut self, draft: &mut Draft, rich: usize) {
+        if self.dice.chance(rich / 3) {
+            let mut all = Vec::new();
+            for _ in 0..=self.dice.below(2) {
+                all.extend(self.transformer(draft));
+            }
+            self.list(draft, "transformers", &all);
+        }
+        if self.dice.chance(rich / 4) {
+            let all: Vec<String> = self.generator(draft).into_iter().collect();
+            self.list(draft, "generators", &all);
+        }
+        if self.dice.chance(rich / 10) {
+            let validator = plugin("LabelTransformer", "check", "labels: {}\n");
+            self.list(draft, "validators", &[validator]);
+        }
+        if self.dice.chance(rich / 3) {
+            self.configurations(draft);
+        }
+        if self.dice.chance(rich / 8) {
+            let file = draft.file_name("crd", "json");
+            self.file(&format!("{}/{file}", draft.directory), CRD);
+            line!(draft.text, "crds: [{file}]");
+        }
+    }
+
+    /// Writes plugins inline or in files.
+    fn list(&mut self, draft: &mut Draft, field: &str, plugins: &[String]) {
+        if plugins.is_empty() {
+            return;
+        }
+        line!(draft.text, "{field}:");
+        for plugin in plugins {
+            if self.dice.chance(35) {
+                let file = draft.file_name("plugin", "yaml");
+                self.file(&format!("{}/{file}", draft.directory), plugin);
+                line!(draft.text, "- {file}");
+            } else {
+                line!(draft.text, "- |-\n{}", indent(plugin.trim_end(), 2).trim_end());
+            }
+        }
+    }
+
+    fn generator(&mut self, draft: &mut Draft) -> Option<String> {
+        let number = self.number();
+        let (kind, name) = self.dice.pick(&[("ConfigMap", "made"), ("Secret", "sealed")]);
+        let name = format!("{name}{number}");
+        let literal = self.dice.pick(&["[a=1]", "[\"a=x y\", one=b]", "[]"]);
+        let options =
+            self.dice.pick(&["", "options: {disableNameSuffixHash: true}\n", "options: {labels: {l: m}}\n"]);
+        if self.dice.chance(15) {
+            let config = format!(
+                "cloud: gke\nkubernetesService: {{name: ksa{number}}}\nserviceAccount: {{name: gsa, projectId: p}}\n"
+            );
+            return Some(plugin("IAMPolicyGenerator", &name, &config));
+        }
+        let mut thing = Thing::new("v1", kind, &name);
+        thing.generated = true;
+        if draft.things.iter().any(|t| t.clashes(&thing)) {
+            return None;
+        }
+        Some(plugin(&format!("{kind}Generator"), &name, &format!("literals: {literal}\n{options}")))
+    }
+
+    /// The configuration of one transformer.
+    fn transformer(&mut self, draft: &mut Draft) -> Option<String> {
+        let (kind, config) = match self.dice.below(12) {
+            0..=2 => self.simple_transformer(draft)?,
+            3 => {
+                let scaled = |t: &&Thing| matches!(t.kind, "Deployment" | "StatefulSet");
+                let things: Vec<&Thing> = draft.things.iter().filter(scaled).collect();
+                let thing = self.dice.any(&things)?;
+                let (name, kind) = (&thing.original, thing.kind);
+                let spec = format!("{{path: spec/replicas, create: true, kind: {kind}}}");
+                (
+                    "ReplicaCountTransformer",
+                    format!("replica: {{name: {name}, count: 4}}\nfieldSpecs:\n- {spec}\n"),
+                )
+            }
+            4..=6 => self.patching_transformer(draft)?,
+            7 => {
+                let replacement = self.replacement(draft);
+                if replacement.is_empty() {
+                    return None;
+                }
+                ("ReplacementTransformer", format!("replacements:\n{replacement}"))
+            }
+            8 => {
+                let text = self.dice.text();
+                let target = self.dice.pick(&[
+                    "{selector: {kind: Widget}, fieldPath: spec/added}",
+                    "{fieldPath: metadata/annotations/added}",
+                    "{selector: {kind: Service}, fieldPath: metadata/labels/x}",
+                ]);
+                ("ValueAddTransformer", format!("value: {text}\ntargets:\n- {target}\n"))
+            }
+            9 => self.affix(draft),
+            10 => ("HashTransformer", String::new()),
+            _ => {
+                let mode = self.dice.pick(&[
+                    "",
+                    "unsetOnly: true\n",
+                    "setRoleBindingSubjects: none\n",
+                    "setRoleBindingSubjects: allServiceAccounts\n",
+                ]);
+                return namespace_plugin(draft, self.number(), mode);
+            }
+        };
+        Some(plugin(kind, &format!("plugin{}", self.number()), &config))
+    }
+
+    fn simple_transformer(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
+        let mark = &draft.mark;
+        Some(match self.dice.below(3) {
+            0 => {
+                let text = self.dice.text();
+                let spec = "{path: metadata/annotations, create: true}";
+                (
+                    "AnnotationsTransformer",
+                    format!("annotations: {{by-plugin: {text}}}\nfieldSpecs:\n- {spec}\n"),
+                )
+            }
+            1 if self.habits.claims => return None,
+            1 => {
+                let spec = self.dice.pick(&[
+                    "{path: metadata/labels, create: true}",
+                    "{path: spec/template/metadata/labels, create: false}",
+                    "{path: spec/selector/matchLabels, kind: Deployment}",
+                ]);
+                ("LabelTransformer", format!("labels: {{by-plugin: p{mark}}}\nfieldSpecs:\n- {spec}\n"))
+            }
+            _ => {
+                let image = self.dice.pick(&[
+                    "{name: busybox, newTag: \"9\"}",
+                    "{name: nginx, newName: nn, digest: \"sha256:1\"}",
+                ]);
+                let spec = "{path: \"spec/template/spec/containers[]/image\"}";
+                ("ImageTagTransformer", format!("imageTag: {image}\nfieldSpecs:\n- {spec}\n"))
+            }
+        })
+    }
+
+    fn patching_transformer(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
+        let thing = self.any_known(draft)?;
+        let Thing { api, kind, original: name, .. } = &thing;
+        Some(match self.dice.below(3) {
+            0 => {
+                let patch =
+                    "apiVersion: v1\nkind: Any\nmetadata: {name: any, annotations: {patch: plugin}}\n";
+                ("PatchTransformer", format!("patch: |-\n{}target: {{kind: Service}}\n", indent(patch, 2)))
+            }
+            1 => {
+                let test = format!("{{\"op\": \"test\", \"path\": \"/kind\", \"value\": \"{kind}\"}}");
+                let add = "{\"op\": \"add\", \"path\": \"/metadata/json\", \"value\": 1.50}";
+                let target = format!("{{kind: {kind}, name: {name}}}");
+                ("PatchJson6902Transformer", format!("target: {target}\njsonOp: '[{test}, {add}]'\n"))
+            }
+            _ => {
+                let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
+                let metadata = format!("{{name: {name}{space}, labels: {{strategic: plugin}}}}");
+                let patch = format!("apiVersion: {api}\nkind: {kind}\nmetadata: {metadata}\n");
+                ("PatchStrategicMergeTransformer", format!("patches: |-\n{}", indent(&patch, 2)))
+            }
+        })
+    }
+
+    fn affix(&mut self, draft: &mut Draft) -> (&'static str, String) {
+        let is_prefix = self.dice.chance(50);
+        let spec = self.dice.pick(&[
+            "{path: metadata/name}",
+            "{path: metadata/name, kind: Service}",
+            "{path: metadata/labels/app}",
+        ]);
+        let renamed = |t: &&mut Thing| {
+            t.kind != "Namespace"
+                && !spec.contains("labels")
+                && (!spec.contains("Service") || t.kind == "Service")
+        };
+        for thing in draft.things.iter_mut().filter(renamed) {
+            thing.name = if is_prefix { format!("pp-{}", thing.name) } else { format!("{}-ss", thing.name) };
+        }
+        let (kind, affix) = if is_prefix {
+            ("PrefixTransformer", "prefix: pp-")
+        } else {
+            ("SuffixTransformer", "suffix: -ss")
+        };
+        (kind, format!("{affix}\nfieldSpecs:\n- {spec}\n"))
+    }
+
+    fn any_known(&mut self, draft: &Draft) -> Option<Thing> {
+        let known = distinct(&draft.things);
+        self.dice.any(&known).map(|t| (*t).clone())
+    }
+
+    fn configurations(&mut self, draft: &mut Draft) {
+        let file = draft.file_name("config", "yaml");
+        let mut text = String::new();
+        for _ in 0..=self.dice.below(3) {
+            let part = self.dice.pick(&[
+                "nameReference:\n- {kind: ConfigMap, version: v1, fieldSpecs: [{path: spec/configRef/name, kind: Widget}]}\n",
+                "varReference:\n- {path: spec/text, kind: Widget}\n- {path: metadata/annotations}\n",
+                "commonLabels:\n- {path: spec/labels, kind: Widget, create: true}\n",
+                "commonAnnotations:\n- {path: spec/notes, kind: Widget, create: true}\n",
+                "images:\n- {path: spec/image, kind: Widget}\n",
+                "replicas:\n- {path: spec/size, kind: Widget, create: true}\n",
+                "namePrefix:\n- {path: spec/text, kind: Widget}\n",
+                "namespace:\n- {path: spec/space, kind: Widget, create: true}\n",
+                "templateLabels:\n- {path: spec/labels, kind: Widget, create: true}\n",
+                "labels:\n- {path: spec/labels, kind: Widget, create: true}\n",
+            ]);
+            let field = part.split(':').next().unwrap_or_default();
+            if !text.contains(field) {
+                text += part;
+            }
+        }
+        self.file(&format!("{}/{file}", draft.directory), &text);
+        line!(draft.text, "configurations: [{file}]");
+        for thing in draft.things.iter_mut().filter(|t| t.kind == "Widget") {
+            thing.fields.retain(|f| f.shape != Shape::Number);
+        }
+    }
+}
+
+/// Sets another namespace, if the names stay distinct in it.
+fn namespace_plugin(draft: &mut Draft, number: usize, mode: &str) -> Option<String> {
+    let mut things = draft.things.clone();
+    for thing in &mut things {
+        if thing.kind == "Namespace" {
+            thing.name = "plugged".into();
+        } else if !thing.is_cluster_scoped() && (!mode.contains("unsetOnly") || thing.namespace.is_none()) {
+            thing.namespace = Some("plugged".into());
+        }
+    }
+    if things.iter().enumerate().any(|(i, a)| things[..i].iter().any(|b| a.clashes(b))) {
+        return None;
+    }
+    draft.things = things;
+    let metadata = format!("{{name: plugin{number}, namespace: plugged}}");
+    let head = format!("apiVersion: builtin\nkind: NamespaceTransformer\nmetadata: {metadata}\n");
+    Some(format!("{head}{mode}fieldSpecs:\n- {{path: metadata/name, kind: Namespace, create: true}}\n"))
+}
+
+/// The configuration of a built-in plugin.
+fn plugin(kind: &str, name: &str, rest: &str) -> String {
+    format!("apiVersion: builtin\nkind: {kind}\nmetadata: {{name: {name}}}\n{rest}")
+}
+
+/// A definition in the form that `crds` takes: it makes a field a reference to a config map.
+const CRD: &str = r#"{
+  "github.com/example/pkg/apis/v1.Widget": {
+    "Schema": {
+      "properties": {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"$ref": "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"},
+        "spec": {"$ref": "github.com/example/pkg/apis/v1.WidgetSpec"}
+      }
+    },
+    "Dependencies": []
+  },
+  "github.com/example/pkg/apis/v1.WidgetSpec": {
+    "Schema": {
+      "properties": {
+        "configRef": {
+          "x-kubernetes-object-ref-api-version": "v1",
+          "x-kubernetes-object-ref-kind": "ConfigMap",
+          "$ref": "k8s.io/api/core/v1.LocalObjectReference"
+        }
+      }
+    },
+    "Dependencies": []
+  }
+}
+"#;

@@ -1,0 +1,154 @@
+//! Replacements with all their options.
+
+use super::layer::Draft;
+use super::thing::{Shape, Thing, distinct};
+use super::{Forest, indent, line};
+
+impl Forest {
+    pub fn replacements(&mut self, draft: &mut Draft) {
+        let mut entries = String::new();
+        for _ in 0..=self.dice.below(2) {
+            entries += &self.replacement(draft);
+        }
+        if entries.is_empty() {
+            return;
+        }
+        if self.dice.chance(20) {
+            let file = draft.file_name("replacement", "yaml");
+            self.file(&format!("{}/{file}", draft.directory), &entries);
+            line!(draft.text, "replacements:\n- path: {file}");
+        } else {
+            line!(draft.text, "replacements:\n{}", entries.trim_end());
+        }
+    }
+
+    /// One entry with its source and one or two targets.
+    pub fn replacement(&mut self, draft: &mut Draft) -> String {
+        let known = distinct(&draft.things);
+        let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
+        let mut text = self.source(&thing);
+        let mut targets = String::new();
+        for _ in 0..=self.dice.below(2) {
+            targets += &self.target_of_replacement(draft);
+        }
+        if targets.is_empty() {
+            return String::new();
+        }
+        line!(text, "  targets:\n{}", targets.trim_end());
+        text
+    }
+
+    fn source(&mut self, thing: &Thing) -> String {
+        if self.dice.chance(8) {
+            let value = self.dice.text();
+            return format!("- sourceValue: {value}\n");
+        }
+        let fields: Vec<_> = thing
+            .fields
+            .iter()
+            .filter(|f| f.shape != Shape::Map && f.shape != Shape::List)
+            .map(|f| f.path.clone())
+            .collect();
+        let (kind, name) = (thing.kind, &thing.original);
+        let mut text = format!("- source:\n    kind: {kind}\n    name: {name}\n");
+        if self.dice.chance(15)
+            && let Some(home) = &thing.home
+        {
+            line!(text, "    namespace: {home}");
+        }
+        if self.dice.chance(15) && !thing.group().is_empty() {
+            line!(text, "    group: {}", thing.group());
+        }
+        if self.dice.chance(80)
+            && let Some(path) = self.dice.any(&fields)
+        {
+            line!(text, "    fieldPath: {path}");
+            let delimiter = self.dice.pick(&["", "", "/", ":", "-", ".", " "]);
+            if !delimiter.is_empty() && path != "spec.replicas" {
+                line!(text, "    options: {{delimiter: \"{delimiter}\", index: 0}}");
+            }
+        }
+        text
+    }
+
+    fn target_of_replacement(&mut self, draft: &mut Draft) -> String {
+        let known = distinct(&draft.things);
+        let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
+        let (kind, name) = (thing.kind, thing.original.clone());
+        let (path, options) = self.place(&thing);
+        if let Some(found) = draft.things.iter_mut().find(|t| t.kind == kind && t.original == name) {
+            // What was put there need not be a text.
+            if path.ends_with("args") || path.starts_with("metadata.labels") {
+                found.lacks(&path);
+            }
+        }
+        let select = match self.dice.below(5) {
+            0 if path.ends_with("copied") => format!("{{kind: {kind}}}"),
+            1 => format!("{{kind: {kind}, name: \"{name}|none\"}}"),
+            2 => format!("{{kind: {kind}, name: {}}}", thing.name),
+            _ => format!("{{kind: {kind}, name: {name}}}"),
+        };
+        let mut text = format!("- select: {select}\n");
+        if self.dice.chance(15) {
+            let reject = self.dice.pick(&["{name: never}", "{kind: Service}", "{name: \"no.*\", kind: Job}"]);
+            line!(text, "  reject: [{reject}]");
+        }
+        let again = if self.dice.chance(10) { format!(", \"{path}\"") } else { String::new() };
+        line!(text, "  fieldPaths: [\"{path}\"{again}]");
+        if !options.is_empty() {
+            line!(text, "  options: {{{options}}}");
+        }
+        indent(&text, 2)
+    }
+
+    /// A field path for a target with its options.
+    fn place(&mut self, thing: &Thing) -> (String, &'static str) {
+        let texts: Vec<&String> = thing
+            .fields
+            .iter()
+            .filter(|f| f.shape == Shape::Text && f.path != "kind" && f.path != "metadata.name")
+            .map(|f| &f.path)
+            .collect();
+        let pod = thing.pod();
+        match self.dice.below(8) {
+            0..=2 => {
+                let path = self.dice.pick(&[
+                    "metadata.annotations.copied",
+                    "metadata.annotations.[a.b/copied]",
+                    "metadata.labels.copied",
+                    "metadata.annotations.a\\\\.b/c.copied",
+                ]);
+                let path = if path.contains("c.copied") { "metadata.annotations.copied" } else { path };
+                (path.into(), "create: true")
+            }
+            3 if thing.is_workload() => {
+                let options = self.dice.pick(&[
+                    "delimiter: \":\", index: 1",
+                    "delimiter: \"/\", index: 0",
+                    "",
+                    "delimiter: \":\", index: -1",
+                    "delimiter: \"/\", index: 9",
+                ]);
+                (format!("{pod}.containers.*.image"), options)
+            }
+            4 if thing.is_workload() => {
+                let name = self.dice.any(&thing.containers).cloned().unwrap_or_default();
+                (format!("{pod}.containers.[name={name}].env.[name=NEW].value"), "create: true")
+            }
+            5 if thing.is_workload() => (format!("{pod}.containers.0.image"), ""),
+            _ => match self.dice.any(&texts) {
+                Some(path) => {
+                    let options = self.dice.pick(&[
+                        "",
+                        "",
+                        "create: true",
+                        "delimiter: \".\", index: 0",
+                        "delimiter: \"-\", index: 1",
+                    ]);
+                    ((*path).clone(), options)
+                }
+                None => ("metadata.annotations.copied".into(), "create: true"),
+            },
+        }
+    }
+}
