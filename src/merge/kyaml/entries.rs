@@ -363,14 +363,32 @@ impl Entries {
     /// # Errors
     /// As [`Entries::settle`].
     pub(super) fn finish(mut self, order: ListOrder, trail: &Trail<'_>) -> Result<Vec<Node>> {
-        let (mut onto, from) = match order {
-            ListOrder::Append => (std::mem::take(&mut self.dest), &self.results),
-            ListOrder::Prepend => (std::mem::take(&mut self.results), &self.dest),
-        };
-        for entry in from.entries() {
+        if order == ListOrder::Append {
+            return self.finish_in_place(order, trail);
+        }
+        let mut onto = std::mem::take(&mut self.results);
+        for entry in self.dest.entries() {
             append(&mut onto, &self.table, entry).map_err(|wrong| self.error(wrong, trail))?;
         }
         Ok(gather(self.nodes, &onto))
+    }
+
+    /// The merged list in dest's order; entries that dest did not have stand behind it, or before it.
+    ///
+    /// # Errors
+    /// As [`Entries::settle`].
+    pub(super) fn finish_in_place(mut self, order: ListOrder, trail: &Trail<'_>) -> Result<Vec<Node>> {
+        let mut onto = std::mem::take(&mut self.dest);
+        let known = onto.order.len();
+        for entry in self.results.entries() {
+            append(&mut onto, &self.table, entry).map_err(|wrong| self.error(wrong, trail))?;
+        }
+        let new = onto.order[known..].iter().flatten().count();
+        let mut nodes = gather(self.nodes, &onto);
+        if order == ListOrder::Prepend {
+            nodes.rotate_right(new);
+        }
+        Ok(nodes)
     }
 
     fn error(&self, wrong: WrongShape, trail: &Trail<'_>) -> Diagnostic {

@@ -6,7 +6,7 @@
 
 use super::change::{key_comments, list_changed, scalar_changed};
 use super::entries::{Entries, Side, places};
-use super::options::{ConflictPolicy, ListOrder, MergeOptions, Rules};
+use super::options::{ConflictPolicy, MergeOptions, Rules};
 use super::position::{Pairing, Position};
 use super::restyle::{quote_old_booleans, restyle};
 use super::tuples::Tuples;
@@ -296,11 +296,7 @@ impl<'s> Merge3<'s, '_> {
         let (original, updated) = (entries_of(original), entries_of(updated));
         let sides = [dest.as_slice(), original, updated];
         let keys = pairing.keys(&sides, self.options.infer_keys.keys(), trail)?;
-        let order = self.options.list_order;
-        let mut tuples = match order {
-            ListOrder::Append => Tuples::collect(sides.into_iter(), &keys),
-            ListOrder::Prepend => Tuples::collect([original, updated, dest.as_slice()].into_iter(), &keys),
-        };
+        let mut tuples = Tuples::collect(sides.into_iter(), &keys);
         if tuples.is_empty() {
             return Ok(());
         }
@@ -320,7 +316,7 @@ impl<'s> Merge3<'s, '_> {
             let fate = self.value(node, others, element.clone(), &trail.texts(keys, tuple))?;
             entries.settle(tuple, found, fate, &places, trail)?;
         }
-        *dest = entries.finish(order, trail)?;
+        *dest = entries.finish_in_place(self.options.list_order, trail)?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ pub enum ListOrder {
     #[default]
     Append,
     /// Before them, and with them the entries that the patch changes, as `kustomize build` does. In a
-    /// three-way merge the entries of the original come first, then new ones, then dest's own.
+    /// three-way merge, for which kyaml has no such choice, the new ones alone.
     Prepend,
 }
 

@@ -1,7 +1,7 @@
 //! Tables of three-way merges.
 
 use super::*;
-use crate::merge::kyaml::options::InferKeys;
+use crate::merge::kyaml::options::{InferKeys, ListOrder};
 use crate::merge::kyaml::testing::{commented, node, outcome, wanted};
 
 fn merged(original: &str, updated: &str, dest: &str, options: &MergeOptions) -> (String, Vec<Conflict>) {
@@ -218,7 +218,13 @@ fn new_entries_may_go_to_the_front() {
             "[{name: a}, {name: b}]",
             "[{name: a}, {name: z}, {name: b}]",
             "[{name: c}, {name: b}, {name: a, image: x}]",
-            "[{name: a, image: x}, {name: b}, {name: z}, {name: c}]",
+            "[{name: z}, {name: c}, {name: b}, {name: a, image: x}]",
+        ),
+        (
+            "[{name: a}, {name: b}]",
+            "[{name: z}, {name: b}]",
+            "[{name: b}, {name: a}]",
+            "[{name: z}, {name: b}]",
         ),
     ];
     let prepend = MergeOptions::kyaml(ListOrder::Prepend, InferKeys::Off);
