@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::kustomization::Kustomization;
@@ -140,10 +141,8 @@ impl Loading<'_> {
         let kustomization = Kustomization::read(root.reader().sources(), source, self.warnings)?;
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
-        let mut resources = Vec::with_capacity(kustomization.resources.len());
-        for path in &kustomization.resources {
-            resources.push(self.item(&root, path, path.span)?);
-        }
+        let found = kustomization.resources.iter().map(|path| self.find(&root, path, path.span));
+        let resources = read_all(&root, found.collect::<Result<_>>()?)?;
         let mut components = Vec::with_capacity(kustomization.components.len());
         for path in &kustomization.components {
             let entered = root.enter(path, path.span)?;
@@ -182,25 +181,25 @@ impl Loading<'_> {
     }
 
     fn item(&mut self, root: &Root, path: &str, at: Span) -> Result<Item> {
-        let sources = root.reader().sources();
-        let read = |source| flatten_lists(parse_documents(sources, source, ParseOptions::default())?);
+        self.find(root, path, at)?.read(root)
+    }
+
+    /// Looks what a path leads to; directories are loaded.
+    fn find(&mut self, root: &Root, path: &str, at: Span) -> Result<Unread> {
         let is_file = |source| {
-            let documents = read(source)?;
+            let documents = manifests(root, source)?;
             match documents.iter().find(|node| node.get("kind").is_none()) {
                 Some(node) => Err(Diagnostic::error(Code::Syntax, "this is no manifest").at(node.span())),
                 None => Ok(()),
             }
         };
-        match root.find(path, at, is_file)? {
+        Ok(match root.find(path, at, is_file)? {
             Target::Directory(entered) => {
-                self.directory(entered, Role::Kustomization, at).map(Item::Directory)
+                Unread::Directory(self.directory(entered, Role::Kustomization, at)?)
             }
-            Target::Text(source) => read(source).map(Item::Manifests),
-            Target::File(real) => {
-                let source = root.reader().text(&real).map_err(|d| d.at(at))?;
-                read(source).map(Item::Manifests)
-            }
-        }
+            Target::Text(source) => Unread::Text(source),
+            Target::File(real) => Unread::File(real, at),
+        })
     }
 
     fn directory(&mut self, root: Root, role: Role, at: Span) -> Result<Arc<Tree>> {
@@ -214,6 +213,41 @@ impl Loading<'_> {
         }
         Ok(tree)
     }
+}
+
+/// What an entry leads to, before its file is read.
+enum Unread {
+    Directory(Arc<Tree>),
+    Text(SourceId),
+    /// The real path, and the entry that names it.
+    File(PathBuf, Span),
+}
+
+impl Unread {
+    fn read(self, root: &Root) -> Result<Item> {
+        let source = match self {
+            Self::Directory(tree) => return Ok(Item::Directory(tree)),
+            Self::Text(source) => source,
+            Self::File(real, at) => root.reader().text(&real).map_err(|d| d.at(at))?,
+        };
+        manifests(root, source).map(Item::Manifests)
+    }
+}
+
+/// From how many entries on it pays to start threads.
+const MANY: usize = 64;
+
+/// Reads what entries lead to, many at a time; of several errors the first one counts.
+fn read_all(root: &Root, found: Vec<Unread>) -> Result<Vec<Item>> {
+    if found.len() < MANY {
+        return found.into_iter().map(|unread| unread.read(root)).collect();
+    }
+    let read: Vec<Result<Item>> = found.into_par_iter().map(|unread| unread.read(root)).collect();
+    read.into_iter().collect()
+}
+
+fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
+    flatten_lists(parse_documents(root.reader().sources(), source, ParseOptions::default())?)
 }
 
 /// The manifests that a string of the kustomization is, if it is no path. They get a text of their
@@ -272,5 +306,57 @@ fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) 
         )
         .at(at)
         .help("list it under `resources:`, or give it `kind: Component`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::fs;
+
+    use super::*;
+    use crate::overlay::load::Reader;
+    use crate::overlay::remote::Remotes;
+    use crate::source::SourceMap;
+
+    /// Loads a kustomization of as many files, some of which hold other texts.
+    fn loaded(count: usize, others: &[(usize, &str)]) -> (Result<Tree>, SourceMap) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut kustomization = String::from("resources:\n");
+        for i in 0..count {
+            let other = others.iter().find(|(at, _)| *at == i).map(|(_, text)| (*text).to_string());
+            let text = other.unwrap_or(format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: n{i}\n"));
+            fs::write(directory.path().join(format!("{i}.yaml")), text).expect("written");
+            writeln!(kustomization, "- {i}.yaml").expect("a string");
+        }
+        fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
+        let sources = SourceMap::default();
+        let reader = Reader::new(sources.clone(), true, Remotes::new(directory.path().join("cache"), true))
+            .expect("a reader");
+        let root = reader.open(directory.path()).expect("a directory");
+        (Tree::load(&root, None, &mut Vec::new()), sources)
+    }
+
+    #[test]
+    fn many_files_are_read_in_their_order() {
+        for count in [3, 2 * MANY] {
+            let tree = loaded(count, &[]).0.expect("loaded");
+            let mut names = Vec::new();
+            tree.manifests(&mut |node| {
+                names.extend(node.get_path(&["metadata", "name"]).and_then(Node::as_str).map(str::to_owned));
+            });
+            assert_eq!(names, (0..count).map(|i| format!("n{i}")).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_first_of_many_errors_counts() {
+        for count in [20, 2 * MANY] {
+            let (tree, sources) = loaded(count, &[(7, "a: [\n"), (15, "\tb"), (19, "{")]);
+            let error = tree.expect_err("malformed files");
+            let place =
+                error.labels().first().and_then(|label| sources.describe(label.span)).expect("a place");
+            assert!(place.contains("7.yaml") && !place.contains("17.yaml"), "{place}");
+        }
     }
 }
