@@ -142,7 +142,8 @@ impl Loading<'_> {
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
         let found = kustomization.resources.iter().map(|path| self.find(&root, path, path.span));
-        let resources = read_all(&root, found.collect::<Result<_>>()?)?;
+        let found = found.collect::<Result<_>>()?;
+        let resources = self.read(&root, found)?;
         let mut components = Vec::with_capacity(kustomization.components.len());
         for path in &kustomization.components {
             let entered = root.enter(path, path.span)?;
@@ -202,6 +203,17 @@ impl Loading<'_> {
         })
     }
 
+    /// Reads what entries lead to, many at a time; of several errors the first one counts.
+    fn read(&self, root: &Root, found: Vec<Unread>) -> Result<Vec<Item>> {
+        // Several targets keep all processors busy as it is, and threads that wait for files here would
+        // begin other targets meanwhile, one upon the other.
+        if self.shared.is_some() || found.len() < MANY {
+            return found.into_iter().map(|unread| unread.read(root)).collect();
+        }
+        let read: Vec<Result<Item>> = found.into_par_iter().map(|unread| unread.read(root)).collect();
+        read.into_iter().collect()
+    }
+
     fn directory(&mut self, root: Root, role: Role, at: Span) -> Result<Arc<Tree>> {
         if let Some(tree) = self.shared.and_then(|s| s.get(root.path())) {
             check_role(&tree.kustomization, role, at, &root)?;
@@ -236,15 +248,6 @@ impl Unread {
 
 /// From how many entries on it pays to start threads.
 const MANY: usize = 64;
-
-/// Reads what entries lead to, many at a time; of several errors the first one counts.
-fn read_all(root: &Root, found: Vec<Unread>) -> Result<Vec<Item>> {
-    if found.len() < MANY {
-        return found.into_iter().map(|unread| unread.read(root)).collect();
-    }
-    let read: Vec<Result<Item>> = found.into_par_iter().map(|unread| unread.read(root)).collect();
-    read.into_iter().collect()
-}
 
 fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
     flatten_lists(parse_documents(root.reader().sources(), source, ParseOptions::default())?)
