@@ -383,7 +383,8 @@ impl Entries {
         for entry in self.results.entries() {
             append(&mut onto, &self.table, entry).map_err(|wrong| self.error(wrong, trail))?;
         }
-        let new = onto.order[known..].iter().flatten().count();
+        // A list that was cleared on the way is shorter than it was.
+        let new = onto.order.iter().skip(known).flatten().count();
         let mut nodes = gather(self.nodes, &onto);
         if order == ListOrder::Prepend {
             nodes.rotate_right(new);
