@@ -271,11 +271,40 @@ impl Root {
         if path.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "this path is empty").at(at));
         }
-        self.path.join(path).canonicalize().map_err(|error| {
+        self.canonicalize(path).map_err(|error| {
             let shown = self.reader.shown(&clean(&self.path.join(path)));
             let message = format!("`{path}` cannot be read: {}", plain(&error));
             Diagnostic::error(Code::Io, message).at(at).help(format!("looked for {}", shown.display()))
         })
+    }
+
+    /// The real path of one that is relative to this root. The root's own path has no links, so that only
+    /// what comes behind it needs a look; where there is a link, the file system is asked for the whole.
+    fn canonicalize(&self, path: &str) -> std::io::Result<PathBuf> {
+        self.without_links(path).map_or_else(|| self.path.join(path).canonicalize(), Ok)
+    }
+
+    /// None for paths with links, with `..` behind a name, and all that is no plain relative path.
+    fn without_links(&self, path: &str) -> Option<PathBuf> {
+        if path.starts_with('/') || path.contains(['\\', ':']) {
+            return None;
+        }
+        let mut real = self.path.to_path_buf();
+        let (mut is_above, mut is_directory) = (true, true);
+        for part in path.split('/') {
+            match part {
+                _ if !is_directory => return None,
+                "" | "." => {}
+                ".." if is_above => drop(real.pop()),
+                ".." => return None,
+                name => {
+                    real.push(name);
+                    let metadata = real.symlink_metadata().ok().filter(|metadata| !metadata.is_symlink())?;
+                    (is_above, is_directory) = (false, metadata.is_dir());
+                }
+            }
+        }
+        Some(real)
     }
 
     fn check_inside(&self, path: &str, real: &Path, at: Span) -> Result<()> {
@@ -326,8 +355,8 @@ impl Root {
     pub fn kustomization_file(&self) -> Result<Option<PathBuf>> {
         let found: Vec<PathBuf> = KUSTOMIZATION_FILES
             .iter()
+            .filter(|name| self.canonicalize(name).is_ok_and(|real| real.is_file() && self.may_read(&real)))
             .map(|name| self.path.join(name))
-            .filter(|path| path.canonicalize().is_ok_and(|real| real.is_file() && self.may_read(&real)))
             .collect();
         if let [first, second, ..] = found.as_slice() {
             let names = [first, second].map(|p| self.reader.shown(p).display().to_string()).join(" and ");
@@ -397,4 +426,74 @@ pub(super) fn clean(path: &Path) -> PathBuf {
         }
     }
     out
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn paths_are_resolved_as_the_file_system_does() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let home = directory.path().canonicalize().expect("its real path");
+        for folder in ["root/sub", "other"] {
+            fs::create_dir_all(home.join(folder)).expect("made");
+        }
+        for file in ["root/a.yaml", "root/sub/b.yaml", "other/c.yaml", "root/with:colon"] {
+            fs::write(home.join(file), "a: 1\n").expect("written");
+        }
+        let links = [("link.yaml", "a.yaml"), ("folder", "../other"), ("sub/up", ".."), ("lost", "nowhere")];
+        for (name, target) in links {
+            symlink(target, home.join("root").join(name)).expect("linked");
+        }
+        let reader =
+            Reader::new(SourceMap::default(), true, Remotes::new(home.join("cache"), true)).expect("made");
+        let root = reader.open(&home.join("root")).expect("a directory");
+        let absolute = home.join("other/c.yaml").display().to_string();
+        let table = [
+            "a.yaml",
+            "./a.yaml",
+            "a.yaml/",
+            "a.yaml/.",
+            "a.yaml/..",
+            "a.yaml/b",
+            "sub",
+            "sub/",
+            "sub/b.yaml",
+            "sub//b.yaml",
+            "sub/../a.yaml",
+            "..",
+            "../",
+            "../root",
+            "../root/a.yaml",
+            "../other/./c.yaml",
+            "../../..",
+            "link.yaml",
+            "folder",
+            "folder/c.yaml",
+            "folder/../root/a.yaml",
+            "sub/up",
+            "sub/up/a.yaml",
+            "lost",
+            "missing",
+            "missing/..",
+            "../missing/a.yaml",
+            "with:colon",
+            "with\\backslash",
+            ".",
+            &absolute,
+        ];
+        let (mut quick, mut found) = (0, 0);
+        for path in table {
+            let want = root.path.join(path).canonicalize();
+            let got = root.canonicalize(path);
+            assert_eq!(got.as_ref().ok(), want.as_ref().ok(), "{path}");
+            assert_eq!(got.map_err(|e| e.kind()).err(), want.map_err(|e| e.kind()).err(), "{path}");
+            quick += usize::from(root.without_links(path).is_some());
+            found += 1;
+        }
+        assert!(quick >= 12 && quick < found, "both ways are taken: {quick} of {found}");
+    }
 }
