@@ -281,11 +281,11 @@ impl Root {
     /// The real path of one that is relative to this root. The root's own path has no links, so that only
     /// what comes behind it needs a look; where there is a link, the file system is asked for the whole.
     fn canonicalize(&self, path: &str) -> std::io::Result<PathBuf> {
-        self.without_links(path).map_or_else(|| self.path.join(path).canonicalize(), Ok)
+        self.without_links(path).unwrap_or_else(|| self.path.join(path).canonicalize())
     }
 
     /// None for paths with links, with `..` behind a name, and all that is no plain relative path.
-    fn without_links(&self, path: &str) -> Option<PathBuf> {
+    fn without_links(&self, path: &str) -> Option<std::io::Result<PathBuf>> {
         if path.starts_with('/') || path.contains(['\\', ':']) {
             return None;
         }
@@ -299,12 +299,15 @@ impl Root {
                 ".." => return None,
                 name => {
                     real.push(name);
-                    let metadata = real.symlink_metadata().ok().filter(|metadata| !metadata.is_symlink())?;
-                    (is_above, is_directory) = (false, metadata.is_dir());
+                    match real.symlink_metadata() {
+                        Ok(metadata) if metadata.is_symlink() => return None,
+                        Ok(metadata) => (is_above, is_directory) = (false, metadata.is_dir()),
+                        Err(error) => return Some(Err(error)),
+                    }
                 }
             }
         }
-        Some(real)
+        Some(Ok(real))
     }
 
     fn check_inside(&self, path: &str, real: &Path, at: Span) -> Result<()> {

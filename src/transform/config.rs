@@ -255,7 +255,7 @@ impl NameReferences {
     #[must_use]
     pub fn sorted(self) -> Self {
         let order = |a: &NameBackReference, b: &NameBackReference| sort::compare_kinds(a.parts(), b.parts());
-        if self.0.list.is_sorted_by(|a, b| order(a, b).is_le()) {
+        if self.0.builtin || self.0.list.is_sorted_by(|a, b| order(a, b).is_le()) {
             return self;
         }
         let mut list = self.0.list.clone();

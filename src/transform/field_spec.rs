@@ -134,7 +134,7 @@ impl FieldSpecs {
         let order = |a: &FieldSpec, b: &FieldSpec| {
             sort::compare_kinds([&a.group, &a.version, &a.kind], [&b.group, &b.version, &b.kind])
         };
-        if self.0.list.is_sorted_by(|a, b| order(a, b).is_le()) {
+        if self.0.builtin || self.0.list.is_sorted_by(|a, b| order(a, b).is_le()) {
             return self;
         }
         let mut list = self.0.list.clone();
