@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::{Node, Resolved, Style, Tag, Value, resolve_plain};
+use crate::yaml::{Node, Resolved, Style, Tag, Value, go_float, resolve_plain};
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,13 +163,8 @@ impl Content {
 
     /// As Go writes it within a text.
     fn within_text(&self) -> String {
-        let Self::Float(float) = self else { return self.to_string() };
-        let scientific = format!("{float:e}");
-        let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
-        match exponent.parse::<i32>() {
-            Ok(e) if !(-4..21).contains(&e) => {
-                format!("{digits}e{}{:02}", if e < 0 { '-' } else { '+' }, e.abs())
-            }
+        match self {
+            Self::Float(float) if float.is_finite() => go_float(*float),
             _ => self.to_string(),
         }
     }
@@ -269,6 +264,21 @@ date: 2020-01-01
         ];
         for (text, want) in table {
             assert_eq!(expand(text, &contents, &mut FxHashSet::default()), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn floats_in_texts_are_written_as_go_writes_them() {
+        let table = [
+            (1_000_000.5, "1.0000005e+06"),
+            (1_000_000.0, "1e+06"),
+            (123_456.75, "123456.75"),
+            (1e21, "1e+21"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+        ];
+        for (float, want) in table {
+            assert_eq!(Content::Float(float).within_text(), want);
         }
     }
 }
