@@ -25,13 +25,7 @@ pub(super) struct MergeArgs {
     dest: PathBuf,
 
     #[command(flatten)]
-    lists: ListArgs,
-
-    #[command(flatten)]
-    write: WriteArgs,
-
-    #[command(flatten)]
-    schema: SchemaArgs,
+    how: HowArgs,
 }
 
 /// Merge what changed between two versions of manifests into a third.
@@ -53,6 +47,13 @@ pub(super) struct Merge3Args {
     #[arg(long, value_enum, default_value_t = OnConflict::Updated)]
     on_conflict: OnConflict,
 
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// What both merges take.
+#[derive(Debug, Args)]
+struct HowArgs {
     #[command(flatten)]
     lists: ListArgs,
 
@@ -101,7 +102,7 @@ impl ListArgs {
 enum OrderArg {
     /// Behind the entries that are there
     Append,
-    /// Before them, and with them the entries that the source changes
+    /// Before them; with `merge` the entries that the source changes go there, too
     Prepend,
 }
 
@@ -121,9 +122,9 @@ enum OnConflict {
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
     let source = Package::read(&args.source, sources)?;
     let dest = Package::read(&args.dest, sources)?;
-    let schema = schema_of(&[&source, &dest], &args.schema, sources)?;
-    let changed = merge2_packages(&source, &dest, &schema, &args.lists.options())?;
-    args.write.write(&changed)?;
+    let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
+    let changed = merge2_packages(&source, &dest, &schema, &args.how.lists.options())?;
+    args.how.write.write(&changed)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -131,8 +132,8 @@ pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
     let read = |path| Package::read(path, sources);
     let (original, updated, dest) = (read(&args.original)?, read(&args.updated)?, read(&args.dest)?);
-    let schema = schema_of(&[&original, &updated, &dest], &args.schema, sources)?;
-    let mut options = args.lists.options();
+    let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
+    let mut options = args.how.lists.options();
     if args.on_conflict == OnConflict::Dest {
         options.conflicts = ConflictPolicy::Dest;
     }
@@ -148,6 +149,6 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
     if args.on_conflict == OnConflict::Report {
         return super::package::report(&changed).map(|()| ExitCode::SUCCESS);
     }
-    args.write.write(&changed)?;
+    args.how.write.write(&changed)?;
     Ok(ExitCode::SUCCESS)
 }
