@@ -65,20 +65,31 @@ impl Resource {
     /// Lets `change` find what stands for the notes among the annotations, and forgets those that
     /// are gone afterwards.
     pub fn with_notes<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        let (done, gone) = self.with_marks(change);
+        if gone {
+            self.forget();
+        }
+        done
+    }
+
+    /// As [`Resource::with_notes`] for a JSON patch, after which kustomize puts its own notes back.
+    pub fn with_notes_kept<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+        self.with_marks(change).0
+    }
+
+    /// Lets `change` find the marks. Returns whether the one for kustomize's own notes is gone.
+    fn with_marks<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> (R, bool) {
         let (inner, origin) = (self.has_inner_notes(), self.origin.is_some());
         if !(inner || origin) || !self.show(inner, origin) {
-            return change(self);
+            return (change(self), false);
         }
         let done = change(self);
         let (kept, kept_origin) = self.hide();
-        if inner && !kept {
-            self.forget();
-        }
         if origin && !kept_origin {
             self.origin = None;
             self.transformations.clear();
         }
-        done
+        (done, inner && !kept)
     }
 
     /// As [`Resource::with_notes`] for a change of the annotations that does not create them. Where
@@ -103,21 +114,6 @@ impl Resource {
 
     fn annotations_mut(&mut self) -> Option<&mut Node> {
         self.node_mut().as_map_mut()?.get_mut("metadata")?.get_mut("annotations")
-    }
-
-    /// As [`Resource::with_notes`] for a JSON patch, after which kustomize puts its own notes back.
-    pub fn with_notes_kept<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
-        let (inner, origin) = (self.has_inner_notes(), self.origin.is_some());
-        if !(inner || origin) || !self.show(inner, origin) {
-            return change(self);
-        }
-        let done = change(self);
-        let (_, kept_origin) = self.hide();
-        if origin && !kept_origin {
-            self.origin = None;
-            self.transformations.clear();
-        }
-        done
     }
 
     /// Puts marks among the annotations. Returns whether there is a place for them.
