@@ -89,6 +89,25 @@ fn sort_merged_scalars(node: &mut Node, at: Cursor<'_>) {
     }
 }
 
+/// The object as a server keeps it: a patch may bring nulls along in an entry that is new, which decode to
+/// nothing.
+fn decoded(node: &Node) -> Node {
+    let mut node = node.clone();
+    drop_nulls(&mut node);
+    node
+}
+
+fn drop_nulls(node: &mut Node) {
+    match &mut node.value {
+        Value::Map(map) => {
+            map.entries_mut().retain(|entry| !entry.value.is_null());
+            map.iter_mut().for_each(|(_, value)| drop_nulls(value));
+        }
+        Value::List(list) => list.iter_mut().for_each(drop_nulls),
+        Value::Scalar(_) => {}
+    }
+}
+
 /// Two versions of an object, or two objects.
 fn two(generator: &mut Generator<'_>) -> (Node, Node) {
     let first = generator.object();
@@ -154,10 +173,10 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
         let merged = patched(&original, &patch, cursor, Dialect::Apiserver)?;
         same("nobody else changed it", &merged, &modified, &[&original, &patch])?;
         let patch = create(&original, &modified, &current)?;
-        let merged = patched(&current, &patch, cursor, Dialect::Apiserver)?;
+        let merged = decoded(&patched(&current, &patch, cursor, Dialect::Apiserver)?);
         let again = create(&modified, &modified, &merged)?;
         let twice = patched(&merged, &again, cursor, Dialect::Apiserver)?;
-        same("applied again", &twice, &merged, &[&original, &modified, &current, &patch, &again])
+        same("applied again", &decoded(&twice), &merged, &[&original, &modified, &current, &patch, &again])
     });
 }
 
