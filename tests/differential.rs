@@ -2,12 +2,13 @@
 //! kyaml's merges, over cases made at random and over recorded ones.
 //!
 //! Runs when `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds, and says so when it
-//! does not. `SMP_TEST_CASES` is the number of random cases (20,000), `SMP_TEST_CASES_SEED` the first
-//! seed of the fresh half of them. Recorded cases come out as recorded without the oracle as well.
+//! does not. `SMP_TEST_CASES` is the number of random cases (20,000), half of them new in each run, and
+//! `SMP_TEST_CASES_SEED` the seed that all start from instead. Recorded cases come out as recorded without the oracle as well.
 
 #![allow(clippy::print_stderr, reason = "tests say what they skip and which seeds they used")]
 
 mod generate;
+mod seeds;
 
 #[path = "differential/case.rs"]
 mod case;
@@ -41,16 +42,6 @@ fn start() -> Option<Oracle> {
     oracle
 }
 
-/// The first seeds of all runs, and as many that no run had before.
-fn seeds() -> Vec<u64> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let count = number("SMP_TEST_CASES").unwrap_or(20_000);
-    let fresh = std::time::UNIX_EPOCH.elapsed().map_or(1, |t| t.as_secs() * 1_000_000);
-    let first = number("SMP_TEST_CASES_SEED").unwrap_or(fresh);
-    eprintln!("{count} random cases, half of them from seed {first} on");
-    (0..count / 2).chain((0..count.div_ceil(2)).map(|i| first + i)).collect()
-}
-
 fn disagrees(case: &Case, answer: &Answer, schemas: &Schemas) -> bool {
     !answer.agrees(&case.ours(schemas))
 }
@@ -60,7 +51,7 @@ fn random_cases_come_out_as_the_reference_says() {
     let Some(mut oracle) = start() else { return };
     let schemas = Schemas::new();
     let (mut failures, mut results, mut errors, mut unstable) = (Vec::new(), 0, 0, 0);
-    for seeds in seeds().chunks(BATCH) {
+    for seeds in seeds::seeds("SMP_TEST_CASES", 20_000, 2).chunks(BATCH) {
         let cases: Vec<Case> = seeds.par_iter().map(|seed| random::case(*seed, &schemas)).collect();
         let answers = oracle.ask(&cases);
         for answer in &answers {

@@ -160,9 +160,10 @@ pub(super) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
     if matches!(node.meta.style, Style::Block | Style::Flow) {
         node.meta.style = Style::Plain;
     }
-    // kustomize keeps the quotes and prints no tag, so that a number in quotes is a string.
+    // kustomize keeps the quotes and prints no tag, so that a number in quotes is a string, now or by a
+    // later patch.
     node.meta.tag = match tag {
-        Tag::Str | Tag::Undecided => tag,
+        Tag::Undecided => tag,
         _ if node.meta.style == Style::Plain => tag,
         Tag::Int => Tag::Quoted,
         _ => Tag::None,

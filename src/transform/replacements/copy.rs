@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::part_scalars;
 use crate::transform::lookup::{Create, Found, Matches, lookup, lookup_mut, text_of};
 use crate::transform::structured;
-use crate::yaml::{Node, Resolved, Tag, Value};
+use crate::yaml::{Node, Resolved, Style, Tag, Value};
 
 /// The part of a value that the options of a source ask for.
 pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
@@ -231,9 +231,10 @@ fn spliced(old: &str, new: &str, delimiter: &str, index: i64) -> String {
     parts.join(delimiter)
 }
 
-/// Sets the text of a scalar whose type stays, whatever the text looks like.
+/// Sets the text of a scalar whose type stays, whatever the text looks like. Quotes say enough: with no
+/// tag of its own, the field stays open to what a later patch puts into the quotes.
 fn set_text(node: &mut Node, text: &str) {
-    if node.meta.tag == Tag::None {
+    if node.meta.tag == Tag::None && node.meta.style == Style::Plain {
         node.meta.tag = match node.resolve() {
             Some(Resolved::Null) => Tag::Null,
             Some(Resolved::Bool(_)) => Tag::Bool,
