@@ -4,6 +4,7 @@ use regex::Regex;
 use smol_str::SmolStr;
 
 use super::manifest::Resource;
+use super::regex::go_regex;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Gvk;
 
@@ -30,8 +31,9 @@ impl Pattern {
         if pattern.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_/ ".contains(&b)) {
             return Ok(Self(Some(Matcher::Exact(pattern.into()))));
         }
-        let regex = Regex::new(&format!("^(?:{pattern})$")).map_err(|_| {
+        let regex = go_regex(&format!("^(?:{pattern})$")).map_err(|why| {
             Diagnostic::error(Code::InvalidValue, format!("`{pattern}` is not a valid regular expression"))
+                .note(why)
                 .help("the pattern must match the whole name; write `.*` for any text")
         })?;
         Ok(Self(Some(Matcher::Regex(Box::new(regex)))))

@@ -4,9 +4,8 @@
 //! an entry `[name=web]` or `[=value]`, or `*` for every entry. Knows nothing of what is done with
 //! the values that are found.
 
-use regex::Regex;
-
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::go_regex;
 use crate::yaml::{Map, Node, Style, Value};
 
 /// What a missing value is created as.
@@ -350,9 +349,9 @@ impl Matches<'_> {
         if entries(node, part)?.is_empty() {
             return Ok(0);
         }
-        let regex = Regex::new(value).map_err(|_| {
+        let regex = go_regex(value).map_err(|why| {
             let message = format!("`{value}` in `{part}` is not a valid regular expression");
-            Diagnostic::error(Code::InvalidValue, message)
+            Diagnostic::error(Code::InvalidValue, message).note(why)
         })?;
         let mut found = 0;
         for entry in node.as_list_mut().into_iter().flatten() {

@@ -96,6 +96,9 @@ impl Forest {
             "{group: apps, version: v1}",
             "{namespace: default, kind: Service}",
             "{kind: ConfigMap, name: settings.*}",
+            "{name: '\\${NAME}|web\\d'}",
+            "{name: 'db{0,1}\\w{1,2}|[a[]pi.{,3}'}",
+            "{name: '(?i)WEB[[:digit:]]+'}",
         ]);
         let body = if target.contains("Deployment") {
             let (text, image) = (self.dice.text(), self.dice.pick(&["", ", image: main:2"]));

@@ -1,0 +1,380 @@
+//! Regular expressions as Go reads them, in which kustomizations are written.
+//!
+//! Rust's read nearly the same, but take a brace that is no repetition for a mistake, look for sets within
+//! brackets, and think of all scripts at `\w`, `\d`, `\s` and `\b`.
+//! Source: <https://pkg.go.dev/regexp/syntax>.
+
+use std::fmt::Write as _;
+
+use regex::Regex;
+
+/// How often Go repeats at most.
+const MOST: u32 = 1000;
+
+/// What may stand in `[[:alpha:]]`.
+const NAMED_CLASSES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
+    "upper", "word", "xdigit",
+];
+
+/// Reads a regular expression of Go.
+///
+/// # Errors
+/// What Go refuses, with the reason; and a repetition right behind flags, as in `a(?i)*`, which Go takes for one
+/// of what stands in front of them.
+pub fn go_regex(pattern: &str) -> Result<Regex, String> {
+    let mut translation = Translation { rest: pattern, out: String::new(), repeated: false };
+    while !translation.rest.is_empty() {
+        translation.piece()?;
+    }
+    Regex::new(&translation.out).map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => "it is too large".to_string(),
+        // The last line says why; those before show the translation.
+        error => error.to_string().lines().last().unwrap_or_default().replace("error: ", ""),
+    })
+}
+
+type Step<T = ()> = Result<T, &'static str>;
+
+struct Translation<'p> {
+    rest: &'p str,
+    out: String,
+    /// Whether a repetition ends here, which cannot be repeated again.
+    repeated: bool,
+}
+
+impl<'p> Translation<'p> {
+    fn take(&mut self) -> Option<char> {
+        let next = self.rest.chars().next()?;
+        self.rest = &self.rest[next.len_utf8()..];
+        Some(next)
+    }
+
+    fn take_until(&mut self, end: &str) -> Option<&'p str> {
+        let (taken, rest) = self.rest.split_once(end)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    fn skip(&mut self, prefix: &str) -> bool {
+        let rest = self.rest.strip_prefix(prefix);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn push_literal(&mut self, c: char) {
+        write!(self.out, "\\x{{{:x}}}", u32::from(c)).expect("a string takes everything");
+    }
+
+    fn piece(&mut self) -> Step {
+        let repeated = std::mem::take(&mut self.repeated);
+        match self.take() {
+            Some(operator @ ('*' | '+' | '?')) => self.repetition(repeated, &operator.to_string())?,
+            Some('{') => match self.bounds()? {
+                Some(bounds) => self.repetition(repeated, &format!("{{{bounds}}}"))?,
+                None => self.push_literal('{'),
+            },
+            Some('(') => self.group()?,
+            Some('[') => self.class()?,
+            Some('\\') => self.escape()?,
+            Some(other @ (')' | '|' | '.' | '^' | '$')) => self.out.push(other),
+            Some(other) => self.push_literal(other),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn repetition(&mut self, repeated: bool, operator: &str) -> Step {
+        if repeated {
+            return Err("a repetition is repeated");
+        }
+        self.out.push_str(operator);
+        if self.skip("?") {
+            self.out.push('?');
+        }
+        self.repeated = true;
+        Ok(())
+    }
+
+    /// What stands in `{2}`, `{2,}` or `{2,3}`; nothing when the brace is a character like others.
+    fn bounds(&mut self) -> Step<Option<&'p str>> {
+        let Some((bounds, rest)) = self.rest.split_once('}') else { return Ok(None) };
+        let number = |text: &str| {
+            let digits = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+            (digits && !text.is_empty()).then(|| text.parse::<u32>().unwrap_or(u32::MAX))
+        };
+        let (least, most) = match bounds.split_once(',') {
+            None => (number(bounds), number(bounds)),
+            Some((least, "")) => (number(least), number(least)),
+            Some((least, most)) => (number(least), number(most)),
+        };
+        let (Some(least), Some(most)) = (least, most) else { return Ok(None) };
+        if least > most || most > MOST {
+            return Err("the bounds of a repetition are at most 1000, the lower one first");
+        }
+        self.rest = rest;
+        Ok(Some(bounds))
+    }
+
+    fn group(&mut self) -> Step {
+        if !self.skip("?") {
+            self.out.push('(');
+        } else if self.skip("P<") || self.skip("<") {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let name = self.take_until(">").filter(|name| !name.is_empty() && name.chars().all(word));
+            // Names of Rust do not start with a digit.
+            write!(self.out, "(?P<_{}>", name.ok_or("the name of a group is wrong")?)
+                .expect("a string takes everything");
+        } else {
+            self.flags()?;
+        }
+        Ok(())
+    }
+
+    /// `i-s:` or `i-s)`, behind `(?`. The last word on a flag counts.
+    fn flags(&mut self) -> Step {
+        const WRONG: &str = "the flags of a group are i, m, s and U, some behind one `-`";
+        let mut flags = [('i', None), ('m', None), ('s', None), ('U', None)];
+        let (mut on, mut dangling) = (true, false);
+        let end = loop {
+            let next = self.take().ok_or(WRONG)?;
+            match (next, flags.iter_mut().find(|(flag, _)| *flag == next)) {
+                (_, Some((_, set))) => (*set, dangling) = (Some(on), false),
+                ('-', _) if on => (on, dangling) = (false, true),
+                (':' | ')', _) if !dangling => break next,
+                _ => return Err(WRONG),
+            }
+        };
+        let chosen = |wanted| flags.iter().filter(move |(_, set)| *set == Some(wanted)).map(|(flag, _)| flag);
+        let (on, off): (String, String) = (chosen(true).collect(), chosen(false).collect());
+        let minus = if off.is_empty() { "" } else { "-" };
+        let end =
+            if on.is_empty() && off.is_empty() && end == ')' { ":)".to_string() } else { end.to_string() };
+        write!(self.out, "(?{on}{minus}{off}{end}").expect("a string takes everything");
+        Ok(())
+    }
+
+    fn class(&mut self) -> Step {
+        self.out.push('[');
+        if self.skip("^") {
+            self.out.push('^');
+        }
+        let mut first = true;
+        while first || !self.skip("]") {
+            first = false;
+            if self.rest.starts_with("[:")
+                && let Some(length) = self.rest.find(":]")
+            {
+                let (named, rest) = self.rest.split_at(length + 2);
+                let name = named.trim_start_matches("[:").trim_start_matches('^').trim_end_matches(":]");
+                if !NAMED_CLASSES.contains(&name) {
+                    return Err("there is no class of characters with that name");
+                }
+                self.out.push_str(named);
+                self.rest = rest;
+            } else if !(self.rest.starts_with('\\') && self.set(&self.rest[1..])?) {
+                self.range()?;
+            }
+        }
+        self.out.push(']');
+        Ok(())
+    }
+
+    /// A character of a class, or all from one to another.
+    fn range(&mut self) -> Step {
+        let low = self.class_char()?;
+        self.push_literal(low);
+        if self.rest.starts_with('-') && self.rest.len() > 1 && !self.rest.starts_with("-]") {
+            self.rest = &self.rest[1..];
+            let high = self.class_char()?;
+            if high < low {
+                return Err("a range of characters runs backwards");
+            }
+            self.out.push('-');
+            self.push_literal(high);
+        }
+        Ok(())
+    }
+
+    fn class_char(&mut self) -> Step<char> {
+        match self.take() {
+            Some('\\') => self.escaped(),
+            Some(other) => Ok(other),
+            None => Err("a `]` is missing"),
+        }
+    }
+
+    fn escape(&mut self) -> Step {
+        if self.set(self.rest)? {
+            return Ok(());
+        }
+        let assertion = match self.rest.bytes().next() {
+            Some(b'A') => "\\A",
+            Some(b'z') => "\\z",
+            Some(b'b') => "(?-u:\\b)",
+            Some(b'B') => "(?-u:\\B)",
+            Some(b'Q') => {
+                let text = &self.rest[1..];
+                let (quoted, rest) = text.split_once("\\E").unwrap_or((text, ""));
+                quoted.chars().for_each(|c| self.push_literal(c));
+                self.rest = rest;
+                return Ok(());
+            }
+            _ => {
+                let c = self.escaped()?;
+                self.push_literal(c);
+                return Ok(());
+            }
+        };
+        self.out.push_str(assertion);
+        self.rest = &self.rest[1..];
+        Ok(())
+    }
+
+    /// A set of characters that has a name, behind its backslash. Returns whether there is one.
+    fn set(&mut self, behind: &'p str) -> Step<bool> {
+        let mut chars = behind.chars();
+        let set = match chars.next() {
+            Some('d') => "[0-9]",
+            Some('D') => "[^0-9]",
+            Some('s') => "[\\t\\n\\x0c\\r ]",
+            Some('S') => "[^\\t\\n\\x0c\\r ]",
+            Some('w') => "[0-9A-Za-z_]",
+            Some('W') => "[^0-9A-Za-z_]",
+            Some(p @ ('p' | 'P')) => {
+                self.rest = chars.as_str();
+                let name = if self.skip("{") {
+                    self.take_until("}").ok_or("a `}` is missing")?
+                } else {
+                    let length = self.rest.chars().next().map_or(0, char::len_utf8);
+                    let (name, rest) = self.rest.split_at(length);
+                    self.rest = rest;
+                    name
+                };
+                let (name, negated) = name.strip_prefix('^').map_or((name, false), |name| (name, true));
+                let p = if (p == 'P') == negated { 'p' } else { 'P' };
+                write!(self.out, "\\{p}{{{name}}}").expect("a string takes everything");
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        };
+        self.out.push_str(set);
+        self.rest = chars.as_str();
+        Ok(true)
+    }
+
+    /// The character that is meant behind a backslash.
+    fn escaped(&mut self) -> Step<char> {
+        const WRONG: &str = "what follows a backslash is not known";
+        let is_octal = |c: char| c.is_digit(8);
+        let code = match self.take().ok_or("nothing follows a backslash")? {
+            first if first == '0' || (is_octal(first) && self.rest.starts_with(is_octal)) => {
+                let mut code = first.to_digit(8).unwrap_or(0);
+                for _ in 0..2 {
+                    let Some(digit) = self.rest.chars().next().and_then(|c| c.to_digit(8)) else { break };
+                    code = code * 8 + digit;
+                    self.rest = &self.rest[1..];
+                }
+                code
+            }
+            'x' => {
+                let digits = if self.skip("{") {
+                    self.take_until("}").ok_or(WRONG)?
+                } else {
+                    let (digits, rest) = self.rest.split_at_checked(2).ok_or(WRONG)?;
+                    self.rest = rest;
+                    digits
+                };
+                let digits = Some(digits).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+                u32::from_str_radix(digits.ok_or(WRONG)?, 16).map_err(|_| WRONG)?
+            }
+            'a' => 7,
+            'f' => 12,
+            'n' => 10,
+            'r' => 13,
+            't' => 9,
+            'v' => 11,
+            other if other.is_ascii() && !other.is_ascii_alphanumeric() => u32::from(other),
+            _ => return Err(WRONG),
+        };
+        char::from_u32(code).ok_or(WRONG)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_go_reads_is_read_as_go_reads_it() {
+        let table: [(&str, &[&str], &[&str]); 18] = [
+            (r"^\${NAME}-x$", &["${NAME}-x"], &["$-x", "NAME-x"]),
+            ("^a{,3}$", &["a{,3}"], &["aaa", ""]),
+            ("^a{02}$", &["a{02}"], &["aa"]),
+            ("^a{2,}?$", &["aa", "aaa"], &["a", "a{2,}"]),
+            ("^{x}{2}$", &["{x}}"], &["{x}{x}"]),
+            ("^[a[b]$", &["a", "[", "b"], &["ab"]),
+            ("^[a&&b]$", &["a", "&", "b"], &[""]),
+            ("^[a~~+--c]$", &["a", "~", "c", ","], &["."]),
+            ("^[]a-]+$", &["]a-"], &["b"]),
+            (r"^[^\d\pL]$", &["-", "\n"], &["1", "é"]),
+            (r"^[[:alpha:]\]]$", &["x", "]"], &["1", ":"]),
+            (r"^\w\d\s$", &["a1\t"], &["é1 ", "a\u{661} ", "a1\u{b}"]),
+            (r"\bx\B", &["éxy", "xy"], &["axy", "éx"]),
+            (r"^\<\_\ \%$", &["<_ %"], &[""]),
+            (r"^\Qa.b*\E+$", &["a.b*", "a.b**"], &["axb"]),
+            (r"^\x41\x{e9}\101\0$", &["AéA\0"], &[""]),
+            (r"^(?P<1>a)(?i-s:B)(?<c>.)(?)$", &["abc", "aBc"], &["Abc"]),
+            (r"^\p{^Lu}\P{Greek}$", &["ab"], &["Ab", "aλ"]),
+        ];
+        for (pattern, fits, others) in table {
+            let regex = go_regex(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            assert!(fits.iter().all(|text| regex.is_match(text)), "{pattern} fits");
+            assert!(!others.iter().any(|text| regex.is_match(text)), "{pattern} does not fit");
+        }
+    }
+
+    #[test]
+    fn what_go_refuses_is_refused() {
+        for pattern in [
+            "*",
+            "a**",
+            "a+?*",
+            "a{2}{3}",
+            "{2}",
+            "a{1001}",
+            "a{3,2}",
+            "(",
+            ")",
+            "(?x)a",
+            "(?i-)a",
+            "(?P<>a)",
+            "(?P<é>a)",
+            "(?=a)",
+            "[",
+            "[]",
+            "[z-a]",
+            "[a-\\d]",
+            "[[:nope:]]",
+            "\\",
+            "\\8",
+            "\\1",
+            "\\Z",
+            "\\C",
+            "\\q",
+            "\\x4",
+            "\\x{110000}",
+            "\\x{+1}",
+            "\\pX",
+            "\\p{Greek",
+        ] {
+            assert!(go_regex(pattern).is_err(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn the_reason_is_one_line() {
+        assert_eq!(go_regex("a**").expect_err("refused"), "a repetition is repeated");
+        assert_eq!(go_regex("(a").expect_err("refused"), "unclosed group");
+    }
+}
