@@ -97,6 +97,8 @@ pub struct Builder {
     options: BuildOptions,
     /// What is known without asking anyone: the schema of nearly all builds.
     schema: Arc<Schema>,
+    /// The same, with the scopes that kustomize knows.
+    schema_of_kustomizations: Arc<Schema>,
     make_chain: MakeChain,
     /// Who is asked for the kinds that kustomizations merge.
     hermetic: Mutex<Option<SchemaChain>>,
@@ -133,6 +135,7 @@ impl Builder {
             helm: Helm::new(options.helm.clone()),
             functions: Functions::new(options.functions.clone()),
             options,
+            schema_of_kustomizations: Arc::new(schema.clone().with_scopes_of_kustomize()),
             schema: Arc::new(schema),
             make_chain,
             hermetic: Mutex::new(Some(hermetic)),

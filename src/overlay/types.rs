@@ -91,16 +91,17 @@ pub(super) fn types_of_openapi(
     beside: bool,
 ) -> Result<Arc<Schema>> {
     let mut model = read_openapi(root, source)?;
-    let mut schema = if beside {
-        let mut schema = Schema::kustomize();
-        schema.graphs().for_each(|(_, graph)| model.complete_from(graph));
-        schema.push_types("openapi", Arc::new(model.compile()?));
-        schema
-    } else {
-        Schema::kustomize_with("openapi", Arc::new(model.compile()?))
-    };
-    for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD) {
+    let built_in = Schema::kustomize();
+    if beside {
+        built_in.graphs().for_each(|(_, graph)| model.complete_from(graph));
+    }
+    let openapi = Arc::new(model.compile()?);
+    let mut schema = if beside { built_in } else { Schema::kustomize_with("openapi", Arc::clone(&openapi)) };
+    for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD).rev() {
         schema.push_types(name, graph.clone());
+    }
+    if beside {
+        schema.push_types("openapi", openapi);
     }
     Ok(Arc::new(schema))
 }
@@ -114,10 +115,12 @@ impl Builder {
     ) -> Result<Arc<Schema>> {
         let mut census = Census::default();
         tree.manifests(&mut |node| census.count(node));
+        let schema = &self.schema_of_kustomizations;
         if self.options.dialect == Dialect::Kustomize {
-            return Ok(self.schema.clone());
+            return Ok(schema.clone());
         }
-        self.with_own(&census, &census.custom, &self.hermetic, warnings)
+        let own = self.with_own(&census, &census.custom, &self.hermetic, warnings)?;
+        Ok(own.map_or_else(|| schema.clone(), |own| Arc::new(own.with_scopes_of_kustomize())))
     }
 
     /// The schema of a plain directory: the kinds in `merged` are asked for where need be.
@@ -127,21 +130,23 @@ impl Builder {
         merged: &FxHashSet<Gvk>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Arc<Schema>> {
-        self.with_own(census, merged, &self.chain, warnings)
+        let own = self.with_own(census, merged, &self.chain, warnings)?;
+        Ok(own.map_or_else(|| self.schema.clone(), Arc::new))
     }
 
+    /// The schema of what is built, if the one for all is not enough.
     fn with_own(
         &self,
         census: &Census<'_>,
         kinds: &FxHashSet<Gvk>,
         chain: &Mutex<Option<SchemaChain>>,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Arc<Schema>> {
+    ) -> Result<Option<Schema>> {
         let own = census.graphs(warnings);
         let knows = |gvk: &Gvk| own.iter().any(|g| g.kind(gvk).is_some()) || self.schema.kind(gvk).is_some();
         let unknown: Vec<&Gvk> = kinds.iter().filter(|gvk| !knows(gvk)).collect();
         if own.is_empty() && unknown.is_empty() {
-            return Ok(self.schema.clone());
+            return Ok(None);
         }
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
         let chain = match &mut *chain {
@@ -151,9 +156,9 @@ impl Builder {
         };
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());
-        for graph in own {
+        for graph in own.into_iter().rev() {
             schema.push_types(CRD, graph);
         }
-        Ok(Arc::new(schema))
+        Ok(Some(schema))
     }
 }

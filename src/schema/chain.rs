@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::cache::{CacheSource, SchemaCache};
+use super::lookup::EMBEDDED;
 use super::{Gvk, Schema, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -213,8 +214,6 @@ impl SchemaChain {
         Ok(())
     }
 }
-
-const EMBEDDED: &str = "embedded";
 
 fn usage(message: &str) -> Diagnostic {
     Diagnostic::error(Code::Usage, message).help("choose another source with --schema")

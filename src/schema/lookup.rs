@@ -7,6 +7,9 @@ use smol_str::SmolStr;
 use super::embedded;
 use super::{Cursor, Gvk, Scope, TypeGraph};
 
+/// The name of the table of Kubernetes' kinds that is part of the program.
+pub(super) const EMBEDDED: &str = "embedded";
+
 /// An ordered list of named type graphs.
 ///
 /// Cheap to clone. Once built it never changes while a merge reads it.
@@ -22,11 +25,23 @@ use super::{Cursor, Gvk, Scope, TypeGraph};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
-    graphs: Vec<(SmolStr, Arc<TypeGraph>)>,
-    /// Graphs that are asked before all others, and only for types.
-    types: Vec<(SmolStr, Arc<TypeGraph>)>,
+    layers: Vec<Layer>,
     /// A graph that is asked, before all others, only for scopes.
     scopes: Option<Arc<TypeGraph>>,
+}
+
+#[derive(Debug, Clone)]
+struct Layer {
+    name: SmolStr,
+    graph: Arc<TypeGraph>,
+    /// Whether it is asked for scopes, too.
+    scopes: bool,
+}
+
+impl Layer {
+    fn new(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
+        Self { name: name.into(), graph, scopes: true }
+    }
 }
 
 impl Schema {
@@ -39,40 +54,49 @@ impl Schema {
     /// Kubernetes 1.37, and the kinds that were removed since 1.21.
     #[must_use]
     pub fn embedded() -> Self {
-        Self { graphs: vec![(SmolStr::new_static("embedded"), embedded::kubernetes())], ..Self::default() }
+        Self { layers: vec![Layer::new(EMBEDDED, embedded::kubernetes())], scopes: None }
     }
 
     /// What `kustomize build` 5.8 has built in: Kubernetes 1.21.2 and some kinds of its own.
     #[must_use]
     pub fn kustomize() -> Self {
-        Self { graphs: vec![(SmolStr::new_static("kustomize"), embedded::kustomize())], ..Self::default() }
+        Self { layers: vec![Layer::new("kustomize", embedded::kustomize())], scopes: None }
     }
 
     /// A graph in place of all that kustomize has built in, but for the scopes: what a kustomization
     /// with an OpenAPI document of its own goes by.
     #[must_use]
     pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
-        Self { graphs: vec![(name.into(), graph)], scopes: Some(embedded::kustomize()), ..Self::default() }
+        Self { layers: vec![Layer::new(name, graph)], scopes: Some(embedded::kustomize()) }
+    }
+
+    /// Takes the word of kustomize, in place of the embedded table's, on which kinds live in namespaces.
+    #[must_use]
+    pub fn with_scopes_of_kustomize(mut self) -> Self {
+        self.layers.iter_mut().filter(|layer| layer.name == EMBEDDED).for_each(|layer| layer.scopes = false);
+        self.scopes = Some(embedded::kustomize());
+        self
     }
 
     /// Adds a graph that is asked before all others.
     pub fn push_front(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.graphs.insert(0, (name.into(), graph));
+        self.layers.insert(0, Layer::new(name, graph));
     }
 
     /// Adds a graph that is asked after all others.
     pub fn push_back(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.graphs.push((name.into(), graph));
+        self.layers.push(Layer::new(name, graph));
     }
 
     /// Adds a graph that is asked before all others for types, and never for scopes.
     pub fn push_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.types.push((name.into(), graph));
+        self.layers.insert(0, Layer { scopes: false, ..Layer::new(name, graph) });
     }
 
     /// The graphs and the names of their sources, in the order in which they are asked.
-    pub fn graphs(&self) -> impl Iterator<Item = (&str, &Arc<TypeGraph>)> {
-        self.types.iter().chain(&self.graphs).map(|(name, graph)| (name.as_str(), graph))
+    #[must_use]
+    pub fn graphs(&self) -> impl DoubleEndedIterator<Item = (&str, &Arc<TypeGraph>)> {
+        self.layers.iter().map(|layer| (layer.name.as_str(), &layer.graph))
     }
 
     /// The type of a kind's objects.
@@ -90,7 +114,7 @@ impl Schema {
     /// Whether objects of a kind live in namespaces, from the first graph that says so.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
-        let graphs = self.graphs.iter().map(|(_, graph)| graph);
+        let graphs = self.layers.iter().filter(|layer| layer.scopes).map(|layer| &layer.graph);
         self.scopes.iter().chain(graphs).find_map(|graph| graph.scope(gvk))
     }
 

@@ -4,6 +4,7 @@ mod convert;
 mod decode;
 mod edit;
 mod emit;
+mod events;
 mod failure;
 mod json;
 mod node;

@@ -5,17 +5,15 @@
 use std::borrow::Cow;
 
 use base64::Engine as _;
-use granit_parser::{Event, Parser, Placement, ScalarStyle, ScanError, Span as EventSpan, StructureStyle};
+use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use super::events::{MAX_DEPTH, Place, Unreadable, read_events};
 use super::node::{Comments, Entry, Key, Map, Meta, Node, Style, Tag, Value};
 use super::scalar::{Resolved, resolve};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
-
-/// How deep maps and lists may nest. What walks trees by recursion relies on this bound.
-pub(super) const MAX_DEPTH: usize = 250;
 
 /// How many nodes the aliases of one text may add. Real manifests stay below a few thousand.
 const MAX_ALIASED: usize = 1_000_000;
@@ -75,18 +73,22 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
 pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Vec<Node>> {
     let Some(source) = sources.get(id) else { return Ok(Vec::new()) };
     let text = source.text();
-    let mut builder = Builder::new(id, text, options);
-    let limits = granit_parser::options! {
-        emit_comments: options.comments,
-        max_buffered_comment_events: usize::MAX,
-        flow_nesting_limit: MAX_DEPTH,
-        block_nesting_limit: MAX_DEPTH,
-    };
-    for event in Parser::new_from_str_with_options(text.strip_prefix('\u{feff}').unwrap_or(text), limits) {
-        let (event, span) = event.map_err(|error| builder.syntax_error(&error))?;
-        builder.event(event, &span)?;
+    let start = || Builder::new(id, text, options);
+    match read_events(text, options.comments, start, Builder::event) {
+        Ok(builder) => Ok(builder.documents),
+        Err(Unreadable::Refused(diagnostic)) => Err(diagnostic),
+        Err(Unreadable::Syntax { message, at, .. }) => Err(syntax_error(id, text, &message, at)),
     }
-    Ok(builder.documents)
+}
+
+fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnostic {
+    let diagnostic = Diagnostic::error(Code::Syntax, message).at(Span::new(id, at, at));
+    let line_start = text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
+    let line = text.get(line_start..).and_then(|t| t.lines().next()).unwrap_or_default();
+    if line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t') {
+        return diagnostic.help("YAML is indented with spaces, not with tabs");
+    }
+    diagnostic
 }
 
 /// The only document of a text; null when it has none.
@@ -124,8 +126,6 @@ struct Anchored {
 struct Builder<'t> {
     source: SourceId,
     text: &'t str,
-    /// Bytes of the byte order mark, which the parser does not see.
-    skipped: usize,
     options: ParseOptions,
     stack: Vec<Frame>,
     anchors: FxHashMap<usize, Anchored>,
@@ -143,7 +143,6 @@ impl<'t> Builder<'t> {
         Self {
             source,
             text,
-            skipped: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 },
             options,
             stack: Vec::new(),
             anchors: FxHashMap::default(),
@@ -155,44 +154,33 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn span(&self, span: &EventSpan) -> Span {
-        let range = span.byte_range().unwrap_or_default();
-        Span::new(self.source, range.start + self.skipped, range.end + self.skipped)
+    fn span(&self, place: &Place) -> Span {
+        Span::new(self.source, place.range.start, place.range.end)
     }
 
-    fn syntax_error(&self, error: &ScanError) -> Diagnostic {
-        let at = error.marker().byte_offset().unwrap_or_default() + self.skipped;
-        let span = Span::new(self.source, at, at);
-        let diagnostic = Diagnostic::error(Code::Syntax, error.info()).at(span);
-        let line_start = self.text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
-        let line = self.text.get(line_start..).and_then(|t| t.lines().next()).unwrap_or_default();
-        if line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t') {
-            return diagnostic.help("YAML is indented with spaces, not with tabs");
-        }
-        diagnostic
-    }
-
-    fn event(&mut self, event: Event<'_>, span: &EventSpan) -> Result<()> {
+    fn event(&mut self, event: Event<'_>, place: &Place) -> Result<()> {
         if matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::MappingEnd | Event::SequenceEnd)
-            && span.start != span.end
+            && !place.range.is_empty()
         {
-            self.last_line = span.end.line();
+            self.last_line = place.last_line;
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let node = self.scalar(text, style, tag.as_deref(), span)?;
+                let node = self.scalar(text, style, tag.as_deref(), place)?;
                 self.anchor(anchor, &node);
                 self.place(node)
             }
-            Event::MappingStart(style, anchor, _) => self.open(Value::Map(Map::new()), style, anchor, span),
-            Event::SequenceStart(style, anchor, _) => self.open(Value::List(Vec::new()), style, anchor, span),
-            Event::MappingEnd | Event::SequenceEnd => self.close(span),
+            Event::MappingStart(style, anchor, _) => self.open(Value::Map(Map::new()), style, anchor, place),
+            Event::SequenceStart(style, anchor, _) => {
+                self.open(Value::List(Vec::new()), style, anchor, place)
+            }
+            Event::MappingEnd | Event::SequenceEnd => self.close(place),
             Event::Alias(id) => {
-                let node = self.alias(id, span)?;
+                let node = self.alias(id, place)?;
                 self.place(node)
             }
             Event::Comment(text, placement) => {
-                self.comment(&text, placement, span);
+                self.comment(&text, placement, place);
                 Ok(())
             }
             Event::DocumentStart(..) => {
@@ -201,7 +189,7 @@ impl<'t> Builder<'t> {
             }
             Event::DocumentEnd => {
                 if !self.document_complete {
-                    self.documents.push(Node::null().with_span(self.span(span)));
+                    self.documents.push(Node::null().with_span(self.span(place)));
                 }
                 self.anchors.clear();
                 Ok(())
@@ -219,9 +207,9 @@ impl<'t> Builder<'t> {
         text: Cow<'_, str>,
         style: ScalarStyle,
         tag: Option<&granit_parser::Tag>,
-        span: &EventSpan,
+        place: &Place,
     ) -> Result<Node> {
-        let at = self.span(span);
+        let at = self.span(place);
         let style = match style {
             ScalarStyle::Plain => Style::Plain,
             ScalarStyle::SingleQuoted => Style::SingleQuoted,
@@ -246,12 +234,12 @@ impl<'t> Builder<'t> {
         Ok(Node { value: Value::Scalar(text), meta: Meta { span: at, style, tag, ..Meta::default() } })
     }
 
-    fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, span: &EventSpan) -> Result<()> {
+    fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, place: &Place) -> Result<()> {
         if self.stack.len() >= MAX_DEPTH {
-            return Err(too_deep().at(self.span(span)));
+            return Err(too_deep().at(self.span(place)));
         }
         let style = if style == StructureStyle::Flow { Style::Flow } else { Style::Block };
-        let mut meta = Meta { span: self.span(span), style, ..Meta::default() };
+        let mut meta = Meta { span: self.span(place), style, ..Meta::default() };
         // A comment above a list entry that is a map or a list belongs to the entry.
         if self.stack.last().is_some_and(|f| matches!(f.node.value, Value::List(_))) {
             meta.comments = self.head_comments();
@@ -261,10 +249,10 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn close(&mut self, span: &EventSpan) -> Result<()> {
+    fn close(&mut self, place: &Place) -> Result<()> {
         let Some(mut frame) = self.stack.pop() else { return Ok(()) };
         frame.node.meta.span.end = if frame.node.meta.style == Style::Flow {
-            self.span(span).end
+            self.span(place).end
         } else {
             match &frame.node.value {
                 Value::Map(map) => {
@@ -330,8 +318,8 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn alias(&mut self, id: usize, span: &EventSpan) -> Result<Node> {
-        let at = self.span(span);
+    fn alias(&mut self, id: usize, place: &Place) -> Result<Node> {
+        let at = self.span(place);
         let Some(anchored) = self.anchors.get(&id) else {
             return Err(
                 Diagnostic::error(Code::Syntax, "an alias stands inside the value that it names").at(at)
@@ -358,9 +346,9 @@ impl<'t> Builder<'t> {
         head(&mut self.above)
     }
 
-    fn comment(&mut self, text: &str, placement: Placement, span: &EventSpan) {
+    fn comment(&mut self, text: &str, placement: Placement, place: &Place) {
         let text = smol_str::format_smolstr!("#{text}");
-        if placement == Placement::Right && self.line_comment(&text, span.start.line()) {
+        if placement == Placement::Right && self.line_comment(&text, place.first_line) {
             return;
         }
         self.above.push(text);

@@ -37,7 +37,7 @@ impl<'a> Editor<'a> {
     pub(super) fn block_map(
         &mut self,
         place: Place,
-        fields: &'a [Field<'a>],
+        fields: &'a [Field],
         before: &'a Map,
         after: &'a Map,
     ) -> bool {
@@ -63,7 +63,7 @@ impl<'a> Editor<'a> {
     /// understood.
     pub(super) fn map_changes(
         &mut self,
-        fields: &'a [Field<'a>],
+        fields: &'a [Field],
         before: &'a Map,
         after: &'a Map,
         place: impl Fn(&Field) -> Place,
@@ -128,12 +128,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Edits a block list entry by entry; false when it has to be written anew.
-    pub(super) fn block_list(
-        &mut self,
-        items: &'a [Item<'a>],
-        before: &'a [Node],
-        after: &'a [Node],
-    ) -> bool {
+    pub(super) fn block_list(&mut self, items: &'a [Item], before: &'a [Node], after: &'a [Node]) -> bool {
         if items.len() != before.len() {
             return false;
         }

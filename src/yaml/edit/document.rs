@@ -5,13 +5,14 @@ use std::ops::Deref;
 
 use super::brackets::Brackets;
 use super::fragment::Layout;
-use super::lines::{BOM, column, lead, line_end, next_content};
+use super::lines::{column, lead, line_end, next_content};
 use super::outline::{Document, Kind, Part};
 use super::same::is_same;
 use super::value::Editor;
 use super::{Edit, apply};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::SourceMap;
+use crate::yaml::events::BOM;
 use crate::yaml::node::{Node, Style, Value};
 use crate::yaml::parse::{ParseOptions, parse_documents};
 

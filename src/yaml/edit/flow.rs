@@ -27,7 +27,7 @@ impl<'a> Editor<'a> {
     pub(super) fn flow_map(
         &mut self,
         part: &Part,
-        fields: &'a [Field<'a>],
+        fields: &'a [Field],
         before: &'a Map,
         after: &'a Map,
     ) -> bool {
@@ -46,7 +46,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Edits a list between brackets; false when it has to be written anew.
-    pub(super) fn flow_list(&mut self, items: &'a [Item<'a>], before: &'a [Node], after: &'a [Node]) -> bool {
+    pub(super) fn flow_list(&mut self, items: &'a [Item], before: &'a [Node], after: &'a [Node]) -> bool {
         let chunks: Vec<_> =
             items.iter().map(|i| Chunk { start: i.start, end: i.value.end, comma: i.comma }).collect();
         if items.len() != before.len() {

@@ -1,7 +1,6 @@
 //! Lines of a text: where they begin and end, what is blank, which comments stand above.
 
-/// The byte order mark that may begin a text.
-pub(super) const BOM: &str = "\u{feff}";
+use crate::yaml::events::BOM;
 
 /// The end of a line, before its break.
 pub(super) fn line_end(text: &str, at: usize) -> usize {

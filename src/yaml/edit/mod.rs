@@ -18,11 +18,11 @@ mod value;
 
 pub use same::is_same;
 
+use super::events::BOM;
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use document::Edited;
 use fragment::Layout;
-use lines::BOM;
 use outline::{Document, outline};
 
 /// The text of a file after its documents were changed from `before`, which were read from it with

@@ -3,18 +3,18 @@
 //!
 //! Trees do not know these places, since only edits need them. Knows nothing of changes.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
+use granit_parser::{Event, ScalarStyle, StructureStyle};
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 
-use super::lines::{BOM, behind_blank_lines, line_end, line_start, next_line};
+use super::lines::{behind_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::parse::MAX_DEPTH;
+use crate::yaml::events::{BOM, Place, Unreadable, read_events};
 
 /// One document of a text.
-pub(super) struct Document<'t> {
+pub(super) struct Document {
     /// From its directives or `---`, or from the start of the text, to the next document.
     pub range: Range<usize>,
     /// From behind its `---` to its `...`, where they are.
@@ -22,14 +22,14 @@ pub(super) struct Document<'t> {
     /// Whether `---` stands before it.
     pub marked: bool,
     /// Its root; none when the text has a form that is not understood here.
-    pub root: Option<Part<'t>>,
+    pub root: Option<Part>,
     /// Where anchored values stand, by the parser's number of the anchor.
     pub anchors: FxHashMap<usize, Range<usize>>,
     /// Where aliases stand, in order, and the anchors that they name.
     pub aliases: Vec<(usize, usize)>,
 }
 
-impl Document<'_> {
+impl Document {
     /// Whether `...` ends it.
     pub fn is_ended(&self) -> bool {
         self.content.end < self.range.end
@@ -37,7 +37,7 @@ impl Document<'_> {
 }
 
 /// A value as it stands in the text.
-pub(super) struct Part<'t> {
+pub(super) struct Part {
     /// Its first byte, anchor and tag included. An empty value stands behind its indicator.
     pub start: usize,
     /// Its first byte behind anchor and tag.
@@ -49,10 +49,10 @@ pub(super) struct Part<'t> {
     pub tagged: bool,
     /// Whether blank lines below belong to it: it ends with text such as `|+`.
     pub open: bool,
-    pub kind: Kind<'t>,
+    pub kind: Kind,
 }
 
-pub(super) enum Kind<'t> {
+pub(super) enum Kind {
     /// Plain or quoted.
     Scalar,
     /// `|` or `>`.
@@ -61,40 +61,40 @@ pub(super) enum Kind<'t> {
     Alias(usize),
     Map {
         flow: bool,
-        fields: Vec<Field<'t>>,
+        fields: Vec<Field>,
     },
     List {
         flow: bool,
-        items: Vec<Item<'t>>,
+        items: Vec<Item>,
     },
 }
 
 /// A field of a map.
-pub(super) struct Field<'t> {
+pub(super) struct Field {
     /// Where its name stands, or the `?` before it.
     pub start: usize,
     /// The name; none when it is an alias.
-    pub name: Option<Cow<'t, str>>,
+    pub name: Option<SmolStr>,
     /// Whether it is the merge key `<<`.
     pub merge: bool,
     /// Behind the `:`, if there is one, else behind the name.
     pub from: usize,
     pub colon: bool,
-    pub value: Part<'t>,
+    pub value: Part,
     /// The comma behind it, in flow style.
     pub comma: Option<usize>,
 }
 
 /// An entry of a list.
-pub(super) struct Item<'t> {
+pub(super) struct Item {
     /// Where its dash stands, or in flow style the entry itself.
     pub start: usize,
-    pub value: Part<'t>,
+    pub value: Part,
     /// The comma behind it, in flow style.
     pub comma: Option<usize>,
 }
 
-impl Part<'_> {
+impl Part {
     /// Whether it is a map or list on lines of its own.
     pub fn is_block_collection(&self) -> bool {
         matches!(self.kind, Kind::Map { flow: false, .. } | Kind::List { flow: false, .. })
@@ -110,44 +110,16 @@ impl Part<'_> {
 ///
 /// # Errors
 /// The text is not YAML.
-pub(super) fn outline(text: &str) -> Result<Vec<Document<'_>>> {
-    let skipped = if text.starts_with(BOM) { BOM.len() } else { 0 };
-    let limits = granit_parser::options! {
-        flow_nesting_limit: MAX_DEPTH,
-        block_nesting_limit: MAX_DEPTH,
+pub(super) fn outline(text: &str) -> Result<Vec<Document>> {
+    let step = |outline: &mut Outline<'_>, event: Event<'_>, place: &Place| {
+        outline.event(event, place);
+        Ok(())
     };
-    let mut documents: Vec<Document> = Vec::new();
-    let mut steps = Vec::new();
-    let mut content = skipped;
-    let mut marked = false;
-    for event in Parser::new_from_str_with_options(&text[skipped..], limits) {
-        let (event, span) = event.map_err(|error| Diagnostic::error(Code::Syntax, error.info()))?;
-        let at = place(&span, skipped);
-        match event {
-            Event::DocumentStart(explicit, _) => {
-                marked = explicit;
-                let previous = documents.last_mut();
-                let start = match &previous {
-                    None => 0,
-                    Some(last) if last.is_ended() => last.range.end,
-                    Some(_) => at.start,
-                };
-                content = if explicit { at.end } else { start.max(skipped) };
-                if let Some(last) = previous.filter(|last| !last.is_ended()) {
-                    last.range.end = start;
-                    last.content.end = start;
-                }
-            }
-            Event::DocumentEnd => {
-                let ended = !at.is_empty();
-                let start = documents.last().map_or(0, |last: &Document| last.range.end);
-                let end = if ended { next_line(text, at.end) } else { text.len() };
-                let content = content..if ended { at.start } else { end };
-                documents.push(document(text, start..end, content, marked, std::mem::take(&mut steps)));
-            }
-            other => steps.extend(Step::of(other, at)),
-        }
-    }
+    let outline = read_events(text, false, || Outline::of(text), step).map_err(|failure| match failure {
+        Unreadable::Refused(diagnostic) => diagnostic,
+        Unreadable::Syntax { message, .. } => Diagnostic::error(Code::Syntax, message),
+    })?;
+    let mut documents = outline.documents;
     if let Some(last) = documents.last_mut() {
         // Comments behind the last `...` belong to the last document.
         last.range.end = text.len();
@@ -155,18 +127,59 @@ pub(super) fn outline(text: &str) -> Result<Vec<Document<'_>>> {
     Ok(documents)
 }
 
-fn place(span: &Span, skipped: usize) -> Range<usize> {
-    let range = span.byte_range().unwrap_or_default();
-    range.start + skipped..range.end + skipped
+/// The documents so far, and what was seen of the one that is not complete.
+struct Outline<'t> {
+    text: &'t str,
+    documents: Vec<Document>,
+    steps: Vec<Step>,
+    content: usize,
+    marked: bool,
 }
 
-fn document<'t>(
-    text: &'t str,
+impl<'t> Outline<'t> {
+    fn of(text: &'t str) -> Self {
+        let content = if text.starts_with(BOM) { BOM.len() } else { 0 };
+        Self { text, documents: Vec::new(), steps: Vec::new(), content, marked: false }
+    }
+
+    fn event(&mut self, event: Event<'_>, place: &Place) {
+        let at = place.range.clone();
+        match event {
+            Event::DocumentStart(explicit, _) => {
+                self.marked = explicit;
+                let previous = self.documents.last_mut();
+                let start = match &previous {
+                    None => 0,
+                    Some(last) if last.is_ended() => last.range.end,
+                    Some(_) => at.start,
+                };
+                let skipped = Self::of(self.text).content;
+                self.content = if explicit { at.end } else { start.max(skipped) };
+                if let Some(last) = previous.filter(|last| !last.is_ended()) {
+                    last.range.end = start;
+                    last.content.end = start;
+                }
+            }
+            Event::DocumentEnd => {
+                let ended = !at.is_empty();
+                let start = self.documents.last().map_or(0, |last| last.range.end);
+                let end = if ended { next_line(self.text, at.end) } else { self.text.len() };
+                let content = self.content..if ended { at.start } else { end };
+                let steps = std::mem::take(&mut self.steps);
+                self.documents.push(document(self.text, start..end, content, self.marked, steps));
+            }
+            other => self.steps.extend(Step::of(other, at)),
+        }
+    }
+}
+
+fn document(
+    text: &str,
     range: Range<usize>,
     content: Range<usize>,
     marked: bool,
-    steps: Vec<Step<'t>>,
-) -> Document<'t> {
+    steps: Vec<Step>,
+) -> Document {
     let from = content.start;
     let (anchors, aliases) = (FxHashMap::default(), Vec::new());
     let text = &text[..content.end];
@@ -181,26 +194,28 @@ fn end_at(content: usize, at: &Range<usize>) -> Option<usize> {
 }
 
 /// An event of the parser, as far as it matters here.
-struct Step<'t> {
+struct Step {
     at: Range<usize>,
     anchor: usize,
     tagged: bool,
-    what: What<'t>,
+    what: What,
 }
 
-enum What<'t> {
-    Scalar(Cow<'t, str>, ScalarStyle),
+enum What {
+    Scalar(SmolStr, ScalarStyle),
     Alias(usize),
     Map { flow: bool },
     List { flow: bool },
     End,
 }
 
-impl<'t> Step<'t> {
-    fn of(event: Event<'t>, at: Range<usize>) -> Option<Self> {
+impl Step {
+    fn of(event: Event<'_>, at: Range<usize>) -> Option<Self> {
         let flow = |style| style == StructureStyle::Flow;
         let (what, anchor, tagged) = match event {
-            Event::Scalar(text, style, anchor, tag) => (What::Scalar(text, style), anchor, tag.is_some()),
+            Event::Scalar(text, style, anchor, tag) => {
+                (What::Scalar(text.into(), style), anchor, tag.is_some())
+            }
             Event::Alias(id) => (What::Alias(id), 0, false),
             Event::MappingStart(style, anchor, tag) => {
                 (What::Map { flow: flow(style) }, anchor, tag.is_some())
@@ -223,14 +238,14 @@ impl<'t> Step<'t> {
 /// Lines up events and text. The parser bounds how deep its functions call each other.
 struct Builder<'t> {
     text: &'t str,
-    steps: std::iter::Peekable<std::vec::IntoIter<Step<'t>>>,
+    steps: std::iter::Peekable<std::vec::IntoIter<Step>>,
     anchors: FxHashMap<usize, Range<usize>>,
     aliases: Vec<(usize, usize)>,
 }
 
-impl<'t> Builder<'t> {
+impl Builder<'_> {
     /// The next value, which stands behind `from`; none when the text is not as expected.
-    fn part(&mut self, from: usize) -> Option<Part<'t>> {
+    fn part(&mut self, from: usize) -> Option<Part> {
         let step = self.steps.next()?;
         let properties = usize::from(step.anchor != 0) + usize::from(step.tagged);
         let start = if step.is_empty() && properties == 0 { from } else { self.skip(from) };
@@ -267,7 +282,7 @@ impl<'t> Builder<'t> {
         Some(part)
     }
 
-    fn map(&mut self, part: &mut Part<'t>, flow: bool) -> Option<()> {
+    fn map(&mut self, part: &mut Part, flow: bool) -> Option<()> {
         let mut fields = Vec::new();
         let braces = flow && self.byte(part.content) == Some(b'{');
         let mut from = part.content + usize::from(braces);
@@ -287,7 +302,7 @@ impl<'t> Builder<'t> {
         Some(())
     }
 
-    fn field(&mut self, from: usize, flow: bool) -> Option<Field<'t>> {
+    fn field(&mut self, from: usize, flow: bool) -> Option<Field> {
         let start = self.skip(from);
         let explicit = self.byte(start) == Some(b'?') && self.ends_word(start + 1);
         let step = self.steps.peek()?;
@@ -308,7 +323,7 @@ impl<'t> Builder<'t> {
         Some(Field { start, name, merge, from, colon, value, comma: None })
     }
 
-    fn list(&mut self, part: &mut Part<'t>, flow: bool) -> Option<()> {
+    fn list(&mut self, part: &mut Part, flow: bool) -> Option<()> {
         let mut items = Vec::new();
         let mut from = part.content + usize::from(flow);
         loop {

@@ -35,7 +35,7 @@ pub(super) enum PlaceKind {
 /// Collects the edits of one document.
 pub(super) struct Editor<'a> {
     pub text: &'a str,
-    pub document: &'a Document<'a>,
+    pub document: &'a Document,
     pub style: &'a DocumentStyle,
     /// Where aliases, and values of `<<`, stand that must be written out; in order.
     expand: &'a [usize],
@@ -47,12 +47,7 @@ pub(super) struct Editor<'a> {
 }
 
 impl<'a> Editor<'a> {
-    pub fn new(
-        text: &'a str,
-        document: &'a Document<'a>,
-        style: &'a DocumentStyle,
-        expand: &'a [usize],
-    ) -> Self {
+    pub fn new(text: &'a str, document: &'a Document, style: &'a DocumentStyle, expand: &'a [usize]) -> Self {
         let (edits, suspects) = (Vec::new(), Vec::new());
         Self { text, document, style, expand, edits, anchored: FxHashMap::default(), suspects }
     }
@@ -86,11 +81,11 @@ impl<'a> Editor<'a> {
     }
 
     /// Edits the root; false when the document has to be written whole.
-    pub fn root(&mut self, part: &'a Part<'a>, before: &'a Node, after: &'a Node) -> bool {
+    pub fn root(&mut self, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
         self.in_place(Place { from: part.start, column: 0, kind: PlaceKind::Root }, part, before, after)
     }
 
-    pub fn value(&mut self, place: Place, part: &'a Part<'a>, before: &'a Node, after: &'a Node) {
+    pub fn value(&mut self, place: Place, part: &'a Part, before: &'a Node, after: &'a Node) {
         if let Kind::Alias(anchor) = part.kind {
             let keep = is_same(before, after) || self.anchored.get(&anchor).is_some_and(|now| *now == after);
             if !keep || self.is_expanded(part) {
@@ -127,7 +122,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Edits a map or list that stays one; false when it has to be written anew.
-    fn in_place(&mut self, place: Place, part: &'a Part<'a>, before: &'a Node, after: &'a Node) -> bool {
+    fn in_place(&mut self, place: Place, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
         match (&part.kind, &before.value, &after.value) {
             (Kind::Map { flow: false, fields }, Value::Map(before), Value::Map(after)) => {
                 self.block_map(place, fields, before, after)
