@@ -19,7 +19,7 @@ use crate::resource::{Origin, Resource, ResourceSet, flatten_lists};
 use crate::schema::Schema;
 use crate::source::Span;
 use crate::transform::{self, Namespace, PatchContext, SortOptions, TransformerConfig, VarSet};
-use crate::yaml::{self, Node, ParseOptions, Spanned};
+use crate::yaml::{self, Node, ParseOptions, Spanned, Style};
 
 /// What a directory has become so far: its resources, and what those who use it need beside them.
 #[derive(Debug, Clone, Default)]
@@ -508,12 +508,15 @@ const BUILD_ANNOTATIONS: [&str; 21] = [
     "alpha.config.kubernetes.io/transformations",
 ];
 
-/// Makes all annotations strings and drops an empty map of them, as kustomize leaves them.
+/// Makes all annotations strings, none of them folded, and drops an empty map of them, as kustomize leaves them.
 fn clean_annotations(resource: &mut Resource) {
     let Some(annotations) = resource.node().get_path(&["metadata", "annotations"]) else { return };
     let clean = annotations.as_map().is_some_and(|map| {
         !map.is_empty()
-            && map.iter().all(|(key, value)| value.as_str().is_some() && !BUILD_ANNOTATIONS.contains(&key))
+            && map.iter().all(|(key, value)| {
+                let as_written = value.as_str().is_some() && value.meta.style != Style::Folded;
+                as_written && !BUILD_ANNOTATIONS.contains(&key)
+            })
     });
     if clean {
         return;
