@@ -79,7 +79,15 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
                 render::print(&built.warnings, sources);
                 built.resources
             });
-            match outcome.map_err(Failure::from).and_then(|r| printer.target(args, target, &r)) {
+            let printed = outcome.map_err(Failure::from).and_then(|resources| {
+                printer.target(args, target, &resources)?;
+                if args.targets.len() == 1 {
+                    // The program ends: to take a large set apart would only cost time.
+                    std::mem::forget(resources);
+                }
+                Ok(())
+            });
+            match printed {
                 Ok(()) => {}
                 Err(Failure::Problems(problems)) => {
                     render::print(&problems, sources);

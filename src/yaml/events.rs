@@ -145,6 +145,8 @@ fn read_once(
 /// A text in which spaces are put at the start of some lines.
 struct Padded<'t> {
     text: Cow<'t, str>,
+    /// The bytes of the byte order mark, of which the parser does not know.
+    mark: usize,
     /// Where the spaces begin in the padded text, how many they are, and how many stand before them.
     pads: Vec<(usize, usize, usize)>,
     lines: &'t [Pad],
@@ -158,7 +160,7 @@ struct Pad {
 
 impl<'t> Padded<'t> {
     fn not(text: &'t str) -> Self {
-        Self { text: Cow::Borrowed(text), pads: Vec::new(), lines: &[] }
+        Self { text: Cow::Borrowed(text), mark: mark_of(text), pads: Vec::new(), lines: &[] }
     }
 
     fn new(text: &'t str, lines: &'t [Pad]) -> Self {
@@ -170,22 +172,26 @@ impl<'t> Padded<'t> {
             done = *line;
         }
         padded.push_str(&text[done..]);
-        Self { text: Cow::Owned(padded), pads, lines }
+        Self { text: Cow::Owned(padded), mark: mark_of(text), pads, lines }
     }
 
-    /// What the parser sees: it does not know of byte order marks.
+    /// What the parser sees.
     fn body(&self) -> &str {
-        self.text.strip_prefix(BOM).unwrap_or(&self.text)
+        &self.text[self.mark..]
     }
 
     /// The place in the original text of a place in the body.
     fn original(&self, at: usize) -> usize {
-        let at = at + self.text.len() - self.body().len();
+        let at = at + self.mark;
         match self.pads.partition_point(|(start, ..)| *start < at).checked_sub(1).map(|i| self.pads[i]) {
             None => at,
             Some((start, spaces, before)) => at.max(start + spaces) - spaces - before,
         }
     }
+}
+
+fn mark_of(text: &str) -> usize {
+    if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
 /// The first character behind the indicators, the key, the anchor and the tag on a line, if it begins what may

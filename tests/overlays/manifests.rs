@@ -105,6 +105,7 @@ impl<'d> Application<'d> {
             "    example.com/url: \"http://a/b\" # why\n",
             "    lines: |\n      first\n      second\n",
             "    folded: >-\n      one\n      and the same\n",
+            "    folded: >\n      one\n        deeper\n\n       less deep\n      two\n\n      three\n",
             "    empty: \"\"\n",
             "    var: a-$(ONE)-b\n",
             "    # a comment\n    j: '{\"a\": [1, 2]}'\n",

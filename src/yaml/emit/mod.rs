@@ -19,6 +19,8 @@ pub(super) use text::unfolded;
 
 use std::fmt::Write as _;
 
+use rayon::prelude::*;
+
 use self::traits::{Traits, Written};
 use super::failure::{Failure, MAX_DEPTH, Printed};
 use super::node::{Entry, Map, Node, Style, Value};
@@ -74,7 +76,7 @@ pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &
         let before = out.len();
         out.push_str(separator);
         write_yaml(document, out).inspect_err(|_| out.truncate(before))?;
-        separator = "---\n";
+        separator = SEPARATOR;
     }
     Ok(())
 }
@@ -84,10 +86,24 @@ pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &
 /// # Errors
 /// As [`to_yaml`].
 pub fn to_documents<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<String> {
-    let mut out = String::new();
-    write_documents(documents, &mut out)?;
-    Ok(out)
+    let written = |documents: &[&Node]| {
+        let mut out = String::new();
+        write_documents(documents.iter().copied(), &mut out).map(|()| out)
+    };
+    let documents: Vec<&Node> = documents.into_iter().collect();
+    if documents.len() <= AT_ONCE {
+        return written(&documents);
+    }
+    // In order, so that the first error is the one that is told.
+    let parts: Vec<Result<String>> = documents.par_chunks(AT_ONCE).map(written).collect();
+    Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.join(SEPARATOR))
 }
+
+/// How many documents are written in one go. More than that are written in parallel.
+const AT_ONCE: usize = 128;
+
+/// What stands between two documents.
+const SEPARATOR: &str = "---\n";
 
 /// How much deeper each level stands than the one around it.
 const INDENT: usize = 2;
