@@ -169,12 +169,14 @@ impl Root {
             };
         }
         // A file of that name comes before a repository, as in kustomize.
-        if let (Ok(spec), false) = (RepoSpec::parse(path), self.path.join(path).is_file()) {
+        if let Ok(spec) = RepoSpec::parse(path)
+            && !self.path.join(path).is_file()
+        {
             let checkout = self.reader.remotes.repository(&spec, at)?;
             return self.enter_checkout(checkout, at).map(Target::Directory);
         }
-        let real = self.real(path, at)?;
-        if real.is_dir() {
+        let (real, is_directory) = self.real(path, at)?;
+        if is_directory {
             return self.enter_real(path, real, at).map(Target::Directory);
         }
         self.check_inside(path, &real, at)?;
@@ -190,8 +192,8 @@ impl Root {
             let checkout = self.reader.remotes.repository(&spec, at)?;
             return self.enter_checkout(checkout, at);
         }
-        let real = self.real(path, at)?;
-        if !real.is_dir() {
+        let (real, is_directory) = self.real(path, at)?;
+        if !is_directory {
             return Err(Diagnostic::error(
                 Code::Io,
                 format!("`{path}` is a file; a directory is needed here"),
@@ -267,7 +269,8 @@ impl Root {
         Ok(Self { reader: self.reader.clone(), path: real.into(), visited, checkout: self.checkout.clone() })
     }
 
-    fn real(&self, path: &str, at: Span) -> Result<PathBuf> {
+    /// As [`Self::canonicalize`], with an error that says where the path stands.
+    fn real(&self, path: &str, at: Span) -> Result<(PathBuf, bool)> {
         if path.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "this path is empty").at(at));
         }
@@ -278,14 +281,19 @@ impl Root {
         })
     }
 
-    /// The real path of one that is relative to this root. The root's own path has no links, so that only
-    /// what comes behind it needs a look; where there is a link, the file system is asked for the whole.
-    fn canonicalize(&self, path: &str) -> std::io::Result<PathBuf> {
-        self.without_links(path).unwrap_or_else(|| self.path.join(path).canonicalize())
+    /// The real path of one that is relative to this root, and whether it is a directory. The root's own path
+    /// has no links, so that only what comes behind it needs a look; where there is a link, the file system is
+    /// asked for the whole.
+    fn canonicalize(&self, path: &str) -> std::io::Result<(PathBuf, bool)> {
+        self.without_links(path).unwrap_or_else(|| {
+            let real = self.path.join(path).canonicalize()?;
+            let is_directory = real.is_dir();
+            Ok((real, is_directory))
+        })
     }
 
     /// None for paths with links, with `..` behind a name, and all that is no plain relative path.
-    fn without_links(&self, path: &str) -> Option<std::io::Result<PathBuf>> {
+    fn without_links(&self, path: &str) -> Option<std::io::Result<(PathBuf, bool)>> {
         if path.starts_with('/') || path.contains(['\\', ':']) {
             return None;
         }
@@ -307,7 +315,7 @@ impl Root {
                 }
             }
         }
-        Some(Ok(real))
+        Some(Ok((real, is_directory)))
     }
 
     fn check_inside(&self, path: &str, real: &Path, at: Span) -> Result<()> {
@@ -339,8 +347,8 @@ impl Root {
     /// # Errors
     /// It is not there, outside the root, or a directory.
     fn file(&self, path: &str, at: Span) -> Result<PathBuf> {
-        let real = self.real(path, at)?;
-        if real.is_dir() {
+        let (real, is_directory) = self.real(path, at)?;
+        if is_directory {
             return Err(Diagnostic::error(
                 Code::Io,
                 format!("`{path}` is a directory; a file is needed here"),
@@ -358,7 +366,9 @@ impl Root {
     pub fn kustomization_file(&self) -> Result<Option<PathBuf>> {
         let found: Vec<PathBuf> = KUSTOMIZATION_FILES
             .iter()
-            .filter(|name| self.canonicalize(name).is_ok_and(|real| real.is_file() && self.may_read(&real)))
+            .filter(|name| {
+                self.canonicalize(name).is_ok_and(|(real, _)| real.is_file() && self.may_read(&real))
+            })
             .map(|name| self.path.join(name))
             .collect();
         if let [first, second, ..] = found.as_slice() {
@@ -491,7 +501,10 @@ mod tests {
         let (mut quick, mut found) = (0, 0);
         for path in table {
             let want = root.path.join(path).canonicalize();
-            let got = root.canonicalize(path);
+            let got = root.canonicalize(path).map(|(real, is_directory)| {
+                assert_eq!(is_directory, real.is_dir(), "{path}");
+                real
+            });
             assert_eq!(got.as_ref().ok(), want.as_ref().ok(), "{path}");
             assert_eq!(got.map_err(|e| e.kind()).err(), want.map_err(|e| e.kind()).err(), "{path}");
             quick += usize::from(root.without_links(path).is_some());

@@ -247,7 +247,7 @@ impl Unread {
 }
 
 /// From how many entries on it pays to start threads.
-const MANY: usize = 64;
+const MANY: usize = 24;
 
 fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
     flatten_lists(parse_documents(root.reader().sources(), source, ParseOptions::default())?)
