@@ -82,6 +82,9 @@ const LEFT_OUT: &[&str] = &[
     "workloadRef",
 ];
 
+/// Scalars that the oracle's Kubernetes does not know, somewhere at least: there are never maps in their place.
+const UNKNOWN: &[&str] = &["clusterName", "defaultUser", "mode", "user"];
+
 /// The way to the interesting lists, which most objects have,
 const WAY: &[&str] = &["spec", "template", "jobTemplate", "containers", "metadata"];
 
@@ -173,7 +176,7 @@ impl<'s> Generator<'s> {
         match self.dice.below(6) {
             0 if at.type_kind() == TypeKind::Array => Node::list(vec![self.text(name)]),
             1 if at.type_kind() == TypeKind::Array => Node::list(vec![Node::map(Map::new())]),
-            0 | 1 if !KEYS.contains(&name) => Node::map(Map::new()),
+            0 | 1 if !KEYS.contains(&name) && !UNKNOWN.contains(&name) => Node::map(Map::new()),
             2 | 3 => self.number(),
             4 => self.text(name),
             _ => Node::null(),
