@@ -183,6 +183,7 @@ impl Build<'_> {
                 self.has_loaded |= !nodes.is_empty();
                 for node in nodes {
                     let mut resource = Resource::new(node, &self.schema)?;
+                    resource.adopt_notes()?;
                     self.tracker.note_file(&mut resource, path);
                     so_far.resources.append(resource)?;
                 }

@@ -7,9 +7,12 @@
 use smol_str::SmolStr;
 
 use super::id::ResId;
-use super::manifest::{Behavior, Resource};
+use super::manifest::{Behavior, Generated, Resource};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::{Map, Node, Style, Tag, Value};
 
+/// What the annotations begin with that hold kustomize's notes.
+const INNER: &str = "internal.config.kubernetes.io/";
 /// Stands for all notes. No manifest has it.
 const NOTES: &str = "internal.config.kubernetes.io/notes";
 /// Stands for origin and transformations, which JSON patches do not spare.
@@ -60,6 +63,58 @@ impl Resource {
         ];
         let given = all.into_iter().filter_map(|(key, text)| Some((key, text?)));
         given.filter(|(_, text)| !text.is_empty()).collect()
+    }
+
+    /// Takes over the notes that a manifest brings along, as it does where kustomize was not done with it.
+    ///
+    /// # Errors
+    /// Former names, namespaces and kinds that are not equally many.
+    pub fn adopt_notes(&mut self) -> Result<()> {
+        if !self.annotations().any(|(key, _)| key.starts_with(INNER)) {
+            return Ok(());
+        }
+        let mut take = |name: &str| {
+            let annotations = self.annotations_mut().and_then(Node::as_map_mut)?;
+            let text = annotations.remove(&format!("{INNER}{name}"))?.scalar_text()?.clone();
+            Some(text.split(',').map(SmolStr::new).collect::<Vec<_>>())
+        };
+        let (names, namespaces, kinds) =
+            (take("previousNames"), take("previousNamespaces"), take("previousKinds"));
+        let (prefixes, suffixes) = (take("prefixes"), take("suffixes"));
+        let (hash, behavior) = (take("needsHashSuffix"), take("generatorBehavior"));
+        if let Some(names) = names {
+            let (namespaces, kinds) = (namespaces.unwrap_or_default(), kinds.unwrap_or_default());
+            if namespaces.len() != names.len() || kinds.len() != names.len() {
+                let message = "the numbers of former names, namespaces and kinds are not the same";
+                return Err(Diagnostic::error(Code::InvalidValue, message)
+                    .at(self.node().span().at_start())
+                    .resource(self.id())
+                    .field("metadata.annotations")
+                    .help(format!("remove the annotations that begin with {INNER}")));
+            }
+            let former = names.into_iter().zip(namespaces).zip(kinds);
+            self.previous =
+                former.map(|((name, namespace), kind)| self.former_id(name, namespace, kind)).collect();
+        }
+        self.prefixes = prefixes.unwrap_or_default();
+        self.suffixes = suffixes.unwrap_or_default();
+        if hash.is_some() || behavior.is_some() {
+            let behavior = match behavior.unwrap_or_default().first().map(SmolStr::as_str) {
+                Some("create") => Behavior::Create,
+                Some("replace") => Behavior::Replace,
+                Some("merge") => Behavior::Merge,
+                _ => Behavior::Unspecified,
+            };
+            let name_hash = hash.is_some_and(|hash| hash == ["enabled"]);
+            self.generated = Some(Generated { behavior, name_hash });
+        }
+        Ok(())
+    }
+
+    fn former_id(&self, name: SmolStr, namespace: SmolStr, kind: SmolStr) -> ResId {
+        let mut id = self.id().clone();
+        (id.name, id.namespace, id.gvk.kind) = (name, namespace, kind);
+        id
     }
 
     /// Lets `change` find what stands for the notes among the annotations, and forgets those that
@@ -173,7 +228,6 @@ impl Resource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::Generated;
     use crate::schema::Schema;
 
     fn resource() -> Resource {
