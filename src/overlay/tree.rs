@@ -54,7 +54,7 @@ pub(super) enum Item {
     Directory(Arc<Tree>),
 }
 
-/// Trees that several targets of one run have in common, by real path.
+/// Trees that were loaded, by real path: several kustomizations or targets may lead to one.
 #[derive(Debug, Default)]
 pub(super) struct SharedTrees(Mutex<FxHashMap<PathBuf, Arc<Tree>>>);
 
@@ -77,14 +77,19 @@ enum Role {
 }
 
 impl Tree {
-    /// Reads the kustomization of a root and all that it leads to.
+    /// Reads the kustomization of a root and all that it leads to, each directory once.
     ///
-    /// Directories below the root are taken from and left in `shared`, if there is one.
+    /// Directories below the root are taken from and left in `shared`, if several targets are built.
     ///
     /// # Errors
     /// Whatever cannot be read, each with the place that names it.
     pub fn load(root: &Root, shared: Option<&SharedTrees>, warnings: &mut Vec<Diagnostic>) -> Result<Self> {
-        Loading { shared, warnings }.tree(root.clone(), Role::Kustomization, Span::default())
+        let own = SharedTrees::default();
+        Loading { trees: shared.unwrap_or(&own), alone: shared.is_none(), warnings }.tree(
+            root.clone(),
+            Role::Kustomization,
+            Span::default(),
+        )
     }
 
     /// Whether it, or a kustomization below it, sets the schema of the rest of the build.
@@ -123,7 +128,10 @@ impl Tree {
 }
 
 struct Loading<'l> {
-    shared: Option<&'l SharedTrees>,
+    /// What was loaded already.
+    trees: &'l SharedTrees,
+    /// Whether no other target is loaded meanwhile.
+    alone: bool,
     warnings: &'l mut Vec<Diagnostic>,
 }
 
@@ -207,7 +215,7 @@ impl Loading<'_> {
     fn read(&self, root: &Root, found: Vec<Unread>) -> Result<Vec<Item>> {
         // Several targets keep all processors busy as it is, and threads that wait for files here would
         // begin other targets meanwhile, one upon the other.
-        if self.shared.is_some() || found.len() < MANY {
+        if !self.alone || found.len() < MANY {
             return found.into_iter().map(|unread| unread.read(root)).collect();
         }
         let read: Vec<Result<Item>> = found.into_par_iter().map(|unread| unread.read(root)).collect();
@@ -215,14 +223,12 @@ impl Loading<'_> {
     }
 
     fn directory(&mut self, root: Root, role: Role, at: Span) -> Result<Arc<Tree>> {
-        if let Some(tree) = self.shared.and_then(|s| s.get(root.path())) {
+        if let Some(tree) = self.trees.get(root.path()) {
             check_role(&tree.kustomization, role, at, &root)?;
             return Ok(tree);
         }
         let tree = Arc::new(self.tree(root, role, at)?);
-        if let Some(shared) = self.shared {
-            shared.put(&tree);
-        }
+        self.trees.put(&tree);
         Ok(tree)
     }
 }
