@@ -302,12 +302,8 @@ fn generator_options(node: &mut Node) -> Result<Generated> {
     const HASH: &str = "kustomize.config.k8s.io/needs-hash";
     const BEHAVIOR: &str = "kustomize.config.k8s.io/behavior";
 
-    let behavior = match protocol::remove_annotation(node, BEHAVIOR).as_deref() {
-        Some("create") => Behavior::Create,
-        Some("replace") => Behavior::Replace,
-        Some("merge") => Behavior::Merge,
-        _ => Behavior::Unspecified,
-    };
+    let behavior = protocol::remove_annotation(node, BEHAVIOR);
+    let behavior = behavior.and_then(|name| Behavior::named(&name)).unwrap_or_default();
     let name_hash = match protocol::remove_annotation(node, HASH).as_deref() {
         Some("1" | "t" | "T" | "TRUE" | "true" | "True") => true,
         None | Some("0" | "f" | "F" | "FALSE" | "false" | "False") => false,

@@ -118,7 +118,7 @@ impl fmt::Debug for Builder {
 
 impl Builder {
     /// A builder whose texts go to `sources`. With `many`, what several targets have in common is
-    /// read and built once; that costs a copy, which a single target is spared.
+    /// read and built once for all; that costs a copy, which a single target is spared.
     ///
     /// # Errors
     /// The working directory cannot be read; a chosen schema cannot be.

@@ -22,6 +22,27 @@ pub enum Behavior {
     Merge,
 }
 
+impl Behavior {
+    const ALL: [Self; 4] = [Self::Unspecified, Self::Create, Self::Replace, Self::Merge];
+
+    /// Its name in a kustomization.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unspecified => "unspecified",
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Merge => "merge",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|behavior| behavior.name() == name)
+    }
+}
+
 /// Marks a resource that a generator made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Generated {

@@ -12,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::{Map, Node, Style, Tag, Value};
 
 /// What the annotations begin with that hold kustomize's notes.
-const INNER: &str = "internal.config.kubernetes.io/";
+pub const INTERNAL: &str = "internal.config.kubernetes.io/";
 /// Stands for all notes. No manifest has it.
 const NOTES: &str = "internal.config.kubernetes.io/notes";
 /// Stands for origin and transformations, which JSON patches do not spare.
@@ -39,15 +39,12 @@ impl Resource {
         let csv = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join(",");
         let affixes = |all: &[SmolStr]| csv(&mut all.iter().map(SmolStr::as_str));
         let generated = self.generated.unwrap_or_default();
-        let behavior = match generated.behavior {
-            Behavior::Unspecified => "unspecified",
-            Behavior::Create => "create",
-            Behavior::Replace => "replace",
-            Behavior::Merge => "merge",
-        };
         let ids = || self.previous.iter();
         let all = [
-            ("internal.config.kubernetes.io/generatorBehavior", self.generated.map(|_| behavior.to_string())),
+            (
+                "internal.config.kubernetes.io/generatorBehavior",
+                self.generated.map(|made| made.behavior.name().to_string()),
+            ),
             (
                 "internal.config.kubernetes.io/needsHashSuffix",
                 generated.name_hash.then(|| "enabled".to_string()),
@@ -70,12 +67,12 @@ impl Resource {
     /// # Errors
     /// Former names, namespaces and kinds that are not equally many.
     pub fn adopt_notes(&mut self) -> Result<()> {
-        if !self.annotations().any(|(key, _)| key.starts_with(INNER)) {
+        if !self.annotations().any(|(key, _)| key.starts_with(INTERNAL)) {
             return Ok(());
         }
         let mut take = |name: &str| {
             let annotations = self.annotations_mut().and_then(Node::as_map_mut)?;
-            let text = annotations.remove(&format!("{INNER}{name}"))?.scalar_text()?.clone();
+            let text = annotations.remove(&format!("{INTERNAL}{name}"))?.scalar_text()?.clone();
             Some(text.split(',').map(SmolStr::new).collect::<Vec<_>>())
         };
         let (names, namespaces, kinds) =
@@ -90,7 +87,7 @@ impl Resource {
                     .at(self.node().span().at_start())
                     .resource(self.id())
                     .field("metadata.annotations")
-                    .help(format!("remove the annotations that begin with {INNER}")));
+                    .help(format!("remove the annotations that begin with {INTERNAL}")));
             }
             let former = names.into_iter().zip(namespaces).zip(kinds);
             self.previous =
@@ -99,12 +96,7 @@ impl Resource {
         self.prefixes = prefixes.unwrap_or_default();
         self.suffixes = suffixes.unwrap_or_default();
         if hash.is_some() || behavior.is_some() {
-            let behavior = match behavior.unwrap_or_default().first().map(SmolStr::as_str) {
-                Some("create") => Behavior::Create,
-                Some("replace") => Behavior::Replace,
-                Some("merge") => Behavior::Merge,
-                _ => Behavior::Unspecified,
-            };
+            let behavior = behavior.and_then(|names| Behavior::named(names.first()?)).unwrap_or_default();
             let name_hash = hash.is_some_and(|hash| hash == ["enabled"]);
             self.generated = Some(Generated { behavior, name_hash });
         }

@@ -3,8 +3,8 @@
 use regex::Regex;
 use smol_str::SmolStr;
 
+use super::go_regex::go_regex;
 use super::manifest::Resource;
-use super::regex::go_regex;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Gvk;
 

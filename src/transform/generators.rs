@@ -219,18 +219,13 @@ fn finish(
 /// What a generated resource does when it exists; kustomize takes a word that it does not know
 /// for "nothing was said".
 fn behavior(text: &Spanned<String>, warnings: &mut Vec<Diagnostic>) -> Behavior {
-    match text.as_str() {
-        "" | "unspecified" => Behavior::Unspecified,
-        "create" => Behavior::Create,
-        "replace" => Behavior::Replace,
-        "merge" => Behavior::Merge,
-        other => {
-            let message = format!("there is no behavior `{other}`; it counts as `create`");
-            let help = "possible are `create`, `replace` and `merge`";
-            warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(text.span).help(help));
-            Behavior::Unspecified
-        }
+    let behavior = Behavior::named(text);
+    if behavior.is_none() && !text.is_empty() {
+        let message = format!("there is no behavior `{}`; it counts as `create`", **text);
+        let help = "possible are `create`, `replace` and `merge`";
+        warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(text.span).help(help));
     }
+    behavior.unwrap_or_default()
 }
 
 impl GeneratorArgs {

@@ -20,9 +20,12 @@ pub(super) const BOM: &str = "\u{feff}";
 /// How deep maps and lists may nest. What walks trees by recursion relies on this bound.
 pub(super) const MAX_DEPTH: usize = 250;
 
-/// How many bytes of a scalar or collection are looked at for its end, so that texts in which none ends take
-/// no longer than others.
+/// How many bytes of a scalar or collection are looked at for its end.
 const FAR: usize = 1 << 16;
+
+/// How many times its own size a text may cost to pad: in bytes that are added, and in bytes that are looked at in
+/// vain. Real ones cost about their size; this bounds what others can ask for.
+const MOST_WORK: usize = 8;
 
 /// Where an event stands.
 #[derive(Debug, Clone)]
@@ -190,35 +193,45 @@ impl<'t> Padded<'t> {
     }
 }
 
-fn mark_of(text: &str) -> usize {
+/// How many bytes of byte order mark a text begins with.
+pub(super) fn mark_of(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// The first character behind the indicators, the key, the anchor and the tag on a line, if it begins what may
-/// go on over many lines.
+/// What stands on a line in front of its key or value, and, behind the key, the anchor and the tag, the first
+/// character of a value that may go on over many lines.
 static OPENING: LazyLock<Regex> = LazyLock::new(|| {
     let key = r##"(?:[^\s'"#\[{][^#\r\n]*?|'[^'\r\n]*'|"[^"\r\n]*"):[ \t]+"##;
-    Regex::new(&format!(r#"^[ ]*(?:[-?:] +)*(?:{key})?(?:[&!]\S*[ \t]+)*(['"\[{{])"#)).expect("valid")
+    Regex::new(&format!(r#"^([ ]*(?:[-?:] +)*)(?:{key})?(?:[&!]\S*[ \t]+)*(['"\[{{])"#)).expect("valid")
 });
 
 /// Pads for all lines that seem to be further lines of quoted scalars and flow collections.
 fn pads(text: &str) -> Vec<Pad> {
     let (mut pads, mut at) = (Vec::new(), 0);
+    let mut work = text.len().saturating_mul(MOST_WORK);
     while let Some(length) = text[at..].find('\n') {
-        let next = at + length + 1;
-        let opening =
-            OPENING.captures(&text[at..next]).and_then(|found| found.get(1)).map(|c| at + c.start());
-        let Some((opening, end)) = opening.and_then(|opening| Some((opening, closing(text, opening)?)))
-        else {
-            at = next;
+        let found = OPENING.captures(&text[at..at + length]);
+        let found = found.and_then(|found| Some((found.get(1)?.len(), at + found.get(2)?.start())));
+        at += length + 1;
+        let Some((indicators, opening)) = found else { continue };
+        let Some(end) = closing(text, opening) else {
+            work = work.saturating_sub(FAR.min(text.len() - opening));
+            if work == 0 {
+                return pads;
+            }
             continue;
         };
-        let enough = opening - at + 2;
-        at = next;
         // With spaces before them, `---` and `...` would no longer end the document.
         while at <= end && !text[at..].starts_with("---") && !text[at..].starts_with("...") {
-            pads.push(Pad { line: at, spaces: enough });
-            at = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
+            let next = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
+            // Deeper than the map or list that the value stands in.
+            let spaces = indicators + 2;
+            if !text[at..next].trim_matches([' ', '\r', '\n']).is_empty() {
+                let Some(left) = work.checked_sub(spaces) else { return pads };
+                work = left;
+                pads.push(Pad { line: at, spaces });
+            }
+            at = next;
         }
     }
     pads
@@ -300,14 +313,26 @@ impl<'t> Lines<'t> {
 
     /// A tab where indentation is looked for.
     fn wrong_tab(&self) -> Option<usize> {
-        self.tabs.iter().find(|line| !line.is_inside && !self.is_among_comments(line)).map(|line| line.tab)
+        let mut comment = 0;
+        for line in self.tabs.iter().filter(|line| !line.is_inside) {
+            // One look says it for all lines in front of the same comment.
+            if line.start >= comment {
+                match self.next_of_comments(line) {
+                    Some(next) => comment = next,
+                    None => return Some(line.tab),
+                }
+            }
+        }
+        None
     }
 
-    /// libyaml, as Go has it, reads the comments that follow a comment regardless of what indents them.
-    fn is_among_comments(&self, line: &Line) -> bool {
+    /// Where the comment stands that this line and blank ones separate from another. libyaml, as Go has it, reads
+    /// comments that follow a comment regardless of what indents them.
+    fn next_of_comments(&self, line: &Line) -> Option<usize> {
         let before = self.text[..line.start].trim_end().rsplit('\n').next().unwrap_or_default();
-        self.text[line.start..].trim_start().starts_with('#')
-            && (before.trim_start().starts_with('#') || before.contains(" #"))
+        let behind = self.text[line.start..].trim_start();
+        let follows = before.trim_start().starts_with('#') || before.contains(" #");
+        (follows && behind.starts_with('#')).then(|| self.text.len() - behind.len())
     }
 
     fn is_empty(&self) -> bool {
@@ -359,6 +384,7 @@ impl<'t> Lines<'t> {
         let lines = &self.text[before.len()..at.end];
         let lines = &lines[lines.find('\n').map_or(lines.len(), |end| end + 1)..];
         let range = before.len()..at.end;
+        let header = header.split(" #").next().unwrap_or_default();
         let width = header.rsplit(['|', '>']).next().and_then(|word| {
             word.trim_start_matches(['-', '+']).chars().next().and_then(|digit| digit.to_digit(10))
         });
@@ -379,7 +405,7 @@ impl<'t> Lines<'t> {
         if behind.is_empty() || behind.starts_with('#') {
             end + 1
         } else {
-            self.text[..end].rfind('\n').map_or(at, |line| line.max(at))
+            self.text[at..end].rfind('\n').map_or(at, |line| at + line)
         }
     }
 
@@ -458,6 +484,16 @@ mod tests {
     }
 
     #[test]
+    fn padding_is_bounded_by_the_size_of_the_text() {
+        let deep = " ".repeat(1000);
+        let text = format!("a: |\n{deep}b: 'c\n{}'\n", "d\n".repeat(30_000)).repeat(3);
+        let added: usize = super::pads(&text).iter().map(|pad| pad.spaces).sum();
+        assert!(added > text.len() && added <= text.len() * super::MOST_WORK, "{added}");
+        let open = "- [\n".repeat(100_000);
+        assert!(super::pads(&open).is_empty());
+    }
+
+    #[test]
     fn tabs_do_not_indent() {
         let wrong = "a tab stands where YAML looks for indentation";
         let table = [
@@ -470,6 +506,7 @@ mod tests {
             ("a:\tb\n", None),
             ("a: b # c\n\t# d\n", None),
             ("# c\n\n\t\n\t# d\na: b\n", None),
+            ("# c\n\t\n\t\n# d\na: |  # e|9\n  f\n  \tg\n", None),
             ("a: b\n\n\t# d\n", Some("3:1")),
             ("a: |\n  x\n\n  \ty\n   \t\n", None),
             ("a: |\n  x\n\t\nb: y\n", Some("3:1")),

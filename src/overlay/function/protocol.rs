@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::super::origin::ORIGINS;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::flatten_lists;
+use crate::resource::{INTERNAL, flatten_lists};
 use crate::schema::Gvk;
 use crate::source::SourceMap;
 use crate::yaml::{Map, Node, ParseOptions, Value, decode, parse_documents, to_yaml, write_documents};
@@ -25,9 +25,6 @@ const POSITIONS: [&str; 3] = [
     "internal.config.kubernetes.io/annotations-migration-resource-id",
 ];
 const NUMBERS: [&str; 2] = ["internal.config.kubernetes.io/id", "config.k8s.io/id"];
-
-/// What kustomize's own notes begin with.
-const INTERNAL: &str = "internal.config.kubernetes.io/";
 
 /// What came back.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use super::lines::{behind_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::events::{BOM, Place, Unreadable, read_events};
+use crate::yaml::events::{Place, Unreadable, mark_of, read_events};
 
 /// One document of a text.
 pub(super) struct Document {
@@ -138,8 +138,7 @@ struct Outline<'t> {
 
 impl<'t> Outline<'t> {
     fn of(text: &'t str) -> Self {
-        let content = if text.starts_with(BOM) { BOM.len() } else { 0 };
-        Self { text, documents: Vec::new(), steps: Vec::new(), content, marked: false }
+        Self { text, documents: Vec::new(), steps: Vec::new(), content: mark_of(text), marked: false }
     }
 
     fn event(&mut self, event: Event<'_>, place: &Place) {
@@ -153,8 +152,7 @@ impl<'t> Outline<'t> {
                     Some(last) if last.is_ended() => last.range.end,
                     Some(_) => at.start,
                 };
-                let skipped = Self::of(self.text).content;
-                self.content = if explicit { at.end } else { start.max(skipped) };
+                self.content = if explicit { at.end } else { start.max(mark_of(self.text)) };
                 if let Some(last) = previous.filter(|last| !last.is_ended()) {
                     last.range.end = start;
                     last.content.end = start;

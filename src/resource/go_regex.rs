@@ -4,7 +4,7 @@
 //! brackets, and think of all scripts at `\w`, `\d`, `\s` and `\b`.
 //! Source: <https://pkg.go.dev/regexp/syntax>.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use regex::Regex;
 
@@ -62,8 +62,12 @@ impl<'p> Translation<'p> {
         rest.is_some()
     }
 
+    fn push(&mut self, piece: fmt::Arguments<'_>) {
+        self.out.write_fmt(piece).expect("a string takes everything");
+    }
+
     fn push_literal(&mut self, c: char) {
-        write!(self.out, "\\x{{{:x}}}", u32::from(c)).expect("a string takes everything");
+        self.push(format_args!("\\x{{{:x}}}", u32::from(c)));
     }
 
     fn piece(&mut self) -> Step {
@@ -123,8 +127,7 @@ impl<'p> Translation<'p> {
             let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let name = self.take_until(">").filter(|name| !name.is_empty() && name.chars().all(word));
             // Names of Rust do not start with a digit.
-            write!(self.out, "(?P<_{}>", name.ok_or("the name of a group is wrong")?)
-                .expect("a string takes everything");
+            self.push(format_args!("(?P<_{}>", name.ok_or("the name of a group is wrong")?));
         } else {
             self.flags()?;
         }
@@ -148,9 +151,9 @@ impl<'p> Translation<'p> {
         let chosen = |wanted| flags.iter().filter(move |(_, set)| *set == Some(wanted)).map(|(flag, _)| flag);
         let (on, off): (String, String) = (chosen(true).collect(), chosen(false).collect());
         let minus = if off.is_empty() { "" } else { "-" };
-        let end =
-            if on.is_empty() && off.is_empty() && end == ')' { ":)".to_string() } else { end.to_string() };
-        write!(self.out, "(?{on}{minus}{off}{end}").expect("a string takes everything");
+        // Rust has no group that only sets no flag.
+        let nothing = if on.is_empty() && off.is_empty() && end == ')' { ":" } else { "" };
+        self.push(format_args!("(?{on}{minus}{off}{nothing}{end}"));
         Ok(())
     }
 
@@ -163,11 +166,11 @@ impl<'p> Translation<'p> {
         while first || !self.skip("]") {
             first = false;
             if self.rest.starts_with("[:")
-                && let Some(length) = self.rest.find(":]")
+                && let Some(length) = self.rest[2..].find(":]").map(|length| length + 2)
             {
                 let (named, rest) = self.rest.split_at(length + 2);
-                let name = named.trim_start_matches("[:").trim_start_matches('^').trim_end_matches(":]");
-                if !NAMED_CLASSES.contains(&name) {
+                let name = &named[2..length];
+                if !NAMED_CLASSES.contains(&name.strip_prefix('^').unwrap_or(name)) {
                     return Err("there is no class of characters with that name");
                 }
                 self.out.push_str(named);
@@ -253,7 +256,7 @@ impl<'p> Translation<'p> {
                 };
                 let (name, negated) = name.strip_prefix('^').map_or((name, false), |name| (name, true));
                 let p = if (p == 'P') == negated { 'p' } else { 'P' };
-                write!(self.out, "\\{p}{{{name}}}").expect("a string takes everything");
+                self.push(format_args!("\\{p}{{{name}}}"));
                 return Ok(true);
             }
             _ => return Ok(false),
