@@ -9,7 +9,9 @@ pub mod align;
 pub mod association;
 pub mod directive;
 mod kyaml;
+mod merged;
 pub mod order;
+mod rules;
 mod trail;
 
 pub use kyaml::{Conflict, ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules, merge2, merge3};

@@ -1,0 +1,35 @@
+//! What a merge gives back.
+
+use crate::diagnostic::Diagnostic;
+use crate::path::FieldPath;
+use crate::source::Span;
+use crate::yaml::Node;
+
+/// A merged tree, and what is to be said of it.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub struct Merged {
+    /// The result; none when nothing is left of the object.
+    pub node: Option<Node>,
+    /// What was done and perhaps not meant, such as a list that was replaced for want of a schema.
+    pub warnings: Vec<Diagnostic>,
+    /// What both sides of a three-way merge changed, in the order in which it was met.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// A field that both sides changed, and not to the same value.
+///
+/// The places are those of the field's values; none where a side does not have the field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The field.
+    pub path: FieldPath,
+    /// Its value before the changes.
+    pub original: Option<Span>,
+    /// Its value in the updated version.
+    pub updated: Option<Span>,
+    /// Its value in dest.
+    pub dest: Option<Span>,
+    /// Whether it is a list that is one value only because no schema says how its entries are merged.
+    pub unknown_list: bool,
+}
