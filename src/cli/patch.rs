@@ -11,7 +11,7 @@ use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::MergeOptions;
-use crate::package::{Changed, Package, PatchKind, Patches, patch_package, write_files};
+use crate::package::{ChangedPackage, Package, PatchKind, Patches, patch_package, write_files};
 use crate::patch::{
     self, ApplyOptions, CreateOptions, ThreeWayOptions, create_json_merge, create_json_patch,
 };
@@ -179,7 +179,7 @@ fn read_package(args: &PatchArgs, sources: &SourceMap) -> Result<Package> {
 }
 
 fn print_canonical(
-    changed: &Changed,
+    changed: &ChangedPackage,
     format: PatchOutput,
     sources: &SourceMap,
 ) -> std::result::Result<(), Failure> {

@@ -8,11 +8,11 @@ use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
 #[derive(Debug, Clone, Default)]
-pub struct Changed {
+pub struct ChangedPackage {
     /// All its files, sorted by path.
     pub files: Vec<ChangedFile>,
     /// What changed, in the order of the files.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ManifestChange>,
     /// What both sides of a three-way merge changed; which one was taken, the options said.
     pub conflicts: Vec<Diagnostic>,
     /// What was done and perhaps not meant.
@@ -32,7 +32,7 @@ pub struct ChangedFile {
 
 /// What happened to one manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ManifestChange {
     /// The manifest, as messages call it.
     pub resource: String,
     /// The file that it is in, was in, or shall be in.
@@ -52,7 +52,7 @@ pub enum ChangeKind {
     Changed(Vec<FieldPath>),
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for ManifestChange {
     /// `shop/web.yaml: Deployment.apps web: changed spec.replicas`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: ", self.path.display(), self.resource)?;
@@ -68,7 +68,7 @@ impl fmt::Display for Change {
     }
 }
 
-impl Changed {
+impl ChangedPackage {
     /// The texts of all files as one stream of documents.
     #[must_use]
     pub fn stream(&self) -> String {

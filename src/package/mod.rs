@@ -4,15 +4,15 @@
 //! and patching themselves are done elsewhere; must not know kustomizations or clusters.
 
 mod change;
+mod manifest;
+mod matching;
 mod merge;
-mod pairing;
 mod patch;
 mod plan;
 mod read;
-mod unit;
 mod write;
 
-pub use change::{Change, ChangeKind, Changed, ChangedFile};
+pub use change::{ChangeKind, ChangedFile, ChangedPackage, ManifestChange};
 pub use merge::{merge2_packages, merge3_packages};
 pub use patch::{PatchKind, Patches, patch_package};
 pub use read::{Package, PackageFile};

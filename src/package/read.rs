@@ -8,12 +8,8 @@ use rayon::prelude::*;
 use walkdir::WalkDir;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::openapi::{is_crd, read_crd};
-use crate::schema::{Gvk, Schema};
 use crate::source::{SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
-
-use super::unit::units;
 
 /// The manifests of a directory and all below it, or of one file.
 #[derive(Debug, Clone)]
@@ -82,33 +78,6 @@ impl Package {
     pub fn place_of(&self, relative: &Path) -> PathBuf {
         if self.is_directory { self.root.join(relative) } else { self.root.clone() }
     }
-
-    /// The manifests, those in lists too.
-    pub fn manifests(&self) -> impl Iterator<Item = &Node> {
-        units(self).into_iter().map(|unit| unit.node)
-    }
-
-    /// The kinds of the manifests that have one.
-    pub fn kinds(&self) -> impl Iterator<Item = Gvk> {
-        self.manifests().map(gvk_of).filter(|gvk| !gvk.kind.is_empty())
-    }
-
-    /// Adds the types of the custom resources that its CRDs define to a schema.
-    ///
-    /// # Errors
-    /// A CRD that makes no sense.
-    pub fn add_types(&self, schema: &mut Schema) -> Result<()> {
-        for crd in self.manifests().filter(|node| is_crd(node)) {
-            schema.push_types("crd", Arc::new(read_crd(crd)?.compile()?));
-        }
-        Ok(())
-    }
-}
-
-/// Group, version and kind of a manifest, empty where it says nothing.
-pub(super) fn gvk_of(node: &Node) -> Gvk {
-    let text = |key| node.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
-    Gvk::from_manifest(text("apiVersion"), text("kind"))
 }
 
 impl PackageFile {

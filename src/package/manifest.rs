@@ -1,16 +1,22 @@
 //! The manifests of a package, one by one: where they stand and what makes them the same as others.
+//!
+//! Must not know how packages are read, nor what becomes of them.
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::read::{Package, gvk_of};
+use super::read::Package;
+use crate::diagnostic::Result;
+use crate::schema::openapi::{is_crd, read_crd};
+use crate::schema::{Gvk, Schema};
 use crate::yaml::{Map, Node};
 
 /// Where a manifest stands: in which file, in which document, and in a `List` as which item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct ManifestIndex {
     pub file: usize,
     pub document: usize,
     pub item: Option<usize>,
@@ -18,32 +24,32 @@ pub(super) struct Place {
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
+pub(super) struct GroupKindName {
     pub group: SmolStr,
     pub kind: SmolStr,
     pub namespace: SmolStr,
     pub name: SmolStr,
 }
 
-/// How a manifest is called.
+/// What tells the manifests of a file apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    Resource(Identity),
+pub(super) enum ManifestKey {
+    Resource(GroupKindName),
     /// It has no kind or no name: its number among such documents of its file.
-    Other(usize),
+    Unnamed(usize),
 }
 
 /// One manifest.
 #[derive(Debug, Clone)]
-pub(super) struct Unit<'p> {
-    pub place: Place,
+pub(super) struct Manifest<'p> {
+    pub index: ManifestIndex,
     pub node: &'p Node,
-    pub key: Key,
+    pub key: ManifestKey,
     /// The path of its file in the package.
     pub path: &'p Path,
 }
 
-impl Identity {
+impl GroupKindName {
     /// What a manifest says of itself; parts that it does not have are empty.
     pub fn of(node: &Node) -> Self {
         let metadata = node.get("metadata");
@@ -54,12 +60,18 @@ impl Identity {
     }
 }
 
-impl fmt::Display for Key {
+/// Group, version and kind of a manifest, empty where it says nothing.
+pub(super) fn gvk_of(node: &Node) -> Gvk {
+    let text = |key| node.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
+    Gvk::from_manifest(text("apiVersion"), text("kind"))
+}
+
+impl fmt::Display for ManifestKey {
     /// `Deployment.apps web in namespace shop`, for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Identity { group, kind, namespace, name } = match self {
-            Self::Resource(identity) => identity,
-            Self::Other(number) => return write!(f, "document {}", number + 1),
+        let GroupKindName { group, kind, namespace, name } = match self {
+            Self::Resource(names) => names,
+            Self::Unnamed(number) => return write!(f, "document {}", number + 1),
         };
         f.write_str(kind)?;
         if !group.is_empty() {
@@ -74,19 +86,20 @@ impl fmt::Display for Key {
 }
 
 /// The manifests of a package in the order in which they stand; those of a `List` are its items.
-pub(super) fn units(package: &Package) -> Vec<Unit<'_>> {
-    let mut units = Vec::new();
+pub(super) fn manifests(package: &Package) -> Vec<Manifest<'_>> {
+    let mut manifests = Vec::new();
     for (file, content) in package.files().iter().enumerate() {
-        let mut others = 0;
+        let mut unnamed = 0;
         let mut add = |node, document, item| {
-            let identity = Identity::of(node);
-            let key = if identity.kind.is_empty() || identity.name.is_empty() {
-                others += 1;
-                Key::Other(others - 1)
+            let names = GroupKindName::of(node);
+            let key = if names.kind.is_empty() || names.name.is_empty() {
+                unnamed += 1;
+                ManifestKey::Unnamed(unnamed - 1)
             } else {
-                Key::Resource(identity)
+                ManifestKey::Resource(names)
             };
-            units.push(Unit { place: Place { file, document, item }, node, key, path: &content.relative });
+            let index = ManifestIndex { file, document, item };
+            manifests.push(Manifest { index, node, key, path: &content.relative });
         };
         for (document, node) in content.documents.iter().enumerate().filter(|(_, node)| !node.is_null()) {
             match items(node) {
@@ -95,7 +108,7 @@ pub(super) fn units(package: &Package) -> Vec<Unit<'_>> {
             }
         }
     }
-    units
+    manifests
 }
 
 /// The items of a `List`.
@@ -103,4 +116,27 @@ pub(super) fn items(node: &Node) -> Option<&Vec<Node>> {
     let is_list = node.get("kind").and_then(Node::as_str) == Some("List");
     let items = node.get("items").filter(|_| is_list)?.as_list()?;
     items.iter().all(|item| item.as_map().is_some_and(|map: &Map| !map.is_empty())).then_some(items)
+}
+
+impl Package {
+    /// The manifests, those in lists too.
+    pub fn manifests(&self) -> impl Iterator<Item = &Node> {
+        manifests(self).into_iter().map(|manifest| manifest.node)
+    }
+
+    /// The kinds of the manifests that have one.
+    pub fn kinds(&self) -> impl Iterator<Item = Gvk> {
+        self.manifests().map(gvk_of).filter(|gvk| !gvk.kind.is_empty())
+    }
+
+    /// Adds the types of the custom resources that its CRDs define to a schema.
+    ///
+    /// # Errors
+    /// A CRD that makes no sense.
+    pub fn add_types(&self, schema: &mut Schema) -> Result<()> {
+        for crd in self.manifests().filter(|node| is_crd(node)) {
+            schema.push_types("crd", Arc::new(read_crd(crd)?.compile()?));
+        }
+        Ok(())
+    }
 }
