@@ -28,6 +28,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::files::ReplaceError;
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
@@ -85,6 +86,12 @@ impl From<anyhow::Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<ReplaceError> for Failure {
+    fn from(error: ReplaceError) -> Self {
         Self::Other(error.into())
     }
 }

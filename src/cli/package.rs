@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::build::write_file;
 use super::target::SchemaArgs;
 use super::{Failure, render};
 use crate::diagnostic::Result;
+use crate::files::replace_file;
 use crate::package::{ChangedPackage, Package, write_files};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
@@ -31,7 +31,7 @@ impl WriteArgs {
         if self.in_place {
             write_files(&changed.files)?;
         } else if let Some(path) = &self.output {
-            write_file(path, changed.stream().as_bytes())?;
+            replace_file(path, changed.stream().as_bytes())?;
         } else {
             print(&changed.stream())?;
         }

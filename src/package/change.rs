@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Result};
+use crate::files::{FileChange, change_files};
 use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
@@ -102,4 +103,15 @@ impl ChangedPackage {
             count(|kind| *kind == ChangeKind::Removed),
         ]
     }
+}
+
+/// Writes the files that changed and removes those that shall go: all of them, or none.
+///
+/// # Errors
+/// As [`change_files`].
+pub fn write_files(files: &[ChangedFile]) -> Result<()> {
+    let changed = files.iter().filter(|file| file.is_changed);
+    let changes =
+        changed.map(|file| FileChange { path: &file.path, content: file.text.as_deref().map(str::as_bytes) });
+    change_files(&changes.collect::<Vec<_>>())
 }

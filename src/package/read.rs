@@ -1,13 +1,12 @@
 //! Reading packages: the manifests of a directory, of a file, or of a text.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use walkdir::WalkDir;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{DiskTree, FileKind, FileTree, Hidden, Links, Walk, WalkOptions, Walked};
 use crate::source::{SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
@@ -40,14 +39,26 @@ impl Package {
     /// # Errors
     /// It is not there, or a file cannot be read or is malformed.
     pub fn read(path: &Path, sources: &SourceMap) -> Result<Self> {
-        if !path.is_dir() {
+        Self::read_from(&DiskTree, path, sources)
+    }
+
+    /// As [`Package::read`], from any tree of files.
+    ///
+    /// # Errors
+    /// As [`Package::read`].
+    pub fn read_from(tree: &dyn FileTree, path: &Path, sources: &SourceMap) -> Result<Self> {
+        let read = |relative, path| PackageFile::read(tree, relative, path, sources);
+        if !tree.is_directory(path) {
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
-            let file = PackageFile::read(name, path.to_path_buf(), sources)?;
+            let file = read(name, path.to_path_buf())?;
             return Ok(Self { root: path.to_path_buf(), is_directory: false, files: vec![file] });
         }
-        let paths = manifests(path)?;
-        let read = |(relative, path): (PathBuf, PathBuf)| PackageFile::read(relative, path, sources);
-        let files = paths.into_par_iter().map(read).collect::<Result<_>>()?;
+        let names = manifests(tree, path)?;
+        let files = names.into_par_iter().map(|name| {
+            let path = path.join(&name);
+            read(name, path)
+        });
+        let files = files.collect::<Result<_>>()?;
         Ok(Self { root: path.to_path_buf(), is_directory: true, files })
     }
 
@@ -81,11 +92,11 @@ impl Package {
 }
 
 impl PackageFile {
-    fn read(relative: PathBuf, path: PathBuf, sources: &SourceMap) -> Result<Self> {
+    fn read(tree: &dyn FileTree, relative: PathBuf, path: PathBuf, sources: &SourceMap) -> Result<Self> {
         let named = |error: Diagnostic| {
             Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
         };
-        let bytes = fs::read(&path).map_err(|error| {
+        let bytes = tree.read(&path).map_err(|error| {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
         })?;
         let source = sources.add(path.clone(), decode(bytes).map_err(named)?);
@@ -100,17 +111,19 @@ impl PackageFile {
     }
 }
 
-/// The paths of the manifests in a directory, in it and as the user would write them.
-fn manifests(directory: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
-    let hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
-    let walk = WalkDir::new(directory).sort_by_file_name().into_iter();
+/// The paths of the manifests in a directory, below it.
+fn manifests(tree: &dyn FileTree, directory: &Path) -> Result<Vec<PathBuf>> {
+    let options = WalkOptions { links: Links::Keep, hidden: Hidden::Skip, max_depth: usize::MAX };
     let mut paths = Vec::new();
-    for entry in walk.filter_entry(|e| e.depth() == 0 || !hidden(e.file_name())) {
-        let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
-        let extension = entry.path().extension().and_then(|e| e.to_str());
-        if matches!(extension, Some("yaml" | "yml" | "json")) && entry.path().is_file() {
-            let relative = entry.path().strip_prefix(directory).unwrap_or(entry.path());
-            paths.push((relative.to_path_buf(), entry.path().to_path_buf()));
+    for walked in Walk::new(tree, directory, options) {
+        let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
+        let extension = path.extension().and_then(|e| e.to_str());
+        let is_file = || match kind {
+            FileKind::Link => tree.kind(&directory.join(&path)).is_ok_and(|kind| kind == FileKind::File),
+            kind => kind == FileKind::File,
+        };
+        if matches!(extension, Some("yaml" | "yml" | "json")) && is_file() {
+            paths.push(path);
         }
     }
     Ok(paths)

@@ -1,4 +1,4 @@
-//! Writing files: all of them, or none.
+//! Many files: all of them, or none.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -8,19 +8,27 @@ use std::thread;
 
 use tempfile::{NamedTempFile, TempPath};
 
-use super::change::ChangedFile;
+use super::replace::{create_directories, directory_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
-/// Writes the files that changed and removes those that shall go.
+/// What becomes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileChange<'c> {
+    /// Where it is or shall be; its directory is made.
+    pub path: &'c Path,
+    /// Its content; none when it shall go.
+    pub content: Option<&'c [u8]>,
+}
+
+/// Changes files.
 ///
 /// All texts are written beside their places before the first file is replaced, and what was replaced
 /// is put back when a later file fails.
 ///
 /// # Errors
 /// A file cannot be written or removed; all is then as it was before.
-pub fn write_files(files: &[ChangedFile]) -> Result<()> {
-    let changed: Vec<_> = files.iter().filter(|file| file.is_changed).collect();
-    let staged = stage_all(&changed)?;
+pub fn change_files(changes: &[FileChange<'_>]) -> Result<()> {
+    let staged = stage_all(changes)?;
     let mut done = Vec::with_capacity(staged.len());
     for file in staged {
         match file.replace() {
@@ -39,10 +47,10 @@ pub fn write_files(files: &[ChangedFile]) -> Result<()> {
 /// what waits together in one go.
 const FLUSHES: usize = 32;
 
-fn stage_all(changed: &[&ChangedFile]) -> Result<Vec<Staged>> {
-    let shares = changed.chunks(changed.len().div_ceil(FLUSHES).max(1));
+fn stage_all(changes: &[FileChange<'_>]) -> Result<Vec<Staged>> {
+    let shares = changes.chunks(changes.len().div_ceil(FLUSHES).max(1));
     thread::scope(|scope| {
-        let stage = |share: &[&ChangedFile]| share.iter().copied().map(stage).collect::<Result<Vec<_>>>();
+        let stage = |share: &[FileChange<'_>]| share.iter().map(stage).collect::<Result<Vec<_>>>();
         let threads: Vec<_> = shares.map(|share| scope.spawn(move || stage(share))).collect();
         let staged =
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
@@ -69,28 +77,24 @@ fn failure(path: &Path, error: &io::Error) -> Diagnostic {
         .note("no file was changed")
 }
 
-fn stage(file: &ChangedFile) -> Result<Staged> {
+fn stage(change: &FileChange<'_>) -> Result<Staged> {
     // What a link leads to is written, and the link stays.
-    let path = fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
-    let new = file.text.as_deref().map(|text| write_beside(&path, text)).transpose();
-    Ok(Staged { new: new.map_err(|error| failure(&file.path, &error))?, path })
+    let path = fs::canonicalize(change.path).unwrap_or_else(|_| change.path.to_path_buf());
+    let new = change.content.map(|content| write_beside(&path, content)).transpose();
+    Ok(Staged { new: new.map_err(|error| failure(change.path, &error))?, path })
 }
 
-fn write_beside(path: &Path, text: &str) -> io::Result<TempPath> {
+fn write_beside(path: &Path, content: &[u8]) -> io::Result<TempPath> {
     let directory = directory_of(path);
-    fs::create_dir_all(directory)?;
+    create_directories(directory)?;
     let mut file = NamedTempFile::new_in(directory)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content)?;
     match fs::metadata(path) {
         Ok(metadata) => file.as_file().set_permissions(metadata.permissions())?,
         Err(_) => readable_by_all(file.as_file())?,
     }
     file.as_file().sync_all()?;
     Ok(file.into_temp_path())
-}
-
-fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Temporary files are for their owner alone, and manifests are not.
