@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::files::{DiskTree, FileTree as _};
 use crate::overlay::{BuildOptions, Builder, Dialect, Reorder};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
@@ -89,7 +90,7 @@ impl SchemaArgs {
 }
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = DiskTree.read(path).map_err(|error| {
         Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
             .help("name an OpenAPI document, CRDs, or a compiled schema")
     })?;
@@ -130,6 +131,7 @@ impl TargetArgs {
 
     fn options(&self) -> BuildOptions {
         BuildOptions {
+            tree: Arc::new(DiskTree),
             bases: self.base.clone(),
             dialect: match self.dialect {
                 DialectArg::Auto => Dialect::Auto,

@@ -249,7 +249,7 @@ impl Build<'_> {
     ) -> Result<Vec<Resource>> {
         let root = &tree.root;
         let site = ChartSite {
-            root: root.path(),
+            root: root.directory(),
             writable: root.is_writable(),
             files: root,
             sources: root.reader().sources(),
@@ -454,7 +454,7 @@ fn document(root: &Root, path: &Spanned<String>) -> Result<Node> {
 }
 
 fn function_site<'s>(root: &'s Root, schema: &'s Schema) -> FunctionSite<'s> {
-    FunctionSite { root: root.path(), files: root, sources: root.reader().sources(), schema }
+    FunctionSite { root: root.directory(), files: root, sources: root.reader().sources(), schema }
 }
 
 /// Adds what a generator made, with a note on the generator where there is none.

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
-use walkdir::WalkDir;
 
 use super::types::Census;
 use super::{Builder, Built, Dialect, Root};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{FileKind, Hidden, Links, WalkOptions};
 use crate::merge::{MergeOptions, merge2};
 use crate::patch::{self, ApplyOptions, Outcome};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
@@ -59,7 +59,7 @@ impl Builder {
     pub(super) fn directory(&self, root: &Root) -> Result<Built> {
         let mut warnings = Vec::new();
         let mut layer = Layer::default();
-        let overlay = self.manifests(root.path())?;
+        let overlay = self.manifests(root)?;
         let bases = self.bases_of(root, overlay.is_empty())?;
         let mut over = Vec::new();
         for (i, base) in bases.iter().enumerate() {
@@ -69,7 +69,7 @@ impl Builder {
                 warnings.extend(built.warnings);
                 built.resources.into_iter().collect()
             } else {
-                self.manifests(base.path())?
+                self.manifests(&base)?
             };
             if i == 0 {
                 for resource in resources {
@@ -90,25 +90,22 @@ impl Builder {
     }
 
     /// The manifests of a directory and all below it, sorted by path.
-    fn manifests(&self, directory: &Path) -> Result<Vec<Resource>> {
+    fn manifests(&self, root: &Root) -> Result<Vec<Resource>> {
+        let options = WalkOptions { links: Links::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
         let mut resources = Vec::new();
-        let hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
-        let walk = WalkDir::new(directory)
-            .follow_links(true)
-            .sort_by_file_name()
-            .into_iter()
-            .filter_entry(|e| e.depth() == 0 || !hidden(e.file_name()));
-        for entry in walk {
-            let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+        for walked in root.directory().walk(options) {
+            let walked = walked.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
             let is_manifest =
-                entry.path().extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
-            if !entry.file_type().is_file() || !is_manifest {
+                walked.path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
+            if walked.kind != FileKind::File || !is_manifest {
                 continue;
             }
-            if entry.depth() > 1 && super::KUSTOMIZATION_FILES.iter().any(|name| entry.file_name() == *name) {
-                return Err(kustomization_inside(&self.reader.shown(entry.path())));
+            let path = root.path().join(&walked.path);
+            let is_kustomization = |name: &&str| walked.path.file_name().is_some_and(|own| own == *name);
+            if walked.depth > 1 && super::KUSTOMIZATION_FILES.iter().any(is_kustomization) {
+                return Err(kustomization_inside(&self.reader.shown(&path)));
             }
-            let source = self.reader.text(entry.path())?;
+            let source = root.text_at(&path)?;
             let documents = parse_documents(self.reader.sources(), source, ParseOptions::default())?;
             for node in flatten_lists(documents)? {
                 resources.push(Resource::new(node, &self.schema)?);
@@ -122,7 +119,9 @@ impl Builder {
         if !self.options.bases.is_empty() {
             return Ok(self.options.bases.clone());
         }
-        let beside = |path: Option<&Path>| path.map(|p| p.join("base")).filter(|p| p.is_dir());
+        let is_directory =
+            |path: &PathBuf| root.directory().locate(path).is_ok_and(|found| found.is_directory());
+        let beside = |path: Option<&Path>| path.map(|p| p.join("base")).filter(is_directory);
         let parent = root.path().parent();
         let shown = root.shown();
         match beside(parent).or_else(|| beside(parent.and_then(Path::parent))) {

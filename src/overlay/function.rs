@@ -19,6 +19,7 @@ use self::protocol::Output;
 use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
 use super::{origin, process};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{Directory, TemporaryFile};
 use crate::resource::{Behavior, Generated, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::SourceMap;
@@ -50,8 +51,8 @@ pub struct FunctionOptions {
 /// The kustomization that names a function.
 #[derive(Clone, Copy)]
 pub struct FunctionSite<'s> {
-    /// Its directory, as a real path. Functions run in it.
-    pub root: &'s Path,
+    /// Its directory. Functions run in it.
+    pub root: &'s Directory,
     /// Reads the files that the configuration names.
     pub files: &'s dyn Files,
     /// The texts of the run.
@@ -144,12 +145,12 @@ impl Functions {
         let (mut command, what, input) = match &plugin {
             Plugin::Exec(spec) => {
                 let input = protocol::resource_list(nodes(), &configuration)?;
-                (self.exec(spec, site.root), format!("the function `{}`", spec.path), input)
+                (self.exec(spec, site.root.path()), format!("the function `{}`", spec.path), input)
             }
             Plugin::Container(spec) => {
                 let input = protocol::resource_list(nodes(), &configuration)?;
                 let mut command = Command::new(&self.docker);
-                command.args(container::arguments(spec, &self.options, site.root)?);
+                command.args(container::arguments(spec, &self.options, site.root.path())?);
                 (command, format!("the function in the container {}", spec.image), input)
             }
             Plugin::Executable(path) => {
@@ -163,7 +164,7 @@ impl Functions {
             }
         };
         check_directory(site.root)?;
-        command.current_dir(site.root);
+        command.current_dir(site.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
         conclude(ended, &what, config, site.sources, warnings).map(Some)
     }
@@ -210,12 +211,22 @@ impl Functions {
 }
 
 /// A function must not be let loose on the whole system.
-fn check_directory(root: &Path) -> Result<()> {
-    if root.parent().is_none() {
+fn check_directory(root: &Directory) -> Result<()> {
+    check_on_disk(root)?;
+    if root.path().parent().is_none() {
         let message = "functions are not run in the root directory of the file system";
         return Err(Diagnostic::error(Code::OutsideRoot, message));
     }
     Ok(())
+}
+
+/// Programs cannot be run in a directory that only this one sees.
+fn check_on_disk(root: &Directory) -> Result<()> {
+    if root.is_on_disk() {
+        return Ok(());
+    }
+    let message = format!("{} is not on disk, and functions run in its directory", root.path().display());
+    Err(Diagnostic::error(Code::Unsupported, message).help("build it from a directory on disk"))
 }
 
 /// Runs an executable of the plugin directory: the configuration in a file, resources as documents.
@@ -226,21 +237,20 @@ fn run_plugin<'n>(
     site: FunctionSite<'_>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Output> {
-    use std::io::Write as _;
-
     /// The longest string that Linux passes to a program.
     const MAX_VARIABLE: usize = 131_071;
 
+    check_on_disk(site.root)?;
     let what = format!("the plugin `{}`", path.display());
     let text = to_yaml(config)?;
     let unwritten = |error: std::io::Error| {
         Diagnostic::error(Code::Io, format!("the configuration cannot be written for {what}: {error}"))
     };
-    let mut file = tempfile::Builder::new().prefix("kust-plugin-config-").tempfile().map_err(unwritten)?;
-    file.write_all(text.as_bytes()).map_err(unwritten)?;
+    let file = TemporaryFile::with("kust-plugin-config-", text.as_bytes()).map_err(unwritten)?;
     let mut command = Command::new(path);
-    command.arg(file.path()).args(legacy::arguments(config, site.files)?).current_dir(site.root);
-    let root = site.root.to_string_lossy().into_owned();
+    command.arg(file.path()).args(legacy::arguments(config, site.files)?);
+    command.current_dir(site.root.path());
+    let root = site.root.path().to_string_lossy().into_owned();
     for (name, value) in [("KUSTOMIZE_PLUGIN_CONFIG_STRING", text), ("KUSTOMIZE_PLUGIN_CONFIG_ROOT", root)] {
         if name.len() + 1 + value.len() <= MAX_VARIABLE {
             command.env(name, value);

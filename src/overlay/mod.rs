@@ -1,6 +1,6 @@
 //! Overlays: kustomizations and plain directories become sets of resources.
 //!
-//! Owns the kustomization file format, all file reading, the order of steps and the loop over
+//! Owns the kustomization file format, which files a build may read, the order of steps and the loop over
 //! them. Each step is the work of one function of `transform`.
 
 mod build;
@@ -27,6 +27,7 @@ use helm::Helm;
 use remote::Remotes;
 
 use crate::diagnostic::{Diagnostic, Result};
+use crate::files::FileTree;
 use crate::resource::ResourceSet;
 use crate::schema::{Schema, SchemaChain};
 use crate::source::SourceMap;
@@ -63,6 +64,8 @@ pub enum Reorder {
 /// How to build.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
+    /// What is read: a disk, or files in memory.
+    pub tree: Arc<dyn FileTree>,
     /// Bases of plain directories, in order; none: found beside the target.
     pub bases: Vec<PathBuf>,
     /// The rules of merging.
@@ -124,7 +127,8 @@ impl Builder {
     /// The working directory cannot be read; a chosen schema cannot be.
     pub fn new(sources: SourceMap, options: BuildOptions, make_chain: MakeChain, many: bool) -> Result<Self> {
         let cache = remote::default_cache_dir().unwrap_or_else(std::env::temp_dir);
-        let reader = Reader::new(sources, options.restrict_loads, Remotes::new(cache, options.offline))?;
+        let remotes = Remotes::new(cache, options.offline);
+        let reader = Reader::new(options.tree.clone(), sources, options.restrict_loads, remotes)?;
         let mut hermetic = make_chain(true)?;
         let schema = match options.dialect {
             Dialect::Kustomize => Schema::kustomize(),

@@ -145,7 +145,7 @@ impl Loading<'_> {
             .at(at)
             .help("add a kustomization.yaml there, or name the files in it one by one"));
         };
-        let source = root.reader().text(&file)?;
+        let source = root.text_at(&file)?;
         let kustomization = Kustomization::read(root.reader().sources(), source, self.warnings)?;
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
@@ -246,7 +246,7 @@ impl Unread {
         let source = match self {
             Self::Directory(tree) => return Ok(Item::Directory(tree)),
             Self::Text(source) => source,
-            Self::File(real, at) => root.reader().text(&real).map_err(|d| d.at(at))?,
+            Self::File(real, at) => root.text_at(&real).map_err(|d| d.at(at))?,
         };
         manifests(root, source).map(Item::Manifests)
     }
@@ -324,6 +324,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::files::DiskTree;
     use crate::overlay::load::Reader;
     use crate::overlay::remote::Remotes;
     use crate::source::SourceMap;
@@ -340,8 +341,8 @@ mod tests {
         }
         fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
         let sources = SourceMap::default();
-        let reader = Reader::new(sources.clone(), true, Remotes::new(directory.path().join("cache"), true))
-            .expect("a reader");
+        let remotes = Remotes::new(directory.path().join("cache"), true);
+        let reader = Reader::new(Arc::new(DiskTree), sources.clone(), true, remotes).expect("a reader");
         let root = reader.open(directory.path()).expect("a directory");
         (Tree::load(&root, None, &mut Vec::new()), sources)
     }

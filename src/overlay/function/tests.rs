@@ -11,6 +11,7 @@ use crate::yaml::{ParseOptions, parse_documents, to_yaml};
 struct Fixture {
     home: tempfile::TempDir,
     root: PathBuf,
+    directory: Directory,
     sources: SourceMap,
     schema: Schema,
 }
@@ -32,7 +33,8 @@ impl Fixture {
         let root = home.path().join("root");
         fs::create_dir(&root).expect("new");
         let root = root.canonicalize().expect("the root");
-        Self { home, root, sources: SourceMap::default(), schema: Schema::default() }
+        let directory = Directory::on_disk(root.as_path());
+        Self { home, root, directory, sources: SourceMap::default(), schema: Schema::default() }
     }
 
     fn script(&self, name: &str, text: &str) -> PathBuf {
@@ -40,7 +42,7 @@ impl Fixture {
     }
 
     fn site(&self) -> FunctionSite<'_> {
-        FunctionSite { root: &self.root, files: self, sources: &self.sources, schema: &self.schema }
+        FunctionSite { root: &self.directory, files: self, sources: &self.sources, schema: &self.schema }
     }
 
     fn resources(&self, text: &str) -> ResourceSet {
@@ -319,7 +321,8 @@ fn containers_are_run_by_docker() {
 #[test]
 fn functions_do_not_run_at_the_top_of_the_file_system() {
     let fixture = Fixture::new();
-    let site = FunctionSite { root: Path::new("/"), ..fixture.site() };
+    let top = Directory::on_disk(Path::new("/"));
+    let site = FunctionSite { root: &top, ..fixture.site() };
     let config = fixture.config("exec: {path: cat}");
     let error = Functions::new(all()).generate(&config, site, &mut Vec::new()).expect_err("refused");
     assert_eq!(error.code(), Code::OutsideRoot);

@@ -1,6 +1,7 @@
 #![cfg(unix)]
 
 use std::cell::RefCell;
+use std::fs;
 
 use super::super::process::testing::script;
 use super::*;
@@ -8,7 +9,7 @@ use crate::yaml::{DecodeOptions, ParseOptions, from_node, from_node_with, parse_
 
 /// A kustomization's directory, and what a helm that only writes down its arguments writes.
 struct Fixture {
-    home: TempDir,
+    home: tempfile::TempDir,
     sources: SourceMap,
     read: RefCell<Vec<String>>,
 }
@@ -71,7 +72,7 @@ esac"#
         // As an entry of `generators`: charts and globals in one.
         let chart: HelmChart = from_node_with(&node, DecodeOptions::plugin())?;
         let globals: HelmGlobals = from_node_with(&node, DecodeOptions::plugin())?;
-        let root = self.path("root").canonicalize().expect("the root");
+        let root = Directory::on_disk(self.path("root").canonicalize().expect("the root"));
         let (sources, schema, at) = (&self.sources, &Schema::default(), Span::default());
         let site = ChartSite { root: &root, writable, files: self, sources, schema, at };
         Helm::new(options).inflate(&chart, &globals, site)
