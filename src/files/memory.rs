@@ -60,6 +60,15 @@ impl MemoryTree {
         Ok(tree)
     }
 
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// As [`MemoryTree::new`].
+    pub fn with_file(mut self, path: impl AsRef<Path>, content: impl Into<Arc<[u8]>>) -> Result<Self> {
+        self.insert(path.as_ref(), Content::File(content.into()))?;
+        Ok(self)
+    }
+
     /// Adds a symbolic link, which need not lead anywhere.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 //! What was read of a tree, so that it can be said what a result depends on.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::tree::{Entry, FileTree, Located, OpenFile};
+use super::tree::{Entry, FileKind, FileTree, Located, OpenFile};
 
 /// What a result depends on: as long as none of this changes, nor does the result.
 ///
@@ -16,7 +16,9 @@ pub struct ReadSet {
     pub files: BTreeSet<PathBuf>,
     /// Directories of which all names were read, by real path.
     pub directories: BTreeSet<PathBuf>,
-    /// Paths that were looked up and led to nothing.
+    /// What else was looked up and found, by real path.
+    pub found: BTreeMap<PathBuf, FileKind>,
+    /// Paths that were looked up and led to nothing, or to nothing that can be reached.
     pub absent: BTreeSet<PathBuf>,
     /// Paths that led over links, with the real paths that they led to.
     pub links: BTreeMap<PathBuf, PathBuf>,
@@ -39,7 +41,10 @@ impl RecordingTree {
     /// What was read so far.
     #[must_use]
     pub fn read_set(&self) -> ReadSet {
-        self.noted().clone()
+        let mut read = self.noted().clone();
+        let known = |path: &PathBuf| read.files.contains(path) || read.directories.contains(path);
+        read.found.retain(|path, _| !known(path));
+        read
     }
 
     fn noted(&self) -> MutexGuard<'_, ReadSet> {
@@ -76,15 +81,16 @@ impl FileTree for RecordingTree {
         match &found {
             Ok(found) => {
                 let asked = self.asked(from, path);
+                let mut read = self.noted();
                 if asked != found.path() {
-                    self.noted().links.insert(asked, found.path().to_path_buf());
+                    read.links.insert(asked, found.path().to_path_buf());
                 }
+                read.found.insert(found.path().to_path_buf(), found.kind());
             }
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(_) => {
                 let asked = self.asked(from, path);
                 self.noted().absent.insert(asked);
             }
-            Err(_) => {}
         }
         found
     }

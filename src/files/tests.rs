@@ -216,16 +216,18 @@ fn what_was_read_is_recorded() {
         recorded.list(&at("root/sub")).expect("a directory");
         let missing = recorded.locate(&at("root"), Path::new("sub/../missing"));
         assert!(missing.is_err() && !recorded.has(&at("root/a.yaml/x")));
-        recorded.locate(&at("root"), Path::new("./sub/../sub")).expect("there, and nothing to note");
+        recorded.locate(&at("root"), Path::new("./sub/../../other")).expect("there, and not read");
         let mut want = ReadSet {
             files: FILES.iter().map(|file| at(file)).collect(),
             directories: [at("root/sub")].into(),
+            found: [(at("other"), FileKind::Directory)].into(),
             absent: [at("root/missing"), at("root/a.yaml/x")].into(),
             ..ReadSet::default()
         };
         if cfg!(unix) {
             recorded.read(&at("root/folder/c.yaml")).expect("through a link");
             recorded.locate(&at("root"), Path::new("sub/up")).expect("a link");
+            want.found.insert(at("root"), FileKind::Directory);
             want.links =
                 [(at("root/folder/c.yaml"), at("other/c.yaml")), (at("root/sub/up"), at("root"))].into();
         }
