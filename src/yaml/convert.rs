@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 use serde_yaml::Value as Yaml;
 use smol_str::{SmolStr, ToSmolStr as _};
 
-use super::node::{Map, Meta, Node, Tag, Value};
+use super::meta::{Meta, Tag};
+use super::node::{Map, Node, Value};
 use super::scalar::{Resolved, timestamp};
 
 /// A scalar of a type that its text alone might not have.

@@ -10,7 +10,8 @@ use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde_yaml::Value as Leaf;
 
-use super::node::{Entry, Key, Map, Meta, Node, Style, Tag, Value};
+use super::meta::{Meta, Style, Tag};
+use super::node::{Entry, Key, Map, Node, Value};
 use super::number::go_float_32;
 use super::scalar::{Resolved, resolve};
 use super::spanned;

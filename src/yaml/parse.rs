@@ -10,7 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::events::{MAX_DEPTH, Place, Unreadable, read_events};
-use super::node::{Comments, Entry, Key, Map, Meta, Node, Style, Tag, Value};
+use super::meta::{Comments, Meta, Style, Tag};
+use super::node::{Entry, Key, Map, Node, Value};
 use super::scalar::{Resolved, resolve};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};

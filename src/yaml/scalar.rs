@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::node::{Style, Tag};
+use super::meta::{Style, Tag};
 
 /// A typed scalar.
 #[derive(Debug, Clone, Copy)]

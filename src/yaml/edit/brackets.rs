@@ -3,7 +3,8 @@
 use super::fragment::{name, text_of};
 use crate::yaml::emit::unfolded;
 use crate::yaml::json::to_json;
-use crate::yaml::node::{Key, Node, Style, Value};
+use crate::yaml::meta::Style;
+use crate::yaml::node::{Key, Node, Value};
 use crate::yaml::scalar::Resolved;
 
 /// How text in brackets is written.

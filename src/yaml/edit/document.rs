@@ -13,7 +13,8 @@ use super::{Edit, apply};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::SourceMap;
 use crate::yaml::events::BOM;
-use crate::yaml::node::{Node, Style, Value};
+use crate::yaml::meta::Style;
+use crate::yaml::node::{Node, Value};
 use crate::yaml::parse::{ParseOptions, parse_documents};
 
 /// The text of a document, from its directives or `---` to the next document.

@@ -6,7 +6,8 @@ use super::changes::{Changes, Element, pair};
 use super::lines::{comments_above, is_blank, lead, line_end, line_start, next_line};
 use super::outline::{Field, Item, Part};
 use super::value::{Editor, Place, PlaceKind};
-use crate::yaml::node::{Map, Node, Style};
+use crate::yaml::meta::Style;
+use crate::yaml::node::{Map, Node};
 
 /// One field or entry between brackets.
 struct Chunk {

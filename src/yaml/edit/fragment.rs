@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use super::brackets::Brackets;
 use crate::yaml::emit::unfolded;
-use crate::yaml::node::{Comments, Key, Map, Meta, Node, Style, Tag, Value};
+use crate::yaml::meta::{Comments, Meta, Style, Tag};
+use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::scalar::{Resolved, resolve_plain};
 
 /// How a document is laid out.

@@ -8,7 +8,8 @@ use super::fragment::Layout;
 use super::lines::{behind_blank_lines, is_blank, line_end, next_line, with_comments_below};
 use super::outline::{Document, Kind, Part};
 use super::same::{is_same, new_comment};
-use crate::yaml::node::{Node, Style, Value};
+use crate::yaml::meta::Style;
+use crate::yaml::node::{Node, Value};
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,8 @@
 //! lines are gone.
 
 use super::text::unfolded;
-use crate::yaml::node::{Key, Map, Meta, Node, Style, Tag, Value};
+use crate::yaml::meta::{Meta, Style, Tag};
+use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::scalar::{Resolved, resolve_plain};
 
 /// The text of a document, without a line break at the end.

@@ -23,7 +23,8 @@ use rayon::prelude::*;
 
 use self::traits::{Traits, Written};
 use super::failure::{Failure, MAX_DEPTH, Printed};
-use super::node::{Entry, Map, Node, Style, Value};
+use super::meta::Style;
+use super::node::{Entry, Map, Node, Value};
 use super::number::write_yaml_float;
 use super::order::natural_order;
 use super::scalar::{Resolved, timestamp};

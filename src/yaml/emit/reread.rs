@@ -10,7 +10,8 @@
 //! - U+0085, for v2 a line break, which in quoted JSON text folds to a space.
 
 use super::traits::is_printable;
-use crate::yaml::node::{Node, Style, Tag, Value};
+use crate::yaml::meta::{Style, Tag};
+use crate::yaml::node::{Node, Value};
 
 /// Changes a tree to what `kustomize build` prints for it.
 ///

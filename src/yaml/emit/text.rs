@@ -9,7 +9,7 @@ use super::traits::{Traits, Written, is_break, is_forbidden, is_printable};
 use crate::diagnostic::Code;
 use crate::source::Span;
 use crate::yaml::failure::{Failure, Printed};
-use crate::yaml::node::Style;
+use crate::yaml::meta::Style;
 
 /// Lines are folded at the first space behind this column.
 const WIDTH: usize = 80;
