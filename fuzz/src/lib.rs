@@ -38,7 +38,7 @@ fn scalar(from: &mut Unstructured<'_>) -> Result<Node> {
     Ok(match from.int_in_range(0..=7)? {
         0 => Node::null(),
         1 => Node::int(from.int_in_range(0..=3)?),
-        2 => Node::bool(from.arbitrary()?),
+        2 => Node::from(from.arbitrary()?),
         3 => Node::list(Vec::new()),
         4 => Node::map(Map::new()),
         _ => Node::string(*from.choose(TEXTS)?),

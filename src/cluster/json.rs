@@ -51,7 +51,7 @@ impl<'de> Visitor<'de> for Build {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::bool(value))
+        Ok(Node::from(value))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Node, E> {

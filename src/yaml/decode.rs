@@ -164,7 +164,7 @@ pub(crate) fn as_yaml_1_1(node: &Node) -> Node {
         Value::Scalar(text) => {
             let meta = node.meta.clone();
             return match resolve_v2(text, &node.meta) {
-                Resolved::Bool(bool) => Node { meta: Meta { tag: Tag::Bool, ..meta }, ..Node::bool(bool) },
+                Resolved::Bool(bool) => Node { meta: Meta { tag: Tag::Bool, ..meta }, ..Node::from(bool) },
                 Resolved::Str(_) => {
                     Node { value: Value::Scalar(text.clone()), meta: Meta { tag: Tag::Str, ..meta } }
                 }

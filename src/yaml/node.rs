@@ -246,12 +246,6 @@ impl Node {
         Self::scalar(smol_str::format_smolstr!("{value}"), Tag::Int)
     }
 
-    /// A boolean.
-    #[must_use]
-    pub fn bool(value: bool) -> Self {
-        Self::scalar(SmolStr::new_static(if value { "true" } else { "false" }), Tag::Bool)
-    }
-
     /// The null scalar.
     #[must_use]
     pub fn null() -> Self {
@@ -357,6 +351,12 @@ impl Node {
             Value::List(_) => "a list",
             Value::Scalar(_) => self.resolve().map_or("a scalar", |r| r.type_name()),
         }
+    }
+}
+
+impl From<bool> for Node {
+    fn from(value: bool) -> Self {
+        Self::scalar(SmolStr::new_static(if value { "true" } else { "false" }), Tag::Bool)
     }
 }
 
