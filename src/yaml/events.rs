@@ -29,7 +29,7 @@ const MOST_WORK: usize = 8;
 
 /// Where an event stands.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct EventPlace {
     /// Its bytes in the text.
     pub range: Range<usize>,
     /// Its first line, from 1.
@@ -64,6 +64,13 @@ impl Unreadable {
     }
 }
 
+/// What becomes of comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommentEvents {
+    Shown,
+    PassedOver,
+}
+
 /// Shows `step` the events of a text, in order, with a state that `start` makes.
 ///
 /// A byte order mark is passed over. When a text is read again, it begins with a new state.
@@ -72,9 +79,9 @@ impl Unreadable {
 /// The text is not YAML, or `step` fails.
 pub(super) fn read_events<S>(
     text: &str,
-    comments: bool,
+    comments: CommentEvents,
     start: impl Fn() -> S,
-    step: impl Fn(&mut S, Event<'_>, &Place) -> diagnostic::Result<()>,
+    step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<S, Unreadable> {
     let read = |padded: &Padded<'_>| -> Result<_, Unreadable> {
         let (mut state, mut lines) = (start(), Lines::of(text, padded));
@@ -104,12 +111,12 @@ pub(super) fn read_events<S>(
 
 fn read_once(
     padded: &Padded<'_>,
-    comments: bool,
+    comments: CommentEvents,
     lines: &mut Lines<'_>,
-    mut step: impl FnMut(Event<'_>, &Place) -> diagnostic::Result<()>,
+    mut step: impl FnMut(Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<(), Unreadable> {
     let limits = granit_parser::options! {
-        emit_comments: comments,
+        emit_comments: comments == CommentEvents::Shown,
         max_buffered_comment_events: usize::MAX,
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
@@ -122,7 +129,7 @@ fn read_once(
             at: padded.original(error.marker().byte_offset().unwrap_or_default()),
         })?;
         let bytes = span.byte_range().unwrap_or_default();
-        let place = Place {
+        let place = EventPlace {
             range: padded.original(bytes.start)..padded.original(bytes.end),
             first_line: span.start.line(),
             last_line: span.end.line(),

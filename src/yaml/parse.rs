@@ -9,7 +9,7 @@ use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::events::{MAX_DEPTH, Place, Unreadable, read_events};
+use super::events::{CommentEvents, EventPlace, MAX_DEPTH, Unreadable, read_events};
 use super::meta::{Comments, Meta, Style, Tag};
 use super::node::{Entry, Key, Map, Node, Value};
 use super::scalar::{Resolved, resolve};
@@ -74,8 +74,9 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
 pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Vec<Node>> {
     let Some(source) = sources.get(id) else { return Ok(Vec::new()) };
     let text = source.text();
-    let start = || Builder::new(id, text, options);
-    match read_events(text, options.comments, start, Builder::event) {
+    let start = || TreeBuilder::new(id, text, options);
+    let comments = if options.comments { CommentEvents::Shown } else { CommentEvents::PassedOver };
+    match read_events(text, comments, start, TreeBuilder::event) {
         Ok(builder) => Ok(builder.documents),
         Err(Unreadable::Refused(diagnostic)) => Err(diagnostic),
         Err(Unreadable::Syntax { message, at, .. }) => Err(syntax_error(id, text, &message, at)),
@@ -124,7 +125,7 @@ struct Anchored {
     depth: usize,
 }
 
-struct Builder<'t> {
+struct TreeBuilder<'t> {
     source: SourceId,
     text: &'t str,
     options: ParseOptions,
@@ -139,7 +140,7 @@ struct Builder<'t> {
     document_complete: bool,
 }
 
-impl<'t> Builder<'t> {
+impl<'t> TreeBuilder<'t> {
     fn new(source: SourceId, text: &'t str, options: ParseOptions) -> Self {
         Self {
             source,
@@ -155,11 +156,11 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn span(&self, place: &Place) -> Span {
+    fn span(&self, place: &EventPlace) -> Span {
         Span::new(self.source, place.range.start, place.range.end)
     }
 
-    fn event(&mut self, event: Event<'_>, place: &Place) -> Result<()> {
+    fn event(&mut self, event: Event<'_>, place: &EventPlace) -> Result<()> {
         if matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::MappingEnd | Event::SequenceEnd)
             && !place.range.is_empty()
         {
@@ -208,7 +209,7 @@ impl<'t> Builder<'t> {
         text: Cow<'_, str>,
         style: ScalarStyle,
         tag: Option<&granit_parser::Tag>,
-        place: &Place,
+        place: &EventPlace,
     ) -> Result<Node> {
         let at = self.span(place);
         let style = match style {
@@ -235,7 +236,7 @@ impl<'t> Builder<'t> {
         Ok(Node { value: Value::Scalar(text), meta: Meta { span: at, style, tag, ..Meta::default() } })
     }
 
-    fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, place: &Place) -> Result<()> {
+    fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, place: &EventPlace) -> Result<()> {
         if self.stack.len() >= MAX_DEPTH {
             return Err(too_deep().at(self.span(place)));
         }
@@ -250,7 +251,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn close(&mut self, place: &Place) -> Result<()> {
+    fn close(&mut self, place: &EventPlace) -> Result<()> {
         let Some(mut frame) = self.stack.pop() else { return Ok(()) };
         frame.node.meta.span.end = if frame.node.meta.style == Style::Flow {
             self.span(place).end
@@ -319,7 +320,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn alias(&mut self, id: usize, place: &Place) -> Result<Node> {
+    fn alias(&mut self, id: usize, place: &EventPlace) -> Result<Node> {
         let at = self.span(place);
         let Some(anchored) = self.anchors.get(&id) else {
             return Err(
@@ -347,7 +348,7 @@ impl<'t> Builder<'t> {
         head(&mut self.above)
     }
 
-    fn comment(&mut self, text: &str, placement: Placement, place: &Place) {
+    fn comment(&mut self, text: &str, placement: Placement, place: &EventPlace) {
         let text = smol_str::format_smolstr!("#{text}");
         if placement == Placement::Right && self.line_comment(&text, place.first_line) {
             return;

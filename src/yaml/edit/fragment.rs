@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 
 use super::brackets::Brackets;
-use crate::yaml::emit::unfolded;
-use crate::yaml::meta::{Comments, Meta, Style, Tag};
+use super::quoting::{name, text_of};
+use crate::yaml::emit::Context;
+use crate::yaml::meta::{Comments, Meta, Style};
 use crate::yaml::node::{Key, Map, Node, Value};
-use crate::yaml::scalar::{Resolved, resolve_plain};
+use crate::yaml::scalar::Resolved;
 
 /// How a document is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +123,20 @@ impl Layout {
     }
 }
 
+/// A map or list that was empty, and therefore stood in brackets, needs them no more.
+pub(super) fn as_block(before: &Node, after: &Node) -> Node {
+    let mut after = after.clone();
+    let was_empty = match &before.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        Value::Scalar(_) => false,
+    };
+    if was_empty && after.meta.style == Style::Flow && after.span() == before.span() {
+        after.meta.style = Style::Block;
+    }
+    after
+}
+
 /// Whether a map or list is written over several lines.
 fn is_block(node: &Node) -> bool {
     let empty = match &node.value {
@@ -154,34 +169,11 @@ fn scalar(node: &Node, column: usize, indent: usize) -> String {
         Some(Resolved::Str(string)) => {
             // Such text says itself how deep it stands, and says 2.
             let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
-            text_of(string, &node.meta, column + indent, false)
+            text_of(string, &node.meta, Context::Block { column: column + indent })
         }
         // Numbers, dates, booleans and null as they were written.
         _ => text.to_string(),
     }
-}
-
-/// A name as it stands before a `:`.
-pub(super) fn name(key: &Key) -> String {
-    if key.text == "<<" {
-        // Without quotes it would merge.
-        return "\"<<\"".into();
-    }
-    text_of(&key.text, &key.meta, 0, true)
-}
-
-/// A string, quoted as it was or as it has to be.
-pub(super) fn text_of(text: &str, meta: &Meta, column: usize, flow: bool) -> String {
-    // Printers quote words such as `y` and `on`, which once were booleans. A file that did not
-    // need the quotes shall not get them.
-    let word = meta.style == Style::Plain && meta.tag == Tag::None && !meta.span.is_none();
-    if word
-        && text.bytes().all(|b| b.is_ascii_alphabetic())
-        && matches!(resolve_plain(text), Resolved::Str(_))
-    {
-        return text.to_string();
-    }
-    unfolded(text, meta.style, column, flow)
 }
 
 fn comments(meta: &Meta) -> Option<&Comments> {

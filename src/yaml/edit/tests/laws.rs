@@ -98,7 +98,7 @@ fn root(dice: &mut Dice, depth: usize) -> Node {
 }
 
 /// Writes a tree in a random layout, with a comment of its own on most lines that hold a leaf.
-struct Layout<'d, 'b> {
+struct RandomLayout<'d, 'b> {
     dice: &'d mut Dice<'b>,
     out: String,
     comments: usize,
@@ -107,7 +107,25 @@ struct Layout<'d, 'b> {
     complete: Vec<(usize, bool)>,
 }
 
-impl Layout<'_, '_> {
+/// What a value stands behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Indicator {
+    Name,
+    Dash,
+}
+
+/// Where the first field or entry of a block stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    OnOwnLine,
+    BehindDash,
+}
+
+fn is_empty(node: &Node) -> bool {
+    node.as_map().is_some_and(Map::is_empty) || node.as_list().is_some_and(Vec::is_empty)
+}
+
+impl RandomLayout<'_, '_> {
     fn comment(&mut self) {
         if !self.dice.one_in(4) {
             self.comments += 1;
@@ -160,34 +178,34 @@ impl Layout<'_, '_> {
     }
 
     /// What stands behind an indicator at `column`, to the end of its last line.
-    fn value(&mut self, node: &Node, column: usize, behind_dash: bool) {
+    fn value(&mut self, node: &Node, column: usize, behind: Indicator) {
         if !self.complete.is_empty() && self.dice.one_in(8) {
             let (alias, _) = self.complete[self.dice.roll(self.complete.len())];
             self.out.push_str(&format!(" *x{alias}"));
             return self.comment();
         }
         if !self.dice.one_in(8) {
-            return self.content(node, column, behind_dash, false);
+            return self.content(node, column, behind);
         }
         self.anchors += 1;
         let anchor = self.anchors;
         self.out.push_str(&format!(" &x{anchor}"));
-        self.content(node, column, behind_dash, true);
+        if behind == Indicator::Dash && node.scalar_text().is_none() && !is_empty(node) {
+            // On the same line it would belong to the first name.
+            self.below(node, column, behind);
+        } else {
+            self.content(node, column, behind);
+        }
         self.complete.push((anchor, node.as_map().is_some()));
     }
 
-    fn content(&mut self, node: &Node, column: usize, behind_dash: bool, anchored: bool) {
-        let is_empty = node.as_map().is_some_and(Map::is_empty) || node.as_list().is_some_and(Vec::is_empty);
-        if anchored && behind_dash && node.scalar_text().is_none() && !is_empty {
-            // On the same line it would belong to the first name.
-            return self.below(node, column, behind_dash);
-        }
+    fn content(&mut self, node: &Node, column: usize, behind: Indicator) {
         if let Some(text) = node.as_str().filter(|t| is_block_text(t))
             && self.dice.roll(3) > 0
         {
             return self.lines(text, column);
         }
-        if node.scalar_text().is_some() || is_empty || self.dice.one_in(5) {
+        if node.scalar_text().is_some() || is_empty(node) || self.dice.one_in(5) {
             let text = self.flow(node);
             let text = if node.scalar_text().is_some_and(smol_str::SmolStr::is_empty) && node.is_null() {
                 String::new()
@@ -204,19 +222,19 @@ impl Layout<'_, '_> {
             self.out.push_str(&text);
             return self.comment();
         }
-        if behind_dash && self.dice.roll(4) > 0 {
+        if behind == Indicator::Dash && self.dice.roll(4) > 0 {
             self.out.push(' ');
-            return self.block(node, column + 2, true);
+            return self.block(node, column + 2, First::BehindDash);
         }
-        self.below(node, column, behind_dash);
+        self.below(node, column, behind);
     }
 
-    fn below(&mut self, node: &Node, column: usize, behind_dash: bool) {
+    fn below(&mut self, node: &Node, column: usize, behind: Indicator) {
         self.comment();
-        let deeper =
-            if node.as_list().is_some() && !behind_dash { self.dice.roll(4) } else { 1 + self.dice.roll(4) };
+        let least = usize::from(node.as_list().is_none() || behind == Indicator::Dash);
+        let deeper = least + self.dice.roll(4);
         self.comment_above(column + deeper);
-        self.block(node, column + deeper, false);
+        self.block(node, column + deeper, First::OnOwnLine);
     }
 
     fn lines(&mut self, text: &str, column: usize) {
@@ -241,7 +259,8 @@ impl Layout<'_, '_> {
         self.out.push('\n');
     }
 
-    fn block(&mut self, node: &Node, column: usize, mut on_line: bool) {
+    fn block(&mut self, node: &Node, column: usize, first: First) {
+        let mut on_line = first == First::BehindDash;
         let indentation = " ".repeat(column);
         let entries: Vec<(Option<&str>, &Node)> = match (node.as_map(), node.as_list()) {
             (Some(map), _) => map.iter().map(|(k, v)| (Some(k), v)).collect(),
@@ -271,7 +290,7 @@ impl Layout<'_, '_> {
                     self.out.push_str(&format!("{name}:"));
                 }
             }
-            self.value(node, column, name.is_none());
+            self.value(node, column, if name.is_none() { Indicator::Dash } else { Indicator::Name });
         }
     }
 }
@@ -284,7 +303,7 @@ fn is_block_text(text: &str) -> bool {
 /// A random text and its tree.
 fn text(dice: &mut Dice) -> String {
     let tree = root(dice, 4);
-    let mut layout = Layout { dice, out: String::new(), comments: 0, anchors: 0, complete: Vec::new() };
+    let mut layout = RandomLayout { dice, out: String::new(), comments: 0, anchors: 0, complete: Vec::new() };
     if layout.dice.one_in(4) {
         layout.out.push_str("# head\n---\n");
     }
@@ -292,7 +311,7 @@ fn text(dice: &mut Dice) -> String {
         let text = layout.flow(&tree);
         return layout.out + &text + "\n";
     }
-    layout.block(&tree, 0, false);
+    layout.block(&tree, 0, First::OnOwnLine);
     let mut out = layout.out;
     if dice.one_in(5) {
         out = out.replace('\n', "\r\n");

@@ -73,6 +73,14 @@ fn fields_come_and_go() {
         ("x:\n  a: 1\n  # deep\ny: 2\n", ". < 1 = z: 0", "x:\n  a: 1\n  # deep\nz: 0\ny: 2\n"),
         ("x:\n  a: 1\n  # deep\ny: 2\n", "x + z: 0", "x:\n  a: 1\n  z: 0\n  # deep\ny: 2\n"),
         ("x:\n  a: 1\n  # deep\ny: 2\n", "- x", "y: 2\n"),
+        ("a: 1\nb: 2\nc: 3\nd: 4\n", "- b;;- c;;. < 1 = x: 9", "a: 1\nx: 9\nd: 4\n"),
+        ("a: 1\nb: 2\n", "- a;;- b;;. + c: 3", "c: 3\n"),
+    ]);
+}
+
+#[test]
+fn fields_get_values_of_another_form() {
+    check(&[
         ("x:\n  a: 1 # c\n  # deep\ny: 2\n", "x = 5", "x: 5\ny: 2\n"),
         ("x: # c\n  a: 1\ny: 2\n", "x = 5", "x: 5 # c\ny: 2\n"),
         ("x: 5 # c\ny: 2\n", "x = {a: 1}", "x: {a: 1} # c\ny: 2\n"),
@@ -84,6 +92,12 @@ fn fields_come_and_go() {
         ("x: {} # c\ny: 2\n", "x + a: 1", "x: # c\n  a: 1\ny: 2\n"),
         ("x:\n  a: 1\n", "x = {b: 2}", "x: {b: 2}\n"),
         ("x:\n  a: 1\n", "x = b: 2", "x:\n  b: 2\n"),
+    ]);
+}
+
+#[test]
+fn new_fields_have_the_layout_of_the_text() {
+    check(&[
         ("a: 1\n", ". + # new\nb: 2 # two", "a: 1\n# new\nb: 2 # two\n"),
         (
             "a: 1\n",
@@ -96,8 +110,6 @@ fn fields_come_and_go() {
             "a:\n    b:\n        c: 1\n    d:\n        e:\n            f: 1\n",
         ),
         ("a:\n  - b\n", ". + c:\n- d", "a:\n  - b\nc:\n  - d\n"),
-        ("a: 1\nb: 2\nc: 3\nd: 4\n", "- b;;- c;;. < 1 = x: 9", "a: 1\nx: 9\nd: 4\n"),
-        ("a: 1\nb: 2\n", "- a;;- b;;. + c: 3", "c: 3\n"),
     ]);
 }
 
@@ -341,51 +353,51 @@ fn with_documents(text: &str, after: &[Option<&str>]) -> String {
     edited
 }
 
+const KEEP: Option<&str> = Some("=");
+
+const THREE: &str = "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n";
+
+/// A text, what becomes of its documents, and the text that comes out.
+const DOCUMENTS: &[(&str, &[Option<&str>], &str)] = &[
+    (THREE, &[KEEP, KEEP, KEEP], THREE),
+    (THREE, &[None, KEEP, KEEP], "# two\nb: 2\n--- # three\nc: 3\n"),
+    (THREE, &[KEEP, None, KEEP], "# file\na: 1\n--- # three\nc: 3\n"),
+    (THREE, &[KEEP, KEEP, None], "# file\na: 1\n---\n# two\nb: 2\n"),
+    (THREE, &[None, None, KEEP], "--- # three\nc: 3\n"),
+    (THREE, &[KEEP, Some("b: 5"), KEEP], "# file\na: 1\n---\n# two\nb: 5\n--- # three\nc: 3\n"),
+    (THREE, &[KEEP, Some("- 5"), KEEP], "# file\na: 1\n---\n- 5\n--- # three\nc: 3\n"),
+    (
+        THREE,
+        &[KEEP, KEEP, KEEP, Some("# four\nd: 4")],
+        "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n---\n# four\nd: 4\n",
+    ),
+    (THREE, &[None, None, None], ""),
+    ("---\na: 1\n---\nb: 2\n", &[None, KEEP], "---\nb: 2\n"),
+    ("---\na: 1\n---\nb: 2", &[None, KEEP, Some("c: 3")], "---\nb: 2\n---\nc: 3\n"),
+    ("a: 1", &[KEEP, Some("c: 3")], "a: 1\n---\nc: 3\n"),
+    ("a: 1\r\n", &[KEEP, Some("c: 3")], "a: 1\r\n---\r\nc: 3\r\n"),
+    ("# nothing\n", &[Some("c: 3")], "# nothing\nc: 3\n"),
+    ("", &[Some("c: 3"), Some("d: 4")], "c: 3\n---\nd: 4\n"),
+    ("%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n", &[None, Some("b: 3")], "%YAML 1.2\n---\nb: 3\n"),
+    (
+        "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n",
+        &[Some("a: 3"), None],
+        "%YAML 1.2\n---\na: 3\n...\n",
+    ),
+    (
+        "a: 1\n---\nb: 2\n...\n%YAML 1.2\n---\nc: 3\n",
+        &[KEEP, None, KEEP],
+        "a: 1\n...\n%YAML 1.2\n---\nc: 3\n",
+    ),
+    ("a: 1\n---\n---\nb: 2\n", &[KEEP, KEEP, Some("b: 3")], "a: 1\n---\n---\nb: 3\n"),
+    ("a: 1\n---\n# none\n---\nb: 2\n", &[KEEP, Some("x: 1"), KEEP], "a: 1\n---\nx: 1\n---\nb: 2\n"),
+    ("a: |+\n  x\n\n---\nb: 2\n", &[Some("a: z"), KEEP], "a: z\n---\nb: 2\n"),
+    ("\u{feff}a: 1\n---\nb: 2\n", &[None, KEEP], "\u{feff}b: 2\n"),
+];
+
 #[test]
 fn documents_come_and_go() {
-    let keep = Some("=");
-    let text = "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n";
-    let table: &[(&str, &[Option<&str>], &str)] = &[
-        (text, &[keep, keep, keep], text),
-        (text, &[None, keep, keep], "# two\nb: 2\n--- # three\nc: 3\n"),
-        (text, &[keep, None, keep], "# file\na: 1\n--- # three\nc: 3\n"),
-        (text, &[keep, keep, None], "# file\na: 1\n---\n# two\nb: 2\n"),
-        (text, &[None, None, keep], "--- # three\nc: 3\n"),
-        (text, &[keep, Some("b: 5"), keep], "# file\na: 1\n---\n# two\nb: 5\n--- # three\nc: 3\n"),
-        (text, &[keep, Some("- 5"), keep], "# file\na: 1\n---\n- 5\n--- # three\nc: 3\n"),
-        (
-            text,
-            &[keep, keep, keep, Some("# four\nd: 4")],
-            "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n---\n# four\nd: 4\n",
-        ),
-        (text, &[None, None, None], ""),
-        ("---\na: 1\n---\nb: 2\n", &[None, keep], "---\nb: 2\n"),
-        ("---\na: 1\n---\nb: 2", &[None, keep, Some("c: 3")], "---\nb: 2\n---\nc: 3\n"),
-        ("a: 1", &[keep, Some("c: 3")], "a: 1\n---\nc: 3\n"),
-        ("a: 1\r\n", &[keep, Some("c: 3")], "a: 1\r\n---\r\nc: 3\r\n"),
-        ("# nothing\n", &[Some("c: 3")], "# nothing\nc: 3\n"),
-        ("", &[Some("c: 3"), Some("d: 4")], "c: 3\n---\nd: 4\n"),
-        (
-            "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n",
-            &[None, Some("b: 3")],
-            "%YAML 1.2\n---\nb: 3\n",
-        ),
-        (
-            "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n",
-            &[Some("a: 3"), None],
-            "%YAML 1.2\n---\na: 3\n...\n",
-        ),
-        (
-            "a: 1\n---\nb: 2\n...\n%YAML 1.2\n---\nc: 3\n",
-            &[keep, None, keep],
-            "a: 1\n...\n%YAML 1.2\n---\nc: 3\n",
-        ),
-        ("a: 1\n---\n---\nb: 2\n", &[keep, keep, Some("b: 3")], "a: 1\n---\n---\nb: 3\n"),
-        ("a: 1\n---\n# none\n---\nb: 2\n", &[keep, Some("x: 1"), keep], "a: 1\n---\nx: 1\n---\nb: 2\n"),
-        ("a: |+\n  x\n\n---\nb: 2\n", &[Some("a: z"), keep], "a: z\n---\nb: 2\n"),
-        ("\u{feff}a: 1\n---\nb: 2\n", &[None, keep], "\u{feff}b: 2\n"),
-    ];
-    for (text, after, want) in table {
+    for (text, after, want) in DOCUMENTS {
         let edited = with_documents(text, after);
         assert_eq!(edited, *want, "\n{text}\n{after:?}\n--- is\n{edited}");
     }
