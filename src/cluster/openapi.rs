@@ -17,8 +17,8 @@ use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
 use crate::diagnostic::Result;
+use crate::schema::SchemaSource;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
-use crate::schema::chain::SchemaSource;
 use crate::schema::openapi::read_document;
 use crate::schema::{Gvk, TypeGraph};
 
