@@ -2,12 +2,17 @@
 
 use arbitrary::{Result, Unstructured};
 use kubectl_smp::schema::{Cursor, TypeKind};
-use kubectl_smp::source::SourceMap;
+use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// The documents of a text with their comments; none when it is malformed.
 pub fn read(text: &str) -> Option<Vec<Node>> {
-    read_with(text, ParseOptions { comments: true, ..ParseOptions::default() })
+    read_as(Reading::Kustomize, text)
+}
+
+/// The documents of a text as kustomize or kubectl reads it, with their comments.
+pub fn read_as(reading: Reading, text: &str) -> Option<Vec<Node>> {
+    read_with(text, ParseOptions { comments: true, reading, ..ParseOptions::default() })
 }
 
 /// Reads with options of choice.

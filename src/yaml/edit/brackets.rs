@@ -1,13 +1,14 @@
 //! New text in brackets: the flow style of YAML, and JSON.
 
-use super::fragment::{name, text_of};
+use super::fragment::{name, quoted, text_of};
+use crate::source::Reading;
 use crate::yaml::emit::unfolded;
 use crate::yaml::json::to_json;
 use crate::yaml::node::{Key, Node, Style, Value};
 use crate::yaml::scalar::Resolved;
 
 /// How text in brackets is written.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Brackets {
     /// Whether the text is JSON and shall stay so.
     pub json: bool,
@@ -17,9 +18,16 @@ pub(super) struct Brackets {
     pub tight: bool,
     /// The step of indentation, when each entry has a line of its own.
     pub step: Option<String>,
+    /// Who will read it.
+    pub reading: Reading,
 }
 
 impl Brackets {
+    /// The flow style of YAML on one line.
+    pub fn new(reading: Reading) -> Self {
+        Self { json: false, quoted: false, tight: false, step: None, reading }
+    }
+
     /// A node whose line is indented by `lead`.
     pub fn write(&self, node: &Node, lead: &str) -> String {
         match &node.value {
@@ -44,7 +52,7 @@ impl Brackets {
         } else if self.quoted {
             unfolded(&key.text, Style::DoubleQuoted, 0, true)
         } else {
-            name(key)
+            name(key, self.reading)
         };
         format!("{name}{}{}", if self.tight { ":" } else { ": " }, self.write(value, lead))
     }
@@ -74,8 +82,9 @@ impl Brackets {
             // Infinity has no JSON; it stays what it is in YAML.
             _ if self.json => json(node).unwrap_or_else(|| text.to_string()),
             Some(Resolved::Str(string)) if self.quoted => unfolded(string, Style::DoubleQuoted, 0, true),
-            Some(Resolved::Str(string)) => text_of(string, &node.meta, 0, true),
+            Some(Resolved::Str(string)) => text_of(string, &node.meta, 0, true, self.reading),
             Some(Resolved::Null) => "null".into(),
+            Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted(date),
             _ => text.to_string(),
         }
     }

@@ -11,7 +11,7 @@ use super::same::is_same;
 use super::value::Editor;
 use super::{Edit, apply};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::SourceMap;
+use crate::source::{Reading, SourceMap};
 use crate::yaml::events::BOM;
 use crate::yaml::node::{Node, Style, Value};
 use crate::yaml::parse::{ParseOptions, parse_documents};
@@ -50,13 +50,13 @@ impl<'t> Edited<'t> {
             let (edits, suspects) = editor.finish();
             let more = aliases_to_expand(text, document, &edits, suspects);
             let mut edited = apply(own, document.range.start, edits);
-            if reads_as(&edited, after) {
+            if reads_as(&edited, layout.reading, after) {
                 return Ok(Self(edited.into()));
             }
             if !edited.ends_with('\n') {
                 // New text in lines may need the line break that the file does without.
                 edited.push_str(style.line_break);
-                if reads_as(&edited, after) {
+                if reads_as(&edited, layout.reading, after) {
                     return Ok(Self(edited.into()));
                 }
             }
@@ -67,7 +67,7 @@ impl<'t> Edited<'t> {
             expand = more;
         }
         let whole = write_whole(text, document, before, after, &style);
-        if reads_as(&whole, after) {
+        if reads_as(&whole, layout.reading, after) {
             return Ok(Self(whole.into()));
         }
         Err(Diagnostic::error(Code::InvalidValue, "the changed document cannot be written as YAML")
@@ -85,11 +85,23 @@ pub(super) struct DocumentStyle {
 
 impl DocumentStyle {
     fn of(text: &str, document: &Document, layout: Layout) -> Self {
+        let json = document.root.as_ref().and_then(|root| json(text, document, root));
         Self {
-            layout: self::layout(text, document).unwrap_or(layout),
-            json: document.root.as_ref().and_then(|root| json(text, document, root)),
+            layout: self::layout(text, document, layout.reading).unwrap_or(layout),
+            json: json.map(|(step, tight)| Brackets {
+                json: true,
+                quoted: true,
+                tight,
+                step,
+                ..Brackets::new(layout.reading)
+            }),
             line_break: line_break(text),
         }
+    }
+
+    /// How new text between brackets is written; strings in quotes if those around it are.
+    pub fn brackets(&self, quoted: bool) -> Brackets {
+        self.json.clone().unwrap_or(Brackets { quoted, ..Brackets::new(self.layout.reading) })
     }
 }
 
@@ -99,8 +111,8 @@ pub(super) fn line_break(text: &str) -> &'static str {
     if text[end..].starts_with('\r') { "\r\n" } else { "\n" }
 }
 
-/// How brackets are written, if the document is JSON.
-fn json(text: &str, document: &Document, root: &Part) -> Option<Brackets> {
+/// The step of indentation of a document that is JSON, and whether nothing stands behind its `:` and `,`.
+fn json(text: &str, document: &Document, root: &Part) -> Option<(Option<String>, bool)> {
     let first = match &root.kind {
         Kind::Map { flow: true, fields } => fields.first()?.start,
         Kind::List { flow: true, items } => items.first()?.start,
@@ -111,7 +123,7 @@ fn json(text: &str, document: &Document, root: &Part) -> Option<Brackets> {
     serde_json::from_str::<serde::de::IgnoredAny>(content).ok()?;
     let tight = is_tight(text, root).unwrap_or(false);
     let step = lead(text, first).filter(|_| text[root.start..first].contains('\n'));
-    Some(Brackets { json: true, quoted: true, tight, step: step.map(str::to_string) })
+    Some((step.map(str::to_string), tight))
 }
 
 /// Whether no space follows the first `:` or `,` of JSON; none when it has neither.
@@ -128,14 +140,15 @@ fn is_tight(text: &str, part: &Part) -> Option<bool> {
 }
 
 /// The layout of the first nested map and the first list of a document; none when it has neither.
-pub(super) fn layout(text: &str, document: &Document) -> Option<Layout> {
+pub(super) fn layout(text: &str, document: &Document, reading: Reading) -> Option<Layout> {
     let mut found = (None, None);
     find_layout(text, document.root.as_ref()?, None, &mut found);
     if found == (None, None) {
         return None;
     }
-    let default = Layout::default();
-    Some(Layout { indent: found.0.unwrap_or(default.indent), dash: found.1.unwrap_or(default.dash) })
+    let default = Layout::new(reading);
+    let (indent, dash) = (found.0.unwrap_or(default.indent), found.1.unwrap_or(default.dash));
+    Some(Layout { indent, dash, reading })
 }
 
 fn find_layout(text: &str, part: &Part, parent: Option<usize>, found: &mut (Option<usize>, Option<usize>)) {
@@ -219,9 +232,9 @@ pub(super) fn as_block(before: &Node, after: &Node) -> Node {
 }
 
 /// Whether a text is one document with the wanted tree.
-fn reads_as(text: &str, wanted: &Node) -> bool {
+fn reads_as(text: &str, reading: Reading, wanted: &Node) -> bool {
     let sources = SourceMap::default();
     let id = sources.add("", text);
-    let read = parse_documents(&sources, id, ParseOptions::default());
+    let read = parse_documents(&sources, id, ParseOptions { reading, ..ParseOptions::default() });
     read.is_ok_and(|documents| matches!(documents.as_slice(), [one] if one == wanted))
 }

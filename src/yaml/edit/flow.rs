@@ -94,7 +94,7 @@ impl<'a> Editor<'a> {
             lead(self.text, c.start).is_some() && (is_blank(behind) || behind.starts_with('#'))
         };
         let lined = !chunks.is_empty() && chunks.iter().all(alone);
-        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..Brackets::default() });
+        let mut brackets = self.style.brackets(quoted);
         if !lined {
             brackets.step = None;
         }
@@ -104,7 +104,7 @@ impl<'a> Editor<'a> {
     /// Writes a value between brackets anew.
     pub(super) fn put_in_flow(&mut self, place: Place, part: &Part, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
-        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..Brackets::default() });
+        let mut brackets = self.style.brackets(quoted);
         let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
         // A line with more than this value is no place for several lines.
         if brackets.step.is_some() && lead.is_empty() {

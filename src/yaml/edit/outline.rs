@@ -11,7 +11,10 @@ use smol_str::SmolStr;
 
 use super::lines::{behind_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::Reading;
 use crate::yaml::events::{Place, Unreadable, mark_of, read_events};
+use crate::yaml::node::{Style, Tag};
+use crate::yaml::yaml_1_1::key_text;
 
 /// One document of a text.
 pub(super) struct Document {
@@ -110,15 +113,18 @@ impl Part {
 ///
 /// # Errors
 /// The text is not YAML.
-pub(super) fn outline(text: &str) -> Result<Vec<Document>> {
+pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<Document>> {
     let step = |outline: &mut Outline<'_>, event: Event<'_>, place: &Place| {
         outline.event(event, place);
         Ok(())
     };
-    let outline = read_events(text, false, || Outline::of(text), step).map_err(|failure| match failure {
-        Unreadable::Refused(diagnostic) => diagnostic,
-        Unreadable::Syntax { message, .. } => Diagnostic::error(Code::Syntax, message),
-    })?;
+    let outline =
+        read_events(text, false, reading, || Outline::of(text, reading), step).map_err(|failure| {
+            match failure {
+                Unreadable::Refused(diagnostic) => diagnostic,
+                Unreadable::Syntax { message, .. } => Diagnostic::error(Code::Syntax, message),
+            }
+        })?;
     let mut documents = outline.documents;
     if let Some(last) = documents.last_mut() {
         // Comments behind the last `...` belong to the last document.
@@ -130,6 +136,7 @@ pub(super) fn outline(text: &str) -> Result<Vec<Document>> {
 /// The documents so far, and what was seen of the one that is not complete.
 struct Outline<'t> {
     text: &'t str,
+    reading: Reading,
     documents: Vec<Document>,
     steps: Vec<Step>,
     content: usize,
@@ -137,8 +144,9 @@ struct Outline<'t> {
 }
 
 impl<'t> Outline<'t> {
-    fn of(text: &'t str) -> Self {
-        Self { text, documents: Vec::new(), steps: Vec::new(), content: mark_of(text), marked: false }
+    fn of(text: &'t str, reading: Reading) -> Self {
+        let (documents, steps) = (Vec::new(), Vec::new());
+        Self { text, reading, documents, steps, content: mark_of(text), marked: false }
     }
 
     fn event(&mut self, event: Event<'_>, place: &Place) {
@@ -163,27 +171,24 @@ impl<'t> Outline<'t> {
                 let start = self.documents.last().map_or(0, |last| last.range.end);
                 let end = if ended { next_line(self.text, at.end) } else { self.text.len() };
                 let content = self.content..if ended { at.start } else { end };
-                let steps = std::mem::take(&mut self.steps);
-                self.documents.push(document(self.text, start..end, content, self.marked, steps));
+                self.document(start..end, content);
             }
             other => self.steps.extend(Step::of(other, at)),
         }
     }
-}
 
-fn document(
-    text: &str,
-    range: Range<usize>,
-    content: Range<usize>,
-    marked: bool,
-    steps: Vec<Step>,
-) -> Document {
-    let from = content.start;
-    let (anchors, aliases) = (FxHashMap::default(), Vec::new());
-    let text = &text[..content.end];
-    let mut builder = Builder { text, steps: steps.into_iter().peekable(), anchors, aliases };
-    let root = builder.part(from);
-    Document { range, content, marked, root, anchors: builder.anchors, aliases: builder.aliases }
+    fn document(&mut self, range: Range<usize>, content: Range<usize>) {
+        let mut builder = Builder {
+            text: &self.text[..content.end],
+            reading: self.reading,
+            steps: std::mem::take(&mut self.steps).into_iter().peekable(),
+            anchors: FxHashMap::default(),
+            aliases: Vec::new(),
+        };
+        let root = builder.part(content.start);
+        let Builder { anchors, aliases, .. } = builder;
+        self.documents.push(Document { range, content, marked: self.marked, root, anchors, aliases });
+    }
 }
 
 /// The end of a value that stands where it is expected.
@@ -236,6 +241,7 @@ impl Step {
 /// Lines up events and text. The parser bounds how deep its functions call each other.
 struct Builder<'t> {
     text: &'t str,
+    reading: Reading,
     steps: std::iter::Peekable<std::vec::IntoIter<Step>>,
     anchors: FxHashMap<usize, Range<usize>>,
     aliases: Vec<(usize, usize)>,
@@ -306,6 +312,9 @@ impl Builder<'_> {
         let step = self.steps.peek()?;
         let plain = matches!(step.what, What::Scalar(_, ScalarStyle::Plain)) && !step.tagged;
         let name = match &step.what {
+            What::Scalar(name, _) if plain && self.reading == Reading::Kubectl => {
+                key_text(name, Style::Plain, Tag::None)
+            }
             What::Scalar(name, _) => Some(name.clone()),
             _ => None,
         };
