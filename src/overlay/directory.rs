@@ -109,7 +109,7 @@ impl Builder {
                 return Err(kustomization_inside(&self.reader.shown(entry.path())));
             }
             let source = self.reader.text(entry.path())?;
-            let documents = parse_documents(self.reader.sources(), source, ParseOptions::default())?;
+            let documents = parse_documents(self.reader.sources(), source, ParseOptions::kubectl())?;
             for node in flatten_lists(documents)? {
                 resources.push(Resource::new(node, &self.schema)?);
             }

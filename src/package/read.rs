@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::openapi::{is_crd, read_crd};
 use crate::schema::{Gvk, Schema};
-use crate::source::{SourceId, SourceMap};
+use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
 use super::unit::units;
@@ -33,6 +33,8 @@ pub struct PackageFile {
     pub path: PathBuf,
     /// Its text.
     pub text: Arc<str>,
+    /// As whose text it was read.
+    pub reading: Reading,
     /// The documents in it, with comments; empty ones as null.
     pub documents: Vec<Node>,
 }
@@ -43,14 +45,14 @@ impl Package {
     ///
     /// # Errors
     /// It is not there, or a file cannot be read or is malformed.
-    pub fn read(path: &Path, sources: &SourceMap) -> Result<Self> {
+    pub fn read(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
         if !path.is_dir() {
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
-            let file = PackageFile::read(name, path.to_path_buf(), sources)?;
+            let file = PackageFile::read(name, path.to_path_buf(), reading, sources)?;
             return Ok(Self { root: path.to_path_buf(), is_directory: false, files: vec![file] });
         }
         let paths = manifests(path)?;
-        let read = |(relative, path): (PathBuf, PathBuf)| PackageFile::read(relative, path, sources);
+        let read = |(relative, path): (PathBuf, PathBuf)| PackageFile::read(relative, path, reading, sources);
         let files = paths.into_par_iter().map(read).collect::<Result<_>>()?;
         Ok(Self { root: path.to_path_buf(), is_directory: true, files })
     }
@@ -59,9 +61,9 @@ impl Package {
     ///
     /// # Errors
     /// The text is malformed.
-    pub fn of_text(name: &str, text: String, sources: &SourceMap) -> Result<Self> {
+    pub fn of_text(name: &str, text: String, reading: Reading, sources: &SourceMap) -> Result<Self> {
         let source = sources.add(name, text);
-        let file = PackageFile::parse(PathBuf::from(name), PathBuf::from(name), source, sources)?;
+        let file = PackageFile::parse(name.into(), name.into(), source, reading, sources)?;
         Ok(Self { root: PathBuf::from(name), is_directory: false, files: vec![file] })
     }
 
@@ -112,7 +114,7 @@ pub(super) fn gvk_of(node: &Node) -> Gvk {
 }
 
 impl PackageFile {
-    fn read(relative: PathBuf, path: PathBuf, sources: &SourceMap) -> Result<Self> {
+    fn read(relative: PathBuf, path: PathBuf, reading: Reading, sources: &SourceMap) -> Result<Self> {
         let named = |error: Diagnostic| {
             Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
         };
@@ -120,14 +122,20 @@ impl PackageFile {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
         })?;
         let source = sources.add(path.clone(), decode(bytes).map_err(named)?);
-        Self::parse(relative, path, source, sources)
+        Self::parse(relative, path, source, reading, sources)
     }
 
-    fn parse(relative: PathBuf, path: PathBuf, source: SourceId, sources: &SourceMap) -> Result<Self> {
-        let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    fn parse(
+        relative: PathBuf,
+        path: PathBuf,
+        source: SourceId,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
+        let options = ParseOptions { comments: true, reading, ..ParseOptions::default() };
         let documents = parse_documents(sources, source, options)?;
         let text = sources.get(source).map_or_else(|| Arc::from(""), |source| source.text().clone());
-        Ok(Self { relative, path, text, documents })
+        Ok(Self { relative, path, text, reading, documents })
     }
 }
 

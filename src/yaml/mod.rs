@@ -7,6 +7,7 @@ mod emit;
 mod events;
 mod failure;
 mod json;
+mod json_stream;
 mod meta;
 mod node;
 mod number;
@@ -15,8 +16,8 @@ mod parse;
 mod scalar;
 mod spanned;
 mod suggest;
+mod yaml_1_1;
 
-pub(crate) use decode::as_yaml_1_1;
 pub use decode::{DecodeOptions, UnknownFields, from_node, from_node_with};
 pub use edit::{edit, is_same, write_documents_as_written};
 pub(crate) use emit::as_read;
@@ -29,3 +30,4 @@ pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one}
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;
 pub(crate) use suggest::suggestion;
+pub(crate) use yaml_1_1::as_yaml_1_1;

@@ -1,5 +1,7 @@
 //! What type a scalar has: YAML 1.2's core schema with the extras of go-yaml v3, by which
 //! kustomize reads resources (dates, `0755`, `0b11`, `1_000`; `yes` and `on` are strings).
+//!
+//! Where kubectl reads otherwise, `yaml_1_1` says so.
 
 use std::fmt::Write as _;
 

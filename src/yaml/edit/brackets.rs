@@ -1,6 +1,7 @@
 //! New text in brackets: the flow style of YAML, and JSON.
 
-use super::quoting::{name, text_of};
+use super::quoting::{name, quoted_date, text_of};
+use crate::source::Reading;
 use crate::yaml::emit::{Context, unfolded};
 use crate::yaml::json::to_json;
 use crate::yaml::meta::Style;
@@ -8,7 +9,7 @@ use crate::yaml::node::{Key, Node, Value};
 use crate::yaml::scalar::Resolved;
 
 /// How text in brackets is written.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Brackets {
     /// Whether the text is JSON and shall stay so.
     pub json: bool,
@@ -18,9 +19,16 @@ pub(super) struct Brackets {
     pub tight: bool,
     /// The step of indentation, when each entry has a line of its own.
     pub step: Option<String>,
+    /// Who will read it.
+    pub reading: Reading,
 }
 
 impl Brackets {
+    /// The flow style of YAML on one line.
+    pub fn new(reading: Reading) -> Self {
+        Self { json: false, quoted: false, tight: false, step: None, reading }
+    }
+
     /// A node whose line is indented by `lead`.
     pub fn write(&self, node: &Node, lead: &str) -> String {
         match &node.value {
@@ -44,7 +52,7 @@ impl Brackets {
         } else if self.quoted {
             unfolded(&key.text, Style::DoubleQuoted, Context::Flow)
         } else {
-            name(key)
+            name(key, self.reading)
         };
         format!("{name}{}{}", if self.tight { ":" } else { ": " }, self.write(value, lead))
     }
@@ -75,8 +83,9 @@ impl Brackets {
             Some(Resolved::Str(string)) if self.quoted => {
                 unfolded(string, Style::DoubleQuoted, Context::Flow)
             }
-            Some(Resolved::Str(string)) => text_of(string, &node.meta, Context::Flow),
+            Some(Resolved::Str(string)) => text_of(string, &node.meta, Context::Flow, self.reading),
             Some(Resolved::Null) => "null".into(),
+            Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
             _ => text.to_string(),
         }
     }

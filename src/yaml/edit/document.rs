@@ -11,7 +11,7 @@ use super::splice::{Edit, apply};
 use super::style::DocumentStyle;
 use super::value::Editor;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::SourceMap;
+use crate::source::{Reading, SourceMap};
 use crate::yaml::node::Node;
 use crate::yaml::parse::{ParseOptions, parse_documents};
 
@@ -49,13 +49,13 @@ impl<'t> Edited<'t> {
             let (edits, suspects) = editor.finish();
             let more = aliases_to_expand(text, document, &edits, suspects);
             let mut edited = apply(own, document.range.start, edits);
-            if reads_as(&edited, after) {
+            if reads_as(&edited, layout.reading, after) {
                 return Ok(Self(edited.into()));
             }
             if !edited.ends_with('\n') {
                 // New text in lines may need the line break that the file does without.
                 edited.push_str(style.line_break);
-                if reads_as(&edited, after) {
+                if reads_as(&edited, layout.reading, after) {
                     return Ok(Self(edited.into()));
                 }
             }
@@ -66,7 +66,7 @@ impl<'t> Edited<'t> {
             expand = more;
         }
         let whole = write_whole(text, document, before, after, &style);
-        if reads_as(&whole, after) {
+        if reads_as(&whole, layout.reading, after) {
             return Ok(Self(whole.into()));
         }
         Err(Diagnostic::error(Code::InvalidValue, "the changed document cannot be written as YAML")
@@ -119,9 +119,9 @@ fn write_whole(
 }
 
 /// Whether a text is one document with the wanted tree.
-fn reads_as(text: &str, wanted: &Node) -> bool {
+fn reads_as(text: &str, reading: Reading, wanted: &Node) -> bool {
     let sources = SourceMap::default();
     let id = sources.add("", text);
-    let read = parse_documents(&sources, id, ParseOptions::default());
+    let read = parse_documents(&sources, id, ParseOptions { reading, ..ParseOptions::default() });
     read.is_ok_and(|documents| matches!(documents.as_slice(), [one] if one == wanted))
 }

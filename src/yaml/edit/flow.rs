@@ -48,7 +48,7 @@ impl<'a> Editor<'a> {
         let place = |f: &FieldPart| ValuePlace { from: f.from, column: 0, kind: PlaceKind::Flow };
         let Some(changes) = self.map_changes(fields, before, after, place) else { return false };
         let quoted = before.entries().iter().all(|e| e.key.meta.style == Style::DoubleQuoted);
-        let brackets = self.brackets(&chunks, Brackets { quoted, ..Brackets::default() });
+        let brackets = self.brackets(&chunks, Brackets { quoted, ..self.new_brackets() });
         let lead = self.lead(&chunks);
         self.flow_changes(&chunks, &brackets, &changes, |e| brackets.field(&e.key, &e.value, lead))
     }
@@ -68,7 +68,7 @@ impl<'a> Editor<'a> {
         let sources = pair(before, after);
         let quoted = before.iter().all(|n| n.as_str().is_none() || n.meta.style == Style::DoubleQuoted)
             && before.iter().any(|n| n.as_str().is_some());
-        let brackets = self.brackets(&chunks, Brackets { quoted, ..Brackets::default() });
+        let brackets = self.brackets(&chunks, Brackets { quoted, ..self.new_brackets() });
         let lead = self.lead(&chunks);
         let place = |i: usize| ValuePlace { from: entries[i].start, column: 0, kind: PlaceKind::Flow };
         if !sources.iter().flatten().is_sorted() {
@@ -120,6 +120,11 @@ impl<'a> Editor<'a> {
         }
     }
 
+    /// The brackets of documents that show none.
+    fn new_brackets(&self) -> Brackets {
+        Brackets::new(self.layout().reading)
+    }
+
     /// How new entries are written among these: as the document's JSON, or else in a way of their own.
     fn brackets(&self, chunks: &FlowChunks, own: Brackets) -> Brackets {
         let brackets = self.style.json.clone().unwrap_or(own);
@@ -129,7 +134,7 @@ impl<'a> Editor<'a> {
     /// Writes a value between brackets anew.
     pub(super) fn put_in_flow(&mut self, place: ValuePlace, part: &Part, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
-        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..Brackets::default() });
+        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..self.new_brackets() });
         let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
         // A line with more than this value is no place for several lines.
         if brackets.step.is_some() && lead.is_empty() {

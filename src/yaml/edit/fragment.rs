@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use super::brackets::Brackets;
-use super::quoting::{name, text_of};
+use super::quoting::{name, quoted_date, text_of};
+use crate::source::Reading;
 use crate::yaml::emit::Context;
 use crate::yaml::meta::{Comments, Meta, Style};
 use crate::yaml::node::{Key, Map, Node, Value};
@@ -19,23 +20,24 @@ pub(super) struct Layout {
     pub indent: usize,
     /// Columns by which the dashes of a list stand deeper than the field; 0 or more.
     pub dash: usize,
-}
-
-impl Default for Layout {
-    fn default() -> Self {
-        Self { indent: 2, dash: 0 }
-    }
+    /// Who will read it.
+    pub reading: Reading,
 }
 
 /// Longer names stand behind a `?`: what stands before a `:` is bounded by YAML.
 const LONGEST_NAME: usize = 1000;
 
 impl Layout {
+    /// The layout of documents that show none.
+    pub fn new(reading: Reading) -> Self {
+        Self { indent: 2, dash: 0, reading }
+    }
+
     /// A field whose name stands at `column`.
     pub fn field(self, key: &Key, value: &Node, column: usize) -> String {
         let mut out = String::new();
         head(&key.meta, column, &mut out);
-        let name = name(key);
+        let name = name(key, self.reading);
         if name.len() > LONGEST_NAME {
             out.extend(["? ", &name, "\n", &spaces(column)]);
         } else {
@@ -80,7 +82,7 @@ impl Layout {
                 let column = column + self.dash;
                 format!("{behind}\n{}{}", spaces(column), self.list(list, column))
             }
-            _ => inline(value, column, self.indent, comment),
+            _ => self.inline(value, column, self.indent, comment),
         }
     }
 
@@ -89,7 +91,7 @@ impl Layout {
         match &value.value {
             Value::Map(map) if is_block(value) => format!(" {}", self.map(map, column + 2)),
             Value::List(list) if is_block(value) => format!(" {}", self.list(list, column + 2)),
-            _ => inline(value, column, 2, None),
+            _ => self.inline(value, column, 2, None),
         }
     }
 
@@ -102,7 +104,7 @@ impl Layout {
             Value::List(list) if is_block(node) => out.push_str(&self.list(list, 0)),
             // An empty text would be no document, and text in lines has rules of its own here.
             Value::Scalar(text) if text.is_empty() && node.is_null() => out.push_str("null"),
-            _ => out.push_str(&Brackets::default().write(node, "")),
+            _ => out.push_str(&Brackets::new(self.reading).write(node, "")),
         }
         out.push('\n');
         for line in comments(&node.meta).map(|c| c.foot.as_slice()).unwrap_or_default() {
@@ -120,6 +122,36 @@ impl Layout {
     fn list(self, list: &[Node], column: usize) -> String {
         let entries: Vec<_> = list.iter().map(|node| self.entry(node, column)).collect();
         entries.join(&format!("\n{}", spaces(column)))
+    }
+
+    /// A scalar, or a map or list in brackets, behind an indicator at `column`. Its further lines stand
+    /// `indent` deeper.
+    fn inline(self, node: &Node, column: usize, indent: usize, of_key: Option<&str>) -> String {
+        let text = match &node.value {
+            Value::Scalar(_) => self.scalar(node, column, indent),
+            _ => Brackets::new(self.reading).write(node, ""),
+        };
+        let space = if text.is_empty() { "" } else { " " };
+        let comment = line_comment(&node.meta).or(of_key).map(|c| format!(" {c}")).unwrap_or_default();
+        match text.split_once('\n') {
+            // The comment stands behind the `|`.
+            Some((header, lines)) => format!("{space}{header}{comment}\n{lines}"),
+            None => format!("{space}{text}{comment}"),
+        }
+    }
+
+    fn scalar(self, node: &Node, column: usize, indent: usize) -> String {
+        let Some(text) = node.scalar_text() else { return String::new() };
+        match node.resolve() {
+            Some(Resolved::Str(string)) => {
+                // Such text says itself how deep it stands, and says 2.
+                let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
+                text_of(string, &node.meta, Context::Block { column: column + indent }, self.reading)
+            }
+            Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
+            // Numbers, dates, booleans and null as they were written.
+            _ => text.to_string(),
+        }
     }
 }
 
@@ -145,35 +177,6 @@ fn is_block(node: &Node) -> bool {
         Value::Scalar(_) => true,
     };
     !empty && node.meta.style != Style::Flow
-}
-
-/// A scalar, or a map or list in brackets, behind an indicator at `column`. Its further lines stand
-/// `indent` deeper.
-fn inline(node: &Node, column: usize, indent: usize, of_key: Option<&str>) -> String {
-    let text = match &node.value {
-        Value::Scalar(_) => scalar(node, column, indent),
-        _ => Brackets::default().write(node, ""),
-    };
-    let space = if text.is_empty() { "" } else { " " };
-    let comment = line_comment(&node.meta).or(of_key).map(|c| format!(" {c}")).unwrap_or_default();
-    match text.split_once('\n') {
-        // The comment stands behind the `|`.
-        Some((header, lines)) => format!("{space}{header}{comment}\n{lines}"),
-        None => format!("{space}{text}{comment}"),
-    }
-}
-
-fn scalar(node: &Node, column: usize, indent: usize) -> String {
-    let Some(text) = node.scalar_text() else { return String::new() };
-    match node.resolve() {
-        Some(Resolved::Str(string)) => {
-            // Such text says itself how deep it stands, and says 2.
-            let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
-            text_of(string, &node.meta, Context::Block { column: column + indent })
-        }
-        // Numbers, dates, booleans and null as they were written.
-        _ => text.to_string(),
-    }
 }
 
 fn comments(meta: &Meta) -> Option<&Comments> {

@@ -24,29 +24,31 @@ pub use same::is_same;
 use super::events::BOM;
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::Reading;
 use document::Edited;
 use fragment::Layout;
 use outline::{DocumentOutline, outline};
 
 /// The text of a file after its documents were changed from `before`, which were read from it with
-/// comments, to `after`: none for a document that is removed, and further ones at the end for
-/// documents that are added.
+/// comments by `reading`, to `after`: none for a document that is removed, and further ones at the end
+/// for documents that are added.
 ///
 /// # Errors
 /// `before` was not read from the text, or a value cannot be written as YAML.
-pub fn edit(text: &str, before: &[Node], after: &[Option<Node>]) -> Result<String> {
+pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>]) -> Result<String> {
     if lines::has_lone_returns(text) {
         // Line breaks of another age: what stands where is not worth to know.
         let same =
             before.len() == after.len() && before.iter().map(Some).eq(after.iter().map(Option::as_ref));
-        return Ok(if same { text.into() } else { write_all(after.iter().flatten()) });
+        return Ok(if same { text.into() } else { write_all(after.iter().flatten(), reading) });
     }
-    let documents = outline(text)?;
+    let documents = outline(text, reading)?;
     if documents.len() != before.len() {
         let message = format!("the text has {} documents, not {}", documents.len(), before.len());
         return Err(Diagnostic::error(Code::InvalidValue, message));
     }
-    let layout = documents.iter().find_map(|d| style::layout(text, d)).unwrap_or_default();
+    let layout = documents.iter().find_map(|d| style::layout(text, d, reading));
+    let layout = layout.unwrap_or(Layout::new(reading));
     let mut out = Out { text: String::with_capacity(text.len()), unmarked: false, ended: true };
     for (i, document) in documents.iter().enumerate() {
         let (before, after) = (&before[i], after.get(i).and_then(Option::as_ref));
@@ -69,11 +71,11 @@ pub fn edit(text: &str, before: &[Node], after: &[Option<Node>]) -> Result<Strin
 /// A text for documents that come from no file: their order, quoting and comments are kept.
 #[must_use]
 pub fn write_documents_as_written(documents: &[Node]) -> String {
-    write_all(documents.iter())
+    write_all(documents.iter(), Reading::Kustomize)
 }
 
-fn write_all<'n>(documents: impl Iterator<Item = &'n Node>) -> String {
-    documents.map(|d| Layout::default().document(d)).collect::<Vec<_>>().join("---\n")
+fn write_all<'n>(documents: impl Iterator<Item = &'n Node>, reading: Reading) -> String {
+    documents.map(|d| Layout::new(reading).document(d)).collect::<Vec<_>>().join("---\n")
 }
 
 /// The documents that are left, one behind the other.
@@ -93,7 +95,10 @@ impl Out {
                 text = text.strip_prefix("---\r\n").or_else(|| text.strip_prefix("---\n")).unwrap_or(text);
             }
         } else {
-            self.end_line("\n");
+            // JSON objects may follow each other on a line.
+            if document.marked || document.begins_anew {
+                self.end_line("\n");
+            }
             // Directives, and documents without `---`, need an end before them.
             if document.begins_anew && !self.ended {
                 self.text.push_str("...\n");

@@ -11,7 +11,10 @@ use smol_str::SmolStr;
 
 use super::lines::{behind_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::Reading;
 use crate::yaml::events::{CommentEvents, EventPlace, Unreadable, mark_of, read_events};
+use crate::yaml::meta::{Style, Tag};
+use crate::yaml::yaml_1_1::key_text;
 
 /// One document of a text.
 pub(super) struct DocumentOutline {
@@ -113,12 +116,13 @@ impl Part {
 ///
 /// # Errors
 /// The text is not YAML.
-pub(super) fn outline(text: &str) -> Result<Vec<DocumentOutline>> {
+pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<DocumentOutline>> {
     let step = |outline: &mut Outline<'_>, event: Event<'_>, place: &EventPlace| {
         outline.event(event, place);
         Ok(())
     };
-    let outline = read_events(text, CommentEvents::PassedOver, || Outline::of(text), step);
+    let start = || Outline::of(text, reading);
+    let outline = read_events(text, CommentEvents::PassedOver, reading, start, step);
     let mut documents = outline
         .map_err(|failure| match failure {
             Unreadable::Refused(diagnostic) => diagnostic,
@@ -135,6 +139,7 @@ pub(super) fn outline(text: &str) -> Result<Vec<DocumentOutline>> {
 /// The documents so far, and what was seen of the one that is not complete.
 struct Outline<'t> {
     text: &'t str,
+    reading: Reading,
     documents: Vec<DocumentOutline>,
     events: Vec<OutlineEvent>,
     content: usize,
@@ -142,8 +147,9 @@ struct Outline<'t> {
 }
 
 impl<'t> Outline<'t> {
-    fn of(text: &'t str) -> Self {
-        Self { text, documents: Vec::new(), events: Vec::new(), content: mark_of(text), marked: false }
+    fn of(text: &'t str, reading: Reading) -> Self {
+        let (documents, events) = (Vec::new(), Vec::new());
+        Self { text, reading, documents, events, content: mark_of(text), marked: false }
     }
 
     fn event(&mut self, event: Event<'_>, place: &EventPlace) {
@@ -176,9 +182,13 @@ impl<'t> Outline<'t> {
     fn complete(&mut self, content: Range<usize>, end: usize) {
         let last = self.documents.last();
         let (start, begins_anew) = last.map_or((0, true), |last| (last.range.end, last.is_ended()));
-        let events = std::mem::take(&mut self.events).into_iter().peekable();
-        let (anchors, aliases) = (FxHashMap::default(), Vec::new());
-        let mut builder = OutlineBuilder { text: &self.text[..content.end], events, anchors, aliases };
+        let mut builder = OutlineBuilder {
+            text: &self.text[..content.end],
+            reading: self.reading,
+            events: std::mem::take(&mut self.events).into_iter().peekable(),
+            anchors: FxHashMap::default(),
+            aliases: Vec::new(),
+        };
         let root = builder.part(content.start);
         let OutlineBuilder { anchors, aliases, .. } = builder;
         let (range, marked) = (start..end, self.marked);
@@ -231,6 +241,7 @@ impl OutlineEvent {
 /// Lines up events and text. The parser bounds how deep its functions call each other.
 struct OutlineBuilder<'t> {
     text: &'t str,
+    reading: Reading,
     events: std::iter::Peekable<std::vec::IntoIter<OutlineEvent>>,
     anchors: FxHashMap<usize, Range<usize>>,
     aliases: Vec<(usize, usize)>,
@@ -301,6 +312,9 @@ impl OutlineBuilder<'_> {
         let event = self.events.peek()?;
         let plain = matches!(event.kind, EventKind::Scalar(_, ScalarStyle::Plain)) && !event.tagged;
         let name = match &event.kind {
+            EventKind::Scalar(name, _) if plain && self.reading == Reading::Kubectl => {
+                key_text(name, Style::Plain, Tag::None)
+            }
             EventKind::Scalar(name, _) => Some(name.clone()),
             _ => None,
         };

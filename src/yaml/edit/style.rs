@@ -6,6 +6,7 @@ use super::brackets::Brackets;
 use super::fragment::Layout;
 use super::lines::{column, lead, line_end};
 use super::outline::{DocumentOutline, Part, PartKind};
+use crate::source::Reading;
 use crate::yaml::events::BOM;
 
 /// What all edits of a document have in common.
@@ -18,9 +19,10 @@ pub(super) struct DocumentStyle {
 
 impl DocumentStyle {
     pub fn of(text: &str, document: &DocumentOutline, layout: Layout) -> Self {
+        let reading = layout.reading;
         Self {
-            layout: self::layout(text, document).unwrap_or(layout),
-            json: document.root.as_ref().and_then(|root| json(text, document, root)),
+            layout: self::layout(text, document, reading).unwrap_or(layout),
+            json: document.root.as_ref().and_then(|root| json(text, document, root, reading)),
             line_break: line_break(text),
         }
     }
@@ -33,7 +35,7 @@ pub(super) fn line_break(text: &str) -> &'static str {
 }
 
 /// How brackets are written, if the document is JSON.
-fn json(text: &str, document: &DocumentOutline, root: &Part) -> Option<Brackets> {
+fn json(text: &str, document: &DocumentOutline, root: &Part, reading: Reading) -> Option<Brackets> {
     let first = match &root.kind {
         PartKind::Map { style: StructureStyle::Flow, fields } => fields.first()?.start,
         PartKind::List { style: StructureStyle::Flow, entries } => entries.first()?.start,
@@ -44,7 +46,7 @@ fn json(text: &str, document: &DocumentOutline, root: &Part) -> Option<Brackets>
     serde_json::from_str::<serde::de::IgnoredAny>(content).ok()?;
     let tight = is_tight(text, root).unwrap_or(false);
     let step = lead(text, first).filter(|_| text[root.start..first].contains('\n'));
-    Some(Brackets { json: true, quoted: true, tight, step: step.map(str::to_string) })
+    Some(Brackets { json: true, quoted: true, tight, step: step.map(str::to_string), reading })
 }
 
 /// Whether no space follows the first `:` or `,` of JSON; none when it has neither.
@@ -61,13 +63,14 @@ fn is_tight(text: &str, part: &Part) -> Option<bool> {
 }
 
 /// The layout of the first nested map and the first list of a document; none when it has neither.
-pub(super) fn layout(text: &str, document: &DocumentOutline) -> Option<Layout> {
+pub(super) fn layout(text: &str, document: &DocumentOutline, reading: Reading) -> Option<Layout> {
     let found = steps(text, document.root.as_ref()?, None);
     if found == Steps::default() {
         return None;
     }
-    let default = Layout::default();
-    Some(Layout { indent: found.indent.unwrap_or(default.indent), dash: found.dash.unwrap_or(default.dash) })
+    let default = Layout::new(reading);
+    let (indent, dash) = (found.indent.unwrap_or(default.indent), found.dash.unwrap_or(default.dash));
+    Some(Layout { indent, dash, reading })
 }
 
 /// How much deeper the first nested map and the first list stand, as far as there are any.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{edit, read};
+use super::{Reading, edit, read, read_as};
 use crate::yaml::{Map, Node, ParseOptions, parse_documents, write_documents_as_written};
 
 /// Random decisions; when they run out, all are 0.
@@ -399,10 +399,10 @@ fn has_open_text(node: &Node) -> bool {
     }
 }
 
-fn try_read(text: &str) -> Option<Vec<Node>> {
+fn try_read(reading: Reading, text: &str) -> Option<Vec<Node>> {
     let sources = crate::source::SourceMap::default();
     let id = sources.add("t.yaml", text);
-    parse_documents(&sources, id, ParseOptions { comments: true, ..ParseOptions::default() }).ok()
+    parse_documents(&sources, id, ParseOptions { comments: true, reading, ..ParseOptions::default() }).ok()
 }
 
 fn yaml(node: &Node) -> String {
@@ -413,23 +413,27 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..200)
 }
 
+fn reading() -> impl Strategy<Value = Reading> {
+    prop_oneof![Just(Reading::Kustomize), Just(Reading::Kubectl)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn edited_texts_read_as_wanted_and_the_rest_stays(bytes in bytes(), changes in bytes()) {
+    fn edited_texts_read_as_wanted_and_the_rest_stays(bytes in bytes(), changes in bytes(), reading in reading()) {
         let text = text(&mut Dice { bytes: &bytes, at: 0 });
-        let before = read(&text);
+        let before = read_as(reading, &text);
         prop_assert_eq!(before.len(), 1, "{}", text);
-        prop_assert_eq!(edit(&text, &before, &[Some(before[0].clone())]), Ok(text.clone()));
+        prop_assert_eq!(edit(&text, reading, &before, &[Some(before[0].clone())]), Ok(text.clone()));
         let mut after = before[0].clone();
         let dice = &mut Dice { bytes: &changes, at: 0 };
         for _ in 0..=dice.roll(3) {
             change(dice, &mut after);
         }
-        let edited = edit(&text, &before, &[Some(after.clone())]);
+        let edited = edit(&text, reading, &before, &[Some(after.clone())]);
         let edited = edited.map_err(|e| TestCaseError::fail(format!("{e}: {text}\n{}", yaml(&after))))?;
-        prop_assert!(read(&edited)[0] == after, "{}\n---\n{}", text, edited);
+        prop_assert!(read_as(reading, &edited)[0] == after, "{}\n---\n{}", text, edited);
         if has_open_text(&after) {
             return Ok(());
         }
@@ -445,7 +449,7 @@ proptest! {
 
     #[test]
     fn texts_with_mistakes_never_panic(
-        bytes in bytes(), changes in bytes(), holes in prop::collection::vec((any::<prop::sample::Index>(), "[-:?&*!|>#{}\\[\\], \na'\"%\r\t]{0,3}"), 1..5)
+        bytes in bytes(), changes in bytes(), reading in reading(), holes in prop::collection::vec((any::<prop::sample::Index>(), "[-:?&*!|>#{}\\[\\], \na'\"%\r\t]{0,3}"), 1..5)
     ) {
         let mut text = text(&mut Dice { bytes: &bytes, at: 0 });
         for (place, new) in holes {
@@ -455,16 +459,16 @@ proptest! {
             }
             text.insert_str(at, &new);
         }
-        let Some(before) = try_read(&text) else { return Ok(()) };
+        let Some(before) = try_read(reading, &text) else { return Ok(()) };
         let mut after: Vec<_> = before.clone();
         let dice = &mut Dice { bytes: &changes, at: 0 };
         for document in &mut after {
             change(dice, document);
         }
         let wanted: Vec<_> = after.iter().cloned().map(Some).collect();
-        let edited = edit(&text, &before, &wanted);
+        let edited = edit(&text, reading, &before, &wanted);
         let edited = edited.map_err(|e| TestCaseError::fail(format!("{e}: {text:?}\n{}", yaml(&after[0]))))?;
-        prop_assert!(read(&edited) == after, "{}\n---\n{}", text, edited);
+        prop_assert!(read_as(reading, &edited) == after, "{}\n---\n{}", text, edited);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What texts look like after changes.
 
-use super::{changed, check, edit, map, read, value};
+use super::{Reading, changed, changed_as, check, edit, map, read, read_as, value};
 use crate::yaml::{Node, write_documents_as_written};
 
 #[test]
@@ -117,7 +117,7 @@ fn new_fields_have_the_layout_of_the_text() {
 fn maps_keep_the_order_of_the_text() {
     let text = "a: 1\nb: 2\n";
     let (before, after) = (read(text), map(&[("b", value("2")), ("c", value("3")), ("a", value("9"))]));
-    let edited = edit(text, &before, &[Some(after)]).expect("editable");
+    let edited = edit(text, Reading::Kustomize, &before, &[Some(after)]).expect("editable");
     assert_eq!(edited, "a: 9\nb: 2\nc: 3\n");
 }
 
@@ -347,7 +347,7 @@ fn with_documents(text: &str, after: &[Option<&str>]) -> String {
         .enumerate()
         .map(|(i, a)| a.map(|a| if a == "=" { before[i].clone() } else { value(a) }))
         .collect();
-    let edited = edit(text, &before, &after).expect("editable");
+    let edited = edit(text, Reading::Kustomize, &before, &after).expect("editable");
     let after: Vec<_> = after.into_iter().flatten().collect();
     assert_eq!(read(&edited), after, "{edited}");
     edited
@@ -415,9 +415,47 @@ fn a_document_that_cannot_be_edited_is_written_whole_and_alone() {
 }
 
 #[test]
+fn what_kubectl_reads_otherwise_stays_as_it_is_written() {
+    let table = [
+        ("a: yes # on\nn: off\nb: 1\n", "b = 2", "a: yes # on\nn: off\nb: 2\n"),
+        ("n: 1 # of n\n.5: [no, y]\n", "false = 2;;0.5/0 = true", "n: 2 # of n\n.5: [true, y]\n"),
+        ("n: {y: 1, -0x10: 2}\nb: 1\n", "false/-16 = 3;;- false/true;;- b", "n: {-0x10: 3}\n"),
+        ("a: {on: 1}\nday: 2024-01-01\n", "a/true = 2", "a: {on: 2}\nday: 2024-01-01\n"),
+        // What comes from elsewhere is what it is there.
+        ("a: 1\n", ". + b: yes", "a: 1\nb: \"yes\"\n"),
+        ("a: 1\n", ". + 'on': [n, y]", "a: 1\n'on': [\"n\", \"y\"]\n"),
+        ("a: [1]\n", "a + y", "a: [1, \"y\"]\n"),
+        ("a: 1\n", "a = 2024-01-01", "a: \"2024-01-01T00:00:00Z\"\n"),
+        ("a: [1]\n", "a + 2024-01-01", "a: [1, \"2024-01-01T00:00:00Z\"]\n"),
+        (
+            "x: &x {a: 1}\nb:\n  a: 2\n  <<: *x\n  c: 1\n",
+            "b/c = 2",
+            "x: &x {a: 1}\nb:\n  a: 2\n  <<: *x\n  c: 2\n",
+        ),
+    ];
+    for (text, changes, want) in table {
+        assert_eq!(changed_as(Reading::Kubectl, text, changes), want, "\n{text}\n{changes}");
+    }
+}
+
+#[test]
+fn json_objects_that_follow_each_other_stay_so() {
+    for text in ["{\"a\": 1}{\"a\": 2}", "{\"a\": 1}\n\n{\"a\": 2}\n", "\u{feff} {\"a\": 1} {\"a\": 2} "] {
+        let before = read_as(Reading::Kubectl, text);
+        for (i, value) in [(0, "1"), (1, "2")] {
+            let mut after = before.clone();
+            *after[i].get_mut("a").expect("there") = Node::string("x");
+            let after: Vec<_> = after.into_iter().map(Some).collect();
+            let edited = edit(text, Reading::Kubectl, &before, &after).expect("editable");
+            assert_eq!(edited, text.replace(value, "\"x\""));
+        }
+    }
+}
+
+#[test]
 fn trees_of_other_texts_are_refused() {
-    assert!(edit("a: 1\n", &[], &[]).is_err());
-    assert!(edit("a: [", &[Node::null()], &[None]).is_err());
+    assert!(edit("a: 1\n", Reading::Kustomize, &[], &[]).is_err());
+    assert!(edit("a: [", Reading::Kustomize, &[Node::null()], &[None]).is_err());
 }
 
 #[test]
