@@ -11,11 +11,11 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeser
 use serde_yaml::Value as Leaf;
 
 use super::node::{Entry, Key, Map, Meta, Node, Style, Tag, Value};
-use super::number::go_float_32;
 use super::scalar::{Resolved, resolve};
 use super::spanned;
 use super::suggest::{one_of, suggestion};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::gocompat::strconv::format_float_32;
 
 /// What to do about fields that a struct does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -186,7 +186,7 @@ fn as_text(scalar: Resolved<'_>) -> Option<String> {
         Resolved::Float(f) => Some(match f as f32 {
             f if f.is_nan() => ".nan".into(),
             f if f.is_infinite() => (if f > 0.0 { ".inf" } else { "-.inf" }).into(),
-            f => go_float_32(f),
+            f => format_float_32(f),
         }),
         Resolved::Str(text) | Resolved::Timestamp(text) => Some(text.to_string()),
     }

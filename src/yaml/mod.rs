@@ -22,7 +22,6 @@ pub(crate) use emit::as_read;
 pub use emit::{reread, style_of_string, to_documents, to_yaml, write_documents, write_yaml};
 pub use json::{to_json, to_json_pretty, write_json};
 pub use node::{Comments, Entry, Key, List, Map, MapIndex, Meta, Node, Style, Tag, Value};
-pub(crate) use number::go_float;
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;
