@@ -41,6 +41,7 @@ pub mod cli;
 pub mod cluster;
 pub mod diagnostic;
 pub mod diff;
+mod gocompat;
 pub mod merge;
 pub mod overlay;
 pub mod package;

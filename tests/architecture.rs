@@ -6,6 +6,7 @@ use std::path::Path;
 /// From left to right; rooms of one group do not import each other.
 const ORDER: &[&[&str]] = &[
     &["source", "diagnostic"],
+    &["gocompat"],
     &["yaml"],
     &["path"],
     &["schema"],

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 
 use super::failure::{MAX_DEPTH, PrintFailure, Printed};
 use super::node::{Map, Node, Value};
-use super::number::write_json_float;
 use super::order::by_bytes;
 use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
+use crate::gocompat::json::{write_float, write_string};
 
 /// The JSON of a node without any white space: fields sorted by bytes, `<`, `>` and `&` escaped.
 ///
@@ -119,7 +119,7 @@ impl JsonWriter<'_> {
             Resolved::Bool(bool) => self.out.push_str(if bool { "true" } else { "false" }),
             Resolved::Int(int) => write_number(int, self.out),
             Resolved::UInt(int) => write_number(int, self.out),
-            Resolved::Float(float) if float.is_finite() => write_json_float(float, self.out),
+            Resolved::Float(float) if float.is_finite() => write_float(float, self.out),
             Resolved::Float(_) => return Err(PrintFailure::not_finite(node.span())),
             Resolved::Timestamp(text) => {
                 write_string(timestamp(text).as_deref().unwrap_or(text), self.out);
@@ -133,44 +133,6 @@ impl JsonWriter<'_> {
 fn write_number(number: impl std::fmt::Display, out: &mut String) {
     // Writing to a string cannot fail.
     let _ = write!(out, "{number}");
-}
-
-/// Writes a string in quotes, with Go's escapes: those of JSON, of HTML, and of the two line
-/// breaks that JavaScript did not allow in strings.
-fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(may_need_escape) {
-        out.push_str(&rest[..at]);
-        let mut chars = rest[at..].chars();
-        if let Some(c) = chars.next() {
-            write_char(c, out);
-        }
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
-    out.push('"');
-}
-
-/// Whether a character that starts with this byte may have to be escaped.
-fn may_need_escape(byte: u8) -> bool {
-    byte < b' ' || matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xE2)
-}
-
-fn write_char(c: char, out: &mut String) {
-    match c {
-        '"' => out.push_str("\\\""),
-        '\\' => out.push_str("\\\\"),
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        '\u{8}' => out.push_str("\\b"),
-        '\u{c}' => out.push_str("\\f"),
-        '\0'..' ' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
-        }
-        _ => out.push(c),
-    }
 }
 
 #[cfg(test)]

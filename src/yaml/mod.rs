@@ -25,7 +25,6 @@ pub use emit::{reread, style_of_string, to_documents, to_yaml, write_documents, 
 pub use json::{to_json, to_json_pretty, write_json};
 pub use meta::{Comments, Meta, Style, Tag};
 pub use node::{Entry, Key, List, Map, MapIndex, Node, Value};
-pub(crate) use number::go_float;
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;

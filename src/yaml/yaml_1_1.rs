@@ -7,8 +7,8 @@ use smol_str::SmolStr;
 
 use super::meta::{Meta, Style, Tag};
 use super::node::{Entry, Key, Map, Node, Value};
-use super::number::go_float_32;
 use super::scalar::{Resolved, resolve, timestamp};
+use crate::gocompat::strconv::format_float_32;
 
 /// The type of a scalar from its text, style and tag.
 pub(super) fn resolve_1_1(text: &str, style: Style, tag: Tag) -> Resolved<'_> {
@@ -66,7 +66,7 @@ pub(super) fn as_text(scalar: Resolved<'_>) -> Option<String> {
         Resolved::Float(f) => Some(match f as f32 {
             f if f.is_nan() => ".nan".into(),
             f if f.is_infinite() => (if f > 0.0 { ".inf" } else { "-.inf" }).into(),
-            f => go_float_32(f),
+            f => format_float_32(f),
         }),
         Resolved::Str(text) | Resolved::Timestamp(text) => Some(text.to_string()),
     }
