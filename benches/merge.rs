@@ -14,7 +14,7 @@ use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2};
 use kubectl_smp::package::{Package, merge3_packages, write_files};
 use kubectl_smp::patch::{ApplyOptions, CreateOptions, apply, create};
 use kubectl_smp::schema::{Gvk, Schema};
-use kubectl_smp::source::SourceMap;
+use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::{Map, Node};
 
 const RUNS: usize = 5;
@@ -91,7 +91,7 @@ fn packages(files: usize) {
         let dest = side("1.0", 3);
         let start = Instant::now();
         let sources = SourceMap::default();
-        let read = |path: &Path| Package::read(path, &sources).expect("readable");
+        let read = |path: &Path| Package::read(path, Reading::Kustomize, &sources).expect("readable");
         let (original, updated, dest) = (read(original.path()), read(updated.path()), read(dest.path()));
         let merged = merge3_packages(&original, &updated, &dest, &schema, &options).expect("merges");
         assert_eq!(merged.counts(), [0, files, 0], "added, changed, removed");

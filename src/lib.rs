@@ -42,6 +42,7 @@ pub mod cluster;
 pub mod diagnostic;
 pub mod diff;
 pub mod files;
+mod gocompat;
 pub mod merge;
 pub mod overlay;
 pub mod package;

@@ -1,9 +1,24 @@
 //! Which file, which bytes: the texts that nodes come from.
 //!
-//! Owns the texts and turns byte ranges into lines and columns. Knows nothing of YAML.
+//! Owns the texts, says as whose they are read, and turns byte ranges into lines and columns. Knows nothing of YAML.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// Whose reader is followed, where kustomize and kubectl make different values of the same text.
+///
+/// kustomize reads YAML 1.2 with some of 1.1; kubectl reads YAML 1.1, makes JSON of it, and also takes several
+/// JSON objects one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Reading {
+    /// kustomize's, for what a kustomization loads: `yes`, `on` and `y` are strings, dates become times, keys that
+    /// are no strings are errors, and a map's own fields win over those of `<<`.
+    #[default]
+    Kustomize,
+    /// kubectl's, for plain manifests: `yes`, `on` and `y` are booleans, dates stay the text that they are, keys
+    /// become strings (`n` is `"false"`, `1` is `"1"`), and fields win over those of a `<<` above them.
+    Kubectl,
+}
 
 /// Names one text of a [`SourceMap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

@@ -9,6 +9,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 const ORDER: &[&[&str]] = &[
     &["source", "diagnostic"],
     &["files"],
+    &["gocompat"],
     &["yaml"],
     &["path"],
     &["schema"],

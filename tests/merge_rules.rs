@@ -3,7 +3,7 @@
 use kubectl_smp::merge::{Conflict, InferKeys, ListOrder, MergeOptions, merge2, merge3};
 use kubectl_smp::package::{Package, merge2_packages};
 use kubectl_smp::schema::Schema;
-use kubectl_smp::source::SourceMap;
+use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
 
 fn node(text: &str) -> Node {
@@ -154,7 +154,9 @@ fn a_deployment_takes_what_its_source_changes() {
         "      # in front\n      - name: web\n        image: web:2\n        command: ['new', 'x']\n      - name: proxy\n        image: proxy:1\n      - name: logs\n        image: logs:1\n",
     );
     let sources = SourceMap::default();
-    let package = |name: &str, text: String| Package::of_text(name, text, &sources).expect("readable");
+    let package = |name: &str, text: String| {
+        Package::of_text(name, text, Reading::Kustomize, &sources).expect("readable")
+    };
     for schema in [Schema::embedded(), Schema::none()] {
         let (source, dest) = (package("source", source.clone()), package("dest", dest.clone()));
         let merged = merge2_packages(&source, &dest, &schema, &options()).expect("merged");

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge3};
 use kubectl_smp::package::{Package, merge2_packages, merge3_packages};
 use kubectl_smp::schema::Schema;
-use kubectl_smp::source::SourceMap;
+use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::{Node, Style, edit};
 use kubectl_smp_fuzz::read;
 use libfuzzer_sys::fuzz_target;
@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
         &mut Vec::new(),
     );
     let Ok(Some(after)) = merged else { return };
-    let edited = edit(dest, &before, &[Some(after.clone())]).expect("the text can be edited");
+    let edited = edit(dest, Reading::Kustomize, &before, &[Some(after.clone())]).expect("the text can be edited");
     let again = read(&edited);
     assert!(
         again.as_deref() == Some(std::slice::from_ref(&after)),
@@ -57,7 +57,7 @@ fuzz_target!(|bytes: &[u8]| {
 /// Whole files, of any number of documents, give texts that can be read.
 fn whole_files(original: &str, updated: &str, dest: &str) {
     let sources = SourceMap::default();
-    let package = |name: &str, text: &str| Package::of_text(name, text.to_owned(), &sources).ok();
+    let package = |name: &str, text: &str| Package::of_text(name, text.to_owned(), Reading::Kustomize, &sources).ok();
     let (Some(original), Some(updated), Some(dest)) =
         (package("original", original), package("updated", updated), package("dest", dest))
     else {

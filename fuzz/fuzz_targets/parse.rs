@@ -4,17 +4,23 @@
 use kubectl_smp::yaml::{
     DuplicateKeys, Node, ParseOptions, decode, edit, to_json, to_yaml, write_documents_as_written,
 };
-use kubectl_smp_fuzz::{read, read_with};
+use kubectl_smp::source::Reading;
+use kubectl_smp_fuzz::{read_as, read_with};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = decode(bytes.to_vec()) else { return };
     for duplicate_keys in [DuplicateKeys::LastWins, DuplicateKeys::FirstWins] {
-        let _ = read_with(&text, ParseOptions { comments: false, duplicate_keys });
+        let _ = read_with(&text, ParseOptions { duplicate_keys, ..ParseOptions::default() });
     }
-    let Some(documents) = read(&text) else { return };
+    written_texts_are_read_again(Reading::Kustomize, &text);
+    written_texts_are_read_again(Reading::Kubectl, &text);
+});
+
+fn written_texts_are_read_again(reading: Reading, text: &str) {
+    let Some(documents) = read_as(reading, text) else { return };
     let same: Vec<_> = documents.iter().cloned().map(Some).collect();
-    assert_eq!(edit(&text, &documents, &same).as_ref(), Ok(&text), "an edit that changes nothing");
+    assert_eq!(edit(text, reading, &documents, &same).as_deref(), Ok(text), "an edit that changes nothing");
     for document in &documents {
         let _ = to_json(document);
         if has_old_breaks(document) {
@@ -24,14 +30,14 @@ fuzz_target!(|bytes: &[u8]| {
         for written in
             to_yaml(document).into_iter().chain([write_documents_as_written(std::slice::from_ref(document))])
         {
-            let again = read(&written);
+            let again = read_as(reading, &written);
             assert!(
                 again.as_deref() == Some(std::slice::from_ref(document)),
                 "read as {document:?}\nwritten as {written:?}\nread again as {again:?}"
             );
         }
     }
-});
+}
 
 fn has_old_breaks(node: &Node) -> bool {
     let is_old = |text: &str| text.contains(['\u{85}', '\u{2028}', '\u{2029}']);

@@ -2,12 +2,17 @@
 
 use arbitrary::{Result, Unstructured};
 use kubectl_smp::schema::{Cursor, TypeKind};
-use kubectl_smp::source::SourceMap;
+use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// The documents of a text with their comments; none when it is malformed.
 pub fn read(text: &str) -> Option<Vec<Node>> {
-    read_with(text, ParseOptions { comments: true, ..ParseOptions::default() })
+    read_as(Reading::Kustomize, text)
+}
+
+/// The documents of a text as kustomize or kubectl reads it, with their comments.
+pub fn read_as(reading: Reading, text: &str) -> Option<Vec<Node>> {
+    read_with(text, ParseOptions { comments: true, reading, ..ParseOptions::default() })
 }
 
 /// Reads with options of choice.
@@ -38,7 +43,7 @@ fn scalar(from: &mut Unstructured<'_>) -> Result<Node> {
     Ok(match from.int_in_range(0..=7)? {
         0 => Node::null(),
         1 => Node::int(from.int_in_range(0..=3)?),
-        2 => Node::bool(from.arbitrary()?),
+        2 => Node::from(from.arbitrary::<bool>()?),
         3 => Node::list(Vec::new()),
         4 => Node::map(Map::new()),
         _ => Node::string(*from.choose(TEXTS)?),

@@ -9,7 +9,9 @@ use clap::{Args, ValueEnum};
 use super::connect::duration;
 use super::objects::ObjectArgs;
 use super::{Outcome, render};
-use crate::cluster::{self, ApplyOptions, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL};
+use crate::cluster::{
+    self, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions,
+};
 use crate::diagnostic::Severity;
 use crate::source::SourceMap;
 
@@ -72,8 +74,8 @@ enum ValidateArg {
 }
 
 impl ApplyArgs {
-    fn options(&self) -> ApplyOptions {
-        ApplyOptions {
+    fn options(&self) -> ServerSideApplyOptions {
+        ServerSideApplyOptions {
             field_manager: self.field_manager.clone(),
             force_conflicts: self.force_conflicts,
             dry_run: match self.dry_run {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::cluster::ConnectOptions;
+use crate::gocompat::time::parse_duration;
 
 /// Which cluster, and as whom: spelled as in kubectl.
 #[derive(Debug, Clone, Default, Args)]
@@ -114,30 +115,10 @@ impl ConnectArgs {
 
 /// A duration as Go writes it (`1m30s`, `500ms`, `1.5h`), or a number of seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no duration: write it as 30s, 1m30s or 500ms");
-    if let Ok(seconds) = text.parse() {
-        return Ok(Duration::from_secs(seconds));
-    }
-    let mut rest = text;
-    let mut total = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
-        let (number, behind) = rest.split_at(digits);
-        let unit = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
-        let (unit, behind) = behind.split_at(unit);
-        let seconds = match unit {
-            "ns" => 1e-9,
-            "us" | "µs" | "μs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(wrong()),
-        };
-        total += number.parse::<f64>().map_err(|_| wrong())? * seconds;
-        rest = behind;
-    }
-    Duration::try_from_secs_f64(total).ok().filter(|_| !text.is_empty()).ok_or_else(wrong)
+    let seconds = text.parse().map(Duration::from_secs).ok();
+    seconds
+        .or_else(|| parse_duration(text))
+        .ok_or_else(|| format!("`{text}` is no duration: write it as 30s, 1m30s or 500ms"))
 }
 
 #[cfg(test)]

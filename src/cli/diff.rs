@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render, report};
-use crate::cluster::{self, Cluster, Conflict, DiffOptions, FIELD_MANAGER, ObjectDiff, PARALLEL};
+use crate::cluster::{self, ApplyConflict, Cluster, DiffOptions, FIELD_MANAGER, ObjectDiff, PARALLEL};
 use crate::diagnostic::Severity;
 use crate::diff::unified;
 use crate::source::SourceMap;
@@ -78,7 +78,7 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     for text in &compared.warnings {
         render::print_plain(Severity::Warning, text);
     }
-    render::print(&compared.conflicts.iter().map(Conflict::warning).collect::<Vec<_>>(), sources);
+    render::print(&compared.conflicts.iter().map(ApplyConflict::warning).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
     let changed = show(&compared.objects)?;
     render::print(&compared.problems, sources);

@@ -1,4 +1,4 @@
-//! Documents that commands read: from a file, standard input or the command line.
+//! Documents that commands read as kubectl does: from a file, standard input or the command line.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(super) fn read_documents(path: &Path, sources: &SourceMap) -> Result<Vec<Nod
 /// The documents of a text that has no file.
 pub(super) fn documents_of(name: &str, text: String, sources: &SourceMap) -> Result<Vec<Node>> {
     let id = sources.add(name, text);
-    yaml::parse_documents(sources, id, ParseOptions::default())
+    yaml::parse_documents(sources, id, ParseOptions::kubectl())
 }
 
 /// The only document of a file; null when there is none.

@@ -11,7 +11,10 @@ use super::{Outcome, render};
 use crate::diagnostic::Severity;
 use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
 use crate::package::{Package, merge2_packages, merge3_packages};
-use crate::source::SourceMap;
+use crate::source::{Reading, SourceMap};
+
+/// kyaml's rules go by the text of scalars, and kyaml reads as kustomize does.
+const READING: Reading = Reading::Kustomize;
 
 /// Merge manifests, or directories of them, over others, which keep their comments and layout.
 #[derive(Debug, Args)]
@@ -120,8 +123,8 @@ enum OnConflict {
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
-    let source = Package::read(&args.source, sources)?;
-    let dest = Package::read(&args.dest, sources)?;
+    let source = Package::read(&args.source, READING, sources)?;
+    let dest = Package::read(&args.dest, READING, sources)?;
     let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
     let changed = merge2_packages(&source, &dest, &schema, &args.how.lists.options())?;
     args.how.write.write(&changed)?;
@@ -130,7 +133,7 @@ pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
 
 /// Merges the changes between two packages into a third.
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
-    let read = |path| Package::read(path, sources);
+    let read = |path| Package::read(path, READING, sources);
     let (original, updated, dest) = (read(&args.original)?, read(&args.updated)?, read(&args.dest)?);
     let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
     let mut options = args.how.lists.options();

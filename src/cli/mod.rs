@@ -15,6 +15,7 @@ mod kustomize;
 mod merge;
 #[cfg(feature = "cluster")]
 mod objects;
+mod outcome;
 mod package;
 mod patch;
 mod render;
@@ -27,8 +28,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::files::ReplaceError;
+#[cfg(feature = "cluster")]
+use self::outcome::is_broken_pipe;
+use self::outcome::{Failure, Outcome, report};
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
@@ -63,41 +65,6 @@ enum Command {
     Version,
 }
 
-/// Why a command did not succeed.
-#[derive(Debug)]
-enum Failure {
-    /// Problems with places, to be shown on stderr.
-    Problems(Vec<Diagnostic>),
-    /// Anything else.
-    Other(anyhow::Error),
-}
-
-impl From<Diagnostic> for Failure {
-    fn from(problem: Diagnostic) -> Self {
-        Self::Problems(vec![problem])
-    }
-}
-
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Other(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Other(error.into())
-    }
-}
-
-impl From<ReplaceError> for Failure {
-    fn from(error: ReplaceError) -> Self {
-        Self::Other(error.into())
-    }
-}
-
-type Outcome = Result<ExitCode, Failure>;
-
 /// Runs a command line, whose first word is the program's name, and returns its exit status:
 /// 0 for success, 1 for failure, 2 for a wrong command line; `diff` has its own.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -129,18 +96,4 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn print_version() -> Outcome {
     writeln!(io::stdout(), "kubectl smp {}", env!("CARGO_PKG_VERSION"))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
-    match failure {
-        Failure::Problems(problems) => render::print(problems, sources),
-        // Whoever reads our output has seen enough: `kubectl smp build | head`.
-        Failure::Other(error) if is_broken_pipe(error) => return ExitCode::SUCCESS,
-        Failure::Other(error) => render::print_plain(Severity::Error, &format!("{error:#}")),
-    }
-    ExitCode::FAILURE
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }

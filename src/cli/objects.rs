@@ -61,7 +61,7 @@ impl ObjectArgs {
         let mut resources = Vec::new();
         for file in self.filename.iter().map(|path| self.files(path)).collect::<Result<Vec<_>>>()?.concat() {
             let id = read(&file, sources)?;
-            let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default())?)?;
+            let documents = flatten_lists(parse_documents(sources, id, ParseOptions::kubectl())?)?;
             for node in documents {
                 resources.push(Resource::new(node, &schema)?);
             }

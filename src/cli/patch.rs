@@ -15,7 +15,7 @@ use crate::package::{ChangedPackage, Package, PatchKind, Patches, patch_package,
 use crate::patch::{
     self, ApplyOptions, CreateOptions, ThreeWayOptions, create_json_merge, create_json_patch,
 };
-use crate::source::SourceMap;
+use crate::source::{Reading, SourceMap};
 use crate::yaml::{self, Node};
 
 /// Patch manifests in files, without a cluster.
@@ -170,12 +170,12 @@ fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
 
 fn read_package(args: &PatchArgs, sources: &SourceMap) -> Result<Package> {
     if args.filename != Path::new("-") {
-        return Package::read(&args.filename, sources);
+        return Package::read(&args.filename, Reading::Kubectl, sources);
     }
     if args.in_place {
         return Err(Diagnostic::error(Code::Usage, "standard input cannot be changed in place"));
     }
-    Package::of_text("<stdin>", read_stdin()?, sources)
+    Package::of_text("<stdin>", read_stdin()?, Reading::Kubectl, sources)
 }
 
 fn print_canonical(

@@ -13,10 +13,10 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::client::{Answer, Ask, Cluster};
-use super::conflict::Conflict;
-use super::discovery::encode;
+use super::conflict::ApplyConflict;
 use super::failure::Refusal;
-use super::plan::{Object, Phase, Plan, Target, all_or_none, is_crd};
+use super::mapping::encode;
+use super::plan::{Object, ObjectPlan, Phase, PlannedObject, all_or_none, is_crd};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
 
@@ -62,7 +62,7 @@ pub const PARALLEL: usize = 8;
 
 /// How to apply.
 #[derive(Debug, Clone)]
-pub struct ApplyOptions {
+pub struct ServerSideApplyOptions {
     /// Who will own the fields.
     pub field_manager: String,
     /// Whether fields are taken over from other managers.
@@ -77,7 +77,7 @@ pub struct ApplyOptions {
     pub crd_timeout: Duration,
 }
 
-impl Default for ApplyOptions {
+impl Default for ServerSideApplyOptions {
     fn default() -> Self {
         Self {
             field_manager: FIELD_MANAGER.into(),
@@ -96,34 +96,34 @@ pub enum Event<'e> {
     /// An object was applied, or would be.
     Applied(&'e Object),
     /// An object was not applied.
-    Failed(&'e Failure),
+    Failed(&'e ApplyFailure),
     /// The server, or this room, has something to say; each text comes once.
     Warning(&'e str),
 }
 
 /// An object that was not applied.
 #[derive(Debug, Clone)]
-pub struct Failure {
+pub struct ApplyFailure {
     /// The object.
     pub object: Object,
     /// What went wrong.
     pub problem: Diagnostic,
     /// The owners of the fields, when that is what went wrong.
-    pub conflict: Option<Conflict>,
+    pub conflict: Option<ApplyConflict>,
 }
 
 /// What came of an apply.
 #[derive(Debug, Clone, Default)]
-pub struct Summary {
+pub struct ApplySummary {
     /// How many objects were applied, or would be.
     pub applied: usize,
     /// Those that were not.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ApplyFailure>,
     /// How many more were not sent, or not answered for, since the connection was lost.
     pub skipped: usize,
 }
 
-impl Summary {
+impl ApplySummary {
     /// Whether everything was applied.
     #[must_use]
     pub fn is_success(&self) -> bool {
@@ -142,33 +142,33 @@ impl Summary {
 pub fn apply(
     cluster: &Cluster,
     resources: &[Resource],
-    options: &ApplyOptions,
+    options: &ServerSideApplyOptions,
     report: &mut (dyn FnMut(Event<'_>) + Send),
-) -> Result<Summary> {
+) -> Result<ApplySummary> {
     cluster.wait(async {
-        let plan = Plan::make(cluster, resources).await?;
+        let plan = ObjectPlan::make(cluster, resources).await?;
         plan.require_mappings(cluster)?;
         let (bodies, errors): (Vec<_>, Vec<_>) =
-            plan.targets.iter().map(Target::body).partition(Result::is_ok);
+            plan.targets.iter().map(PlannedObject::body).partition(Result::is_ok);
         all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
         let bodies = bodies.into_iter().flatten().collect();
-        let run = Run { cluster, options, plan: &plan, bodies };
+        let run = ApplyRun { cluster, options, plan: &plan, bodies };
         Ok(run.all(&mut Reporter::new(&plan, report)).await)
     })
 }
 
-struct Run<'a> {
+struct ApplyRun<'a> {
     cluster: &'a Cluster,
-    options: &'a ApplyOptions,
-    plan: &'a Plan<'a>,
+    options: &'a ServerSideApplyOptions,
+    plan: &'a ObjectPlan<'a>,
     bodies: Vec<Vec<u8>>,
 }
 
 /// CRDs that custom resources cannot be sent for, and why.
 type Broken = FxHashMap<SmolStr, Diagnostic>;
 
-impl Run<'_> {
-    async fn all(&self, reporter: &mut Reporter<'_>) -> Summary {
+impl ApplyRun<'_> {
+    async fn all(&self, reporter: &mut Reporter<'_>) -> ApplySummary {
         let mut broken = Broken::default();
         for phase in Phase::ALL {
             self.phase(phase, &broken, reporter).await;
@@ -187,10 +187,10 @@ impl Run<'_> {
         let lost = &AtomicBool::new(reporter.lost);
         let outcomes = of_phase.collect::<Vec<_>>().into_iter().map(|i| async move {
             if lost.load(Ordering::Relaxed) {
-                return (i, Outcome::Skipped);
+                return (i, ApplyOutcome::Skipped);
             }
             let outcome = self.one(i, broken).await;
-            lost.fetch_or(matches!(outcome, Outcome::Lost(_)), Ordering::Relaxed);
+            lost.fetch_or(matches!(outcome, ApplyOutcome::Lost(_)), Ordering::Relaxed);
             (i, outcome)
         });
         let mut outcomes = futures::stream::iter(outcomes).buffer_unordered(self.options.parallel.max(1));
@@ -199,7 +199,7 @@ impl Run<'_> {
         }
     }
 
-    async fn one(&self, index: usize, broken: &Broken) -> Outcome {
+    async fn one(&self, index: usize, broken: &Broken) -> ApplyOutcome {
         let target = &self.plan.targets[index];
         let crd = self.plan.defined.get(&target.object.gvk).map(|(_, crd)| crd);
         if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
@@ -208,27 +208,31 @@ impl Run<'_> {
             return failed(target, problem);
         }
         match self.options.dry_run {
-            DryRun::Client => Outcome::Applied { warnings: Vec::new() },
+            DryRun::Client => ApplyOutcome::Applied { warnings: Vec::new() },
             DryRun::Server if !target.served => unchecked(target, "CustomResourceDefinition"),
-            _ => self.send(target, self.bodies[index].clone(), crd.is_some()).await,
+            _ => {
+                let attempts = if crd.is_some() { 1 + MORE_ATTEMPTS } else { 1 };
+                self.send(target, self.bodies[index].clone(), attempts).await
+            }
         }
     }
 
-    async fn send(&self, target: &Target<'_>, body: Vec<u8>, just_defined: bool) -> Outcome {
-        let patch = Patch {
+    /// Sends an object, so many times at most while the server does not have its kind.
+    async fn send(&self, target: &PlannedObject<'_>, body: Vec<u8>, attempts: u32) -> ApplyOutcome {
+        let request = ApplyRequest {
             field_manager: &self.options.field_manager,
             force: self.options.force_conflicts,
             dry_run: self.options.dry_run == DryRun::Server,
             field_validation: self.options.field_validation,
         };
-        let Some(ask) = patch.ask(target, body) else {
+        let Some(ask) = request.ask(target, body) else {
             return failed(target, self.cluster.unknown_kind(&target.object.gvk));
         };
-        let mut more = if just_defined { MORE_ATTEMPTS } else { 0 };
+        let mut more = attempts.saturating_sub(1);
         loop {
             let answer = match self.cluster.ask(&ask).await {
                 Ok(answer) => answer,
-                Err(problem) => return Outcome::Lost(problem),
+                Err(problem) => return ApplyOutcome::Lost(problem),
             };
             match answer.accepted() {
                 Ok(answer) => return applied(target, answer),
@@ -239,15 +243,15 @@ impl Run<'_> {
         }
     }
 
-    fn refused(&self, target: &Target<'_>, refusal: &Refusal) -> Outcome {
+    fn refused(&self, target: &PlannedObject<'_>, refusal: &Refusal) -> ApplyOutcome {
         let namespace = &target.object.namespace;
         let coming = self.options.dry_run == DryRun::Server && self.plan.namespaces.contains(namespace);
         if coming && refusal.lacks_namespace(namespace) {
             return unchecked(target, "namespace");
         }
-        match Conflict::read(&target.object, refusal) {
-            Some(conflict) => Outcome::Failed { problem: conflict.error(), conflict: Some(conflict) },
-            None => failed(target, refusal.diagnostic(&self.cluster.place)),
+        match ApplyConflict::read(&target.object, refusal) {
+            Some(conflict) => ApplyOutcome::Failed { problem: conflict.error(), conflict: Some(conflict) },
+            None => failed(target, refusal.diagnostic(&self.cluster.endpoint)),
         }
     }
 
@@ -269,21 +273,22 @@ impl Run<'_> {
     }
 }
 
-/// Established is said by one server of a cluster; others may serve the kind a little later.
+/// How many more times an object is sent whose CRD is new. Established is said by one server of a
+/// cluster; others may serve the kind a little later.
 const MORE_ATTEMPTS: u32 = 50;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
 
 /// A server-side apply, without its object.
-pub(super) struct Patch<'a> {
+pub(super) struct ApplyRequest<'a> {
     pub(super) field_manager: &'a str,
     pub(super) force: bool,
     pub(super) dry_run: bool,
     pub(super) field_validation: FieldValidation,
 }
 
-impl Patch<'_> {
+impl ApplyRequest<'_> {
     /// The request for an object; none when its resource is not known.
-    pub(super) fn ask(&self, target: &Target<'_>, body: Vec<u8>) -> Option<Ask> {
+    pub(super) fn ask(&self, target: &PlannedObject<'_>, body: Vec<u8>) -> Option<Ask> {
         let mapping = target.mapping.as_ref()?;
         let path = format!(
             "{}?fieldManager={}&force={}&fieldValidation={}{}",
@@ -301,35 +306,35 @@ impl Patch<'_> {
 
 /// What came of one object.
 #[derive(Debug)]
-enum Outcome {
+enum ApplyOutcome {
     Applied {
         warnings: Vec<String>,
     },
     Failed {
         problem: Diagnostic,
-        conflict: Option<Conflict>,
+        conflict: Option<ApplyConflict>,
     },
     /// The connection is lost: there is no use in sending more.
     Lost(Diagnostic),
     Skipped,
 }
 
-fn failed(target: &Target<'_>, problem: Diagnostic) -> Outcome {
+fn failed(target: &PlannedObject<'_>, problem: Diagnostic) -> ApplyOutcome {
     let place = target.resource.node().span().at_start();
-    Outcome::Failed { problem: problem.resource(target.resource.id()).at(place), conflict: None }
+    ApplyOutcome::Failed { problem: problem.resource(target.resource.id()).at(place), conflict: None }
 }
 
-fn unchecked(target: &Target<'_>, lacking: &str) -> Outcome {
+fn unchecked(target: &PlannedObject<'_>, lacking: &str) -> ApplyOutcome {
     let text = format!("{} was not checked by the server: its {lacking} is not there yet", target.object);
-    Outcome::Applied { warnings: vec![text] }
+    ApplyOutcome::Applied { warnings: vec![text] }
 }
 
-fn applied(target: &Target<'_>, answer: Answer) -> Outcome {
+fn applied(target: &PlannedObject<'_>, answer: Answer) -> ApplyOutcome {
     let mut warnings = answer.warnings;
     if is_being_deleted(&answer.body) {
         warnings.push(format!("{} is being deleted, and what was applied with it", target.object));
     }
-    Outcome::Applied { warnings }
+    ApplyOutcome::Applied { warnings }
 }
 
 /// Whether an object that the server sent has a time of deletion.
@@ -348,25 +353,25 @@ pub(super) fn is_being_deleted(body: &[u8]) -> bool {
 
 /// Reports outcomes in the order of the objects.
 struct Reporter<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a ObjectPlan<'a>,
     report: &'a mut (dyn FnMut(Event<'_>) + Send),
-    waiting: Vec<Option<Outcome>>,
+    waiting: Vec<Option<ApplyOutcome>>,
     next: usize,
     warned: FxHashSet<String>,
-    summary: Summary,
+    summary: ApplySummary,
     lost: bool,
     told_loss: bool,
 }
 
 impl<'a> Reporter<'a> {
-    fn new(plan: &'a Plan<'a>, report: &'a mut (dyn FnMut(Event<'_>) + Send)) -> Self {
+    fn new(plan: &'a ObjectPlan<'a>, report: &'a mut (dyn FnMut(Event<'_>) + Send)) -> Self {
         let waiting = plan.targets.iter().map(|_| None).collect();
-        let (warned, summary) = (FxHashSet::default(), Summary::default());
+        let (warned, summary) = (FxHashSet::default(), ApplySummary::default());
         Self { plan, report, waiting, next: 0, warned, summary, lost: false, told_loss: false }
     }
 
-    fn done(&mut self, index: usize, outcome: Outcome) {
-        self.lost |= matches!(outcome, Outcome::Lost(_));
+    fn done(&mut self, index: usize, outcome: ApplyOutcome) {
+        self.lost |= matches!(outcome, ApplyOutcome::Lost(_));
         self.waiting[index] = Some(outcome);
         while let Some(outcome) = self.waiting.get_mut(self.next).and_then(Option::take) {
             let plan = self.plan;
@@ -375,21 +380,21 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    fn tell(&mut self, object: &Object, outcome: Outcome) {
+    fn tell(&mut self, object: &Object, outcome: ApplyOutcome) {
         match outcome {
-            Outcome::Applied { warnings } => {
+            ApplyOutcome::Applied { warnings } => {
                 for text in &warnings {
                     self.warn(text);
                 }
                 self.summary.applied += 1;
                 (self.report)(Event::Applied(object));
             }
-            Outcome::Failed { problem, conflict } => self.fail(object, problem, conflict),
+            ApplyOutcome::Failed { problem, conflict } => self.fail(object, problem, conflict),
             // One loss is told; what was under way at the same time is in the same case.
-            Outcome::Lost(problem) if !std::mem::replace(&mut self.told_loss, true) => {
+            ApplyOutcome::Lost(problem) if !std::mem::replace(&mut self.told_loss, true) => {
                 self.fail(object, problem, None);
             }
-            Outcome::Lost(_) | Outcome::Skipped => self.summary.skipped += 1,
+            ApplyOutcome::Lost(_) | ApplyOutcome::Skipped => self.summary.skipped += 1,
         }
     }
 
@@ -399,14 +404,14 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    fn fail(&mut self, object: &Object, problem: Diagnostic, conflict: Option<Conflict>) {
-        let failure = Failure { object: object.clone(), problem, conflict };
+    fn fail(&mut self, object: &Object, problem: Diagnostic, conflict: Option<ApplyConflict>) {
+        let failure = ApplyFailure { object: object.clone(), problem, conflict };
         (self.report)(Event::Failed(&failure));
         self.summary.failures.push(failure);
     }
 
     /// CRDs that were accepted and cannot be used count as failed.
-    fn broken(&mut self, plan: &Plan<'_>, broken: &Broken) {
+    fn broken(&mut self, plan: &ObjectPlan<'_>, broken: &Broken) {
         for target in plan.targets.iter().filter(|t| is_crd(&t.object.gvk)) {
             let Some(reason) = broken.get(&target.object.name) else { continue };
             if !self.summary.failures.iter().any(|f| f.object == target.object) {

@@ -11,9 +11,9 @@ use kube::client::{Body, ClientBuilder};
 use kube::config::ExecConfig;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use super::discovery::Discovery;
-use super::failure::{Place, Refusal, no_answer, not_understood, too_late};
+use super::failure::{Endpoint, Refusal, no_answer, not_understood, too_late};
 use super::kubeconfig::ConnectOptions;
+use super::mapping::Discovery;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// A handle to a cluster.
@@ -24,7 +24,7 @@ pub struct Cluster {
     /// None only while it is being dropped.
     runtime: Option<Runtime>,
     client: Client,
-    pub(super) place: Place,
+    pub(super) endpoint: Endpoint,
     namespace: String,
     /// Whether the namespace was asked for, so that objects may name no other.
     enforced: bool,
@@ -34,7 +34,7 @@ pub struct Cluster {
 
 impl std::fmt::Debug for Cluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cluster").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("Cluster").field("endpoint", &self.endpoint).finish_non_exhaustive()
     }
 }
 
@@ -100,7 +100,7 @@ impl Cluster {
     /// command that gets the credentials fails.
     pub fn connect(options: &ConnectOptions) -> Result<Self> {
         let access = options.access()?;
-        let place = access.place();
+        let endpoint = access.endpoint();
         let command = access.config.auth_info.exec.clone();
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -110,12 +110,12 @@ impl Cluster {
             // kube starts a task for each client.
             let _inside = runtime.enter();
             let builder = ClientBuilder::try_from(access.config);
-            builder.map_err(|error| command_note(no_answer(&place, &error), command.as_ref()))?.build()
+            builder.map_err(|error| command_note(no_answer(&endpoint, &error), command.as_ref()))?.build()
         };
         Ok(Self {
             runtime: Some(runtime),
             client,
-            place,
+            endpoint,
             namespace: access.namespace,
             enforced: options.namespace.is_some(),
             timeout: options.request_timeout.filter(|limit| !limit.is_zero()),
@@ -126,13 +126,13 @@ impl Cluster {
     /// The server's URL.
     #[must_use]
     pub fn server(&self) -> &str {
-        &self.place.server
+        &self.endpoint.server
     }
 
     /// The name of the kubeconfig's context, if one was used.
     #[must_use]
     pub fn context(&self) -> Option<&str> {
-        self.place.context.as_deref()
+        self.endpoint.context.as_deref()
     }
 
     /// The namespace of objects that name none.
@@ -194,10 +194,10 @@ impl Cluster {
         let result = match self.timeout {
             None => exchange.await,
             Some(limit) => {
-                tokio::time::timeout(limit, exchange).await.map_err(|_| too_late(&self.place, limit))?
+                tokio::time::timeout(limit, exchange).await.map_err(|_| too_late(&self.endpoint, limit))?
             }
         };
-        let (head, body) = result.map_err(|error| no_answer(&self.place, &error))?;
+        let (head, body) = result.map_err(|error| no_answer(&self.endpoint, &error))?;
         let texts = |name| head.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
         let seconds = texts(header::RETRY_AFTER).find_map(|text| text.trim().parse().ok());
         let warnings = texts(header::WARNING).filter_map(warning_text).collect();
@@ -210,8 +210,9 @@ impl Cluster {
     /// # Errors
     /// No answer, a refusal, no JSON of that shape.
     pub(super) async fn get_json<T: serde::de::DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
-        let answer = self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.place))?;
-        serde_json::from_slice(&answer.body).map_err(|error| not_understood(&self.place, &ask.path, &error))
+        let answer = self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
+        serde_json::from_slice(&answer.body)
+            .map_err(|error| not_understood(&self.endpoint, &ask.path, &error))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 
 /// Why an object was not applied: other managers own fields that would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct ApplyConflict {
     /// The object.
     pub object: Object,
     /// The fields, in the server's order.
@@ -25,7 +25,7 @@ pub struct FieldConflict {
     pub detail: String,
 }
 
-impl Conflict {
+impl ApplyConflict {
     /// From a refusal, when that is what it is about.
     pub(super) fn read(object: &Object, refusal: &Refusal) -> Option<Self> {
         let causes = refusal.details.iter().flat_map(|details| &details.causes);
@@ -121,17 +121,17 @@ mod tests {
             namespace: "a".into(),
             name: "web".into(),
         };
-        let body = br#"{"message":"Apply failed","reason":"Conflict","details":{"causes":[
+        let body = br#"{"message":"Apply failed","reason":"ApplyConflict","details":{"causes":[
             {"reason":"FieldManagerConflict","message":"conflict with \"hpa\"","field":".spec.replicas"},
             {"reason":"FieldManagerConflict","message":"conflict with \"ci\" using apps/v1","field":".spec.paused"}]}}"#;
-        let conflict = Conflict::read(&object, &Refusal::read(409, body)).expect("a conflict");
+        let conflict = ApplyConflict::read(&object, &Refusal::read(409, body)).expect("a conflict");
         let error = conflict.error();
         assert_eq!(error.message(), "deployment.apps/web: 2 fields are owned by `ci`, `hpa`");
         assert_eq!(
             error.notes(),
             ["spec.replicas: owned by `hpa`", "spec.paused: owned by `ci` using apps/v1"]
         );
-        let stale = br#"{"message":"the object has been modified","reason":"Conflict","details":{}}"#;
-        assert_eq!(Conflict::read(&object, &Refusal::read(409, stale)), None);
+        let stale = br#"{"message":"the object has been modified","reason":"ApplyConflict","details":{}}"#;
+        assert_eq!(ApplyConflict::read(&object, &Refusal::read(409, stale)), None);
     }
 }

@@ -3,11 +3,11 @@
 use futures::StreamExt as _;
 use futures::future::join;
 
-use super::apply::{FieldValidation, PARALLEL, Patch, is_being_deleted};
+use super::apply::{ApplyRequest, FieldValidation, PARALLEL, is_being_deleted};
 use super::client::{Answer, Ask, Cluster};
-use super::conflict::Conflict;
+use super::conflict::ApplyConflict;
 use super::failure::{Refusal, not_understood};
-use super::plan::{Object, Plan, Target};
+use super::plan::{Object, ObjectPlan, PlannedObject};
 use super::{json, secret};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::diff::canonical;
@@ -72,7 +72,7 @@ pub struct DiffReport {
     /// All objects that could be compared, changed or not, in their order.
     pub objects: Vec<ObjectDiff>,
     /// Fields that applying would take from other managers, if it were forced to.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<ApplyConflict>,
     /// What is worth knowing, such as namespaces that do not exist; each text comes once.
     pub warnings: Vec<String>,
     /// Why objects could not be compared.
@@ -88,8 +88,8 @@ pub struct DiffReport {
 /// The server cannot be reached, or an object is not fit to be sent.
 pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) -> Result<DiffReport> {
     cluster.wait(async {
-        let plan = Plan::make(cluster, resources).await?;
-        let run = &Run { cluster, options, plan: &plan };
+        let plan = ObjectPlan::make(cluster, resources).await?;
+        let run = &DiffRun { cluster, options, plan: &plan };
         let compared =
             (0..plan.targets.len()).map(|i| async move { run.compare(&run.plan.targets[i]).await });
         let mut compared = futures::stream::iter(compared).buffered(options.parallel.max(1));
@@ -119,7 +119,7 @@ impl DiffReport {
 
 struct Compared {
     diff: ObjectDiff,
-    conflict: Option<Conflict>,
+    conflict: Option<ApplyConflict>,
     warnings: Vec<String>,
 }
 
@@ -130,14 +130,14 @@ enum Stop {
     All(Diagnostic),
 }
 
-struct Run<'a> {
+struct DiffRun<'a> {
     cluster: &'a Cluster,
     options: &'a DiffOptions,
-    plan: &'a Plan<'a>,
+    plan: &'a ObjectPlan<'a>,
 }
 
-impl Run<'_> {
-    async fn compare(&self, target: &Target<'_>) -> std::result::Result<Compared, Stop> {
+impl DiffRun<'_> {
+    async fn compare(&self, target: &PlannedObject<'_>) -> std::result::Result<Compared, Stop> {
         let stop = |problem: Diagnostic| {
             let place = target.resource.node().span().at_start();
             Stop::Object(problem.resource(target.resource.id()).at(place))
@@ -154,12 +154,12 @@ impl Run<'_> {
             Err(refusal) if refusal.lacks_namespace(&target.object.namespace) => {
                 return Ok(self.addition(target, self.no_namespace(&target.object.namespace)));
             }
-            Err(refusal) => return Err(stop(refusal.diagnostic(&self.cluster.place))),
+            Err(refusal) => return Err(stop(refusal.diagnostic(&self.cluster.endpoint))),
         };
         let live = match live.accepted() {
             Ok(answer) => Some(answer),
             Err(refusal) if refusal.is_not_found() => None,
-            Err(refusal) => return Err(stop(refusal.diagnostic(&self.cluster.place))),
+            Err(refusal) => return Err(stop(refusal.diagnostic(&self.cluster.endpoint))),
         };
         let mut warnings = merged.warnings.clone();
         if live.as_ref().is_some_and(|answer| is_being_deleted(&answer.body)) {
@@ -173,10 +173,10 @@ impl Run<'_> {
     /// The server's answer to a dry run that takes over all fields, and whose these are now.
     async fn dry_run(
         &self,
-        target: &Target<'_>,
+        target: &PlannedObject<'_>,
         body: Vec<u8>,
-    ) -> Result<(std::result::Result<Answer, Refusal>, Option<Conflict>)> {
-        let patch = |force| Patch {
+    ) -> Result<(std::result::Result<Answer, Refusal>, Option<ApplyConflict>)> {
+        let request = |force| ApplyRequest {
             field_manager: &self.options.field_manager,
             force,
             dry_run: true,
@@ -186,12 +186,12 @@ impl Run<'_> {
         let mut force = self.options.force_conflicts;
         let mut conflict = None;
         loop {
-            let Some(ask) = patch(force).ask(target, body.clone()) else {
+            let Some(ask) = request(force).ask(target, body.clone()) else {
                 return Err(self.cluster.unknown_kind(&target.object.gvk));
             };
             let answer = self.cluster.ask(&ask).await?.accepted();
             if !force && let Err(refusal) = &answer {
-                conflict = Conflict::read(&target.object, refusal);
+                conflict = ApplyConflict::read(&target.object, refusal);
                 force = conflict.is_some();
                 if force {
                     continue;
@@ -202,16 +202,16 @@ impl Run<'_> {
     }
 
     fn read(&self, path: &str, answer: &Answer) -> Result<Node> {
-        json::read(&answer.body).map_err(|error| not_understood(&self.cluster.place, path, &error))
+        json::read(&answer.body).map_err(|error| not_understood(&self.cluster.endpoint, path, &error))
     }
 
     /// An object that is shown as its manifest has it.
-    fn addition(&self, target: &Target<'_>, warning: Option<String>) -> Compared {
+    fn addition(&self, target: &PlannedObject<'_>, warning: Option<String>) -> Compared {
         let diff = self.tidy(target, None, target.manifest());
         Compared { diff, conflict: None, warnings: warning.into_iter().collect() }
     }
 
-    fn no_kind(&self, target: &Target<'_>) -> Option<String> {
+    fn no_kind(&self, target: &PlannedObject<'_>) -> Option<String> {
         let gvk = &target.object.gvk;
         let missing = !self.plan.defined.contains_key(gvk);
         missing.then(|| {
@@ -225,10 +225,13 @@ impl Run<'_> {
         missing.then(|| format!("the namespace {namespace} does not exist, and is not among the objects"))
     }
 
-    fn tidy(&self, target: &Target<'_>, mut live: Option<Node>, mut merged: Node) -> ObjectDiff {
-        let with_status = target.resource.node().get("status").is_some();
+    fn tidy(&self, target: &PlannedObject<'_>, mut live: Option<Node>, mut merged: Node) -> ObjectDiff {
+        let shown = Shown {
+            status: target.resource.node().get("status").is_some(),
+            managed_fields: self.options.show_managed_fields,
+        };
         for node in live.iter_mut().chain([&mut merged]) {
-            strip(node, with_status, self.options.show_managed_fields);
+            strip(node, shown);
         }
         if !self.options.show_secrets && secret::is_secret(&target.object.gvk) {
             secret::mask(live.as_mut(), Some(&mut merged));
@@ -240,14 +243,21 @@ impl Run<'_> {
 /// What servers set and nobody applies.
 const NOISE: [&str; 5] = ["creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"];
 
-fn strip(node: &mut Node, with_status: bool, with_managed_fields: bool) {
+/// What is shown of all that only the server writes.
+#[derive(Clone, Copy)]
+struct Shown {
+    status: bool,
+    managed_fields: bool,
+}
+
+fn strip(node: &mut Node, shown: Shown) {
     if let Some(map) = node.as_map_mut()
-        && !with_status
+        && !shown.status
     {
         map.remove("status");
     }
     let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
-    let noise = |name: &str| NOISE.contains(&name) || (name == "managedFields" && !with_managed_fields);
+    let noise = |name: &str| NOISE.contains(&name) || (name == "managedFields" && !shown.managed_fields);
     metadata.entries_mut().retain(|entry| !noise(&entry.key.text));
 }
 
@@ -260,9 +270,9 @@ mod tests {
     fn noise_is_left_out() {
         let text = r#"{"metadata":{"name":"a","uid":"u","generation":2,"managedFields":[],"labels":{"uid":"x"}},
             "spec":{"uid":1},"status":{"a":1}}"#;
-        let stripped = |status, managed| {
+        let stripped = |status, managed_fields| {
             let mut node = json::read(text.as_bytes()).expect("the test's JSON");
-            strip(&mut node, status, managed);
+            strip(&mut node, Shown { status, managed_fields });
             to_json(&node).expect("JSON")
         };
         let want = r#"{"metadata":{"labels":{"uid":"x"},"name":"a"},"spec":{"uid":1}}"#;

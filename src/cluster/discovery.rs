@@ -4,75 +4,16 @@
 //! core group; each is sent only when a kind of it is asked for. Older servers, and groups that a
 //! server's summary does not have yet, are asked for one version at a time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use futures::future::try_join_all;
-use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::client::{Ask, Cluster};
 use super::failure::not_understood;
 use super::json::or_default;
+use super::mapping::{Mapping, encode};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Gvk;
-
-/// A kind and the resource that serves it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapping {
-    /// The kind.
-    pub gvk: Gvk,
-    /// The resource, such as `deployments`.
-    pub plural: SmolStr,
-    /// Whether its objects are in namespaces.
-    pub namespaced: bool,
-}
-
-impl Mapping {
-    /// The path of an object; the namespace counts only for kinds that have one.
-    pub(super) fn path(&self, namespace: &str, name: &str) -> String {
-        let Gvk { group, version, .. } = &self.gvk;
-        let version = match group.as_str() {
-            "" => format!("/api/{}", encode(version)),
-            group => format!("/apis/{}/{}", encode(group), encode(version)),
-        };
-        let namespace =
-            if self.namespaced { format!("/namespaces/{}", encode(namespace)) } else { String::new() };
-        format!("{version}{namespace}/{}/{}", encode(&self.plural), encode(name))
-    }
-}
-
-/// Escapes what cannot stand in a segment of a path. Names of roles may have colons.
-pub(super) fn encode(text: &str) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |out, byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
-            out + char::from(byte).encode_utf8(&mut [0; 4])
-        }
-        _ => out + &format!("%{byte:02X}"),
-    })
-}
-
-/// What is known so far of what the server serves.
-#[derive(Debug, Default)]
-pub(super) struct Discovery(Mutex<Known>);
-
-#[derive(Debug, Default)]
-struct Known {
-    mappings: FxHashMap<Gvk, Mapping>,
-    /// The paths that were asked for, found or not.
-    asked: FxHashSet<String>,
-}
-
-impl Discovery {
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets everything: the server may serve more than it did.
-    pub(super) fn forget(&self) {
-        *self.lock() = Known::default();
-    }
-}
 
 /// Asks for the summary of all groups, and for less from servers that have none.
 const SUMMARY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -109,7 +50,7 @@ impl Cluster {
             known.mappings.keys().filter(same).map(|gvk| gvk.api_version().to_string()).collect();
         others.sort_unstable();
         let message = format!("the server has no kind {} in {}", gvk.kind, gvk.api_version());
-        let error = Diagnostic::error(Code::NoMatch, message).note(format!("said by {}", self.place));
+        let error = Diagnostic::error(Code::NoMatch, message).note(format!("said by {}", self.endpoint));
         if others.is_empty() {
             return error.help("install its CustomResourceDefinition, or apply it together with this");
         }
@@ -123,9 +64,9 @@ impl Cluster {
     }
 
     async fn summary(&self, path: String) -> Result<()> {
-        let summary: Summary = self.get_json(&Ask { accept: SUMMARY, ..Ask::get(path) }).await?;
+        let summary: GroupDiscoveryList = self.get_json(&Ask { accept: SUMMARY, ..Ask::get(path) }).await?;
         let mut known = self.discovery.lock();
-        for mapping in summary.items.into_iter().flat_map(SummaryGroup::mappings) {
+        for mapping in summary.items.into_iter().flat_map(GroupDiscovery::mappings) {
             known.mappings.insert(mapping.gvk.clone(), mapping);
         }
         Ok(())
@@ -136,9 +77,9 @@ impl Cluster {
         if answer.status == 404 {
             return Ok(());
         }
-        let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.place))?;
-        let list: ResourceList = serde_json::from_slice(&answer.body)
-            .map_err(|error| not_understood(&self.place, &path, &error))?;
+        let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
+        let list: ApiResourceList = serde_json::from_slice(&answer.body)
+            .map_err(|error| not_understood(&self.endpoint, &path, &error))?;
         let mut known = self.discovery.lock();
         for mapping in list.mappings() {
             known.mappings.insert(mapping.gvk.clone(), mapping);
@@ -149,47 +90,47 @@ impl Cluster {
 
 /// `APIGroupDiscoveryList`; of an older server's `APIGroupList` nothing is read.
 #[derive(Debug, Deserialize)]
-struct Summary {
+struct GroupDiscoveryList {
     #[serde(default, deserialize_with = "or_default")]
-    items: Vec<SummaryGroup>,
+    items: Vec<GroupDiscovery>,
 }
 
 #[derive(Debug, Deserialize)]
-struct SummaryGroup {
+struct GroupDiscovery {
     #[serde(default)]
-    metadata: SummaryMetadata,
+    metadata: DiscoveryMetadata,
     #[serde(default, deserialize_with = "or_default")]
-    versions: Vec<SummaryVersion>,
+    versions: Vec<VersionDiscovery>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct SummaryMetadata {
+struct DiscoveryMetadata {
     #[serde(default)]
     name: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct SummaryVersion {
+struct VersionDiscovery {
     version: String,
     #[serde(default, deserialize_with = "or_default")]
-    resources: Vec<SummaryResource>,
+    resources: Vec<ResourceDiscovery>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct SummaryResource {
+struct ResourceDiscovery {
     resource: String,
-    response_kind: Option<SummaryKind>,
+    response_kind: Option<DiscoveredKind>,
     #[serde(default)]
     scope: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct SummaryKind {
+struct DiscoveredKind {
     kind: String,
 }
 
-impl SummaryGroup {
+impl GroupDiscovery {
     fn mappings(self) -> impl Iterator<Item = Mapping> {
         let group = self.metadata.name;
         self.versions.into_iter().flat_map(move |version| {
@@ -209,21 +150,21 @@ impl SummaryGroup {
 /// `APIResourceList`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ResourceList {
+struct ApiResourceList {
     group_version: String,
     #[serde(default, deserialize_with = "or_default")]
-    resources: Vec<ListedResource>,
+    resources: Vec<ApiResource>,
 }
 
 #[derive(Debug, Deserialize)]
-struct ListedResource {
+struct ApiResource {
     name: String,
     kind: String,
     #[serde(default)]
     namespaced: bool,
 }
 
-impl ResourceList {
+impl ApiResourceList {
     fn mappings(self) -> impl Iterator<Item = Mapping> {
         let group_version = self.group_version;
         let resources = self.resources.into_iter().filter(|r| !r.name.contains('/'));
@@ -246,8 +187,8 @@ mod tests {
               {"resource":"deployments","responseKind":{"group":"","version":"","kind":"Deployment"},
                "scope":"Namespaced","subresources":[{"subresource":"scale"}]},
               {"resource":"odd","scope":"Cluster"}]}]}]}"#;
-        let summary: Summary = serde_json::from_str(text).expect("a summary");
-        let mappings: Vec<_> = summary.items.into_iter().flat_map(SummaryGroup::mappings).collect();
+        let summary: GroupDiscoveryList = serde_json::from_str(text).expect("a summary");
+        let mappings: Vec<_> = summary.items.into_iter().flat_map(GroupDiscovery::mappings).collect();
         let gvk = Gvk::from_manifest("apps/v1", "Deployment");
         assert_eq!(mappings, [Mapping { gvk, plural: "deployments".into(), namespaced: true }]);
     }
@@ -258,23 +199,8 @@ mod tests {
             {"name":"pods","kind":"Pod","namespaced":true},
             {"name":"pods/status","kind":"Pod","namespaced":true},
             {"name":"nodes","kind":"Node","namespaced":false}]}"#;
-        let list: ResourceList = serde_json::from_str(text).expect("a list");
+        let list: ApiResourceList = serde_json::from_str(text).expect("a list");
         let names: Vec<_> = list.mappings().map(|m| (m.plural, m.namespaced)).collect();
         assert_eq!(names, [("pods".into(), true), ("nodes".into(), false)]);
-    }
-
-    #[test]
-    fn paths_of_objects() {
-        let mapping = |api_version, kind, plural: &str, namespaced| Mapping {
-            gvk: Gvk::from_manifest(api_version, kind),
-            plural: plural.into(),
-            namespaced,
-        };
-        let deployment = mapping("apps/v1", "Deployment", "deployments", true);
-        assert_eq!(deployment.path("shop", "web"), "/apis/apps/v1/namespaces/shop/deployments/web");
-        let role = mapping("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false);
-        let want = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:a%2Fb";
-        assert_eq!(role.path("shop", "system:a/b"), want);
-        assert_eq!(mapping("v1", "Node", "nodes", false).path("", "n"), "/api/v1/nodes/n");
     }
 }

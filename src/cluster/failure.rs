@@ -12,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic};
 
 /// The server that is asked, as messages name it.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct Endpoint {
     /// The URL.
     pub(super) server: String,
     /// The context that names it, if one does.
@@ -21,7 +21,7 @@ pub(super) struct Place {
     pub(super) proxy: Option<String>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Endpoint {
     /// `https://10.0.0.1:6443 (context prod)`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.server)?;
@@ -52,9 +52,9 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 }
 
 /// No answer came: the server is down, is another one, or no credentials could be had.
-pub(super) fn no_answer(place: &Place, error: &kube::Error) -> Diagnostic {
+pub(super) fn no_answer(endpoint: &Endpoint, error: &kube::Error) -> Diagnostic {
     if let Some(error) = sources(error).find_map(|e| e.downcast_ref::<AuthError>()) {
-        return no_credentials(place, error);
+        return no_credentials(endpoint, error);
     }
     // The layers above the last one say no more than that a client had an error.
     let cause = sources(error).last().map_or_else(String::new, ToString::to_string);
@@ -63,15 +63,15 @@ pub(super) fn no_answer(place: &Place, error: &kube::Error) -> Diagnostic {
     } else {
         "check that the cluster runs, and that --kubeconfig, --context or --server name the right one"
     };
-    let message = format!("the cluster at {place} cannot be reached: {cause}");
+    let message = format!("the cluster at {endpoint} cannot be reached: {cause}");
     let error = Diagnostic::error(Code::Remote, message).help(help);
-    match &place.proxy {
+    match &endpoint.proxy {
         Some(proxy) => error.note(format!("it was asked through the proxy {proxy}")),
         None => error,
     }
 }
 
-fn no_credentials(place: &Place, error: &AuthError) -> Diagnostic {
+fn no_credentials(endpoint: &Endpoint, error: &AuthError) -> Diagnostic {
     let cause = match error {
         // Its standard output may hold a token, its environment long certificates.
         AuthError::AuthExecRun { out, .. } => {
@@ -82,20 +82,20 @@ fn no_credentials(place: &Place, error: &AuthError) -> Diagnostic {
         AuthError::AuthExecStart(error) => format!("the command for them cannot be run: {error}"),
         other => chain(other),
     };
-    let message = format!("the credentials for the cluster at {place} cannot be had: {cause}");
+    let message = format!("the credentials for the cluster at {endpoint} cannot be had: {cause}");
     Diagnostic::error(Code::Remote, message)
         .help("check the user in the kubeconfig, or give --user or --token")
 }
 
 /// The answer took longer than `--request-timeout`.
-pub(super) fn too_late(place: &Place, limit: Duration) -> Diagnostic {
-    let message = format!("the cluster at {place} did not answer within {limit:?}");
+pub(super) fn too_late(endpoint: &Endpoint, limit: Duration) -> Diagnostic {
+    let message = format!("the cluster at {endpoint} did not answer within {limit:?}");
     Diagnostic::error(Code::Remote, message).help("check the network, or allow more with --request-timeout")
 }
 
 /// The answer is not what it should be.
-pub(super) fn not_understood(place: &Place, what: &str, error: &dyn fmt::Display) -> Diagnostic {
-    let message = format!("the answer of {place} to {what} is not understood: {error}");
+pub(super) fn not_understood(endpoint: &Endpoint, what: &str, error: &dyn fmt::Display) -> Diagnostic {
+    let message = format!("the answer of {endpoint} to {what} is not understood: {error}");
     Diagnostic::error(Code::Remote, message).help("check that --server names a Kubernetes API server")
 }
 
@@ -160,10 +160,10 @@ impl Refusal {
     }
 
     /// As an error, without the object.
-    pub(super) fn diagnostic(&self, place: &Place) -> Diagnostic {
+    pub(super) fn diagnostic(&self, endpoint: &Endpoint) -> Diagnostic {
         if self.http == 401 {
             let message =
-                format!("the cluster at {place} does not accept the credentials (401 Unauthorized)");
+                format!("the cluster at {endpoint} does not accept the credentials (401 Unauthorized)");
             return Diagnostic::error(Code::Remote, message)
                 .help("log in again, or choose other credentials with --context, --user or --token");
         }
@@ -175,7 +175,7 @@ impl Refusal {
             "" => format!("the server refused without a reason ({reason})"),
             message => format!("{message} ({reason})"),
         };
-        let error = Diagnostic::error(Code::Remote, message).note(format!("said by {place}"));
+        let error = Diagnostic::error(Code::Remote, message).note(format!("said by {endpoint}"));
         match self.http {
             403 => {
                 error.help("choose other credentials with --context, --user or --as, or ask for the right")
@@ -189,8 +189,8 @@ impl Refusal {
 mod tests {
     use super::*;
 
-    fn place() -> Place {
-        Place { server: "https://k8s.example:6443".into(), context: Some("prod".into()), proxy: None }
+    fn endpoint() -> Endpoint {
+        Endpoint { server: "https://k8s.example:6443".into(), context: Some("prod".into()), proxy: None }
     }
 
     #[test]
@@ -199,15 +199,15 @@ mod tests {
             "reason":"NotFound","details":{"name":"a","kind":"namespaces"},"code":404}"#;
         let refusal = Refusal::read(404, body);
         assert!(refusal.lacks_namespace("a") && !refusal.lacks_namespace("b"));
-        assert_eq!(refusal.diagnostic(&place()).message(), r#"namespaces "a" not found (NotFound)"#);
+        assert_eq!(refusal.diagnostic(&endpoint()).message(), r#"namespaces "a" not found (NotFound)"#);
     }
 
     #[test]
     fn answers_that_are_no_status_are_shown_in_part() {
         let refusal = Refusal::read(502, "x".repeat(5000).as_bytes());
         assert_eq!(refusal.message.len(), LONGEST_EXCERPT);
-        assert!(Refusal::read(500, b"").diagnostic(&place()).message().contains("HTTP 500"));
-        let error = Refusal::read(401, b"{}").diagnostic(&place());
+        assert!(Refusal::read(500, b"").diagnostic(&endpoint()).message().contains("HTTP 500"));
+        let error = Refusal::read(401, b"{}").diagnostic(&endpoint());
         assert!(error.message().contains("https://k8s.example:6443 (context prod)"), "{error}");
     }
 }

@@ -14,7 +14,7 @@ use crate::yaml::{Map, Node};
 /// The text is no JSON, or nests deeper than 128 levels.
 pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let node = Seed.deserialize(&mut deserializer)?;
+    let node = NodeSeed.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(node)
 }
@@ -27,19 +27,19 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-struct Seed;
+struct NodeSeed;
 
-impl<'de> DeserializeSeed<'de> for Seed {
+impl<'de> DeserializeSeed<'de> for NodeSeed {
     type Value = Node;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
-        deserializer.deserialize_any(Build)
+        deserializer.deserialize_any(NodeVisitor)
     }
 }
 
-struct Build;
+struct NodeVisitor;
 
-impl<'de> Visitor<'de> for Build {
+impl<'de> Visitor<'de> for NodeVisitor {
     type Value = Node;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,7 +51,7 @@ impl<'de> Visitor<'de> for Build {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::bool(value))
+        Ok(Node::from(value))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for Build {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Node, A::Error> {
         let mut list = Vec::new();
-        while let Some(node) = access.next_element_seed(Seed)? {
+        while let Some(node) = access.next_element_seed(NodeSeed)? {
             list.push(node);
         }
         Ok(Node::list(list))
@@ -82,7 +82,7 @@ impl<'de> Visitor<'de> for Build {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Node, A::Error> {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
-            map.push(SmolStr::from(key), access.next_value_seed(Seed)?);
+            map.push(SmolStr::from(key), access.next_value_seed(NodeSeed)?);
         }
         Ok(Node::map(map))
     }

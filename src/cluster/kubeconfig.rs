@@ -13,7 +13,7 @@ use http::uri::InvalidUri;
 use kube::Config;
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
-use super::failure::{Place, chain};
+use super::failure::{Endpoint, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileTree as _};
@@ -70,12 +70,12 @@ pub(super) struct Access {
 
 impl Access {
     /// The server as messages name it; its URL has no slash at the end.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn endpoint(&self) -> Endpoint {
         let server = self.config.cluster_url.to_string().trim_end_matches('/').to_string();
         let port = |uri: &Uri| uri.port_u16().map_or_else(String::new, |port| format!(":{port}"));
         let proxy = self.config.proxy_url.as_ref();
         let proxy = proxy.map(|uri| format!("{}{}", uri.host().unwrap_or_default(), port(uri)));
-        Place { server, context: self.context.clone(), proxy }
+        Endpoint { server, context: self.context.clone(), proxy }
     }
 }
 
@@ -86,7 +86,7 @@ impl ConnectOptions {
     /// # Errors
     /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
     pub fn server_url(&self) -> Result<String> {
-        Ok(self.access()?.place().server)
+        Ok(self.access()?.endpoint().server)
     }
 
     /// Reads what there is to read and chooses.

@@ -13,6 +13,7 @@ mod failure;
 mod fake;
 mod json;
 mod kubeconfig;
+mod mapping;
 mod openapi;
 mod plan;
 mod proxy;
@@ -22,13 +23,14 @@ mod tests;
 mod wait;
 
 pub use apply::{
-    ApplyOptions, DryRun, Event, FIELD_MANAGER, Failure, FieldValidation, PARALLEL, Summary, apply,
+    ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL,
+    ServerSideApplyOptions, apply,
 };
 pub use client::Cluster;
-pub use conflict::{Conflict, FieldConflict};
+pub use conflict::{ApplyConflict, FieldConflict};
 pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff};
-pub use discovery::Mapping;
 pub use external::external_diff;
 pub use kubeconfig::ConnectOptions;
+pub use mapping::Mapping;
 pub use openapi::LiveSchema;
 pub use plan::Object;

@@ -17,8 +17,8 @@ use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
 use crate::diagnostic::Result;
+use crate::schema::SchemaSource;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
-use crate::schema::chain::SchemaSource;
 use crate::schema::openapi::read_document;
 use crate::schema::{Gvk, TypeGraph};
 
@@ -28,12 +28,12 @@ pub struct LiveSchema {
     options: ConnectOptions,
     cache: Option<SchemaCache>,
     cluster: OnceLock<Result<Cluster>>,
-    known: Mutex<Known>,
+    known: Mutex<KnownSchemas>,
 }
 
 /// What the server has said so far.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownSchemas {
     documents: Option<Documents>,
     /// The graphs by `apiVersion`, or one for [`ALL_GROUPS`].
     graphs: BTreeMap<String, Arc<TypeGraph>>,
@@ -56,10 +56,10 @@ impl LiveSchema {
 
     /// The document that has a group-version, and with it the graph of [`ALL_GROUPS`] on servers
     /// that have only one for all.
-    fn graph(&self, known: &mut Known, api_version: &str) -> Result<Option<Arc<TypeGraph>>> {
+    fn graph(&self, known: &mut KnownSchemas, api_version: &str) -> Result<Option<Arc<TypeGraph>>> {
         let cluster = self.cluster()?;
         if known.documents.is_none() {
-            known.documents = Some(self.index(cluster, &mut known.graphs)?);
+            *known = self.index(cluster)?;
         }
         if let Some(graph) = known.graphs.get(api_version).or_else(|| known.graphs.get(ALL_GROUPS)) {
             return Ok(Some(Arc::clone(graph)));
@@ -79,23 +79,23 @@ impl LiveSchema {
     }
 
     /// Asks for the index; a server that has none is asked for everything at once.
-    fn index(&self, cluster: &Cluster, graphs: &mut BTreeMap<String, Arc<TypeGraph>>) -> Result<Documents> {
+    fn index(&self, cluster: &Cluster) -> Result<KnownSchemas> {
         let ask = Ask::get("/openapi/v3");
         let answer = cluster.wait(cluster.ask(&ask))?;
         if answer.status == 404 {
             let (graph, hash) = document(cluster, "/openapi/v2")?;
             self.keep(ALL_GROUPS, &hash, &graph);
             self.record(cluster, [(ALL_GROUPS.to_string(), hash)].into());
-            graphs.insert(ALL_GROUPS.into(), Arc::new(graph));
-            return Ok(Documents::new());
+            let graphs = [(ALL_GROUPS.to_string(), Arc::new(graph))].into();
+            return Ok(KnownSchemas { documents: Some(Documents::new()), graphs });
         }
-        let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.place))?;
-        let index: Index = serde_json::from_slice(&answer.body)
-            .map_err(|error| not_understood(&cluster.place, &ask.path, &error))?;
+        let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
+        let index: OpenApiIndex = serde_json::from_slice(&answer.body)
+            .map_err(|error| not_understood(&cluster.endpoint, &ask.path, &error))?;
         let documents = index.documents();
         let hashed = documents.iter().filter(|(_, (_, hash))| !hash.is_empty());
         self.record(cluster, hashed.map(|(version, (_, hash))| (version.clone(), hash.clone())).collect());
-        Ok(documents)
+        Ok(KnownSchemas { documents: Some(documents), graphs: BTreeMap::new() })
     }
 
     /// A cache that cannot be written to costs time, no more.
@@ -127,8 +127,8 @@ impl SchemaSource for LiveSchema {
 /// Fetches and compiles a document; returns the hash of its text as well.
 fn document(cluster: &Cluster, path: &str) -> Result<(TypeGraph, String)> {
     let answer = cluster.wait(cluster.ask(&Ask::get(path)))?;
-    let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.place))?;
-    let strange = |error: &dyn std::fmt::Display| not_understood(&cluster.place, path, error);
+    let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
+    let strange = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, path, error);
     let node = json::read(&answer.body).map_err(|error| strange(&error))?;
     let graph = read_document(&node).and_then(|model| model.compile()).map_err(|error| strange(&error))?;
     let mut hash = String::new();
@@ -141,7 +141,7 @@ fn document(cluster: &Cluster, path: &str) -> Result<(TypeGraph, String)> {
 
 /// The answer of `/openapi/v3`.
 #[derive(Debug, Deserialize)]
-struct Index {
+struct OpenApiIndex {
     #[serde(default, deserialize_with = "or_default")]
     paths: BTreeMap<String, IndexEntry>,
 }
@@ -153,7 +153,7 @@ struct IndexEntry {
     server_relative_url: String,
 }
 
-impl Index {
+impl OpenApiIndex {
     /// The documents of group-versions; the index has others, such as `version`.
     fn documents(self) -> Documents {
         let documents = self.paths.into_iter().filter_map(|(path, entry)| {
@@ -182,7 +182,7 @@ mod tests {
             "api":{"serverRelativeURL":"/openapi/v3/api?hash=B"},
             "api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?a=b&hash=C"},
             "apis/apps/v1":{"serverRelativeURL":"/openapi/v3/apis/apps/v1"}}}"#;
-        let index: Index = serde_json::from_str(text).expect("an index");
+        let index: OpenApiIndex = serde_json::from_str(text).expect("an index");
         let documents = index.documents();
         let entry = |url: &str, hash: &str| (url.to_string(), hash.to_string());
         let want: Documents = [

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::client::Cluster;
-use super::discovery::Mapping;
+use super::mapping::Mapping;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
 use crate::schema::Gvk;
@@ -49,7 +49,7 @@ impl Object {
 
 /// One object to send.
 #[derive(Debug)]
-pub(super) struct Target<'r> {
+pub(super) struct PlannedObject<'r> {
     pub(super) resource: &'r Resource,
     pub(super) object: Object,
     /// None when neither the server nor a CRD among the objects knows the kind.
@@ -58,7 +58,7 @@ pub(super) struct Target<'r> {
     pub(super) served: bool,
 }
 
-impl Target<'_> {
+impl PlannedObject<'_> {
     /// The manifest with its namespace.
     pub(super) fn manifest(&self) -> Node {
         let mut node = self.resource.node().clone();
@@ -79,15 +79,15 @@ impl Target<'_> {
 
 /// All objects of a run, in their order.
 #[derive(Debug)]
-pub(super) struct Plan<'r> {
-    pub(super) targets: Vec<Target<'r>>,
+pub(super) struct ObjectPlan<'r> {
+    pub(super) targets: Vec<PlannedObject<'r>>,
     /// The names of the namespaces among them.
     pub(super) namespaces: FxHashSet<SmolStr>,
     /// The kinds that CRDs among them define, and the names of these CRDs.
     pub(super) defined: FxHashMap<Gvk, (Mapping, SmolStr)>,
 }
 
-impl<'r> Plan<'r> {
+impl<'r> ObjectPlan<'r> {
     /// Finds the resource of every object; asks the server for what it serves.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl<'r> Plan<'r> {
         let targets = resources.iter().map(|resource| target(cluster, resource, &defined));
         let (targets, errors): (Vec<_>, Vec<_>) = targets.partition(Result::is_ok);
         all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
-        let targets: Vec<Target<'_>> = targets.into_iter().flatten().collect();
+        let targets: Vec<PlannedObject<'_>> = targets.into_iter().flatten().collect();
         let is_namespace = |o: &&Object| o.gvk.group.is_empty() && o.gvk.kind == "Namespace";
         let namespaces =
             targets.iter().map(|t| &t.object).filter(is_namespace).map(|o| o.name.clone()).collect();
@@ -114,7 +114,7 @@ impl<'r> Plan<'r> {
     /// Kinds that neither the server nor a CRD among the objects knows.
     pub(super) fn require_mappings(&self, cluster: &Cluster) -> Result<()> {
         let unknown = self.targets.iter().filter(|t| t.mapping.is_none());
-        let error = |t: &Target<'_>| {
+        let error = |t: &PlannedObject<'_>| {
             let node = t.resource.node();
             let place = node.get("kind").map_or(node.span(), Node::span);
             cluster.unknown_kind(&t.object.gvk).resource(t.resource.id()).at(place)
@@ -142,7 +142,7 @@ fn target<'r>(
     cluster: &Cluster,
     resource: &'r Resource,
     defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
-) -> Result<Target<'r>> {
+) -> Result<PlannedObject<'r>> {
     let id = resource.id();
     let start = resource.node().span().at_start();
     for (field, value) in [("apiVersion", &id.gvk.version), ("metadata.name", &id.name)] {
@@ -160,7 +160,7 @@ fn target<'r>(
         None => id.namespace.clone(),
     };
     let object = Object { gvk: id.gvk.clone(), namespace, name: id.name.clone() };
-    Ok(Target { resource, object, mapping, served })
+    Ok(PlannedObject { resource, object, mapping, served })
 }
 
 /// The object's own namespace, else the cluster's.

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::fake::{Fake, Reply, not_found, ok};
-use super::{ApplyOptions, Cluster, DiffOptions, Event, LiveSchema, Summary, apply, diff};
+use super::{ApplySummary, Cluster, DiffOptions, Event, LiveSchema, ServerSideApplyOptions, apply, diff};
 use crate::diagnostic::{Code, Result};
 use crate::resource::Resource;
+use crate::schema::SchemaSource;
 use crate::schema::cache::SchemaCache;
-use crate::schema::chain::SchemaSource;
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
 use crate::yaml::{ParseOptions, parse_documents};
@@ -31,7 +31,11 @@ fn config_maps(count: usize) -> Vec<Resource> {
     resources(&(0..count).map(text).collect::<String>())
 }
 
-fn run(cluster: &Cluster, resources: &[Resource], options: &ApplyOptions) -> (Result<Summary>, Vec<String>) {
+fn run(
+    cluster: &Cluster,
+    resources: &[Resource],
+    options: &ServerSideApplyOptions,
+) -> (Result<ApplySummary>, Vec<String>) {
     let mut told = Vec::new();
     let summary = apply(cluster, resources, options, &mut |event| {
         told.push(match event {
@@ -43,8 +47,8 @@ fn run(cluster: &Cluster, resources: &[Resource], options: &ApplyOptions) -> (Re
     (summary, told)
 }
 
-fn one_at_a_time() -> ApplyOptions {
-    ApplyOptions { parallel: 1, ..ApplyOptions::default() }
+fn one_at_a_time() -> ServerSideApplyOptions {
+    ServerSideApplyOptions { parallel: 1, ..ServerSideApplyOptions::default() }
 }
 
 #[test]
@@ -60,14 +64,14 @@ fn servers_without_summaries_are_asked_for_versions() {
     });
     let cluster = fake.connect();
     let deployment = resources("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n");
-    let (summary, _) = run(&cluster, &deployment, &ApplyOptions::default());
+    let (summary, _) = run(&cluster, &deployment, &ServerSideApplyOptions::default());
     assert!(summary.expect("asked").is_success());
     let want = "PATCH /apis/apps/v1/namespaces/default/deployments/d?fieldManager=kubectl-smp&force=false\
                 &fieldValidation=Strict";
     assert_eq!(fake.take(), ["GET /apis", "GET /apis/apps/v1", want]);
 
     let old = resources("apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: d}\n");
-    let error = run(&cluster, &old, &ApplyOptions::default()).0.expect_err("no such version");
+    let error = run(&cluster, &old, &ServerSideApplyOptions::default()).0.expect_err("no such version");
     assert_eq!(error.code(), Code::NoMatch);
     assert_eq!(error.help_text(), Some("it has Deployment in apps/v1"));
     assert_eq!(fake.take(), ["GET /apis/apps/v1beta1"], "what is known is not asked for again");
@@ -84,7 +88,7 @@ fn busy_servers_are_asked_again() {
             _ => ok("{}"),
         })
     });
-    let (summary, told) = run(&fake.connect(), &config_maps(1), &ApplyOptions::default());
+    let (summary, told) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
     assert!(summary.expect("asked").is_success());
     assert_eq!(told, ["applied configmap/c0"]);
     assert_eq!(fake.take().len(), 5);
@@ -93,7 +97,8 @@ fn busy_servers_are_asked_again() {
 #[test]
 fn a_refusal_that_says_nothing_of_later_is_not_repeated() {
     let fake = Fake::start(|_| Some((503, "", "down for the day".into())));
-    let error = run(&fake.connect(), &config_maps(1), &ApplyOptions::default()).0.expect_err("refused");
+    let error =
+        run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("refused");
     assert_eq!(error.message(), "down for the day (HTTP 503)");
     assert_eq!(fake.take().len(), 1);
 }
@@ -105,7 +110,8 @@ fn an_answer_may_come_too_late() {
         Some(ok(CORE))
     });
     fake.options.request_timeout = Some(Duration::from_millis(50));
-    let error = run(&fake.connect(), &config_maps(1), &ApplyOptions::default()).0.expect_err("too late");
+    let error =
+        run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("too late");
     assert!(error.message().contains("did not answer within 50ms"), "{error}");
 }
 
@@ -160,7 +166,7 @@ fn crd_server(condition: &'static str, not_yet: usize) -> Fake {
 fn a_kind_may_be_served_a_little_later_than_it_is_established() {
     let established = r#"{"status":{"conditions":[{"type":"Established","status":"True"}]}}"#;
     let fake = crd_server(established, 2);
-    let (summary, told) = run(&fake.connect(), &resources(CRD), &ApplyOptions::default());
+    let (summary, told) = run(&fake.connect(), &resources(CRD), &ServerSideApplyOptions::default());
     assert!(summary.expect("asked").is_success(), "{told:?}");
     let patches = fake.take().iter().filter(|r| r.starts_with("PATCH /apis/ex.io/v1/foos/f?")).count();
     assert_eq!(patches, 3);
@@ -170,7 +176,7 @@ fn a_kind_may_be_served_a_little_later_than_it_is_established() {
 fn custom_resources_are_not_sent_when_their_definition_is_refused() {
     let taken = r#"{"status":{"conditions":[{"type":"NamesAccepted","status":"False","message":"taken"}]}}"#;
     let fake = crd_server(taken, 0);
-    let (summary, told) = run(&fake.connect(), &resources(CRD), &ApplyOptions::default());
+    let (summary, told) = run(&fake.connect(), &resources(CRD), &ServerSideApplyOptions::default());
     let summary = summary.expect("asked");
     assert_eq!((summary.applied, summary.failures.len()), (1, 2), "{told:?}");
     assert!(told[1].contains("the server does not accept its names: taken"), "{told:?}");
@@ -181,7 +187,10 @@ fn custom_resources_are_not_sent_when_their_definition_is_refused() {
 #[test]
 fn definitions_are_not_waited_for_without_end() {
     let fake = crd_server("{}", 0);
-    let options = ApplyOptions { crd_timeout: Duration::from_millis(120), ..ApplyOptions::default() };
+    let options = ServerSideApplyOptions {
+        crd_timeout: Duration::from_millis(120),
+        ..ServerSideApplyOptions::default()
+    };
     let (summary, told) = run(&fake.connect(), &resources(CRD), &options);
     assert_eq!(summary.expect("asked").failures.len(), 2);
     assert!(told[1].contains("it was not established within 120ms"), "{told:?}");
@@ -215,7 +224,7 @@ fn a_program_with_a_runtime_of_its_own_may_wait_as_well() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let cluster = Arc::new(fake.connect());
     let summary = runtime.block_on(async move {
-        let (summary, _) = run(&cluster, &config_maps(3), &ApplyOptions::default());
+        let (summary, _) = run(&cluster, &config_maps(3), &ServerSideApplyOptions::default());
         drop(cluster);
         summary
     });

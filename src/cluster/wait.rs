@@ -6,9 +6,9 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::client::{Ask, Cluster};
-use super::discovery::encode;
 use super::failure::not_understood;
 use super::json::or_default;
+use super::mapping::encode;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 #[derive(Debug, Deserialize)]
@@ -66,9 +66,9 @@ impl Cluster {
         let (start, mut pause) = (Instant::now(), PAUSES.0);
         loop {
             let answer = self.ask(&ask).await?;
-            let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.place))?;
+            let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
             let definition: Definition = serde_json::from_slice(&answer.body)
-                .map_err(|error| not_understood(&self.place, &ask.path, &error))?;
+                .map_err(|error| not_understood(&self.endpoint, &ask.path, &error))?;
             match definition.progress() {
                 Progress::Established => return Ok(()),
                 Progress::Refused(reason) => {

@@ -49,8 +49,8 @@ impl<'n> Comparison<'n> {
 /// use kubectl_smp::schema::Cursor;
 /// use kubectl_smp::yaml::{Map, Node};
 ///
-/// let old: Map = [("replicas", Node::int(1)), ("paused", Node::bool(true))].into_iter().collect();
-/// let new: Map = [("paused", Node::bool(true)), ("replicas", Node::int(3))].into_iter().collect();
+/// let old: Map = [("replicas", Node::int(1)), ("paused", Node::from(true))].into_iter().collect();
+/// let new: Map = [("paused", Node::from(true)), ("replicas", Node::int(3))].into_iter().collect();
 /// let (old, new) = (Node::map(old), Node::map(new));
 /// let comparison = compare(Some(&old), Some(&new), Cursor::unknown());
 /// let paths: Vec<_> = comparison.changes().iter().map(|c| c.path.to_string()).collect();

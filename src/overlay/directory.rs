@@ -106,7 +106,7 @@ impl Builder {
                 return Err(kustomization_inside(&self.reader.shown(&path)));
             }
             let source = root.text_at(&path)?;
-            let documents = parse_documents(self.reader.sources(), source, ParseOptions::default())?;
+            let documents = parse_documents(self.reader.sources(), source, ParseOptions::kubectl())?;
             for node in flatten_lists(documents)? {
                 resources.push(Resource::new(node, &self.schema)?);
             }

@@ -20,6 +20,7 @@ use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
 use super::{origin, process};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{Directory, TemporaryFile};
+use crate::gocompat::strconv::parse_bool;
 use crate::resource::{Behavior, Generated, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::SourceMap;
@@ -314,14 +315,13 @@ fn generator_options(node: &mut Node) -> Result<Generated> {
 
     let behavior = protocol::remove_annotation(node, BEHAVIOR);
     let behavior = behavior.and_then(|name| Behavior::named(&name)).unwrap_or_default();
-    let name_hash = match protocol::remove_annotation(node, HASH).as_deref() {
-        Some("1" | "t" | "T" | "TRUE" | "true" | "True") => true,
-        None | Some("0" | "f" | "F" | "FALSE" | "false" | "False") => false,
-        Some(other) => {
-            let message = format!("the annotation {HASH} is `{other}`, which is neither true nor false");
-            return Err(Diagnostic::error(Code::InvalidValue, message).at(node.span().at_start()));
-        }
-    };
+    let hash = protocol::remove_annotation(node, HASH);
+    let name_hash = hash.map_or(Ok(false), |text| {
+        parse_bool(&text).ok_or_else(|| {
+            let message = format!("the annotation {HASH} is `{text}`, which is neither true nor false");
+            Diagnostic::error(Code::InvalidValue, message).at(node.span().at_start())
+        })
+    })?;
     Ok(Generated { behavior, name_hash })
 }
 

@@ -7,6 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::gocompat::strconv::parse_bool;
+use crate::gocompat::time::parse_duration;
+use crate::gocompat::url::parse_query;
 
 /// How long one git command may take, unless the reference says otherwise.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(27);
@@ -246,7 +249,7 @@ impl Query {
     fn parse(query: &str) -> Self {
         let mut parsed = Self { reference: String::new(), timeout: DEFAULT_TIMEOUT, submodules: true };
         // One wrong escape, and kustomize uses none of the parameters.
-        let Some(pairs) = query_pairs(query) else { return parsed };
+        let Some(pairs) = parse_query(query) else { return parsed };
         let first = |name: &str| {
             pairs
                 .iter()
@@ -260,42 +263,11 @@ impl Query {
         if let Some(timeout) = first("timeout").and_then(seconds_or_duration) {
             parsed.timeout = timeout;
         }
-        if let Some(submodules) = first("submodules").and_then(go_bool) {
+        if let Some(submodules) = first("submodules").and_then(parse_bool) {
             parsed.submodules = submodules;
         }
         parsed
     }
-}
-
-/// The parameters of a query as Go's `url.ParseQuery` reads them; none when one is malformed.
-fn query_pairs(query: &str) -> Option<Vec<(String, String)>> {
-    let mut pairs = Vec::new();
-    for part in query.split('&').filter(|part| !part.is_empty()) {
-        if part.contains(';') {
-            return None;
-        }
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        pairs.push((unescape(key)?, unescape(value)?));
-    }
-    Some(pairs)
-}
-
-/// Undoes `%XX` and `+`.
-fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes().iter().copied();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let mut digit = || char::from(rest.next()?).to_digit(16).and_then(|d| u8::try_from(d).ok());
-                digit()? * 16 + digit()?
-            }
-            b'+' => b' ',
-            byte => byte,
-        });
-    }
-    // A name of a branch that is not UTF-8 cannot be passed on.
-    String::from_utf8(bytes).ok()
 }
 
 /// `61` as seconds, or a duration as Go writes it; only what is longer than nothing.
@@ -306,45 +278,7 @@ fn seconds_or_duration(text: &str) -> Option<Duration> {
     {
         return Some(Duration::from_secs(seconds));
     }
-    go_duration(text).filter(|duration| !duration.is_zero())
-}
-
-/// A positive duration such as `1h30m`, `1.5s` or `300ms`.
-fn go_duration(text: &str) -> Option<Duration> {
-    const UNITS: [(&str, f64); 8] = [
-        ("ns", 1e-9),
-        ("us", 1e-6),
-        ("\u{b5}s", 1e-6),
-        ("\u{3bc}s", 1e-6),
-        ("ms", 1e-3),
-        ("s", 1.0),
-        ("m", 60.0),
-        ("h", 3600.0),
-    ];
-    let mut rest = text.strip_prefix('+').unwrap_or(text);
-    let mut seconds = 0.0;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let is_number = |c: char| c.is_ascii_digit() || c == '.';
-        let number = rest.find(|c| !is_number(c)).map(|end| &rest[..end])?;
-        rest = &rest[number.len()..];
-        let unit = rest.find(is_number).map_or(rest, |end| &rest[..end]);
-        rest = &rest[unit.len()..];
-        let value: f64 = number.parse().ok()?;
-        seconds += value * UNITS.iter().find(|(name, _)| *name == unit)?.1;
-    }
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// A boolean as Go's `strconv.ParseBool` reads it.
-fn go_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
+    parse_duration(text).filter(|duration| !duration.is_zero())
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl<'p> RewritePlan<'p> {
         let text = if after.iter().flatten().all(Node::is_null) {
             None
         } else {
-            Some(edit(&file.text, &file.documents, &after).map_err(|e| in_file(e, file))?)
+            Some(edit(&file.text, file.reading, &file.documents, &after).map_err(|e| in_file(e, file))?)
         };
         let is_changed = text.as_deref() != Some(&*file.text);
         Ok(ChangedFile { path: file.path.clone(), text, is_changed })
@@ -147,7 +147,8 @@ fn new_file(path: PathBuf, added: &[(&PackageFile, ManifestIndex, Node)]) -> Res
             Some(_) => after.push(Some(node.clone())),
         }
     }
-    let text = edit(&from.text, &from.documents, &after).map_err(|error| in_file(error, from))?;
+    let text =
+        edit(&from.text, from.reading, &from.documents, &after).map_err(|error| in_file(error, from))?;
     Ok(ChangedFile { path, text: Some(text), is_changed: true })
 }
 

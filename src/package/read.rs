@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileKind, FileTree, Hidden, Links, Walk, WalkOptions, Walked};
-use crate::source::{SourceId, SourceMap};
+use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
 /// The manifests of a directory and all below it, or of one file.
@@ -28,6 +28,8 @@ pub struct PackageFile {
     pub path: PathBuf,
     /// Its text.
     pub text: Arc<str>,
+    /// As whose text it was read.
+    pub reading: Reading,
     /// The documents in it, with comments; empty ones as null.
     pub documents: Vec<Node>,
 }
@@ -38,16 +40,21 @@ impl Package {
     ///
     /// # Errors
     /// It is not there, or a file cannot be read or is malformed.
-    pub fn read(path: &Path, sources: &SourceMap) -> Result<Self> {
-        Self::read_from(&DiskTree, path, sources)
+    pub fn read(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
+        Self::read_from(&DiskTree, path, reading, sources)
     }
 
     /// As [`Package::read`], from any tree of files.
     ///
     /// # Errors
     /// As [`Package::read`].
-    pub fn read_from(tree: &dyn FileTree, path: &Path, sources: &SourceMap) -> Result<Self> {
-        let read = |relative, path| PackageFile::read(tree, relative, path, sources);
+    pub fn read_from(
+        tree: &dyn FileTree,
+        path: &Path,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
+        let read = |relative, path| PackageFile::read(tree, relative, path, reading, sources);
         if !tree.is_directory(path) {
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
             let file = read(name, path.to_path_buf())?;
@@ -66,9 +73,9 @@ impl Package {
     ///
     /// # Errors
     /// The text is malformed.
-    pub fn of_text(name: &str, text: String, sources: &SourceMap) -> Result<Self> {
+    pub fn of_text(name: &str, text: String, reading: Reading, sources: &SourceMap) -> Result<Self> {
         let source = sources.add(name, text);
-        let file = PackageFile::parse(PathBuf::from(name), PathBuf::from(name), source, sources)?;
+        let file = PackageFile::parse(name.into(), name.into(), source, reading, sources)?;
         Ok(Self { root: PathBuf::from(name), is_directory: false, files: vec![file] })
     }
 
@@ -92,7 +99,13 @@ impl Package {
 }
 
 impl PackageFile {
-    fn read(tree: &dyn FileTree, relative: PathBuf, path: PathBuf, sources: &SourceMap) -> Result<Self> {
+    fn read(
+        tree: &dyn FileTree,
+        relative: PathBuf,
+        path: PathBuf,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
         let named = |error: Diagnostic| {
             Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
         };
@@ -100,14 +113,20 @@ impl PackageFile {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
         })?;
         let source = sources.add(path.clone(), decode(bytes).map_err(named)?);
-        Self::parse(relative, path, source, sources)
+        Self::parse(relative, path, source, reading, sources)
     }
 
-    fn parse(relative: PathBuf, path: PathBuf, source: SourceId, sources: &SourceMap) -> Result<Self> {
-        let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    fn parse(
+        relative: PathBuf,
+        path: PathBuf,
+        source: SourceId,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
+        let options = ParseOptions { comments: true, reading, ..ParseOptions::default() };
         let documents = parse_documents(sources, source, options)?;
         let text = sources.get(source).map_or_else(|| Arc::from(""), |source| source.text().clone());
-        Ok(Self { relative, path, text, documents })
+        Ok(Self { relative, path, text, reading, documents })
     }
 }
 

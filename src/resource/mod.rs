@@ -3,7 +3,6 @@
 //! Knows what identifies a manifest and where names, labels and annotations stand in it; knows
 //! nothing of kustomizations or of how resources are changed.
 
-mod go_regex;
 mod id;
 mod manifest;
 mod notes;
@@ -11,7 +10,6 @@ mod selector;
 mod set;
 mod shared;
 
-pub(crate) use go_regex::go_regex;
 pub use id::ResId;
 pub use manifest::{Behavior, Generated, Origin, Resource, flatten_lists};
 pub(crate) use notes::INTERNAL;

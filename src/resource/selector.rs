@@ -3,9 +3,9 @@
 use regex::Regex;
 use smol_str::SmolStr;
 
-use super::go_regex::go_regex;
 use super::manifest::Resource;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::gocompat::regexp;
 use crate::schema::Gvk;
 
 /// A regular expression that must match the whole text; the empty one matches everything.
@@ -31,7 +31,7 @@ impl Pattern {
         if pattern.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_/ ".contains(&b)) {
             return Ok(Self(Some(Matcher::Exact(pattern.into()))));
         }
-        let regex = go_regex(&format!("^(?:{pattern})$")).map_err(|why| {
+        let regex = regexp::compile(&format!("^(?:{pattern})$")).map_err(|why| {
             Diagnostic::error(Code::InvalidValue, format!("`{pattern}` is not a valid regular expression"))
                 .note(why)
                 .help("the pattern must match the whole name; write `.*` for any text")

@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::chain::SchemaSource;
 use super::graph::MAGIC;
+use super::source::SchemaSource;
 use super::{Gvk, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::Store;

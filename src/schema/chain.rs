@@ -14,22 +14,12 @@ use std::time::Duration;
 
 use super::cache::{CacheSource, SchemaCache};
 use super::lookup::EMBEDDED;
+use super::source::SchemaSource;
 use super::{Gvk, Schema, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// How long a server's word on its schemas holds before it is asked again.
 const FRESH: Duration = Duration::from_secs(600);
-
-/// Something that may know a kind and is worth asking only when nothing nearer does.
-pub trait SchemaSource: Send + Sync {
-    /// How it is called when it is said who answered: `cache`, `cluster`.
-    fn name(&self) -> &str;
-
-    /// A graph that has the kind, or none when there is no such kind.
-    ///
-    /// An error of [`Code::Remote`] or [`Code::Io`] says that asking for other kinds is vain, too.
-    fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>>;
-}
 
 /// The value of `--schema`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,9 +83,17 @@ pub struct SchemaChain {
 
 struct Link {
     source: Box<dyn SchemaSource>,
-    /// Its failure is the failure of the whole.
-    required: bool,
+    failure: OnFailure,
     down: bool,
+}
+
+/// What comes of it when a source fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnFailure {
+    /// The whole fails: the source was chosen.
+    Fail,
+    /// A warning; the next source is asked.
+    PassOver,
 }
 
 impl fmt::Debug for SchemaChain {
@@ -125,14 +123,14 @@ impl SchemaChain {
             SchemaChoice::Embedded => {}
             SchemaChoice::Cache => {
                 let cached = cached().ok_or_else(|| usage("there is no directory for caches"))?;
-                chain.push(Box::new(cached), true);
+                chain.push(Box::new(cached), OnFailure::Fail);
             }
             SchemaChoice::Cluster if offline => {
                 return Err(usage("the schema cannot come from the cluster when offline"));
             }
             SchemaChoice::Cluster => {
                 let live = live.ok_or_else(|| usage("there is no cluster to take the schema from"))?;
-                chain.push(live, true);
+                chain.push(live, OnFailure::Fail);
             }
             SchemaChoice::File(path) => {
                 let graph = file.ok_or_else(|| usage("the schema file was not read"))?;
@@ -153,24 +151,24 @@ impl SchemaChain {
     /// Adds a source behind all others. When it fails, a warning says so and the next one is asked.
     #[must_use]
     pub fn then(mut self, source: impl SchemaSource + 'static) -> Self {
-        self.push(Box::new(source), false);
+        self.push(Box::new(source), OnFailure::PassOver);
         self
     }
 
-    fn push(&mut self, source: Box<dyn SchemaSource>, required: bool) {
-        self.links.push(Link { source, required, down: false });
+    fn push(&mut self, source: Box<dyn SchemaSource>, failure: OnFailure) {
+        self.links.push(Link { source, failure, down: false });
     }
 
     /// With a cluster, the cache only spares asking it twice within minutes, and stands in for it.
     fn then_nearest(&mut self, cache: Option<CacheSource>, live: Option<Box<dyn SchemaSource>>) {
         if let Some(live) = live {
             if let Some(cache) = &cache {
-                self.push(Box::new(cache.clone().fresh(FRESH)), false);
+                self.push(Box::new(cache.clone().fresh(FRESH)), OnFailure::PassOver);
             }
-            self.push(live, false);
+            self.push(live, OnFailure::PassOver);
         }
         if let Some(cache) = cache {
-            self.push(Box::new(cache), false);
+            self.push(Box::new(cache), OnFailure::PassOver);
         }
     }
 
@@ -204,7 +202,7 @@ impl SchemaChain {
                     return Ok(());
                 }
                 Ok(None) => {}
-                Err(error) if link.required => return Err(error),
+                Err(error) if link.failure == OnFailure::Fail => return Err(error),
                 Err(error) => {
                     link.down = matches!(error.code(), Code::Remote | Code::Io);
                     self.warnings.push(passed_over(link.source.name(), gvk, &error));

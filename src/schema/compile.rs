@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use smol_str::SmolStr;
 
-use super::model::{KindDef, Model, TypeDef, TypeKind};
+use super::directives::TypeKind;
+use super::model::{KindDef, Model, TypeDef};
 use super::{Gvk, Scope, TypeGraph};
 use crate::diagnostic::Result;
 

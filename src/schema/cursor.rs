@@ -1,75 +1,10 @@
 //! A position in a type graph: what is known of one field, list entry or object.
 
-use std::fmt;
-
 use smol_str::SmolStr;
 
-use super::graph::{ListIter, NONE, Record, TypeGraph};
-use super::model::{Directives, TypeKind};
-
-/// Whether objects of a kind live in namespaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// In a namespace.
-    Namespaced,
-    /// Once per cluster.
-    Cluster,
-}
-
-/// `x-kubernetes-list-type`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ListType {
-    /// One value: replaced whole.
-    Atomic,
-    /// Distinct scalars.
-    Set,
-    /// Entries told apart by their list map keys.
-    Map,
-}
-
-/// `x-kubernetes-map-type`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MapType {
-    /// Fields merge.
-    Granular,
-    /// One value: replaced whole.
-    Atomic,
-}
-
-/// `x-kubernetes-patch-strategy`; all false when the schema has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct PatchStrategy {
-    /// `merge`
-    pub merge: bool,
-    /// `replace`
-    pub replace: bool,
-    /// `retainKeys`
-    pub retain_keys: bool,
-}
-
-impl PatchStrategy {
-    /// Reads `merge`, `replace`, `retainKeys` with commas between; other words are passed over.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
-        let has = |word| text.split(',').any(|part| part.trim() == word);
-        Self { merge: has("merge"), replace: has("replace"), retain_keys: has("retainKeys") }
-    }
-
-    /// Whether the schema has none.
-    #[must_use]
-    pub fn is_none(self) -> bool {
-        self == Self::default()
-    }
-}
-
-impl fmt::Display for PatchStrategy {
-    /// As the schema has it: `merge,retainKeys`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = [(self.merge, "merge"), (self.replace, "replace"), (self.retain_keys, "retainKeys")];
-        let words = words.into_iter().filter_map(|(has, word)| has.then_some(word));
-        words.enumerate().try_for_each(|(i, word)| write!(f, "{}{word}", if i == 0 { "" } else { "," }))
-    }
-}
+use super::Gvk;
+use super::directives::{Directives, ListType, MapType, PatchStrategy, TypeKind};
+use super::graph::{KindEntry, ListIter, NONE, Record, TypeGraph};
 
 /// A position in a [`TypeGraph`], or nowhere.
 ///
@@ -253,6 +188,27 @@ impl<'s> Cursor<'s> {
     }
 }
 
+impl TypeGraph {
+    /// The type of a kind's objects.
+    #[must_use]
+    pub fn kind(&self, gvk: &Gvk) -> Option<Cursor<'_>> {
+        self.find_kind(gvk).map(KindEntry::root).filter(|cursor| cursor.is_known())
+    }
+
+    /// The definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
+        self.find_name(name).map(|node| Cursor::new(self, node)).filter(|cursor| cursor.is_known())
+    }
+}
+
+impl<'g> KindEntry<'g> {
+    /// The type of the kind's objects.
+    pub(super) fn root(self) -> Cursor<'g> {
+        Cursor::new(self.graph(), self.root_node())
+    }
+}
+
 /// The list map keys of a field, in the schema's order.
 #[derive(Debug, Clone)]
 pub struct ListMapKeys<'s> {
@@ -278,20 +234,6 @@ impl ExactSizeIterator for ListMapKeys<'_> {}
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patch_strategies_are_words_with_commas() {
-        let table = [
-            ("", PatchStrategy::default()),
-            ("merge", PatchStrategy { merge: true, ..PatchStrategy::default() }),
-            ("merge,retainKeys", PatchStrategy { merge: true, retain_keys: true, replace: false }),
-            ("replace", PatchStrategy { replace: true, ..PatchStrategy::default() }),
-            ("mergeX", PatchStrategy::default()),
-        ];
-        for (text, want) in table {
-            assert_eq!(PatchStrategy::parse(text), want, "{text:?}");
-        }
-    }
 
     #[test]
     fn nothing_is_known_of_the_unknown() {

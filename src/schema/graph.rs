@@ -13,8 +13,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::Gvk;
-use super::cursor::{Cursor, ListType, MapType, PatchStrategy, Scope};
-use super::model::TypeKind;
+use super::directives::{ListType, MapType, PatchStrategy, Scope, TypeKind};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// The first bytes; the last one is the version of the layout.
@@ -133,8 +132,13 @@ impl<'g> KindEntry<'g> {
         Gvk { group: self.group().into(), version: self.version().into(), kind: self.kind().into() }
     }
 
-    pub(super) fn root(self) -> Cursor<'g> {
-        Cursor::new(self.graph, self.column(3))
+    pub(super) fn graph(self) -> &'g TypeGraph {
+        self.graph
+    }
+
+    /// The index of its type.
+    pub(super) fn root_node(self) -> u32 {
+        self.column(3)
     }
 
     pub(super) fn scope(self) -> Option<Scope> {
@@ -204,26 +208,18 @@ impl TypeGraph {
         self.kind_entries().map(|entry| (entry.gvk(), entry.scope()))
     }
 
-    /// The type of a kind's objects.
-    #[must_use]
-    pub fn kind(&self, gvk: &Gvk) -> Option<Cursor<'_>> {
-        self.find_kind(gvk).map(KindEntry::root).filter(|cursor| cursor.is_known())
-    }
-
     /// Whether objects of a kind live in namespaces.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
         self.find_kind(gvk).and_then(KindEntry::scope)
     }
 
-    /// The definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
-    #[must_use]
-    pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
+    /// The index of the definition of that name.
+    pub(super) fn find_name(&self, name: &str) -> Option<u32> {
         let (start, count) = self.sections[NAMES];
         let at = |i: usize| self.u32_at(start + 8 * i).map_or(&[][..], |id| self.text_bytes(id));
         let i = search(count, |i| at(i).cmp(name.as_bytes()))?;
-        let cursor = Cursor::new(self, self.u32_at(start + 8 * i + 4)?);
-        cursor.is_known().then_some(cursor)
+        self.u32_at(start + 8 * i + 4)
     }
 
     /// The names of all definitions, sorted.
@@ -237,7 +233,7 @@ impl TypeGraph {
         (0..count).map(move |i| KindEntry { graph: self, position: start + SIZES[KINDS] * i })
     }
 
-    fn find_kind(&self, gvk: &Gvk) -> Option<KindEntry<'_>> {
+    pub(super) fn find_kind(&self, gvk: &Gvk) -> Option<KindEntry<'_>> {
         let (start, count) = self.sections[KINDS];
         let entry = |i: usize| KindEntry { graph: self, position: start + SIZES[KINDS] * i };
         search(count, |i| entry(i).compare(gvk)).map(entry)

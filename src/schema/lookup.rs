@@ -25,20 +25,20 @@ pub(super) const EMBEDDED: &str = "embedded";
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
-    layers: Vec<Layer>,
+    graphs: Vec<NamedGraph>,
     /// A graph that is asked, before all others, only for scopes.
     scopes: Option<Arc<TypeGraph>>,
 }
 
 #[derive(Debug, Clone)]
-struct Layer {
+struct NamedGraph {
     name: SmolStr,
     graph: Arc<TypeGraph>,
     /// Whether it is asked for scopes, too.
     scopes: bool,
 }
 
-impl Layer {
+impl NamedGraph {
     fn new(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
         Self { name: name.into(), graph, scopes: true }
     }
@@ -54,49 +54,49 @@ impl Schema {
     /// Kubernetes 1.37, and the kinds that were removed since 1.21.
     #[must_use]
     pub fn embedded() -> Self {
-        Self { layers: vec![Layer::new(EMBEDDED, embedded::kubernetes())], scopes: None }
+        Self { graphs: vec![NamedGraph::new(EMBEDDED, embedded::kubernetes())], scopes: None }
     }
 
     /// What `kustomize build` 5.8 has built in: Kubernetes 1.21.2 and some kinds of its own.
     #[must_use]
     pub fn kustomize() -> Self {
-        Self { layers: vec![Layer::new("kustomize", embedded::kustomize())], scopes: None }
+        Self { graphs: vec![NamedGraph::new("kustomize", embedded::kustomize())], scopes: None }
     }
 
     /// A graph in place of all that kustomize has built in, but for the scopes: what a kustomization
     /// with an OpenAPI document of its own goes by.
     #[must_use]
     pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
-        Self { layers: vec![Layer::new(name, graph)], scopes: Some(embedded::kustomize()) }
+        Self { graphs: vec![NamedGraph::new(name, graph)], scopes: Some(embedded::kustomize()) }
     }
 
     /// Takes the word of kustomize, in place of the embedded table's, on which kinds live in namespaces.
     #[must_use]
     pub fn with_scopes_of_kustomize(mut self) -> Self {
-        self.layers.iter_mut().filter(|layer| layer.name == EMBEDDED).for_each(|layer| layer.scopes = false);
+        self.graphs.iter_mut().filter(|named| named.name == EMBEDDED).for_each(|named| named.scopes = false);
         self.scopes = Some(embedded::kustomize());
         self
     }
 
     /// Adds a graph that is asked before all others.
     pub fn push_front(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.layers.insert(0, Layer::new(name, graph));
+        self.graphs.insert(0, NamedGraph::new(name, graph));
     }
 
     /// Adds a graph that is asked after all others.
     pub fn push_back(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.layers.push(Layer::new(name, graph));
+        self.graphs.push(NamedGraph::new(name, graph));
     }
 
     /// Adds a graph that is asked before all others for types, and never for scopes.
     pub fn push_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
-        self.layers.insert(0, Layer { scopes: false, ..Layer::new(name, graph) });
+        self.graphs.insert(0, NamedGraph { scopes: false, ..NamedGraph::new(name, graph) });
     }
 
     /// The graphs and the names of their sources, in the order in which they are asked.
     #[must_use]
     pub fn graphs(&self) -> impl DoubleEndedIterator<Item = (&str, &Arc<TypeGraph>)> {
-        self.layers.iter().map(|layer| (layer.name.as_str(), &layer.graph))
+        self.graphs.iter().map(|named| (named.name.as_str(), &named.graph))
     }
 
     /// The type of a kind's objects.
@@ -114,7 +114,7 @@ impl Schema {
     /// Whether objects of a kind live in namespaces, from the first graph that says so.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
-        let graphs = self.layers.iter().filter(|layer| layer.scopes).map(|layer| &layer.graph);
+        let graphs = self.graphs.iter().filter(|named| named.scopes).map(|named| &named.graph);
         self.scopes.iter().chain(graphs).find_map(|graph| graph.scope(gvk))
     }
 

@@ -24,7 +24,7 @@ pub fn read_schema(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<T
 /// Reads the bytes of a schema document, to be merged with others before they are compiled.
 pub fn read_model(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<Model> {
     let id = sources.add(name, decode(bytes).map_err(|error| error.note(in_file(name)))?);
-    let documents = parse_documents(sources, id, ParseOptions::default())?;
+    let documents = parse_documents(sources, id, ParseOptions::kubectl())?;
     let mut models = Vec::new();
     for document in documents.iter().filter(|document| !is_other_manifest(document)) {
         models.push(if is_crd(document) { read_crd(document)? } else { read_document(document)? });

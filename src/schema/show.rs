@@ -66,51 +66,51 @@ pub struct Description {
 /// `containers[].ports` and `containers[name=web].ports` are the same. Keys of maps that have dots
 /// stand in brackets: `metadata.labels[app.kubernetes.io/name]`.
 pub fn describe(schema: &Schema, path: &str, api_version: Option<&str>) -> Result<Description> {
-    let steps = steps(path)?;
-    let words: Vec<&str> = steps.iter().map_while(|step| step.name()).collect();
+    let segments = segments(path)?;
+    let words: Vec<&str> = segments.iter().map_while(|segment| segment.name()).collect();
     let (gvk, used) = find_kind(schema, &words, api_version)?;
     let (source, root) = schema.answer(&gvk).ok_or_else(|| no_schema(&gvk))?;
-    let mut place = Place { parent: Cursor::unknown(), name: "", here: root };
+    let mut field = FieldOfObject { parent: Cursor::unknown(), name: "", here: root };
     let mut walked = String::new();
-    for step in &steps[used..] {
-        place = go(place, *step, &walked, &gvk)?;
-        walked.push_str(&step.text(walked.is_empty()));
+    for segment in &segments[used..] {
+        field = go(field, *segment, &walked, &gvk)?;
+        segment.append_to(&mut walked);
     }
-    Ok(description(schema, gvk, source, walked, place))
+    Ok(description(schema, gvk, source, walked, field))
 }
 
-/// A step of the path: a field, or what stands in brackets.
+/// A segment of the path: a field, or what stands in brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step<'p> {
+enum PathSegment<'p> {
     Field(&'p str),
     Bracket(&'p str),
 }
 
-impl<'p> Step<'p> {
+impl<'p> PathSegment<'p> {
     fn name(self) -> Option<&'p str> {
         if let Self::Field(name) = self { Some(name) } else { None }
     }
 
-    fn text(self, first: bool) -> String {
+    fn append_to(self, path: &mut String) {
         match self {
-            Self::Field(name) if first => name.to_string(),
-            Self::Field(name) => format!(".{name}"),
-            Self::Bracket(text) => format!("[{text}]"),
+            Self::Field(name) if path.is_empty() => path.push_str(name),
+            Self::Field(name) => path.extend([".", name]),
+            Self::Bracket(text) => path.extend(["[", text, "]"]),
         }
     }
 }
 
-fn steps(path: &str) -> Result<Vec<Step<'_>>> {
+fn segments(path: &str) -> Result<Vec<PathSegment<'_>>> {
     let wrong = |why: &str| {
         Diagnostic::error(Code::InvalidValue, format!("`{path}` is no path: {why}"))
             .help("write it as `deployment.spec.template.spec.containers`")
     };
-    let mut steps = Vec::new();
+    let mut segments = Vec::new();
     let mut rest = path.strip_prefix('.').unwrap_or(path);
     while !rest.is_empty() {
         if let Some(inside) = rest.strip_prefix('[') {
             let (text, after) = inside.split_once(']').ok_or_else(|| wrong("a bracket is not closed"))?;
-            steps.push(Step::Bracket(text));
+            segments.push(PathSegment::Bracket(text));
             rest = after;
         } else {
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
@@ -118,7 +118,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
             if name.is_empty() {
                 return Err(wrong("a name is empty"));
             }
-            steps.push(Step::Field(name));
+            segments.push(PathSegment::Field(name));
             rest = after;
         }
         rest = match rest.strip_prefix('.') {
@@ -127,32 +127,37 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
             None => rest,
         };
     }
-    Ok(steps)
+    Ok(segments)
 }
 
 /// A field and the object that it belongs to.
 #[derive(Clone, Copy)]
-struct Place<'s, 'p> {
+struct FieldOfObject<'s, 'p> {
     parent: Cursor<'s>,
     name: &'p str,
     here: Cursor<'s>,
 }
 
-fn go<'s, 'p>(place: Place<'s, 'p>, step: Step<'p>, walked: &str, gvk: &Gvk) -> Result<Place<'s, 'p>> {
-    let element = place.here.element();
-    let name = match step {
-        Step::Bracket(_) if element.is_known() => {
-            return Ok(Place { parent: Cursor::unknown(), name: "", here: element });
+fn go<'s, 'p>(
+    field: FieldOfObject<'s, 'p>,
+    segment: PathSegment<'p>,
+    walked: &str,
+    gvk: &Gvk,
+) -> Result<FieldOfObject<'s, 'p>> {
+    let element = field.here.element();
+    let name = match segment {
+        PathSegment::Bracket(_) if element.is_known() => {
+            return Ok(FieldOfObject { parent: Cursor::unknown(), name: "", here: element });
         }
-        Step::Bracket(text) => text.trim_matches(['"', '\'']),
-        Step::Field(name) => name,
+        PathSegment::Bracket(text) => text.trim_matches(['"', '\'']),
+        PathSegment::Field(name) => name,
     };
-    let parent = if element.is_known() { element } else { place.here };
+    let parent = if element.is_known() { element } else { field.here };
     let here = parent.field(name);
     if !here.is_known() && !parent.has_field(name) {
         return Err(no_field(parent, name, walked, gvk));
     }
-    Ok(Place { parent, name, here })
+    Ok(FieldOfObject { parent, name, here })
 }
 
 fn no_schema(gvk: &Gvk) -> Diagnostic {
@@ -173,8 +178,14 @@ fn no_field(parent: Cursor<'_>, name: &str, walked: &str, gvk: &Gvk) -> Diagnost
     help.into_iter().fold(error, Diagnostic::help)
 }
 
-fn description(schema: &Schema, gvk: Gvk, source: &str, path: String, place: Place<'_, '_>) -> Description {
-    let here = place.here;
+fn description(
+    schema: &Schema,
+    gvk: Gvk,
+    source: &str,
+    path: String,
+    field: FieldOfObject<'_, '_>,
+) -> Description {
+    let here = field.here;
     let element = here.element();
     let inner = if element.is_known() { element } else { here };
     let key = |name: &str| KeyDescription {
@@ -192,7 +203,7 @@ fn description(schema: &Schema, gvk: Gvk, source: &str, path: String, place: Pla
         source: source.into(),
         type_name: type_name(here),
         definition: here.type_name().or(inner.type_name()).map(str::to_string),
-        required: place.parent.is_required(place.name),
+        required: field.parent.is_required(field.name),
         default: here.default().map(str::to_string),
         list_type: here.list_type().map(|list_type| match list_type {
             ListType::Atomic => "atomic",

@@ -4,11 +4,11 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::TypeGraph;
-use super::cursor::{ListType, MapType, Scope};
+use super::directives::{ListType, MapType, Scope, TypeKind};
 use super::graph::{
     FIELDS, HEADER, KINDS, LISTS, MAGIC, NAMES, NONE, REQUIRED, Record, SIZES, TEXT_BYTES, TEXTS, TYPES, bits,
 };
-use super::model::{Model, TypeDef, TypeKind};
+use super::model::{Model, TypeDef};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// How many definitions may refer to each other in a row before one says what it is.
@@ -20,7 +20,7 @@ impl Model {
     /// References to definitions that are not here lead to positions of which nothing is known.
     /// Fails only when the whole would pass 2 GiB.
     pub fn compile(&self) -> Result<TypeGraph> {
-        let mut writer = Writer::new(self);
+        let mut writer = GraphWriter::new(self);
         for (id, definition) in self.definitions.values().enumerate() {
             let record = writer.record(definition);
             writer.types[id] = Record { type_name: writer.types[id].type_name, ..record };
@@ -33,12 +33,12 @@ impl Model {
     }
 }
 
-/// Sizes are checked once, in [`Writer::finish`]; until then an index that is too large is cut.
+/// Sizes are checked once, in [`GraphWriter::finish`]; until then an index that is too large is cut.
 fn index(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(NONE)
 }
 
-struct Writer<'m> {
+struct GraphWriter<'m> {
     model: &'m Model,
     text: Vec<u8>,
     ends: Vec<u32>,
@@ -55,7 +55,7 @@ struct Writer<'m> {
     list_ids: FxHashMap<Vec<u32>, u32>,
 }
 
-impl<'m> Writer<'m> {
+impl<'m> GraphWriter<'m> {
     fn new(model: &'m Model) -> Self {
         let mut writer = Self {
             model,
@@ -309,204 +309,4 @@ fn encode(record: &Record) -> [u8; SIZES[TYPES]] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schema::{Cursor, Directives, Gvk, KindDef, PatchStrategy};
-
-    fn object(fields: &[(&str, TypeDef)], required: &[&str]) -> TypeDef {
-        TypeDef {
-            kind: TypeKind::Object,
-            fields: fields.iter().map(|(name, def)| ((*name).into(), def.clone())).collect(),
-            required: required.iter().map(|&name| name.into()).collect(),
-            ..TypeDef::default()
-        }
-    }
-
-    fn list_of(element: TypeDef, directives: Directives) -> TypeDef {
-        TypeDef { kind: TypeKind::Array, element: Some(Box::new(element)), directives, ..TypeDef::default() }
-    }
-
-    fn ports() -> Directives {
-        Directives {
-            list_type: Some(ListType::Map),
-            list_map_keys: vec!["port".into(), "protocol".into()],
-            patch_strategy: PatchStrategy::parse("merge,retainKeys"),
-            patch_merge_key: Some("port".into()),
-            recommended_merge_key: Some("port,protocol".into()),
-            map_type: None,
-        }
-    }
-
-    /// A kind with a list of ports, a recursive definition, a map with free keys, and references.
-    fn model() -> Model {
-        let string = TypeDef::of(TypeKind::String);
-        let protocol = TypeDef { default: Some("\"TCP\"".into()), ..string.clone() };
-        let port = object(&[("port", TypeDef::of(TypeKind::Integer)), ("protocol", protocol)], &["port"]);
-        let labels = TypeDef { additional: Some(Box::new(string.clone())), ..TypeDef::of(TypeKind::Object) };
-        let atomic = Directives { map_type: Some(MapType::Atomic), ..Directives::default() };
-        let spec = object(
-            &[
-                ("ports", list_of(TypeDef::refer("Port"), ports())),
-                ("labels", labels),
-                ("props", TypeDef::refer("Props")),
-                ("atomic", TypeDef { directives: atomic, ..TypeDef::refer("Alias") }),
-                ("dangling", TypeDef::refer("Nowhere")),
-            ],
-            &["ports"],
-        );
-        let props = object(&[("type", string), ("items", TypeDef::refer("Props"))], &[]);
-        let definitions =
-            [("Port", port), ("Spec", spec), ("Props", props), ("Alias", TypeDef::refer("Port"))];
-        let root = TypeDef { embedded_resource: true, ..object(&[("spec", TypeDef::refer("Spec"))], &[]) };
-        let known = KindDef { root: Some(root), scope: Some(Scope::Cluster), names: vec!["things".into()] };
-        let scope_only = KindDef { scope: Some(Scope::Namespaced), ..KindDef::default() };
-        Model {
-            definitions: definitions.into_iter().map(|(name, def)| (name.into(), def)).collect(),
-            kinds: [(thing(), known), (Gvk::from_manifest("v1", "Other"), scope_only)].into(),
-        }
-    }
-
-    fn thing() -> Gvk {
-        Gvk::from_manifest("example.com/v1", "Thing")
-    }
-
-    fn graph() -> TypeGraph {
-        let graph = model().compile().expect("small");
-        TypeGraph::from_bytes(graph.as_bytes().to_vec()).expect("just written")
-    }
-
-    #[test]
-    fn what_is_written_is_read() {
-        let graph = graph();
-        let spec = graph.kind(&thing()).expect("known").field("spec");
-        assert_eq!(spec.type_name(), Some("Spec"));
-        assert!(spec.is_required("ports") && !spec.is_required("labels") && !spec.is_required("x"));
-        assert_eq!(
-            spec.fields().map(|(name, field)| (name, field.kind_name())).collect::<Vec<_>>(),
-            [
-                ("atomic", "object"),
-                ("dangling", "any"),
-                ("labels", "object"),
-                ("ports", "array"),
-                ("props", "object")
-            ]
-        );
-        let list = spec.field("ports");
-        assert_eq!(list.directives(), ports());
-        assert_eq!(list.list_map_keys().collect::<Vec<_>>(), ["port", "protocol"]);
-        assert_eq!(list.element().type_name(), Some("Port"));
-        assert_eq!(list.element().key_default("protocol"), Some("\"TCP\""));
-        assert_eq!(list.element().key_default("port"), None);
-        assert!(graph.kind(&thing()).expect("known").is_embedded_resource());
-    }
-
-    #[test]
-    fn fields_fall_back_to_free_keys_and_then_to_the_unknown() {
-        let graph = graph();
-        let spec = graph.named("Spec").expect("known");
-        assert!(spec.has_field("labels") && !spec.field("labels").has_field("any"));
-        assert_eq!(spec.field("labels").field("any").kind_name(), "string");
-        assert!(!spec.field("other").is_known());
-        assert!(spec.has_field("dangling") && !spec.field("dangling").is_known());
-    }
-
-    #[test]
-    fn a_reference_keeps_the_directives_of_its_field() {
-        let graph = graph();
-        let spec = graph.named("Spec").expect("known");
-        let field = spec.field("atomic");
-        assert_eq!(field.map_type(), Some(MapType::Atomic));
-        assert_eq!(field.type_name(), Some("Alias"));
-        assert_eq!(field.field("protocol").default(), Some("\"TCP\""), "through two references");
-        assert_eq!(spec.field("ports").element().map_type(), None, "the definition stays as it is");
-    }
-
-    #[test]
-    fn recursion_ends_nowhere_and_references_in_a_circle_say_nothing() {
-        let graph = graph();
-        let mut props = graph.named("Props").expect("known");
-        for _ in 0..1000 {
-            props = props.field("items");
-        }
-        assert_eq!(props.field("type").kind_name(), "string");
-        let mut model = Model::default();
-        model.definitions.insert("A".into(), TypeDef::refer("B"));
-        model.definitions.insert("B".into(), TypeDef::refer("A"));
-        let graph = model.compile().expect("small");
-        assert_eq!(graph.named("A").map(Cursor::kind_name), Some("any"));
-    }
-
-    #[test]
-    fn kinds_are_found_and_listed_in_order() {
-        let graph = graph();
-        let kinds: Vec<_> = graph.kinds().map(|(gvk, scope)| (gvk.to_string(), scope)).collect();
-        assert_eq!(
-            kinds,
-            [
-                ("v1 Other".to_string(), Some(Scope::Namespaced)),
-                ("example.com/v1 Thing".to_string(), Some(Scope::Cluster))
-            ]
-        );
-        assert!(graph.kind(&Gvk::from_manifest("v1", "Other")).is_none(), "only its scope is known");
-        assert!(graph.kind(&Gvk::from_manifest("example.com/v2", "Thing")).is_none());
-        let names: Vec<_> = graph.kind_entries().flat_map(|e| e.names().collect::<Vec<_>>()).collect();
-        assert_eq!(names, ["things"]);
-    }
-
-    #[test]
-    fn equal_types_are_stored_once() {
-        let mut twice = model();
-        let spec = twice.definitions[&SmolStr::from("Spec")].clone();
-        twice.definitions.insert("Spec2".into(), spec);
-        let (one, two) = (graph().as_bytes().len(), twice.compile().expect("small").as_bytes().len());
-        assert_eq!(two - one, SIZES[TYPES] + SIZES[NAMES] + SIZES[TEXTS] + "Spec2".len());
-    }
-
-    #[test]
-    fn imported_definitions_are_the_same() {
-        let graph = graph();
-        let mut copy = Model::default();
-        let root = copy.import(graph.named("Spec").expect("known"));
-        assert_eq!(root, TypeDef::refer("Spec"));
-        copy.kinds.insert(thing(), KindDef { root: Some(root), ..KindDef::default() });
-        let copy = copy.compile().expect("small");
-        let spec = copy.kind(&thing()).expect("known");
-        assert_eq!(spec.field("ports").directives(), ports());
-        assert_eq!(spec.field("atomic").map_type(), Some(MapType::Atomic));
-        assert_eq!(copy.named("Alias").and_then(Cursor::map_type), None);
-        assert_eq!(spec.field("props").field("items").field("type").kind_name(), "string");
-        assert_eq!(spec.field("ports").element().key_default("protocol"), Some("\"TCP\""));
-    }
-
-    /// Walks some of everything that can be asked.
-    fn ask(graph: &TypeGraph) {
-        let walk = |cursor: Cursor<'_>| {
-            let mut seen = 0;
-            for (name, field) in cursor.fields().take(50) {
-                seen += name.len() + field.list_map_keys().take(50).map(str::len).sum::<usize>();
-                seen += field.element().key_default("protocol").map_or(0, str::len);
-                seen += field.field("port").element().field("x").directives().list_map_keys.len().min(9);
-            }
-            seen
-        };
-        let roots = graph.kind_entries().take(50).map(|e| (e.names().take(50).count(), walk(e.root())));
-        assert!(roots.count() <= 50);
-        assert!(graph.names().take(50).filter_map(|name| graph.named(name)).map(walk).count() <= 50);
-        assert!(graph.kind(&thing()).is_none_or(Cursor::is_known));
-    }
-
-    #[test]
-    fn no_corrupt_buffer_panics() {
-        let good = graph().as_bytes().to_vec();
-        for length in 0..good.len() {
-            assert!(TypeGraph::from_bytes(good[..length].to_vec()).is_err(), "cut to {length}");
-        }
-        for position in 0..good.len() {
-            for byte in [0, 1, 0x7f, 0xff] {
-                let mut bad = good.clone();
-                bad[position] = byte;
-                TypeGraph::from_bytes(bad).iter().for_each(ask);
-            }
-        }
-    }
-}
+mod tests;

@@ -6,7 +6,8 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::{Node, Resolved, Style, Tag, Value, go_float, resolve_plain};
+use crate::gocompat::strconv::format_float;
+use crate::yaml::{Node, Resolved, Style, Tag, Value, resolve_plain};
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq)]
@@ -164,7 +165,7 @@ impl Content {
     /// As Go writes it within a text.
     fn within_text(&self) -> String {
         match self {
-            Self::Float(float) if float.is_finite() => go_float(*float),
+            Self::Float(float) if float.is_finite() => format_float(*float),
             _ => self.to_string(),
         }
     }

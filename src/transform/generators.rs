@@ -208,7 +208,7 @@ fn finish(
     warnings: &mut Vec<Diagnostic>,
 ) -> Resource {
     if options.immutable {
-        map.push("immutable", Node::bool(true));
+        map.push("immutable", Node::from(true));
     }
     let mut resource = Resource::unchecked(Node::map(map).with_span(args.place()), schema);
     let behavior = behavior(&args.behavior, warnings);

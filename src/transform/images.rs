@@ -7,7 +7,8 @@ use smol_str::SmolStr;
 use super::field_path::{Create, set_scalar};
 use super::field_spec::FieldSpecs;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{ResourceSet, go_regex};
+use crate::gocompat::regexp;
+use crate::resource::ResourceSet;
 use crate::schema::Schema;
 use crate::yaml::{Node, Tag, Value};
 
@@ -144,7 +145,7 @@ impl<'i> Change<'i> {
         }
         let tag = "(:[a-zA-Z0-9_.{}-]*)?";
         let digest = "(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
-        let regex = go_regex(&format!("^{}{tag}{digest}$", image.name)).ok()?;
+        let regex = regexp::compile(&format!("^{}{tag}{digest}$", image.name)).ok()?;
         Some(Self { image, name: Name::Regex(Box::new(regex)) })
     }
 

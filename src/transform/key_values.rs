@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::Files;
 use super::generators::GeneratorArgs;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::gocompat;
 use crate::source::Span;
 use crate::yaml::Spanned;
 
@@ -103,21 +104,12 @@ fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
             .help("write the path of a file, or key=path"))
     };
     match source.split_once('=') {
-        None => Ok((base_name(source).into(), source)),
+        None => Ok((gocompat::path::base(source).into(), source)),
         Some((_, path)) if path.contains('=') => wrong("has more than one `=`"),
         Some(("", _)) => wrong("has no key before the `=`"),
         Some((_, "")) => wrong("has no path behind the `=`"),
         Some((key, path)) => Ok((key.into(), path)),
     }
-}
-
-/// The last part of a path, as Go's `path.Base`.
-fn base_name(path: &str) -> &str {
-    if path.is_empty() {
-        return ".";
-    }
-    let path = path.trim_end_matches('/');
-    if path.is_empty() { "/" } else { path.rsplit('/').next().unwrap_or(path) }
 }
 
 /// The lines of an env file: `KEY=value`, or `KEY` for an empty value. Values are taken as they

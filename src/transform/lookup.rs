@@ -5,7 +5,7 @@
 //! the values that are found.
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::go_regex;
+use crate::gocompat::{regexp, strconv};
 use crate::yaml::{Map, Node, Style, Value};
 
 /// What a missing value is created as.
@@ -38,7 +38,7 @@ impl Create {
     fn for_next(next: Option<&String>, leaf: Self) -> Self {
         match next.map(String::as_str) {
             None | Some("") => leaf,
-            Some(next) if is_entry(next) || position(next).is_some_and(|i| i >= 0) => Self::List,
+            Some(next) if is_entry(next) || strconv::atoi(next).is_some_and(|i| i >= 0) => Self::List,
             Some(_) => Self::Map,
         }
     }
@@ -93,13 +93,6 @@ fn is_entry(part: &str) -> bool {
     part.starts_with('[') && part.ends_with(']')
 }
 
-/// A whole number as Go's `strconv.Atoi` reads it.
-fn position(part: &str) -> Option<i64> {
-    let digits = part.strip_prefix(['+', '-']).unwrap_or(part);
-    let number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    number.then(|| part.parse().ok()).flatten()
-}
-
 /// `[name=value]` as name and value.
 fn entry_parts(part: &str) -> Result<(&str, &str)> {
     let inner = part.strip_suffix(']').unwrap_or(part);
@@ -151,7 +144,7 @@ enum Step<'p> {
 
 /// One step; none when there is no such value.
 fn step<'p>(node: &Node, part: &'p str) -> Result<Option<Step<'p>>> {
-    if let Some(i) = position(part) {
+    if let Some(i) = strconv::atoi(part) {
         let i = usize::try_from(i).map_err(|_| {
             Diagnostic::error(Code::InvalidValue, format!("the position {part} in a list cannot be negative"))
         })?;
@@ -231,7 +224,7 @@ fn walk_mut<'n>(node: &'n mut Node, path: &[String], leaf: Option<Create>) -> Re
 /// Adds the field or entry that `part` names.
 fn add(node: &mut Node, part: &str, kind: Create) -> Result<()> {
     match &mut node.value {
-        Value::Map(map) if position(part).is_none() && part != "-" && !is_entry(part) => {
+        Value::Map(map) if strconv::atoi(part).is_none() && part != "-" && !is_entry(part) => {
             map.push(part, kind.node());
         }
         Value::List(list) if is_entry(part) => list.push(new_entry(part)?),
@@ -286,7 +279,7 @@ impl Matches<'_> {
             (self.each)(Found { node, created })?;
             return Ok(1);
         };
-        match position(part).and_then(|i| usize::try_from(i).ok()) {
+        match strconv::atoi(part).and_then(|i| usize::try_from(i).ok()) {
             Some(i) => self.entry_at(node, i, part, rest),
             None if is_entry(part) => self.entries_like(node, part, rest, created),
             None if part == "*" => self.every_entry(node, rest),
@@ -349,7 +342,7 @@ impl Matches<'_> {
         if entries(node, part)?.is_empty() {
             return Ok(0);
         }
-        let regex = go_regex(value).map_err(|why| {
+        let regex = regexp::compile(value).map_err(|why| {
             let message = format!("`{value}` in `{part}` is not a valid regular expression");
             Diagnostic::error(Code::InvalidValue, message).note(why)
         })?;

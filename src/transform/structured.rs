@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::gocompat::json;
 use crate::source::{SourceMap, Span};
 use crate::yaml::{
     Node, ParseOptions, Resolved, Tag, Value, as_read, parse_documents, resolve_plain, to_json,
@@ -61,9 +62,9 @@ pub(super) fn write(node: &Node, original: &str) -> Result<String> {
         return Ok(format!("{top}{apart}{rest}").trim().to_string());
     }
     check_types(node)?;
-    let json = to_json(node)?;
+    let text = to_json(node)?;
     let indented = original.contains('\n') && original.contains("  ");
-    Ok(if indented { indent(&json) } else { json })
+    Ok(if indented { json::indent(&text) } else { text })
 }
 
 /// The bytes of the comment lines at the top of a text that a blank line follows.
@@ -102,51 +103,6 @@ pub(super) fn check_type(node: &Node) -> Result<()> {
     Err(Diagnostic::error(Code::WrongType, format!("the field is {kind} and cannot become `{text}`"))
         .label(node.span(), "the field that keeps its type")
         .help("quote the value in the manifest of the target, or remove it and use `create: true`"))
-}
-
-/// Compact JSON with line breaks and two spaces for each level, as Go indents it.
-fn indent(json: &str) -> String {
-    let mut out = String::with_capacity(json.len() * 2);
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
-    let mut chars = json.chars().peekable();
-    let line = |depth: usize, out: &mut String| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", depth));
-    };
-    while let Some(c) = chars.next() {
-        if quoted {
-            quoted = escaped || c != '"';
-            escaped = !escaped && c == '\\';
-            out.push(c);
-            continue;
-        }
-        match c {
-            '{' | '[' => {
-                out.push(c);
-                if let Some(end) = chars.next_if(|next| matches!(next, '}' | ']')) {
-                    out.push(end);
-                } else {
-                    depth += 1;
-                    line(depth, &mut out);
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                line(depth, &mut out);
-                out.push(c);
-            }
-            ',' => {
-                out.push(c);
-                line(depth, &mut out);
-            }
-            ':' => out.push_str(": "),
-            _ => {
-                quoted = c == '"';
-                out.push(c);
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

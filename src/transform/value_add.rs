@@ -8,6 +8,7 @@ use super::lookup::{Create, lookup_create, split_slashed, text_of};
 use super::namespace::namespace_of;
 use super::selector_args::SelectorArgs;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::gocompat;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::SourceMap;
@@ -157,8 +158,8 @@ fn with_part(path: &str, position: usize, part: &str) -> String {
     }
     parts.insert(position, part);
     match parts.as_slice() {
-        ["", rest @ ..] => format!("/{}", clean(rest)),
-        all => clean(all),
+        ["", rest @ ..] => format!("/{}", gocompat::path::join(rest)),
+        all => gocompat::path::join(all),
     }
 }
 
@@ -182,29 +183,6 @@ fn parts_of(path: &str) -> Vec<&str> {
     }
     parts.reverse();
     parts
-}
-
-/// The parts joined as Go's `filepath.Join` does: without empty parts, `.` and what `..` undoes.
-fn clean(parts: &[&str]) -> String {
-    let joined = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
-    let rooted = joined.starts_with('/');
-    let mut out: Vec<&str> = Vec::new();
-    for part in joined.split('/') {
-        match (part, out.last()) {
-            ("" | ".", _) => {}
-            ("..", Some(&last)) if last != ".." => {
-                out.pop();
-            }
-            ("..", _) if rooted => {}
-            _ => out.push(part),
-        }
-    }
-    let path = out.join("/");
-    match (rooted, path.is_empty() && !joined.is_empty()) {
-        (true, _) => format!("/{path}"),
-        (false, true) => ".".into(),
-        (false, false) => path,
-    }
 }
 
 #[cfg(test)]

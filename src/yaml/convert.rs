@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 use serde_yaml::Value as Yaml;
 use smol_str::{SmolStr, ToSmolStr as _};
 
-use super::node::{Map, Meta, Node, Tag, Value};
+use super::meta::{Meta, Tag};
+use super::node::{Map, Node, Value};
 use super::scalar::{Resolved, timestamp};
 
 /// A scalar of a type that its text alone might not have.
@@ -31,7 +32,7 @@ impl From<&Json> for Node {
     fn from(value: &Json) -> Self {
         match value {
             Json::Null => Self::null(),
-            Json::Bool(value) => Self::bool(*value),
+            Json::Bool(value) => Self::from(*value),
             Json::Number(number) if number.is_f64() => float(number.as_f64().unwrap_or(f64::NAN)),
             Json::Number(number) => typed(number.to_smolstr(), Tag::Int),
             Json::String(text) => Self::string(text.as_str()),
@@ -48,7 +49,7 @@ impl From<&Yaml> for Node {
     fn from(value: &Yaml) -> Self {
         match value {
             Yaml::Null => Self::null(),
-            Yaml::Bool(value) => Self::bool(*value),
+            Yaml::Bool(value) => Self::from(*value),
             Yaml::Number(number) if number.is_f64() => float(number.as_f64().unwrap_or(f64::NAN)),
             Yaml::Number(number) => typed(number.to_smolstr(), Tag::Int),
             Yaml::String(text) => Self::string(text.as_str()),

@@ -10,11 +10,12 @@ use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde_yaml::Value as Leaf;
 
-use super::node::{Entry, Key, Map, Meta, Node, Style, Tag, Value};
-use super::number::go_float_32;
-use super::scalar::{Resolved, resolve};
+use super::meta::Style;
+use super::node::{Entry, Key, Node, Value};
+use super::scalar::Resolved;
 use super::spanned;
 use super::suggest::{one_of, suggestion};
+use super::yaml_1_1::{as_text, resolve_1_1};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// What to do about fields that a struct does not have.
@@ -131,71 +132,10 @@ struct Reader<'de, 'p> {
     options: DecodeOptions,
 }
 
-/// The type of a scalar by YAML 1.1, as go-yaml v2 sees it: more booleans, dates are strings.
-fn resolve_v2<'a>(text: &'a str, meta: &Meta) -> Resolved<'a> {
-    if meta.style == Style::Plain && matches!(meta.tag, Tag::None | Tag::Bool) {
-        match text {
-            "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Resolved::Bool(true),
-            "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Resolved::Bool(false),
-            _ => {}
-        }
-    }
-    match resolve(text, meta.style, meta.tag) {
-        Resolved::Timestamp(text) => Resolved::Str(text),
-        other => other,
-    }
-}
-
-/// The tree as go-yaml v2 and sigs.k8s.io/yaml read it, whatever reads it later: words such as `yes`
-/// are booleans, dates are strings, and so are all keys.
-pub(crate) fn as_yaml_1_1(node: &Node) -> Node {
-    let value = match &node.value {
-        Value::List(list) => Value::List(list.iter().map(as_yaml_1_1).collect()),
-        Value::Map(map) => {
-            let mut fields = Map::new();
-            for Entry { key, value } in map.entries() {
-                let text =
-                    as_text(resolve_v2(&key.text, &key.meta)).map_or_else(|| key.text.clone(), Into::into);
-                fields.insert(Key { text, meta: key.meta.clone() }, as_yaml_1_1(value));
-            }
-            Value::Map(fields)
-        }
-        Value::Scalar(text) => {
-            let meta = node.meta.clone();
-            return match resolve_v2(text, &node.meta) {
-                Resolved::Bool(bool) => Node { meta: Meta { tag: Tag::Bool, ..meta }, ..Node::bool(bool) },
-                Resolved::Str(_) => {
-                    Node { value: Value::Scalar(text.clone()), meta: Meta { tag: Tag::Str, ..meta } }
-                }
-                _ => node.clone(),
-            };
-        }
-    };
-    Node { value, meta: node.meta.clone() }
-}
-
-/// The text of a scalar as sigs.k8s.io/yaml writes it where a string is wanted: as a key, or as
-/// the value of a string field when such values are let through.
-fn as_text(scalar: Resolved<'_>) -> Option<String> {
-    match scalar {
-        Resolved::Null => None,
-        Resolved::Bool(b) => Some(b.to_string()),
-        Resolved::Int(i) => Some(i.to_string()),
-        Resolved::UInt(u) => Some(u.to_string()),
-        #[allow(clippy::cast_possible_truncation)] // Single precision is what the peer prints.
-        Resolved::Float(f) => Some(match f as f32 {
-            f if f.is_nan() => ".nan".into(),
-            f if f.is_infinite() => (if f > 0.0 { ".inf" } else { "-.inf" }).into(),
-            f => go_float_32(f),
-        }),
-        Resolved::Str(text) | Resolved::Timestamp(text) => Some(text.to_string()),
-    }
-}
-
 impl<'de> Reader<'de, '_> {
     /// The type of the scalar; none for maps and lists.
     fn scalar(&self) -> Option<Resolved<'de>> {
-        self.node.scalar_text().map(|text| resolve_v2(text, &self.node.meta))
+        self.node.scalar_text().map(|text| resolve_1_1(text, self.node.meta.style, self.node.meta.tag))
     }
 
     fn is_null(&self) -> bool {
@@ -483,7 +423,7 @@ impl<'de> de::MapAccess<'de> for Fields<'de, '_> {
     ) -> std::result::Result<Option<K::Value>, Failure> {
         self.value = self.entries.next();
         let Some(Entry { key, .. }) = self.value else { return Ok(None) };
-        let text = match resolve_v2(&key.text, &key.meta) {
+        let text = match resolve_1_1(&key.text, key.meta.style, key.meta.tag) {
             Resolved::Str(text) => std::borrow::Cow::Borrowed(text),
             other => as_text(other).map(std::borrow::Cow::Owned).ok_or_else(|| {
                 let error = Diagnostic::error(Code::WrongType, "a key cannot be null").at(key.meta.span);
@@ -697,17 +637,5 @@ mod tests {
             .map(|r| sources.describe(r.span).expect("a place"))
             .collect();
         assert_eq!(places, ["k.yaml:2:3", "k.yaml:3:3"]);
-    }
-
-    #[test]
-    fn trees_as_yaml_1_1_has_them() {
-        let sources = SourceMap::default();
-        let text = "{on: yes, 'y': 'on', n: [off, 2020-01-01, 1.50], 0x10: null}";
-        let id = sources.add("p.yaml", text);
-        let parse = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
-        let node = as_yaml_1_1(&parse_one(&sources, id, parse).expect("valid YAML"));
-        let json = crate::yaml::to_json(&node).expect("JSON");
-        assert_eq!(json, r#"{"16":null,"false":[false,"2020-01-01",1.5],"true":true,"y":"on"}"#);
-        assert!(!node.get("true").expect("renamed").span().is_none(), "places stay");
     }
 }

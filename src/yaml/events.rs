@@ -12,7 +12,9 @@ use std::sync::LazyLock;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StructureStyle};
 use regex::Regex;
 
+use super::json_stream::further_values;
 use crate::diagnostic::{self, Diagnostic};
+use crate::source::Reading;
 
 /// The byte order mark that may begin a text.
 pub(super) const BOM: &str = "\u{feff}";
@@ -29,7 +31,7 @@ const MOST_WORK: usize = 8;
 
 /// Where an event stands.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct EventPlace {
     /// Its bytes in the text.
     pub range: Range<usize>,
     /// Its first line, from 1.
@@ -64,17 +66,26 @@ impl Unreadable {
     }
 }
 
+/// What becomes of comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommentEvents {
+    Shown,
+    PassedOver,
+}
+
 /// Shows `step` the events of a text, in order, with a state that `start` makes.
 ///
-/// A byte order mark is passed over. When a text is read again, it begins with a new state.
+/// A byte order mark is passed over. When a text is read again, it begins with a new state. As kubectl reads them,
+/// JSON objects that follow each other are documents.
 ///
 /// # Errors
 /// The text is not YAML, or `step` fails.
 pub(super) fn read_events<S>(
     text: &str,
-    comments: bool,
+    comments: CommentEvents,
+    reading: Reading,
     start: impl Fn() -> S,
-    step: impl Fn(&mut S, Event<'_>, &Place) -> diagnostic::Result<()>,
+    step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<S, Unreadable> {
     let read = |padded: &Padded<'_>| -> Result<_, Unreadable> {
         let (mut state, mut lines) = (start(), Lines::of(text, padded));
@@ -84,6 +95,10 @@ pub(super) fn read_events<S>(
     let complaint = match read(&Padded::not(text)) {
         Ok((state, _)) => return Ok(state),
         Err(failure) if failure.is_of_indentation() => failure,
+        Err(failure @ Unreadable::Syntax { .. }) if reading == Reading::Kubectl => {
+            let Some(separated) = Padded::separated(text) else { return Err(failure) };
+            return read(&separated).map(|(state, _)| state);
+        }
         Err(failure) => return Err(failure),
     };
     let mut pads = pads(text);
@@ -104,12 +119,12 @@ pub(super) fn read_events<S>(
 
 fn read_once(
     padded: &Padded<'_>,
-    comments: bool,
+    comments: CommentEvents,
     lines: &mut Lines<'_>,
-    mut step: impl FnMut(Event<'_>, &Place) -> diagnostic::Result<()>,
+    mut step: impl FnMut(Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<(), Unreadable> {
     let limits = granit_parser::options! {
-        emit_comments: comments,
+        emit_comments: comments == CommentEvents::Shown,
         max_buffered_comment_events: usize::MAX,
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
@@ -122,7 +137,7 @@ fn read_once(
             at: padded.original(error.marker().byte_offset().unwrap_or_default()),
         })?;
         let bytes = span.byte_range().unwrap_or_default();
-        let place = Place {
+        let place = EventPlace {
             range: padded.original(bytes.start)..padded.original(bytes.end),
             first_line: span.start.line(),
             last_line: span.end.line(),
@@ -134,6 +149,10 @@ fn read_once(
             }
             documents += 1;
         }
+        let event = match event {
+            Event::DocumentStart(_, version) if padded.is_separated => Event::DocumentStart(false, version),
+            other => other,
+        };
         if !lines.is_empty() {
             lines.event(&event, &span, &place.range);
         }
@@ -145,15 +164,20 @@ fn read_once(
     }
 }
 
-/// A text in which spaces are put at the start of some lines.
+/// A text in which spaces are put at the start of some lines, or `---` between documents.
 struct Padded<'t> {
     text: Cow<'t, str>,
     /// The bytes of the byte order mark, of which the parser does not know.
     mark: usize,
-    /// Where the spaces begin in the padded text, how many they are, and how many stand before them.
+    /// Where the padding begins in the padded text, how many bytes it has, and how many stand before it.
     pads: Vec<(usize, usize, usize)>,
     lines: &'t [Pad],
+    /// Whether the padding separates documents.
+    is_separated: bool,
 }
+
+/// What separates documents that have nothing between them.
+const SEPARATOR: &str = "\n---\n";
 
 /// So many spaces at the start of a line.
 struct Pad {
@@ -163,7 +187,23 @@ struct Pad {
 
 impl<'t> Padded<'t> {
     fn not(text: &'t str) -> Self {
-        Self { text: Cow::Borrowed(text), mark: mark_of(text), pads: Vec::new(), lines: &[] }
+        let text = Cow::Borrowed(text);
+        Self { mark: mark_of(&text), text, pads: Vec::new(), lines: &[], is_separated: false }
+    }
+
+    /// JSON objects that follow each other; none when the text is anything else.
+    fn separated(text: &'t str) -> Option<Self> {
+        let mark = mark_of(text);
+        let (mut padded, mut pads, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
+        for start in further_values(&text[mark..])? {
+            let start = mark + start;
+            padded.push_str(&text[done..start]);
+            pads.push((padded.len(), SEPARATOR.len(), padded.len() - start));
+            padded.push_str(SEPARATOR);
+            done = start;
+        }
+        padded.push_str(&text[done..]);
+        Some(Self { text: Cow::Owned(padded), mark, pads, lines: &[], is_separated: true })
     }
 
     fn new(text: &'t str, lines: &'t [Pad]) -> Self {
@@ -175,7 +215,7 @@ impl<'t> Padded<'t> {
             done = *line;
         }
         padded.push_str(&text[done..]);
-        Self { text: Cow::Owned(padded), mark: mark_of(text), pads, lines }
+        Self { text: Cow::Owned(padded), mark: mark_of(text), pads, lines, is_separated: false }
     }
 
     /// What the parser sees.

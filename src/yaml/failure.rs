@@ -9,15 +9,15 @@ use crate::source::Span;
 pub(super) const MAX_DEPTH: usize = 512;
 
 /// An error and the steps that lead to it, the innermost first.
-pub(super) struct Failure {
+pub(super) struct PrintFailure {
     diagnostic: Diagnostic,
     steps: Vec<String>,
 }
 
 /// What the functions that print return.
-pub(super) type Printed = Result<(), Failure>;
+pub(super) type Printed = Result<(), PrintFailure>;
 
-impl Failure {
+impl PrintFailure {
     pub(super) fn new(code: Code, message: impl Into<String>, span: Span) -> Self {
         Self { diagnostic: Diagnostic::error(code, message).at(span), steps: Vec::new() }
     }

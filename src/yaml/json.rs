@@ -5,12 +5,12 @@
 
 use std::fmt::Write as _;
 
-use super::failure::{Failure, MAX_DEPTH, Printed};
+use super::failure::{MAX_DEPTH, PrintFailure, Printed};
 use super::node::{Map, Node, Value};
-use super::number::write_json_float;
 use super::order::by_bytes;
 use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
+use crate::gocompat::json::{write_float, write_string};
 
 /// The JSON of a node without any white space: fields sorted by bytes, `<`, `>` and `&` escaped.
 ///
@@ -29,7 +29,7 @@ pub fn to_json(node: &Node) -> Result<String> {
 /// # Errors
 /// As [`to_json`].
 pub fn write_json(node: &Node, out: &mut String) -> Result<()> {
-    write(node, Layout::Compact, out)
+    write(node, JsonLayout::Compact, out)
 }
 
 /// The JSON of a node as `kubectl -o json` prints it: indented by four spaces, with a line break
@@ -39,34 +39,34 @@ pub fn write_json(node: &Node, out: &mut String) -> Result<()> {
 /// As [`to_json`].
 pub fn to_json_pretty(node: &Node) -> Result<String> {
     let mut out = String::new();
-    write(node, Layout::Indented, &mut out)?;
+    write(node, JsonLayout::Indented, &mut out)?;
     out.push('\n');
     Ok(out)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum JsonLayout {
     Compact,
     Indented,
 }
 
-fn write(node: &Node, layout: Layout, out: &mut String) -> Result<()> {
+fn write(node: &Node, layout: JsonLayout, out: &mut String) -> Result<()> {
     let before = out.len();
-    Writer { out, layout }.node(node, 0).map_err(|failure| {
+    JsonWriter { out, layout }.node(node, 0).map_err(|failure| {
         out.truncate(before);
         failure.into_diagnostic()
     })
 }
 
-struct Writer<'o> {
+struct JsonWriter<'o> {
     out: &'o mut String,
-    layout: Layout,
+    layout: JsonLayout,
 }
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     fn node(&mut self, node: &Node, depth: usize) -> Printed {
         if depth > MAX_DEPTH {
-            return Err(Failure::too_deep(node.span()));
+            return Err(PrintFailure::too_deep(node.span()));
         }
         match &node.value {
             Value::Scalar(_) => self.scalar(node)?,
@@ -84,7 +84,7 @@ impl Writer<'_> {
             self.out.push(before);
             self.line(depth);
             write_string(&entry.key.text, self.out);
-            self.out.push_str(if self.layout == Layout::Compact { ":" } else { ": " });
+            self.out.push_str(if self.layout == JsonLayout::Compact { ":" } else { ": " });
             self.node(&entry.value, depth).map_err(|e| e.in_field(&entry.key.text))?;
             before = ',';
         }
@@ -107,7 +107,7 @@ impl Writer<'_> {
     }
 
     fn line(&mut self, depth: usize) {
-        if self.layout == Layout::Indented {
+        if self.layout == JsonLayout::Indented {
             self.out.push('\n');
             self.out.extend(std::iter::repeat_n("    ", depth));
         }
@@ -119,8 +119,8 @@ impl Writer<'_> {
             Resolved::Bool(bool) => self.out.push_str(if bool { "true" } else { "false" }),
             Resolved::Int(int) => write_number(int, self.out),
             Resolved::UInt(int) => write_number(int, self.out),
-            Resolved::Float(float) if float.is_finite() => write_json_float(float, self.out),
-            Resolved::Float(_) => return Err(Failure::not_finite(node.span())),
+            Resolved::Float(float) if float.is_finite() => write_float(float, self.out),
+            Resolved::Float(_) => return Err(PrintFailure::not_finite(node.span())),
             Resolved::Timestamp(text) => {
                 write_string(timestamp(text).as_deref().unwrap_or(text), self.out);
             }
@@ -133,44 +133,6 @@ impl Writer<'_> {
 fn write_number(number: impl std::fmt::Display, out: &mut String) {
     // Writing to a string cannot fail.
     let _ = write!(out, "{number}");
-}
-
-/// Writes a string in quotes, with Go's escapes: those of JSON, of HTML, and of the two line
-/// breaks that JavaScript did not allow in strings.
-fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(may_need_escape) {
-        out.push_str(&rest[..at]);
-        let mut chars = rest[at..].chars();
-        if let Some(c) = chars.next() {
-            write_char(c, out);
-        }
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
-    out.push('"');
-}
-
-/// Whether a character that starts with this byte may have to be escaped.
-fn may_need_escape(byte: u8) -> bool {
-    byte < b' ' || matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xE2)
-}
-
-fn write_char(c: char, out: &mut String) {
-    match c {
-        '"' => out.push_str("\\\""),
-        '\\' => out.push_str("\\\\"),
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        '\u{8}' => out.push_str("\\b"),
-        '\u{c}' => out.push_str("\\f"),
-        '\0'..' ' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
-        }
-        _ => out.push(c),
-    }
 }
 
 #[cfg(test)]

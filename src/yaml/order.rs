@@ -101,7 +101,8 @@ fn natural(a: &str, b: &str) -> Ordering {
         (false, false) => {
             // A zero that follows other digits has its place in their number.
             let inside = (x == '0' || y == '0') && ends_in_number(&a[..at]);
-            number(&a[at..], inside).cmp(&number(&b[at..], inside)).then_with(|| x.cmp(&y))
+            let before = i64::from(inside);
+            number(before, &a[at..]).cmp(&number(before, &b[at..])).then_with(|| x.cmp(&y))
         }
     }
 }
@@ -121,12 +122,11 @@ fn ends_in_number(text: &str) -> bool {
     text.bytes().rev().take_while(u8::is_ascii_digit).any(|b| b != b'0')
 }
 
-/// The number at the start, wrapping at 64 bits as go-yaml's does, and how many digits it has.
-fn number(text: &str, inside: bool) -> (i64, usize) {
+/// The number at the start behind the digit `before`, wrapping at 64 bits as go-yaml's does, and how
+/// many digits it has.
+fn number(before: i64, text: &str) -> (i64, usize) {
     let digits = text.bytes().take_while(u8::is_ascii_digit);
-    digits.fold((i64::from(inside), 0), |(n, len), b| {
-        (n.wrapping_mul(10).wrapping_add(i64::from(b - b'0')), len + 1)
-    })
+    digits.fold((before, 0), |(n, len), b| (n.wrapping_mul(10).wrapping_add(i64::from(b - b'0')), len + 1))
 }
 
 #[cfg(test)]

@@ -1,19 +1,22 @@
 //! Text to nodes: parser events become trees, aliases are expanded, `<<` is merged.
 //!
-//! Accepts what kustomize accepts (go-yaml v3) and says where a text goes wrong.
+//! Accepts what kustomize or kubectl accepts (go-yaml v3, v2) and says where a text goes wrong.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use base64::Engine as _;
 use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::events::{MAX_DEPTH, Place, Unreadable, read_events};
-use super::node::{Comments, Entry, Key, Map, Meta, Node, Style, Tag, Value};
+use super::events::{CommentEvents, EventPlace, MAX_DEPTH, Unreadable, read_events};
+use super::meta::{Comments, Meta, Style, Tag};
+use super::node::{Entry, Key, Map, Node, Value};
 use super::scalar::{Resolved, resolve};
+use super::yaml_1_1::{key_text, resolve_1_1, settle};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::{SourceId, SourceMap, Span};
+use crate::source::{Reading, SourceId, SourceMap, Span};
 
 /// How many nodes the aliases of one text may add. Real manifests stay below a few thousand.
 const MAX_ALIASED: usize = 1_000_000;
@@ -37,6 +40,16 @@ pub struct ParseOptions {
     pub comments: bool,
     /// What to do about equal keys.
     pub duplicate_keys: DuplicateKeys,
+    /// Whose reader decides what scalars, keys and `<<` mean.
+    pub reading: Reading,
+}
+
+impl ParseOptions {
+    /// Reads as kubectl does, without comments. Equal keys are errors; kubectl silently takes the last.
+    #[must_use]
+    pub fn kubectl() -> Self {
+        Self { reading: Reading::Kubectl, ..Self::default() }
+    }
 }
 
 /// Turns bytes into text: UTF-8 or UTF-16 with or without a byte order mark.
@@ -73,8 +86,9 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
 pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Vec<Node>> {
     let Some(source) = sources.get(id) else { return Ok(Vec::new()) };
     let text = source.text();
-    let start = || Builder::new(id, text, options);
-    match read_events(text, options.comments, start, Builder::event) {
+    let start = || TreeBuilder::new(id, text, options);
+    let comments = if options.comments { CommentEvents::Shown } else { CommentEvents::PassedOver };
+    match read_events(text, comments, options.reading, start, TreeBuilder::event) {
         Ok(builder) => Ok(builder.documents),
         Err(Unreadable::Refused(diagnostic)) => Err(diagnostic),
         Err(Unreadable::Syntax { message, at, .. }) => Err(syntax_error(id, text, &message, at)),
@@ -111,8 +125,8 @@ struct Frame {
     node: Node,
     anchor: usize,
     key: Option<Key>,
-    /// The value of `<<`, until the map is complete.
-    merge: Option<Node>,
+    /// The values of `<<`, each with the number of fields above it, until the map is complete.
+    merges: Vec<(usize, Node)>,
     /// The keys so far, once there are many.
     seen: FxHashSet<SmolStr>,
 }
@@ -123,7 +137,7 @@ struct Anchored {
     depth: usize,
 }
 
-struct Builder<'t> {
+struct TreeBuilder<'t> {
     source: SourceId,
     text: &'t str,
     options: ParseOptions,
@@ -138,7 +152,7 @@ struct Builder<'t> {
     document_complete: bool,
 }
 
-impl<'t> Builder<'t> {
+impl<'t> TreeBuilder<'t> {
     fn new(source: SourceId, text: &'t str, options: ParseOptions) -> Self {
         Self {
             source,
@@ -154,11 +168,11 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn span(&self, place: &Place) -> Span {
+    fn span(&self, place: &EventPlace) -> Span {
         Span::new(self.source, place.range.start, place.range.end)
     }
 
-    fn event(&mut self, event: Event<'_>, place: &Place) -> Result<()> {
+    fn event(&mut self, event: Event<'_>, place: &EventPlace) -> Result<()> {
         if matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::MappingEnd | Event::SequenceEnd)
             && !place.range.is_empty()
         {
@@ -207,7 +221,7 @@ impl<'t> Builder<'t> {
         text: Cow<'_, str>,
         style: ScalarStyle,
         tag: Option<&granit_parser::Tag>,
-        place: &Place,
+        place: &EventPlace,
     ) -> Result<Node> {
         let at = self.span(place);
         let style = match style {
@@ -229,12 +243,16 @@ impl<'t> Builder<'t> {
         match tag {
             Tag::None | Tag::Str | Tag::Other => {}
             Tag::Binary => text = binary(&text).map_err(|error| error.at(at))?,
-            _ => check_tag(&text, tag).map_err(|error| error.at(at))?,
+            _ => check_tag(&text, tag, self.options.reading).map_err(|error| error.at(at))?,
         }
+        let (text, tag) = match self.options.reading {
+            Reading::Kustomize => (text, tag),
+            Reading::Kubectl => settle(text, style, tag),
+        };
         Ok(Node { value: Value::Scalar(text), meta: Meta { span: at, style, tag, ..Meta::default() } })
     }
 
-    fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, place: &Place) -> Result<()> {
+    fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, place: &EventPlace) -> Result<()> {
         if self.stack.len() >= MAX_DEPTH {
             return Err(too_deep().at(self.span(place)));
         }
@@ -245,11 +263,11 @@ impl<'t> Builder<'t> {
             meta.comments = self.head_comments();
         }
         let node = Node { value, meta };
-        self.stack.push(Frame { node, anchor, key: None, merge: None, seen: FxHashSet::default() });
+        self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: FxHashSet::default() });
         Ok(())
     }
 
-    fn close(&mut self, place: &Place) -> Result<()> {
+    fn close(&mut self, place: &EventPlace) -> Result<()> {
         let Some(mut frame) = self.stack.pop() else { return Ok(()) };
         frame.node.meta.span.end = if frame.node.meta.style == Style::Flow {
             self.span(place).end
@@ -264,8 +282,15 @@ impl<'t> Builder<'t> {
             .unwrap_or(frame.node.meta.span.end)
             .max(frame.node.meta.span.start)
         };
-        if let (Some(merge), Value::Map(map)) = (frame.merge, &mut frame.node.value) {
-            merge_in(map, merge)?;
+        if let Value::Map(map) = &mut frame.node.value {
+            let own = map.len();
+            for (above, merge) in frame.merges {
+                let winning = match self.options.reading {
+                    Reading::Kustomize => 0..own,
+                    Reading::Kubectl => above..own,
+                };
+                merge_in(map, merge, winning)?;
+            }
         }
         self.anchor(frame.anchor, &frame.node);
         self.place(frame.node)
@@ -290,19 +315,20 @@ impl<'t> Builder<'t> {
             }
             Value::Map(map) => match frame.key.take() {
                 None => {
-                    let mut key = key_of(node, self.options.duplicate_keys)?;
+                    let mut key = key_of(node, self.options)?;
                     key.meta.comments = head(&mut self.above);
                     frame.key = Some(key);
                     Ok(())
                 }
                 Some(key) if is_merge(&key) => {
-                    if frame.merge.replace(node).is_some() {
+                    if self.options.reading == Reading::Kustomize && !frame.merges.is_empty() {
                         return Err(Diagnostic::error(
                             Code::DuplicateKey,
                             "the merge key `<<` stands here twice",
                         )
                         .at(key.meta.span));
                     }
+                    frame.merges.push((map.len(), node));
                     Ok(())
                 }
                 Some(key) => add_field(map, &mut frame.seen, key, node, self.options.duplicate_keys),
@@ -318,7 +344,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn alias(&mut self, id: usize, place: &Place) -> Result<Node> {
+    fn alias(&mut self, id: usize, place: &EventPlace) -> Result<Node> {
         let at = self.span(place);
         let Some(anchored) = self.anchors.get(&id) else {
             return Err(
@@ -346,7 +372,7 @@ impl<'t> Builder<'t> {
         head(&mut self.above)
     }
 
-    fn comment(&mut self, text: &str, placement: Placement, place: &Place) {
+    fn comment(&mut self, text: &str, placement: Placement, place: &EventPlace) {
         let text = smol_str::format_smolstr!("#{text}");
         if placement == Placement::Right && self.line_comment(&text, place.first_line) {
             return;
@@ -408,9 +434,13 @@ fn tag_of(tag: &granit_parser::Tag) -> Tag {
     }
 }
 
-/// A tag that the text does not fit is an error in go-yaml, and so in kustomize.
-fn check_tag(text: &str, tag: Tag) -> Result<()> {
-    let (fits, name) = match (tag, resolve(text, Style::Plain, tag)) {
+/// A tag that the text does not fit is an error in go-yaml, and so in kustomize and kubectl.
+fn check_tag(text: &str, tag: Tag, reading: Reading) -> Result<()> {
+    let resolved = match (reading, tag) {
+        (Reading::Kubectl, Tag::Bool) => resolve_1_1(text, Style::Plain, tag),
+        _ => resolve(text, Style::Plain, tag),
+    };
+    let (fits, name) = match (tag, resolved) {
         (Tag::Int, r) => (matches!(r, Resolved::Int(_) | Resolved::UInt(_)), "!!int"),
         (Tag::Float, r) => (matches!(r, Resolved::Float(_)), "!!float"),
         (Tag::Bool, r) => (matches!(r, Resolved::Bool(_)), "!!bool"),
@@ -436,8 +466,8 @@ fn is_merge(key: &Key) -> bool {
     key.text == "<<" && key.meta.style == Style::Plain && key.meta.tag == Tag::None
 }
 
-fn key_of(node: Node, duplicates: DuplicateKeys) -> Result<Key> {
-    let Value::Scalar(text) = node.value else {
+fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
+    let Value::Scalar(mut text) = node.value else {
         return Err(Diagnostic::error(
             Code::WrongType,
             format!("a key must be a string, not {}", node.type_name()),
@@ -445,10 +475,17 @@ fn key_of(node: Node, duplicates: DuplicateKeys) -> Result<Key> {
         .at(node.meta.span));
     };
     let resolved = resolve(&text, node.meta.style, node.meta.tag);
-    if duplicates != DuplicateKeys::LastWins && !matches!(resolved, Resolved::Str(_)) {
-        let message = format!("the key `{text}` is {}, and keys must be strings", resolved.type_name());
-        let help = format!("quote it: \"{text}\"");
-        return Err(Diagnostic::error(Code::WrongType, message).at(node.meta.span).help(help));
+    if matches!(resolved, Resolved::Str(_)) {
+        return Ok(Key { text, meta: node.meta });
+    }
+    match (options.reading, key_text(&text, node.meta.style, node.meta.tag)) {
+        (Reading::Kubectl, Some(name)) => (text, node.meta.tag) = (name, Tag::Str),
+        (Reading::Kustomize, _) if options.duplicate_keys == DuplicateKeys::LastWins => {}
+        _ => {
+            let message = format!("the key `{text}` is {}, and keys must be strings", resolved.type_name());
+            let help = format!("quote it: \"{text}\"");
+            return Err(Diagnostic::error(Code::WrongType, message).at(node.meta.span).help(help));
+        }
     }
     Ok(Key { text, meta: node.meta })
 }
@@ -491,9 +528,9 @@ fn twice_here(map: &Map, key: &Key) -> Diagnostic {
         .help("remove one of the two")
 }
 
-/// Merges the value of `<<` (a map, or a list of maps of which the first wins) below the fields
-/// that stand in the map itself.
-fn merge_in(map: &mut Map, merge: Node) -> Result<()> {
+/// Merges the value of `<<` (a map, or a list of maps of which the first wins) into a map, below its fields of
+/// the winning positions.
+fn merge_in(map: &mut Map, merge: Node, winning: Range<usize>) -> Result<()> {
     let span = merge.meta.span;
     let wrong = || {
         Diagnostic::error(Code::WrongType, "the value of `<<` must be a map or a list of maps")
@@ -508,13 +545,12 @@ fn merge_in(map: &mut Map, merge: Node) -> Result<()> {
             .collect::<Result<_>>()?,
         Value::Scalar(_) => return Err(wrong()),
     };
-    let own = map.len();
     // The last map of a list is set first, so that the earlier ones override it in its place.
     for from in maps.into_iter().rev() {
         for Entry { key, mut value } in from {
             value.meta.aliased = true;
             match map.position(&key.text) {
-                Some(i) if i < own => {}
+                Some(i) if winning.contains(&i) => {}
                 Some(i) => map.entries_mut()[i].value = value,
                 None => map.push(key, value),
             }
@@ -670,6 +706,20 @@ mod tests {
         assert_eq!(comments(&list[1].meta).head, ["# map"]);
         assert_eq!(comments(&list[2].meta).head, ["# second"]);
         assert_eq!(comments(&node.meta).foot, ["# end"]);
+    }
+
+    #[test]
+    fn json_objects_may_follow_each_other_for_kubectl() {
+        let text = "{\"a\": 1}\n{\"b\":\n2}{\"c\": [3]}\n";
+        assert_eq!(read(text).expect_err("for kustomize").code(), Code::Syntax);
+        let documents = read_with(text, ParseOptions::kubectl()).expect("valid");
+        let fields: Vec<_> = documents.iter().filter_map(|d| d.as_map()?.iter().next()).collect();
+        assert_eq!(fields.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let cut = |n: &Node| &text[n.span().start as usize..n.span().end as usize];
+        assert_eq!(fields.iter().map(|(_, value)| cut(value)).collect::<Vec<_>>(), ["1", "2", "[3]"]);
+        let error =
+            read_with("{\"a\": 1}\n{\"b\": 1, \"b\": 2}\n", ParseOptions::kubectl()).expect_err("twice");
+        assert!(error.message().ends_with("@ t.yaml:2:10 t.yaml:2:2"), "{error}");
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! What type a scalar has: YAML 1.2's core schema with the extras of go-yaml v3, by which
 //! kustomize reads resources (dates, `0755`, `0b11`, `1_000`; `yes` and `on` are strings).
+//!
+//! Where kubectl reads otherwise, `yaml_1_1` says so.
 
 use std::fmt::Write as _;
 
-use super::node::{Style, Tag};
+use super::meta::{Style, Tag};
+use crate::gocompat::strconv::parse_int;
 
 /// A typed scalar.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +126,7 @@ fn resolve_number(text: &str) -> Resolved<'_> {
     } else {
         text
     };
-    if let Some(int) = go_int(plain) {
+    if let Some(int) = integer(plain) {
         return i64::try_from(int).map_or_else(
             |_| u64::try_from(int).map_or_else(|_| Resolved::Str(text), Resolved::UInt),
             Resolved::Int,
@@ -137,31 +140,12 @@ fn resolve_number(text: &str) -> Resolved<'_> {
     Resolved::Str(text)
 }
 
-/// An integer as Go reads it with base 0: a sign, and `0x`, `0o`, `0b` or `0` before the digits.
-/// None when it does not fit 64 bits, with a sign when it has one.
-fn go_int(text: &str) -> Option<i128> {
-    let (signed, digits) = match text.as_bytes().first()? {
-        b'+' | b'-' => (true, &text[1..]),
-        _ => (false, text),
-    };
-    let (radix, digits) = match digits.as_bytes() {
-        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
-        [b'0', b'o' | b'O', ..] => (8, &digits[2..]),
-        [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
-        [b'0', _, ..] => (8, &digits[1..]),
-        _ => (10, digits),
-    };
-    if text.starts_with("0b") && digits.starts_with(['+', '-']) {
-        // go-yaml's own reading of binaries lets a sign stand there.
-        return i64::from_str_radix(digits, 2).ok().map(i128::from);
+/// An integer as Go reads it, and binaries as go-yaml reads them, which lets a sign stand before their digits.
+fn integer(text: &str) -> Option<i128> {
+    match text.strip_prefix("0b") {
+        Some(digits) if digits.starts_with(['+', '-']) => i64::from_str_radix(digits, 2).ok().map(i128::from),
+        _ => parse_int(text),
     }
-    if digits.is_empty() || !digits.bytes().all(|b| (b as char).is_digit(radix)) {
-        return None;
-    }
-    let magnitude = i128::from(u64::from_str_radix(digits, radix).ok()?);
-    let int = if text.starts_with('-') { -magnitude } else { magnitude };
-    let fits = i64::try_from(int).is_ok() || (!signed && magnitude <= i128::from(u64::MAX));
-    fits.then_some(int)
 }
 
 /// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`

@@ -201,7 +201,7 @@ impl Recorded {
 }
 
 fn is_set(node: &Node, name: &str) -> bool {
-    node.get(name).is_some_and(|node| *node == Node::bool(true))
+    node.get(name).is_some_and(|node| *node == Node::from(true))
 }
 
 impl Outcome {
@@ -222,7 +222,7 @@ impl fmt::Display for Case {
         }
         for (name, is) in [("overwrite", self.overwrite), ("prepend", self.prepend)] {
             if is {
-                map.push(name, Node::bool(true));
+                map.push(name, Node::from(true));
             }
         }
         if !self.infer.is_empty() {

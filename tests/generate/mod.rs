@@ -161,7 +161,7 @@ impl<'s> Generator<'s> {
             TypeKind::Object => self.map(at, depth),
             TypeKind::Array => self.list(name, at, depth),
             TypeKind::Integer | TypeKind::Number => self.number(),
-            TypeKind::Boolean => Node::bool(self.dice.one_in(2)),
+            TypeKind::Boolean => Node::from(self.dice.one_in(2)),
             TypeKind::IntOrString if self.dice.one_in(2) => self.number(),
             // Merges do not see it when only the type changes, from "1" to 1.
             TypeKind::IntOrString => Node::string(self.dice.pick(WORDS)),

@@ -36,7 +36,7 @@ fn inline(value: &Inline, depth: usize) -> Result<Node> {
     check(depth)?;
     Ok(match value {
         Inline::Null => Node::null(),
-        Inline::Bool(value) => Node::bool(*value),
+        Inline::Bool(value) => Node::from(*value),
         Inline::Number(value) => Node::plain(number(value)),
         Inline::String(text) => Node::string(text.as_str()),
         Inline::Sequence(list) => {

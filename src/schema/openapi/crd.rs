@@ -2,11 +2,12 @@
 
 use smol_str::{SmolStr, format_smolstr};
 
+use super::keywords::{list_at, map_at, str_at, strings_at, wrong_type};
 use super::schema_object::read_schema;
-use super::{list_at, map_at, str_at, strings_at, wrong_type};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::directives::TypeKind;
 use crate::schema::embedded;
-use crate::schema::model::{KindDef, Model, TypeDef, TypeKind};
+use crate::schema::model::{KindDef, Model, TypeDef};
 use crate::schema::{Gvk, Scope};
 use crate::yaml::{Map, Node};
 

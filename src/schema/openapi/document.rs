@@ -1,11 +1,13 @@
 //! Documents with many definitions: OpenAPI v2, OpenAPI v3, JSON Schema.
 
+use super::keywords::{gvks, list_at, map_at, str_at, wrong_type};
+use super::paths;
 use super::schema_object::read_schema;
-use super::{list_at, map_at, paths, str_at, wrong_type};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::model::{KindDef, Model, TypeDef, TypeKind};
+use crate::schema::directives::TypeKind;
+use crate::schema::model::{KindDef, Model, TypeDef};
 use crate::schema::{Gvk, Scope};
-use crate::yaml::{List, Map, Node};
+use crate::yaml::{Map, Node};
 
 const GVK: &str = "x-kubernetes-group-version-kind";
 
@@ -66,16 +68,6 @@ fn add_definition(model: &mut Model, name: &str, definition: &Node) -> Result<()
     }
     model.definitions.insert(name.into(), def);
     Ok(())
-}
-
-/// The kinds that `x-kubernetes-group-version-kind` names: a list, or a single one at an operation.
-pub(super) fn gvks(node: &Node) -> impl Iterator<Item = Gvk> {
-    let entries = node.as_list().map_or(std::slice::from_ref(node), List::as_slice);
-    entries.iter().filter_map(|entry| {
-        let text = |key| entry.get(key).and_then(Node::as_str);
-        let group = text("group").unwrap_or_default().into();
-        Some(Gvk { group, version: text("version")?.into(), kind: text("kind")?.into() })
-    })
 }
 
 /// An entry of kustomize's bundle: `{apiVersion, kind, definition, scope}`.

@@ -4,6 +4,7 @@
 
 mod crd;
 mod document;
+mod keywords;
 mod paths;
 mod schema_object;
 
@@ -11,8 +12,8 @@ pub use crd::{is_crd, read_crd};
 pub use document::read_document;
 
 use super::Model;
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::{List, Map, Node};
+use crate::diagnostic::Result;
+use crate::yaml::Node;
 
 /// Reads any of the documents that this room knows.
 ///
@@ -20,43 +21,6 @@ use crate::yaml::{List, Map, Node};
 /// (`components.schemas`), a JSON Schema with definitions (`$defs`), or a CustomResourceDefinition.
 pub fn read(node: &Node) -> Result<Model> {
     if is_crd(node) { read_crd(node) } else { read_document(node) }
-}
-
-fn wrong_type(node: &Node, keyword: &str, wanted: &str) -> Diagnostic {
-    let message = format!("{keyword} must be {wanted} and is {}", node.type_name());
-    Diagnostic::error(Code::WrongType, message).at(node.span()).field(keyword)
-}
-
-/// A field of a map, which counts as absent when it is null.
-fn present<'n>(map: &'n Map, keyword: &str) -> Option<&'n Node> {
-    map.get(keyword).filter(|node| !node.is_null())
-}
-
-fn map_at<'n>(map: &'n Map, keyword: &str) -> Result<Option<&'n Map>> {
-    let Some(node) = present(map, keyword) else { return Ok(None) };
-    node.as_map().map(Some).ok_or_else(|| wrong_type(node, keyword, "a map"))
-}
-
-fn list_at<'n>(map: &'n Map, keyword: &str) -> Result<Option<&'n List>> {
-    let Some(node) = present(map, keyword) else { return Ok(None) };
-    node.as_list().map(Some).ok_or_else(|| wrong_type(node, keyword, "a list"))
-}
-
-fn str_at<'n>(map: &'n Map, keyword: &str) -> Result<Option<&'n str>> {
-    let Some(node) = present(map, keyword) else { return Ok(None) };
-    node.as_str().map(Some).ok_or_else(|| wrong_type(node, keyword, "a string"))
-}
-
-fn is_true(map: &Map, keyword: &str) -> bool {
-    use crate::yaml::Resolved;
-    matches!(map.get(keyword).and_then(Node::resolve), Some(Resolved::Bool(true)))
-}
-
-/// A list of strings.
-fn strings_at<'n>(map: &'n Map, keyword: &str) -> Result<Vec<&'n str>> {
-    let entries = list_at(map, keyword)?.map(Vec::as_slice).unwrap_or_default();
-    let text = |node: &'n Node| node.as_str().ok_or_else(|| wrong_type(node, keyword, "a list of strings"));
-    entries.iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -80,10 +44,7 @@ mod tests {
         Gvk::from_manifest(&format!("example.com/{version}"), "Thing")
     }
 
-    #[test]
-    fn openapi_v2_gives_kinds_scopes_plurals_and_directives_beside_references() {
-        let graph = graph(
-            r##"
+    const OPENAPI_V2: &str = r##"
 definitions:
   a.Thing:
     type: object
@@ -110,8 +71,11 @@ paths:
     get: {x-kubernetes-group-version-kind: {group: example.com, version: v1, kind: Thing}}
   /apis/example.com/v1/namespaces/{namespace}/things/{name}/sub:
     post: {x-kubernetes-group-version-kind: {group: "", version: v1, kind: Sub}}
-"##,
-        );
+"##;
+
+    #[test]
+    fn openapi_v2_gives_kinds_scopes_plurals_and_directives_beside_references() {
+        let graph = graph(OPENAPI_V2);
         assert_eq!(graph.scope(&thing("v1")), Some(Scope::Namespaced));
         assert_eq!(graph.scope(&Gvk::from_manifest("v1", "Sub")), Some(Scope::Namespaced));
         let names: Vec<Vec<&str>> = graph.kind_entries().map(|entry| entry.names().collect()).collect();

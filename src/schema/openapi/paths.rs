@@ -1,6 +1,6 @@
 //! What the paths of an OpenAPI document say of kinds: their scope and their plural.
 
-use super::document::gvks;
+use super::keywords::gvks;
 use crate::schema::Scope;
 use crate::schema::model::Model;
 use crate::yaml::{Map, Node};

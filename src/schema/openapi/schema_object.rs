@@ -2,9 +2,10 @@
 
 use smol_str::{SmolStr, ToSmolStr};
 
-use super::{is_true, list_at, map_at, present, str_at, strings_at, wrong_type};
+use super::keywords::{is_true, list_at, map_at, present, str_at, strings_at, wrong_type};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::model::{Directives, TypeDef, TypeKind};
+use crate::schema::directives::{Directives, TypeKind};
+use crate::schema::model::TypeDef;
 use crate::schema::{ListType, MapType, PatchStrategy};
 use crate::yaml::{Map, Node, Resolved};
 

@@ -4,11 +4,12 @@ use smol_str::SmolStr;
 
 use super::{PatchContext, PatchOptions};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::gocompat::strconv::format_float;
 use crate::merge::merge2;
 use crate::patch::JsonPatch;
 use crate::resource::{ResId, Resource};
 use crate::schema::Schema;
-use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, go_float, reread, style_of_string, to_json};
+use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json};
 
 /// A strategic merge patch, ready to be merged into resources.
 pub(super) struct Strategic {
@@ -206,10 +207,10 @@ fn through_json(node: &mut Node) -> Result<()> {
         None | Some(Resolved::Null) => ("null".to_string(), Style::Plain),
         Some(Resolved::Bool(bool)) => (bool.to_string(), Style::Plain),
         #[allow(clippy::cast_precision_loss)] // It is what happens there.
-        Some(Resolved::Int(int)) => (go_float(int as f64), Style::Plain),
+        Some(Resolved::Int(int)) => (format_float(int as f64), Style::Plain),
         #[allow(clippy::cast_precision_loss)] // It is what happens there.
-        Some(Resolved::UInt(int)) => (go_float(int as f64), Style::Plain),
-        Some(Resolved::Float(float)) if float.is_finite() => (go_float(float), Style::Plain),
+        Some(Resolved::UInt(int)) => (format_float(int as f64), Style::Plain),
+        Some(Resolved::Float(float)) if float.is_finite() => (format_float(float), Style::Plain),
         // Infinity and NaN are errors in JSON.
         Some(Resolved::Timestamp(_) | Resolved::Float(_)) => {
             (to_json(node)?.trim_matches('"').to_string(), Style::DoubleQuoted)

@@ -2,20 +2,20 @@
 
 use rustc_hash::FxHashMap;
 
-use super::apply;
-use super::changes::{Changes, Element, pair};
+use super::changes::{CollectionChanges, Element, pair};
 use super::fragment::spaces;
 use super::lines::{
     behind_blank_lines, blank_lines_above, column, comments_above, lead, line_end, line_start, next_line,
     with_comments_below,
 };
-use super::outline::{Field, Item};
+use super::outline::{EntryPart, FieldPart};
 use super::same::new_comment;
-use super::value::{Editor, Place, PlaceKind, without_comments};
-use crate::yaml::node::{Entry, Map, Node};
+use super::splice::{Edit, apply};
+use super::value::{Editor, PlaceKind, ValuePlace, without_comments};
+use crate::yaml::node::{Entry, Map, MapIndex, Node};
 
 /// One field or entry of the text.
-struct Chunk {
+struct BlockChunk {
     /// Where its name or dash stands.
     start: usize,
     /// The end of its last line; deeper comments below are its own.
@@ -25,30 +25,55 @@ struct Chunk {
 }
 
 /// The fields or entries of one map or list.
-struct Chunks {
-    list: Vec<Chunk>,
+struct BlockChunks {
+    list: Vec<BlockChunk>,
     column: usize,
     /// Whether the comments above the first are those of the document.
     is_root: bool,
+}
+
+/// A map before and after the change.
+struct MapSides<'a> {
+    before: &'a Map,
+    in_before: MapIndex<'a>,
+    after: &'a Map,
+    in_after: MapIndex<'a>,
+}
+
+impl<'a> MapSides<'a> {
+    fn was(&self, name: &str) -> Option<&'a Entry> {
+        self.before.entries().get(self.in_before.position(name)?)
+    }
+
+    fn is(&self, name: &str) -> Option<&'a Entry> {
+        self.after.entries().get(self.in_after.position(name)?)
+    }
+}
+
+/// The positions of the fields that stand in a map itself; none when one has no name.
+fn own_names(fields: &[FieldPart]) -> Option<FxHashMap<&str, usize>> {
+    let own = fields.iter().enumerate().filter(|(_, f)| !f.merge);
+    own.map(|(i, f)| f.name.as_deref().map(|name| (name, i))).collect()
 }
 
 impl<'a> Editor<'a> {
     /// Edits a block map field by field; false when it has to be written anew.
     pub(super) fn block_map(
         &mut self,
-        place: Place,
-        fields: &'a [Field],
+        place: ValuePlace,
+        fields: &'a [FieldPart],
         before: &'a Map,
         after: &'a Map,
     ) -> bool {
         let column = fields.first().map_or(0, |f| column(self.text, f.start));
-        let place_of = |f: &Field| Place { from: f.from, column, kind: PlaceKind::Field };
+        let place_of = |f: &FieldPart| ValuePlace { from: f.from, column, kind: PlaceKind::Field };
         let Some(changes) = self.map_changes(fields, before, after, place_of) else { return false };
         if changes.first_kept().is_none() {
             return false;
         }
         let parts = fields.iter().map(|f| (f.start, f.value.end, f.value.open));
-        let chunks = self.chunks(parts, column, place.kind == PlaceKind::Root);
+        let is_root = place.kind == PlaceKind::Root;
+        let chunks = BlockChunks { is_root, ..self.chunks(parts, column) };
         let layout = self.layout();
         self.block_changes(&chunks, &changes, |e| {
             let comments = !e.value.meta.aliased;
@@ -63,31 +88,46 @@ impl<'a> Editor<'a> {
     /// understood.
     pub(super) fn map_changes(
         &mut self,
-        fields: &'a [Field],
+        fields: &'a [FieldPart],
         before: &'a Map,
         after: &'a Map,
-        place: impl Fn(&Field) -> Place,
-    ) -> Option<Changes<'a, Entry>> {
-        let own: FxHashMap<&str, usize> = fields
-            .iter()
-            .enumerate()
-            .filter(|(_, f)| !f.merge)
-            .map(|(i, f)| f.name.as_deref().map(|name| (name, i)))
-            .collect::<Option<_>>()?;
+        place: impl Fn(&FieldPart) -> ValuePlace,
+    ) -> Option<CollectionChanges<'a, Entry>> {
+        let own = own_names(fields)?;
+        let sides = MapSides { before, in_before: before.index(), after, in_after: after.index() };
+        let goes = self.edit_fields(fields, &sides, place)?;
         let merges: Vec<_> = fields.iter().filter(|f| f.merge).collect();
-        let (in_before, in_after) = (before.index(), after.index());
-        let value = |map: &'a Map, i: usize| &map.entries()[i].value;
-        let mut kept = vec![false; fields.len()];
-        let mut hides = false;
-        for (i, field) in fields.iter().enumerate() {
-            if field.merge {
-                kept[i] = !self.is_expanded(&field.value);
-                continue;
+        let is_lost = |name: &str| !own.contains_key(name) && sides.is(name).is_none();
+        if !merges.is_empty() && (goes || before.iter().any(|(name, _)| is_lost(name))) {
+            // Without the field `<<` gives one of its own, or it gives a field that is gone.
+            self.suspects.extend(merges.iter().map(|f| f.value.start));
+        }
+        let expanded = merges.iter().any(|f| self.is_expanded(&f.value));
+        let elements = after.entries().iter().filter_map(|entry| match own.get(entry.key.text.as_str()) {
+            Some(&i) => Some(Element::Kept(i)),
+            None if expanded => Some(Element::New(entry)),
+            None => {
+                let given = sides.was(&entry.key.text).map(|entry| &entry.value);
+                (given != Some(&entry.value)).then_some(Element::New(entry))
             }
+        });
+        let kept = fields.iter().map(|f| f.merge && !self.is_expanded(&f.value)).collect();
+        Some(CollectionChanges::new(kept, elements))
+    }
+
+    /// Edits the fields that stay, and says whether any goes; none when the text is not understood.
+    fn edit_fields(
+        &mut self,
+        fields: &'a [FieldPart],
+        sides: &MapSides<'a>,
+        place: impl Fn(&FieldPart) -> ValuePlace,
+    ) -> Option<bool> {
+        let mut goes = false;
+        for field in fields.iter().filter(|f| !f.merge) {
             let name = field.name.as_deref()?;
-            let was = before.entries().get(in_before.position(name)?)?;
-            let Some(is) = in_after.position(name).and_then(|i| after.entries().get(i)) else {
-                hides = true;
+            let was = sides.was(name)?;
+            let Some(is) = sides.is(name) else {
+                goes = true;
                 continue;
             };
             if !field.colon && was.value != is.value {
@@ -98,27 +138,11 @@ impl<'a> Editor<'a> {
                 self.comment_behind_name(field, comment);
             }
         }
-        let foreign = |name: &str| !own.contains_key(name);
-        if !merges.is_empty()
-            && (hides || before.iter().any(|(k, _)| foreign(k) && in_after.position(k).is_none()))
-        {
-            // Without the field `<<` gives one of its own, or it gives a field that is gone.
-            self.suspects.extend(merges.iter().map(|f| f.value.start));
-        }
-        let expanded = merges.iter().any(|f| self.is_expanded(&f.value));
-        let elements = after.entries().iter().filter_map(|entry| match own.get(entry.key.text.as_str()) {
-            Some(&i) => Some(Element::Kept(i)),
-            None if expanded => Some(Element::New(entry)),
-            None => {
-                let given = in_before.position(&entry.key.text).map(|i| value(before, i));
-                (given != Some(&entry.value)).then_some(Element::New(entry))
-            }
-        });
-        Some(Changes::new(kept, elements))
+        Some(goes)
     }
 
     /// Puts a comment on the line of a name whose value stands below.
-    fn comment_behind_name(&mut self, field: &Field, comment: &str) {
+    fn comment_behind_name(&mut self, field: &FieldPart, comment: &str) {
         let line_end = line_end(self.text, field.from);
         if field.value.is_block_collection() && field.value.content > line_end {
             let rest = &self.text[field.from..line_end];
@@ -128,24 +152,29 @@ impl<'a> Editor<'a> {
     }
 
     /// Edits a block list entry by entry; false when it has to be written anew.
-    pub(super) fn block_list(&mut self, items: &'a [Item], before: &'a [Node], after: &'a [Node]) -> bool {
-        if items.len() != before.len() {
+    pub(super) fn block_list(
+        &mut self,
+        entries: &'a [EntryPart],
+        before: &'a [Node],
+        after: &'a [Node],
+    ) -> bool {
+        if entries.len() != before.len() {
             return false;
         }
-        let column = items.first().map_or(0, |i| column(self.text, i.start));
-        let parts = items.iter().map(|i| (i.start, i.value.end, i.value.open));
-        let chunks = self.chunks(parts, column, false);
+        let column = entries.first().map_or(0, |i| column(self.text, i.start));
+        let parts = entries.iter().map(|i| (i.start, i.value.end, i.value.open));
+        let chunks = self.chunks(parts, column);
         let sources = pair(before, after);
         let kept: Vec<usize> = sources.iter().flatten().copied().collect();
         if kept.is_empty() {
             return false;
         }
-        let place = |i: usize| Place { from: items[i].start + 1, column, kind: PlaceKind::Entry };
+        let place = |i: usize| ValuePlace { from: entries[i].start + 1, column, kind: PlaceKind::Entry };
         let layout = self.layout();
         if !kept.is_sorted() {
             let pieces = after.iter().zip(sources).map(|(node, source)| match source {
                 Some(i) => {
-                    let own = self.apart(|e| e.value(place(i), &items[i].value, &before[i], node));
+                    let own = self.apart(|e| e.value(place(i), &entries[i].value, &before[i], node));
                     self.piece(&chunks, i, own)
                 }
                 None => format!("{}{}\n", spaces(column), layout.entry(node, column)),
@@ -155,30 +184,26 @@ impl<'a> Editor<'a> {
             return true;
         }
         for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
-            self.value(place(i), &items[i].value, &before[i], node);
+            self.value(place(i), &entries[i].value, &before[i], node);
         }
         let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
-        let changes = Changes::new(vec![false; before.len()], elements);
+        let changes = CollectionChanges::new(vec![false; before.len()], elements);
         self.block_changes(&chunks, &changes, |node| layout.entry(node, column));
         true
     }
 
-    fn chunks(
-        &self,
-        parts: impl Iterator<Item = (usize, usize, bool)>,
-        column: usize,
-        is_root: bool,
-    ) -> Chunks {
+    /// The fields or entries of a map or list that is not the root.
+    fn chunks(&self, parts: impl Iterator<Item = (usize, usize, bool)>, column: usize) -> BlockChunks {
         let chunk = |(start, end, open)| {
             let end = line_end(self.text, end);
-            Chunk { start, end: with_comments_below(self.text, end, column, self.limit()), open }
+            BlockChunk { start, end: with_comments_below(self.text, end, column, self.limit()), open }
         };
-        Chunks { list: parts.map(chunk).collect(), column, is_root }
+        BlockChunks { list: parts.map(chunk).collect(), column, is_root: false }
     }
 
     /// Where a chunk begins with the comments above it; its own start when something else stands
     /// on its line.
-    fn begin(&self, chunks: &Chunks, i: usize) -> usize {
+    fn begin(&self, chunks: &BlockChunks, i: usize) -> usize {
         let start = chunks.list[i].start;
         if lead(self.text, start).is_none() {
             return start;
@@ -192,7 +217,12 @@ impl<'a> Editor<'a> {
     }
 
     /// Removes and inserts chunks. At least one is kept.
-    fn block_changes<T>(&mut self, chunks: &Chunks, changes: &Changes<T>, write: impl Fn(&T) -> String) {
+    fn block_changes<T>(
+        &mut self,
+        chunks: &BlockChunks,
+        changes: &CollectionChanges<T>,
+        write: impl Fn(&T) -> String,
+    ) {
         let Some(first) = changes.first_kept() else { return };
         let indentation = spaces(chunks.column);
         let on_shared_line = lead(self.text, chunks.list[0].start).is_none();
@@ -222,7 +252,7 @@ impl<'a> Editor<'a> {
 
     /// Removes the chunks before `first` and puts new ones there, when the first stands behind a
     /// dash, where its successor must go.
-    fn begin_on_shared_line(&mut self, chunks: &Chunks, first: usize, new: &[String]) {
+    fn begin_on_shared_line(&mut self, chunks: &BlockChunks, first: usize, new: &[String]) {
         let (start, end) = (chunks.list[0].start, chunks.list[first].start);
         let break_line = format!("\n{}", spaces(chunks.column));
         let comments = self.text[self.begin(chunks, first).max(start)..end].trim();
@@ -241,7 +271,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Removes a chunk with the comments above it, and blank lines that would then meet.
-    fn remove(&mut self, chunks: &Chunks, i: usize) {
+    fn remove(&mut self, chunks: &BlockChunks, i: usize) {
         let mut start = self.begin(chunks, i);
         let mut end = next_line(self.text, chunks.list[i].end);
         let floor = self.document.content.start;
@@ -257,7 +287,7 @@ impl<'a> Editor<'a> {
     }
 
     /// The lines of an entry with its edits, and what stands between it and the entry before it.
-    fn piece(&self, chunks: &Chunks, i: usize, edits: Vec<super::Edit>) -> String {
+    fn piece(&self, chunks: &BlockChunks, i: usize, edits: Vec<Edit>) -> String {
         let start = match i.checked_sub(1) {
             None => self.begin(chunks, 0),
             Some(before) => next_line(self.text, chunks.list[before].end),
@@ -273,7 +303,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Writes the entries of a list in another order.
-    fn reorder(&mut self, chunks: &Chunks, pieces: Vec<String>) {
+    fn reorder(&mut self, chunks: &BlockChunks, pieces: Vec<String>) {
         let Some(last) = chunks.list.last() else { return };
         let mut text = String::new();
         for piece in pieces {

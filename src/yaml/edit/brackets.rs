@@ -1,13 +1,15 @@
 //! New text in brackets: the flow style of YAML, and JSON.
 
-use super::fragment::{name, text_of};
-use crate::yaml::emit::unfolded;
+use super::quoting::{name, quoted_date, text_of};
+use crate::source::Reading;
+use crate::yaml::emit::{Context, unfolded};
 use crate::yaml::json::to_json;
-use crate::yaml::node::{Key, Node, Style, Value};
+use crate::yaml::meta::Style;
+use crate::yaml::node::{Key, Node, Value};
 use crate::yaml::scalar::Resolved;
 
 /// How text in brackets is written.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Brackets {
     /// Whether the text is JSON and shall stay so.
     pub json: bool,
@@ -17,22 +19,28 @@ pub(super) struct Brackets {
     pub tight: bool,
     /// The step of indentation, when each entry has a line of its own.
     pub step: Option<String>,
+    /// Who will read it.
+    pub reading: Reading,
 }
 
 impl Brackets {
+    /// The flow style of YAML on one line.
+    pub fn new(reading: Reading) -> Self {
+        Self { json: false, quoted: false, tight: false, step: None, reading }
+    }
+
     /// A node whose line is indented by `lead`.
     pub fn write(&self, node: &Node, lead: &str) -> String {
         match &node.value {
             Value::Scalar(_) => self.scalar(node),
             Value::Map(map) => {
-                let deeper = self.deeper(lead);
-                let fields = map.entries().iter().map(|e| self.field(&e.key, &e.value, &deeper));
-                self.join('{', &fields.collect::<Vec<_>>(), '}', lead, &deeper)
+                let fields =
+                    |lead: &str| map.entries().iter().map(|e| self.field(&e.key, &e.value, lead)).collect();
+                self.enclose(['{', '}'], lead, fields)
             }
             Value::List(list) => {
-                let deeper = self.deeper(lead);
-                let entries = list.iter().map(|n| self.write(n, &deeper));
-                self.join('[', &entries.collect::<Vec<_>>(), ']', lead, &deeper)
+                let entries = |lead: &str| list.iter().map(|n| self.write(n, lead)).collect();
+                self.enclose(['[', ']'], lead, entries)
             }
         }
     }
@@ -42,9 +50,9 @@ impl Brackets {
         let name = if self.json {
             json(&Node::string(key.text.clone())).unwrap_or_default()
         } else if self.quoted {
-            unfolded(&key.text, Style::DoubleQuoted, 0, true)
+            unfolded(&key.text, Style::DoubleQuoted, Context::Flow)
         } else {
-            name(key)
+            name(key, self.reading)
         };
         format!("{name}{}{}", if self.tight { ":" } else { ": " }, self.write(value, lead))
     }
@@ -54,18 +62,17 @@ impl Brackets {
         if self.tight { "," } else { ", " }
     }
 
-    fn deeper(&self, lead: &str) -> String {
-        self.step.as_ref().map(|step| format!("{lead}{step}")).unwrap_or_default()
-    }
-
-    fn join(&self, open: char, parts: &[String], close: char, lead: &str, deeper: &str) -> String {
-        if parts.is_empty() {
-            return format!("{open}{close}");
+    /// Puts brackets around parts, which are made for the indentation of their lines.
+    fn enclose(&self, [open, close]: [char; 2], lead: &str, parts: impl Fn(&str) -> Vec<String>) -> String {
+        let deeper = self.step.as_ref().map(|step| format!("{lead}{step}"));
+        let parts = parts(deeper.as_deref().unwrap_or_default());
+        match deeper {
+            _ if parts.is_empty() => format!("{open}{close}"),
+            None => format!("{open}{}{close}", parts.join(self.separator())),
+            Some(deeper) => {
+                format!("{open}\n{deeper}{}\n{lead}{close}", parts.join(&format!(",\n{deeper}")))
+            }
         }
-        if self.step.is_none() {
-            return format!("{open}{}{close}", parts.join(self.separator()));
-        }
-        format!("{open}\n{deeper}{}\n{lead}{close}", parts.join(&format!(",\n{deeper}")))
     }
 
     fn scalar(&self, node: &Node) -> String {
@@ -73,9 +80,12 @@ impl Brackets {
         match node.resolve() {
             // Infinity has no JSON; it stays what it is in YAML.
             _ if self.json => json(node).unwrap_or_else(|| text.to_string()),
-            Some(Resolved::Str(string)) if self.quoted => unfolded(string, Style::DoubleQuoted, 0, true),
-            Some(Resolved::Str(string)) => text_of(string, &node.meta, 0, true),
+            Some(Resolved::Str(string)) if self.quoted => {
+                unfolded(string, Style::DoubleQuoted, Context::Flow)
+            }
+            Some(Resolved::Str(string)) => text_of(string, &node.meta, Context::Flow, self.reading),
             Some(Resolved::Null) => "null".into(),
+            Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
             _ => text.to_string(),
         }
     }

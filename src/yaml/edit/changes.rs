@@ -14,7 +14,7 @@ pub(super) enum Element<'n, T> {
 }
 
 /// Which elements stay, and where new ones go.
-pub(super) struct Changes<'n, T> {
+pub(super) struct CollectionChanges<'n, T> {
     /// For each element from before, whether it stays.
     pub kept: Vec<bool>,
     /// New elements before the first that stays.
@@ -23,7 +23,7 @@ pub(super) struct Changes<'n, T> {
     pub behind: Vec<(usize, Vec<&'n T>)>,
 }
 
-impl<'n, T> Changes<'n, T> {
+impl<'n, T> CollectionChanges<'n, T> {
     /// Lines up the elements after the change, in their order, with those before it. `kept` tells
     /// what stays although it does not come up.
     pub fn new(kept: Vec<bool>, elements: impl Iterator<Item = Element<'n, T>>) -> Self {
@@ -66,47 +66,51 @@ impl<'n, T> Changes<'n, T> {
 /// place, else an equal one, else one that begins with the same field, else the one that stands
 /// between the same neighbours.
 pub(super) fn pair(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
-    let mut pairing = Pairing { sources: vec![None; after.len()], free: vec![true; before.len()] };
+    let (sources, free) = (vec![None; after.len()], vec![true; before.len()]);
+    let mut pairs = EntryPairs { before, after, sources, free };
     let place = |n: &Node| Some((n.span().source, n.span().start)).filter(|_| !n.span().is_none());
-    pairing.pair(before, after, place, place, |_, _| true);
-    if pairing.sources.iter().any(Option::is_none) {
+    pairs.pair(place, place, |_, _| true);
+    if pairs.sources.iter().any(Option::is_none) {
         let equal = |n: &Node| Some(fingerprint(n));
-        pairing.pair(before, after, equal, equal, |b, a| b == a);
+        pairs.pair(equal, equal, |b, a| b == a);
         let name = before.iter().find_map(first_field).map(|(name, _)| name);
         let field = |n: &Node| name.and_then(|name| n.get(name)).map(fingerprint);
         let first =
             |n: &Node| first_field(n).filter(|(key, _)| Some(*key) == name).map(|(_, v)| fingerprint(v));
         let same = |b: &Node, a: &Node| name.is_some_and(|name| b.get(name) == a.get(name));
-        pairing.pair(before, after, first, field, same);
-        pairing.fill_gaps(before, after);
+        pairs.pair(first, field, same);
+        pairs.fill_gaps();
     }
-    pairing.sources
+    pairs.sources
 }
 
-struct Pairing {
+/// The entries of a list before and after a change, and which of them are the same.
+struct EntryPairs<'n> {
+    before: &'n [Node],
+    after: &'n [Node],
+    /// For each entry after the change, its position before.
     sources: Vec<Option<usize>>,
+    /// Whether the entries before the change have no pair.
     free: Vec<bool>,
 }
 
-impl Pairing {
+impl EntryPairs<'_> {
     /// Pairs what is free on both sides and has the same key, first come, first served.
     fn pair<K: std::hash::Hash + Eq>(
         &mut self,
-        before: &[Node],
-        after: &[Node],
         of_before: impl Fn(&Node) -> Option<K>,
         of_after: impl Fn(&Node) -> Option<K>,
         same: impl Fn(&Node, &Node) -> bool,
     ) {
         let mut table: FxHashMap<K, Vec<usize>> = FxHashMap::default();
-        for (i, node) in before.iter().enumerate().rev().filter(|(i, _)| self.free[*i]) {
+        for (i, node) in self.before.iter().enumerate().rev().filter(|(i, _)| self.free[*i]) {
             if let Some(key) = of_before(node) {
                 table.entry(key).or_default().push(i);
             }
         }
-        for (node, source) in after.iter().zip(&mut self.sources).filter(|(_, s)| s.is_none()) {
+        for (node, source) in self.after.iter().zip(&mut self.sources).filter(|(_, s)| s.is_none()) {
             let Some(places) = of_after(node).and_then(|key| table.get_mut(&key)) else { continue };
-            if let Some(i) = places.pop_if(|i| same(&before[*i], node)) {
+            if let Some(i) = places.pop_if(|i| same(&self.before[*i], node)) {
                 *source = Some(i);
                 self.free[i] = false;
             }
@@ -115,7 +119,8 @@ impl Pairing {
 
     /// Pairs what is left between two pairs when there is as much of it on both sides: those
     /// entries have new values. Maps whose first fields differ are different things.
-    fn fill_gaps(&mut self, before: &[Node], after: &[Node]) {
+    fn fill_gaps(&mut self) {
+        let (before, after) = (self.before, self.after);
         if !self.sources.iter().flatten().is_sorted() {
             return;
         }
@@ -202,7 +207,7 @@ mod tests {
             Element::New(&new[2]),
             Element::Kept(2),
         ];
-        let changes = Changes::new(vec![false; 4], elements.into_iter());
+        let changes = CollectionChanges::new(vec![false; 4], elements.into_iter());
         assert_eq!(changes.kept, [false, true, true, false]);
         assert_eq!(changes.front, [&"x"]);
         assert_eq!(changes.behind, [(1, vec![&"y", &"z"])]);

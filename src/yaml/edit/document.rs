@@ -3,17 +3,16 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use super::brackets::Brackets;
-use super::fragment::Layout;
-use super::lines::{column, lead, line_end, next_content};
-use super::outline::{Document, Kind, Part};
+use super::fragment::{Layout, as_block};
+use super::lines::next_content;
+use super::outline::DocumentOutline;
 use super::same::is_same;
+use super::splice::{Edit, apply};
+use super::style::DocumentStyle;
 use super::value::Editor;
-use super::{Edit, apply};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::SourceMap;
-use crate::yaml::events::BOM;
-use crate::yaml::node::{Node, Style, Value};
+use crate::source::{Reading, SourceMap};
+use crate::yaml::node::Node;
 use crate::yaml::parse::{ParseOptions, parse_documents};
 
 /// The text of a document, from its directives or `---` to the next document.
@@ -31,7 +30,7 @@ impl<'t> Edited<'t> {
     /// Edits the document `document` of `text`. The layout is for documents that show none.
     pub fn new(
         text: &'t str,
-        document: &Document,
+        document: &DocumentOutline,
         before: &Node,
         after: &Node,
         layout: Layout,
@@ -50,13 +49,13 @@ impl<'t> Edited<'t> {
             let (edits, suspects) = editor.finish();
             let more = aliases_to_expand(text, document, &edits, suspects);
             let mut edited = apply(own, document.range.start, edits);
-            if reads_as(&edited, after) {
+            if reads_as(&edited, layout.reading, after) {
                 return Ok(Self(edited.into()));
             }
             if !edited.ends_with('\n') {
                 // New text in lines may need the line break that the file does without.
                 edited.push_str(style.line_break);
-                if reads_as(&edited, after) {
+                if reads_as(&edited, layout.reading, after) {
                     return Ok(Self(edited.into()));
                 }
             }
@@ -67,7 +66,7 @@ impl<'t> Edited<'t> {
             expand = more;
         }
         let whole = write_whole(text, document, before, after, &style);
-        if reads_as(&whole, after) {
+        if reads_as(&whole, layout.reading, after) {
             return Ok(Self(whole.into()));
         }
         Err(Diagnostic::error(Code::InvalidValue, "the changed document cannot be written as YAML")
@@ -75,98 +74,13 @@ impl<'t> Edited<'t> {
     }
 }
 
-/// What all edits of a document have in common.
-pub(super) struct DocumentStyle {
-    pub layout: Layout,
-    /// How brackets are written when the document is JSON.
-    pub json: Option<Brackets>,
-    pub line_break: &'static str,
-}
-
-impl DocumentStyle {
-    fn of(text: &str, document: &Document, layout: Layout) -> Self {
-        Self {
-            layout: self::layout(text, document).unwrap_or(layout),
-            json: document.root.as_ref().and_then(|root| json(text, document, root)),
-            line_break: line_break(text),
-        }
-    }
-}
-
-/// The line break of a text.
-pub(super) fn line_break(text: &str) -> &'static str {
-    let end = line_end(text, 0);
-    if text[end..].starts_with('\r') { "\r\n" } else { "\n" }
-}
-
-/// How brackets are written, if the document is JSON.
-fn json(text: &str, document: &Document, root: &Part) -> Option<Brackets> {
-    let first = match &root.kind {
-        Kind::Map { flow: true, fields } => fields.first()?.start,
-        Kind::List { flow: true, items } => items.first()?.start,
-        // Nobody can tell of an empty map whether it is JSON.
-        _ => return None,
-    };
-    let content = text[document.content.clone()].trim_start_matches(BOM);
-    serde_json::from_str::<serde::de::IgnoredAny>(content).ok()?;
-    let tight = is_tight(text, root).unwrap_or(false);
-    let step = lead(text, first).filter(|_| text[root.start..first].contains('\n'));
-    Some(Brackets { json: true, quoted: true, tight, step: step.map(str::to_string) })
-}
-
-/// Whether no space follows the first `:` or `,` of JSON; none when it has neither.
-fn is_tight(text: &str, part: &Part) -> Option<bool> {
-    let tight = |at: usize| !text[at..].starts_with([' ', '\n', '\r', '\t']);
-    match &part.kind {
-        Kind::Map { fields, .. } => fields.first().map(|f| tight(f.from)),
-        Kind::List { items, .. } => {
-            let first = items.first()?;
-            is_tight(text, &first.value).or_else(|| first.comma.map(|comma| tight(comma + 1)))
-        }
-        _ => None,
-    }
-}
-
-/// The layout of the first nested map and the first list of a document; none when it has neither.
-pub(super) fn layout(text: &str, document: &Document) -> Option<Layout> {
-    let mut found = (None, None);
-    find_layout(text, document.root.as_ref()?, None, &mut found);
-    if found == (None, None) {
-        return None;
-    }
-    let default = Layout::default();
-    Some(Layout { indent: found.0.unwrap_or(default.indent), dash: found.1.unwrap_or(default.dash) })
-}
-
-fn find_layout(text: &str, part: &Part, parent: Option<usize>, found: &mut (Option<usize>, Option<usize>)) {
-    if found.0.is_some() && found.1.is_some() {
-        return;
-    }
-    match &part.kind {
-        Kind::Map { flow: false, fields } => {
-            let own = fields.first().map_or(0, |f| column(text, f.start));
-            if let Some(step) = parent.and_then(|p| own.checked_sub(p)).filter(|&s| s > 0) {
-                found.0.get_or_insert(step);
-            }
-            for field in fields {
-                find_layout(text, &field.value, Some(own), found);
-            }
-        }
-        Kind::List { flow: false, items } => {
-            let own = items.first().map_or(0, |i| column(text, i.start));
-            if let Some(step) = parent.and_then(|p| own.checked_sub(p)) {
-                found.1.get_or_insert(step);
-            }
-            for item in items {
-                find_layout(text, &item.value, None, found);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// The aliases whose anchors stand in edited places, and those that are suspect anyway, in order.
-fn aliases_to_expand(text: &str, document: &Document, edits: &[Edit], suspects: Vec<usize>) -> Vec<usize> {
+fn aliases_to_expand(
+    text: &str,
+    document: &DocumentOutline,
+    edits: &[Edit],
+    suspects: Vec<usize>,
+) -> Vec<usize> {
     let mut ranges: Vec<_> = edits.iter().map(|e| (e.start, e.end)).collect();
     ranges.sort_unstable();
     let touched = |id: &usize| {
@@ -186,7 +100,7 @@ fn aliases_to_expand(text: &str, document: &Document, edits: &[Edit], suspects: 
 /// A document written anew. What stands before its `---` and behind its `...` is kept.
 fn write_whole(
     text: &str,
-    document: &Document,
+    document: &DocumentOutline,
     before: &Node,
     after: &Node,
     style: &DocumentStyle,
@@ -204,24 +118,10 @@ fn write_whole(
     out
 }
 
-/// A map or list that was empty, and therefore stood in brackets, needs them no more.
-pub(super) fn as_block(before: &Node, after: &Node) -> Node {
-    let mut after = after.clone();
-    let was_empty = match &before.value {
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-        Value::Scalar(_) => false,
-    };
-    if was_empty && after.meta.style == Style::Flow && after.span() == before.span() {
-        after.meta.style = Style::Block;
-    }
-    after
-}
-
 /// Whether a text is one document with the wanted tree.
-fn reads_as(text: &str, wanted: &Node) -> bool {
+fn reads_as(text: &str, reading: Reading, wanted: &Node) -> bool {
     let sources = SourceMap::default();
     let id = sources.add("", text);
-    let read = parse_documents(&sources, id, ParseOptions::default());
+    let read = parse_documents(&sources, id, ParseOptions { reading, ..ParseOptions::default() });
     read.is_ok_and(|documents| matches!(documents.as_slice(), [one] if one == wanted))
 }

@@ -1,21 +1,29 @@
 //! Edits of maps and lists in brackets.
 
-use super::apply;
 use super::brackets::Brackets;
-use super::changes::{Changes, Element, pair};
+use super::changes::{CollectionChanges, Element, pair};
 use super::lines::{comments_above, is_blank, lead, line_end, line_start, next_line};
-use super::outline::{Field, Item, Part};
-use super::value::{Editor, Place, PlaceKind};
-use crate::yaml::node::{Map, Node, Style};
+use super::outline::{EntryPart, FieldPart, Part};
+use super::splice::apply;
+use super::value::{Editor, PlaceKind, ValuePlace};
+use crate::yaml::meta::Style;
+use crate::yaml::node::{Map, Node};
 
 /// One field or entry between brackets.
-struct Chunk {
+struct FlowChunk {
     start: usize,
     end: usize,
     comma: Option<usize>,
 }
 
-impl Chunk {
+/// The fields or entries of one map or list.
+struct FlowChunks {
+    list: Vec<FlowChunk>,
+    /// Whether each has lines of its own.
+    lined: bool,
+}
+
+impl FlowChunk {
     /// The end with the comma.
     fn behind(&self) -> usize {
         self.comma.map_or(self.end, |comma| comma + 1)
@@ -27,84 +35,106 @@ impl<'a> Editor<'a> {
     pub(super) fn flow_map(
         &mut self,
         part: &Part,
-        fields: &'a [Field],
+        fields: &'a [FieldPart],
         before: &'a Map,
         after: &'a Map,
     ) -> bool {
-        let chunks: Vec<_> =
-            fields.iter().map(|f| Chunk { start: f.start, end: f.value.end, comma: f.comma }).collect();
+        let chunk = |f: &FieldPart| FlowChunk { start: f.start, end: f.value.end, comma: f.comma };
+        let chunks = self.flow_chunks(fields.iter().map(chunk));
         // A single pair may stand in a list without braces.
         if !self.text[part.content..].starts_with('{') {
             return false;
         }
-        let place = |f: &Field| Place { from: f.from, column: 0, kind: PlaceKind::Flow };
+        let place = |f: &FieldPart| ValuePlace { from: f.from, column: 0, kind: PlaceKind::Flow };
         let Some(changes) = self.map_changes(fields, before, after, place) else { return false };
         let quoted = before.entries().iter().all(|e| e.key.meta.style == Style::DoubleQuoted);
-        let (brackets, lined) = self.brackets(&chunks, quoted);
-        let lead = if lined { self.indentation(chunks[0].start) } else { "" };
-        self.flow_changes(&chunks, lined, &brackets, &changes, |e| brackets.field(&e.key, &e.value, lead))
+        let brackets = self.brackets(&chunks, Brackets { quoted, ..self.new_brackets() });
+        let lead = self.lead(&chunks);
+        self.flow_changes(&chunks, &brackets, &changes, |e| brackets.field(&e.key, &e.value, lead))
     }
 
     /// Edits a list between brackets; false when it has to be written anew.
-    pub(super) fn flow_list(&mut self, items: &'a [Item], before: &'a [Node], after: &'a [Node]) -> bool {
-        let chunks: Vec<_> =
-            items.iter().map(|i| Chunk { start: i.start, end: i.value.end, comma: i.comma }).collect();
-        if items.len() != before.len() {
+    pub(super) fn flow_list(
+        &mut self,
+        entries: &'a [EntryPart],
+        before: &'a [Node],
+        after: &'a [Node],
+    ) -> bool {
+        let chunk = |i: &EntryPart| FlowChunk { start: i.start, end: i.value.end, comma: i.comma };
+        let chunks = self.flow_chunks(entries.iter().map(chunk));
+        if entries.len() != before.len() {
             return false;
         }
         let sources = pair(before, after);
         let quoted = before.iter().all(|n| n.as_str().is_none() || n.meta.style == Style::DoubleQuoted)
             && before.iter().any(|n| n.as_str().is_some());
-        let (brackets, lined) = self.brackets(&chunks, quoted);
-        let lead = if lined { self.indentation(chunks[0].start) } else { "" };
-        let place = |i: usize| Place { from: items[i].start, column: 0, kind: PlaceKind::Flow };
+        let brackets = self.brackets(&chunks, Brackets { quoted, ..self.new_brackets() });
+        let lead = self.lead(&chunks);
+        let place = |i: usize| ValuePlace { from: entries[i].start, column: 0, kind: PlaceKind::Flow };
         if !sources.iter().flatten().is_sorted() {
             let pieces = after.iter().zip(sources).map(|(node, source)| match source {
                 Some(i) => {
-                    let own = self.apart(|e| e.value(place(i), &items[i].value, &before[i], node));
-                    apply(&self.text[chunks[i].start..chunks[i].end], chunks[i].start, own)
+                    let own = self.apart(|e| e.value(place(i), &entries[i].value, &before[i], node));
+                    let FlowChunk { start, end, .. } = chunks.list[i];
+                    apply(&self.text[start..end], start, own)
                 }
                 None => brackets.write(node, lead),
             });
             let pieces: Vec<_> = pieces.collect();
-            return self.refill(&chunks, lined, &brackets, &pieces);
+            return self.refill(&chunks, &brackets, &pieces);
         }
         for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
-            self.value(place(i), &items[i].value, &before[i], node);
+            self.value(place(i), &entries[i].value, &before[i], node);
         }
         let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
-        let changes = Changes::new(vec![false; before.len()], elements);
-        self.flow_changes(&chunks, lined, &brackets, &changes, |n| brackets.write(n, lead))
+        let changes = CollectionChanges::new(vec![false; before.len()], elements);
+        self.flow_changes(&chunks, &brackets, &changes, |n| brackets.write(n, lead))
     }
 
     /// Puts other entries into the places of those that stand there.
-    fn refill(&mut self, chunks: &[Chunk], lined: bool, brackets: &Brackets, pieces: &[String]) -> bool {
-        for (chunk, piece) in chunks.iter().zip(pieces) {
+    fn refill(&mut self, chunks: &FlowChunks, brackets: &Brackets, pieces: &[String]) -> bool {
+        for (chunk, piece) in chunks.list.iter().zip(pieces) {
             self.replace(chunk.start, chunk.end, piece.as_str());
         }
-        let slot = |(i, piece)| if i < chunks.len() { Element::Kept(i) } else { Element::New(piece) };
-        let changes = Changes::new(vec![false; chunks.len()], pieces.iter().enumerate().map(slot));
-        self.flow_changes(chunks, lined, brackets, &changes, String::clone)
+        let count = chunks.list.len();
+        let slot = |(i, piece)| if i < count { Element::Kept(i) } else { Element::New(piece) };
+        let changes = CollectionChanges::new(vec![false; count], pieces.iter().enumerate().map(slot));
+        self.flow_changes(chunks, brackets, &changes, String::clone)
     }
 
-    /// How new entries are written among these, and whether each has lines of its own.
-    fn brackets(&self, chunks: &[Chunk], quoted: bool) -> (Brackets, bool) {
-        let alone = |c: &Chunk| {
+    fn flow_chunks(&self, chunks: impl Iterator<Item = FlowChunk>) -> FlowChunks {
+        let alone = |c: &FlowChunk| {
             let behind = self.text[c.behind()..line_end(self.text, c.behind())].trim_start();
             lead(self.text, c.start).is_some() && (is_blank(behind) || behind.starts_with('#'))
         };
-        let lined = !chunks.is_empty() && chunks.iter().all(alone);
-        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..Brackets::default() });
-        if !lined {
-            brackets.step = None;
+        let list: Vec<_> = chunks.collect();
+        let lined = !list.is_empty() && list.iter().all(alone);
+        FlowChunks { list, lined }
+    }
+
+    /// The indentation of entries that have lines of their own.
+    fn lead(&self, chunks: &FlowChunks) -> &'a str {
+        match chunks.list.first() {
+            Some(first) if chunks.lined => self.indentation(first.start),
+            _ => "",
         }
-        (brackets, lined)
+    }
+
+    /// The brackets of documents that show none.
+    fn new_brackets(&self) -> Brackets {
+        Brackets::new(self.layout().reading)
+    }
+
+    /// How new entries are written among these: as the document's JSON, or else in a way of their own.
+    fn brackets(&self, chunks: &FlowChunks, own: Brackets) -> Brackets {
+        let brackets = self.style.json.clone().unwrap_or(own);
+        if chunks.lined { brackets } else { Brackets { step: None, ..brackets } }
     }
 
     /// Writes a value between brackets anew.
-    pub(super) fn put_in_flow(&mut self, place: Place, part: &Part, after: &Node) {
+    pub(super) fn put_in_flow(&mut self, place: ValuePlace, part: &Part, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
-        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..Brackets::default() });
+        let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..self.new_brackets() });
         let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
         // A line with more than this value is no place for several lines.
         if brackets.step.is_some() && lead.is_empty() {
@@ -121,14 +151,14 @@ impl<'a> Editor<'a> {
     /// Removes and inserts entries; false when none of them is kept.
     fn flow_changes<T>(
         &mut self,
-        chunks: &[Chunk],
-        lined: bool,
+        chunks: &FlowChunks,
         brackets: &Brackets,
-        changes: &Changes<T>,
+        changes: &CollectionChanges<T>,
         write: impl Fn(&T) -> String,
     ) -> bool {
         let (Some(first), Some(last)) = (changes.first_kept(), changes.last_kept()) else { return false };
-        if lined {
+        let FlowChunks { list: chunks, lined } = chunks;
+        if *lined {
             self.lined_changes(chunks, last, changes, write);
             return true;
         }
@@ -154,9 +184,9 @@ impl<'a> Editor<'a> {
     /// Removes and inserts entries that have lines of their own.
     fn lined_changes<T>(
         &mut self,
-        chunks: &[Chunk],
+        chunks: &[FlowChunk],
         last: usize,
-        changes: &Changes<T>,
+        changes: &CollectionChanges<T>,
         write: impl Fn(&T) -> String,
     ) {
         let lead = self.indentation(chunks[0].start);
@@ -191,7 +221,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Where the line of an entry begins with the comments above it.
-    fn begin_in_flow(&self, chunks: &[Chunk], i: usize) -> usize {
+    fn begin_in_flow(&self, chunks: &[FlowChunk], i: usize) -> usize {
         let floor = i.checked_sub(1).map_or(0, |before| next_line(self.text, chunks[before].behind()));
         comments_above(self.text, line_start(self.text, chunks[i].start), floor)
     }

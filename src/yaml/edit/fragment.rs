@@ -6,9 +6,12 @@
 use std::borrow::Cow;
 
 use super::brackets::Brackets;
-use crate::yaml::emit::unfolded;
-use crate::yaml::node::{Comments, Key, Map, Meta, Node, Style, Tag, Value};
-use crate::yaml::scalar::{Resolved, resolve_plain};
+use super::quoting::{name, quoted_date, text_of};
+use crate::source::Reading;
+use crate::yaml::emit::Context;
+use crate::yaml::meta::{Comments, Meta, Style};
+use crate::yaml::node::{Key, Map, Node, Value};
+use crate::yaml::scalar::Resolved;
 
 /// How a document is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,23 +20,24 @@ pub(super) struct Layout {
     pub indent: usize,
     /// Columns by which the dashes of a list stand deeper than the field; 0 or more.
     pub dash: usize,
-}
-
-impl Default for Layout {
-    fn default() -> Self {
-        Self { indent: 2, dash: 0 }
-    }
+    /// Who will read it.
+    pub reading: Reading,
 }
 
 /// Longer names stand behind a `?`: what stands before a `:` is bounded by YAML.
 const LONGEST_NAME: usize = 1000;
 
 impl Layout {
+    /// The layout of documents that show none.
+    pub fn new(reading: Reading) -> Self {
+        Self { indent: 2, dash: 0, reading }
+    }
+
     /// A field whose name stands at `column`.
     pub fn field(self, key: &Key, value: &Node, column: usize) -> String {
         let mut out = String::new();
         head(&key.meta, column, &mut out);
-        let name = name(key);
+        let name = name(key, self.reading);
         if name.len() > LONGEST_NAME {
             out.extend(["? ", &name, "\n", &spaces(column)]);
         } else {
@@ -78,7 +82,7 @@ impl Layout {
                 let column = column + self.dash;
                 format!("{behind}\n{}{}", spaces(column), self.list(list, column))
             }
-            _ => inline(value, column, self.indent, comment),
+            _ => self.inline(value, column, self.indent, comment),
         }
     }
 
@@ -87,7 +91,7 @@ impl Layout {
         match &value.value {
             Value::Map(map) if is_block(value) => format!(" {}", self.map(map, column + 2)),
             Value::List(list) if is_block(value) => format!(" {}", self.list(list, column + 2)),
-            _ => inline(value, column, 2, None),
+            _ => self.inline(value, column, 2, None),
         }
     }
 
@@ -100,7 +104,7 @@ impl Layout {
             Value::List(list) if is_block(node) => out.push_str(&self.list(list, 0)),
             // An empty text would be no document, and text in lines has rules of its own here.
             Value::Scalar(text) if text.is_empty() && node.is_null() => out.push_str("null"),
-            _ => out.push_str(&Brackets::default().write(node, "")),
+            _ => out.push_str(&Brackets::new(self.reading).write(node, "")),
         }
         out.push('\n');
         for line in comments(&node.meta).map(|c| c.foot.as_slice()).unwrap_or_default() {
@@ -119,6 +123,50 @@ impl Layout {
         let entries: Vec<_> = list.iter().map(|node| self.entry(node, column)).collect();
         entries.join(&format!("\n{}", spaces(column)))
     }
+
+    /// A scalar, or a map or list in brackets, behind an indicator at `column`. Its further lines stand
+    /// `indent` deeper.
+    fn inline(self, node: &Node, column: usize, indent: usize, of_key: Option<&str>) -> String {
+        let text = match &node.value {
+            Value::Scalar(_) => self.scalar(node, column, indent),
+            _ => Brackets::new(self.reading).write(node, ""),
+        };
+        let space = if text.is_empty() { "" } else { " " };
+        let comment = line_comment(&node.meta).or(of_key).map(|c| format!(" {c}")).unwrap_or_default();
+        match text.split_once('\n') {
+            // The comment stands behind the `|`.
+            Some((header, lines)) => format!("{space}{header}{comment}\n{lines}"),
+            None => format!("{space}{text}{comment}"),
+        }
+    }
+
+    fn scalar(self, node: &Node, column: usize, indent: usize) -> String {
+        let Some(text) = node.scalar_text() else { return String::new() };
+        match node.resolve() {
+            Some(Resolved::Str(string)) => {
+                // Such text says itself how deep it stands, and says 2.
+                let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
+                text_of(string, &node.meta, Context::Block { column: column + indent }, self.reading)
+            }
+            Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
+            // Numbers, dates, booleans and null as they were written.
+            _ => text.to_string(),
+        }
+    }
+}
+
+/// A map or list that was empty, and therefore stood in brackets, needs them no more.
+pub(super) fn as_block(before: &Node, after: &Node) -> Node {
+    let mut after = after.clone();
+    let was_empty = match &before.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        Value::Scalar(_) => false,
+    };
+    if was_empty && after.meta.style == Style::Flow && after.span() == before.span() {
+        after.meta.style = Style::Block;
+    }
+    after
 }
 
 /// Whether a map or list is written over several lines.
@@ -129,58 +177,6 @@ fn is_block(node: &Node) -> bool {
         Value::Scalar(_) => true,
     };
     !empty && node.meta.style != Style::Flow
-}
-
-/// A scalar, or a map or list in brackets, behind an indicator at `column`. Its further lines stand
-/// `indent` deeper.
-fn inline(node: &Node, column: usize, indent: usize, of_key: Option<&str>) -> String {
-    let text = match &node.value {
-        Value::Scalar(_) => scalar(node, column, indent),
-        _ => Brackets::default().write(node, ""),
-    };
-    let space = if text.is_empty() { "" } else { " " };
-    let comment = line_comment(&node.meta).or(of_key).map(|c| format!(" {c}")).unwrap_or_default();
-    match text.split_once('\n') {
-        // The comment stands behind the `|`.
-        Some((header, lines)) => format!("{space}{header}{comment}\n{lines}"),
-        None => format!("{space}{text}{comment}"),
-    }
-}
-
-fn scalar(node: &Node, column: usize, indent: usize) -> String {
-    let Some(text) = node.scalar_text() else { return String::new() };
-    match node.resolve() {
-        Some(Resolved::Str(string)) => {
-            // Such text says itself how deep it stands, and says 2.
-            let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
-            text_of(string, &node.meta, column + indent, false)
-        }
-        // Numbers, dates, booleans and null as they were written.
-        _ => text.to_string(),
-    }
-}
-
-/// A name as it stands before a `:`.
-pub(super) fn name(key: &Key) -> String {
-    if key.text == "<<" {
-        // Without quotes it would merge.
-        return "\"<<\"".into();
-    }
-    text_of(&key.text, &key.meta, 0, true)
-}
-
-/// A string, quoted as it was or as it has to be.
-pub(super) fn text_of(text: &str, meta: &Meta, column: usize, flow: bool) -> String {
-    // Printers quote words such as `y` and `on`, which once were booleans. A file that did not
-    // need the quotes shall not get them.
-    let word = meta.style == Style::Plain && meta.tag == Tag::None && !meta.span.is_none();
-    if word
-        && text.bytes().all(|b| b.is_ascii_alphabetic())
-        && matches!(resolve_plain(text), Resolved::Str(_))
-    {
-        return text.to_string();
-    }
-    unfolded(text, meta.style, column, flow)
 }
 
 fn comments(meta: &Meta) -> Option<&Comments> {

@@ -13,7 +13,10 @@ mod flow;
 mod fragment;
 mod lines;
 mod outline;
+mod quoting;
 mod same;
+mod splice;
+mod style;
 mod value;
 
 pub use same::is_same;
@@ -21,29 +24,31 @@ pub use same::is_same;
 use super::events::BOM;
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::Reading;
 use document::Edited;
 use fragment::Layout;
-use outline::{Document, outline};
+use outline::{DocumentOutline, outline};
 
 /// The text of a file after its documents were changed from `before`, which were read from it with
-/// comments, to `after`: none for a document that is removed, and further ones at the end for
-/// documents that are added.
+/// comments by `reading`, to `after`: none for a document that is removed, and further ones at the end
+/// for documents that are added.
 ///
 /// # Errors
 /// `before` was not read from the text, or a value cannot be written as YAML.
-pub fn edit(text: &str, before: &[Node], after: &[Option<Node>]) -> Result<String> {
+pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>]) -> Result<String> {
     if lines::has_lone_returns(text) {
         // Line breaks of another age: what stands where is not worth to know.
         let same =
             before.len() == after.len() && before.iter().map(Some).eq(after.iter().map(Option::as_ref));
-        return Ok(if same { text.into() } else { write_all(after.iter().flatten()) });
+        return Ok(if same { text.into() } else { write_all(after.iter().flatten(), reading) });
     }
-    let documents = outline(text)?;
+    let documents = outline(text, reading)?;
     if documents.len() != before.len() {
         let message = format!("the text has {} documents, not {}", documents.len(), before.len());
         return Err(Diagnostic::error(Code::InvalidValue, message));
     }
-    let layout = documents.iter().find_map(|d| document::layout(text, d)).unwrap_or_default();
+    let layout = documents.iter().find_map(|d| style::layout(text, d, reading));
+    let layout = layout.unwrap_or(Layout::new(reading));
     let mut out = Out { text: String::with_capacity(text.len()), unmarked: false, ended: true };
     for (i, document) in documents.iter().enumerate() {
         let (before, after) = (&before[i], after.get(i).and_then(Option::as_ref));
@@ -52,7 +57,7 @@ pub fn edit(text: &str, before: &[Node], after: &[Option<Node>]) -> Result<Strin
             continue;
         };
         let edited = Edited::new(text, document, before, after, layout)?;
-        out.document(document, &edited, i == 0 || documents[i - 1].is_ended());
+        out.document(document, &edited);
     }
     if documents.is_empty() || documents.len() < after.len() {
         out.add(if documents.is_empty() { text } else { "" }, &after[documents.len()..], layout, text);
@@ -66,11 +71,11 @@ pub fn edit(text: &str, before: &[Node], after: &[Option<Node>]) -> Result<Strin
 /// A text for documents that come from no file: their order, quoting and comments are kept.
 #[must_use]
 pub fn write_documents_as_written(documents: &[Node]) -> String {
-    write_all(documents.iter())
+    write_all(documents.iter(), Reading::Kustomize)
 }
 
-fn write_all<'n>(documents: impl Iterator<Item = &'n Node>) -> String {
-    documents.map(|d| Layout::default().document(d)).collect::<Vec<_>>().join("---\n")
+fn write_all<'n>(documents: impl Iterator<Item = &'n Node>, reading: Reading) -> String {
+    documents.map(|d| Layout::new(reading).document(d)).collect::<Vec<_>>().join("---\n")
 }
 
 /// The documents that are left, one behind the other.
@@ -83,16 +88,19 @@ struct Out {
 }
 
 impl Out {
-    fn document(&mut self, document: &Document, text: &str, begins_anew: bool) {
+    fn document(&mut self, document: &DocumentOutline, text: &str) {
         let mut text = text;
         if self.text.is_empty() {
             if self.unmarked {
                 text = text.strip_prefix("---\r\n").or_else(|| text.strip_prefix("---\n")).unwrap_or(text);
             }
         } else {
-            self.end_line("\n");
+            // JSON objects may follow each other on a line.
+            if document.marked || document.begins_anew {
+                self.end_line("\n");
+            }
             // Directives, and documents without `---`, need an end before them.
-            if begins_anew && !self.ended {
+            if document.begins_anew && !self.ended {
                 self.text.push_str("...\n");
             }
         }
@@ -102,7 +110,7 @@ impl Out {
 
     /// Adds new documents behind `comments`, a text without documents.
     fn add(&mut self, comments: &str, documents: &[Option<Node>], layout: Layout, like: &str) {
-        let line_break = document::line_break(like);
+        let line_break = style::line_break(like);
         self.text.push_str(comments);
         let mut separate = comments.is_empty() && !self.text.is_empty();
         for document in documents.iter().flatten() {
@@ -123,34 +131,6 @@ impl Out {
             self.text.push_str(line_break);
         }
     }
-}
-
-/// A replacement of some bytes.
-#[derive(Debug)]
-struct Edit {
-    start: usize,
-    end: usize,
-    text: String,
-}
-
-/// A part of a text, which begins at `offset`, after edits.
-fn apply(text: &str, offset: usize, mut edits: Vec<Edit>) -> String {
-    // Edits of one place stay in the order in which they were made.
-    edits.sort_by_key(|e| (e.start, e.end));
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for edit in edits {
-        let (start, end) =
-            (edit.start.saturating_sub(offset), edit.end.saturating_sub(offset).min(text.len()));
-        if start >= at && start <= end {
-            out.push_str(&text[at..start]);
-            out.push_str(&edit.text);
-        }
-        // Removals may overlap, and go beyond a part; should others, reading the text again tells.
-        at = at.max(end);
-    }
-    out.push_str(text.get(at..).unwrap_or_default());
-    out
 }
 
 #[cfg(test)]

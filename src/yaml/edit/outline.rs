@@ -11,16 +11,21 @@ use smol_str::SmolStr;
 
 use super::lines::{behind_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::events::{Place, Unreadable, mark_of, read_events};
+use crate::source::Reading;
+use crate::yaml::events::{CommentEvents, EventPlace, Unreadable, mark_of, read_events};
+use crate::yaml::meta::{Style, Tag};
+use crate::yaml::yaml_1_1::key_text;
 
 /// One document of a text.
-pub(super) struct Document {
+pub(super) struct DocumentOutline {
     /// From its directives or `---`, or from the start of the text, to the next document.
     pub range: Range<usize>,
     /// From behind its `---` to its `...`, where they are.
     pub content: Range<usize>,
     /// Whether `---` stands before it.
     pub marked: bool,
+    /// Whether it is the first or stands behind a `...`.
+    pub begins_anew: bool,
     /// Its root; none when the text has a form that is not understood here.
     pub root: Option<Part>,
     /// Where anchored values stand, by the parser's number of the anchor.
@@ -29,7 +34,7 @@ pub(super) struct Document {
     pub aliases: Vec<(usize, usize)>,
 }
 
-impl Document {
+impl DocumentOutline {
     /// Whether `...` ends it.
     pub fn is_ended(&self) -> bool {
         self.content.end < self.range.end
@@ -49,10 +54,10 @@ pub(super) struct Part {
     pub tagged: bool,
     /// Whether blank lines below belong to it: it ends with text such as `|+`.
     pub open: bool,
-    pub kind: Kind,
+    pub kind: PartKind,
 }
 
-pub(super) enum Kind {
+pub(super) enum PartKind {
     /// Plain or quoted.
     Scalar,
     /// `|` or `>`.
@@ -60,17 +65,17 @@ pub(super) enum Kind {
     /// The number of an anchor.
     Alias(usize),
     Map {
-        flow: bool,
-        fields: Vec<Field>,
+        style: StructureStyle,
+        fields: Vec<FieldPart>,
     },
     List {
-        flow: bool,
-        items: Vec<Item>,
+        style: StructureStyle,
+        entries: Vec<EntryPart>,
     },
 }
 
 /// A field of a map.
-pub(super) struct Field {
+pub(super) struct FieldPart {
     /// Where its name stands, or the `?` before it.
     pub start: usize,
     /// The name; none when it is an alias.
@@ -86,7 +91,7 @@ pub(super) struct Field {
 }
 
 /// An entry of a list.
-pub(super) struct Item {
+pub(super) struct EntryPart {
     /// Where its dash stands, or in flow style the entry itself.
     pub start: usize,
     pub value: Part,
@@ -97,7 +102,8 @@ pub(super) struct Item {
 impl Part {
     /// Whether it is a map or list on lines of its own.
     pub fn is_block_collection(&self) -> bool {
-        matches!(self.kind, Kind::Map { flow: false, .. } | Kind::List { flow: false, .. })
+        use StructureStyle::Block;
+        matches!(self.kind, PartKind::Map { style: Block, .. } | PartKind::List { style: Block, .. })
     }
 
     /// Whether nothing is written: an empty value without anchor and tag.
@@ -110,16 +116,19 @@ impl Part {
 ///
 /// # Errors
 /// The text is not YAML.
-pub(super) fn outline(text: &str) -> Result<Vec<Document>> {
-    let step = |outline: &mut Outline<'_>, event: Event<'_>, place: &Place| {
+pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<DocumentOutline>> {
+    let step = |outline: &mut Outline<'_>, event: Event<'_>, place: &EventPlace| {
         outline.event(event, place);
         Ok(())
     };
-    let outline = read_events(text, false, || Outline::of(text), step).map_err(|failure| match failure {
-        Unreadable::Refused(diagnostic) => diagnostic,
-        Unreadable::Syntax { message, .. } => Diagnostic::error(Code::Syntax, message),
-    })?;
-    let mut documents = outline.documents;
+    let start = || Outline::of(text, reading);
+    let outline = read_events(text, CommentEvents::PassedOver, reading, start, step);
+    let mut documents = outline
+        .map_err(|failure| match failure {
+            Unreadable::Refused(diagnostic) => diagnostic,
+            Unreadable::Syntax { message, .. } => Diagnostic::error(Code::Syntax, message),
+        })?
+        .documents;
     if let Some(last) = documents.last_mut() {
         // Comments behind the last `...` belong to the last document.
         last.range.end = text.len();
@@ -130,18 +139,20 @@ pub(super) fn outline(text: &str) -> Result<Vec<Document>> {
 /// The documents so far, and what was seen of the one that is not complete.
 struct Outline<'t> {
     text: &'t str,
-    documents: Vec<Document>,
-    steps: Vec<Step>,
+    reading: Reading,
+    documents: Vec<DocumentOutline>,
+    events: Vec<OutlineEvent>,
     content: usize,
     marked: bool,
 }
 
 impl<'t> Outline<'t> {
-    fn of(text: &'t str) -> Self {
-        Self { text, documents: Vec::new(), steps: Vec::new(), content: mark_of(text), marked: false }
+    fn of(text: &'t str, reading: Reading) -> Self {
+        let (documents, events) = (Vec::new(), Vec::new());
+        Self { text, reading, documents, events, content: mark_of(text), marked: false }
     }
 
-    fn event(&mut self, event: Event<'_>, place: &Place) {
+    fn event(&mut self, event: Event<'_>, place: &EventPlace) {
         let at = place.range.clone();
         match event {
             Event::DocumentStart(explicit, _) => {
@@ -160,30 +171,29 @@ impl<'t> Outline<'t> {
             }
             Event::DocumentEnd => {
                 let ended = !at.is_empty();
-                let start = self.documents.last().map_or(0, |last| last.range.end);
                 let end = if ended { next_line(self.text, at.end) } else { self.text.len() };
-                let content = self.content..if ended { at.start } else { end };
-                let steps = std::mem::take(&mut self.steps);
-                self.documents.push(document(self.text, start..end, content, self.marked, steps));
+                self.complete(self.content..if ended { at.start } else { end }, end);
             }
-            other => self.steps.extend(Step::of(other, at)),
+            other => self.events.extend(OutlineEvent::of(other, at)),
         }
     }
-}
 
-fn document(
-    text: &str,
-    range: Range<usize>,
-    content: Range<usize>,
-    marked: bool,
-    steps: Vec<Step>,
-) -> Document {
-    let from = content.start;
-    let (anchors, aliases) = (FxHashMap::default(), Vec::new());
-    let text = &text[..content.end];
-    let mut builder = Builder { text, steps: steps.into_iter().peekable(), anchors, aliases };
-    let root = builder.part(from);
-    Document { range, content, marked, root, anchors: builder.anchors, aliases: builder.aliases }
+    /// Adds the document of the events so far, which ends at `end`.
+    fn complete(&mut self, content: Range<usize>, end: usize) {
+        let last = self.documents.last();
+        let (start, begins_anew) = last.map_or((0, true), |last| (last.range.end, last.is_ended()));
+        let mut builder = OutlineBuilder {
+            text: &self.text[..content.end],
+            reading: self.reading,
+            events: std::mem::take(&mut self.events).into_iter().peekable(),
+            anchors: FxHashMap::default(),
+            aliases: Vec::new(),
+        };
+        let root = builder.part(content.start);
+        let OutlineBuilder { anchors, aliases, .. } = builder;
+        let (range, marked) = (start..end, self.marked);
+        self.documents.push(DocumentOutline { range, content, marked, begins_anew, root, anchors, aliases });
+    }
 }
 
 /// The end of a value that stands where it is expected.
@@ -192,137 +202,137 @@ fn end_at(content: usize, at: &Range<usize>) -> Option<usize> {
 }
 
 /// An event of the parser, as far as it matters here.
-struct Step {
+struct OutlineEvent {
     at: Range<usize>,
     anchor: usize,
     tagged: bool,
-    what: What,
+    kind: EventKind,
 }
 
-enum What {
+enum EventKind {
     Scalar(SmolStr, ScalarStyle),
     Alias(usize),
-    Map { flow: bool },
-    List { flow: bool },
+    Map(StructureStyle),
+    List(StructureStyle),
     End,
 }
 
-impl Step {
+impl OutlineEvent {
     fn of(event: Event<'_>, at: Range<usize>) -> Option<Self> {
-        let flow = |style| style == StructureStyle::Flow;
-        let (what, anchor, tagged) = match event {
+        let (kind, anchor, tagged) = match event {
             Event::Scalar(text, style, anchor, tag) => {
-                (What::Scalar(text.into(), style), anchor, tag.is_some())
+                (EventKind::Scalar(text.into(), style), anchor, tag.is_some())
             }
-            Event::Alias(id) => (What::Alias(id), 0, false),
-            Event::MappingStart(style, anchor, tag) => {
-                (What::Map { flow: flow(style) }, anchor, tag.is_some())
-            }
-            Event::SequenceStart(style, anchor, tag) => {
-                (What::List { flow: flow(style) }, anchor, tag.is_some())
-            }
-            Event::MappingEnd | Event::SequenceEnd => (What::End, 0, false),
+            Event::Alias(id) => (EventKind::Alias(id), 0, false),
+            Event::MappingStart(style, anchor, tag) => (EventKind::Map(style), anchor, tag.is_some()),
+            Event::SequenceStart(style, anchor, tag) => (EventKind::List(style), anchor, tag.is_some()),
+            Event::MappingEnd | Event::SequenceEnd => (EventKind::End, 0, false),
             _ => return None,
         };
-        Some(Self { at, anchor, tagged, what })
+        Some(Self { at, anchor, tagged, kind })
     }
 
     /// Whether this is an empty scalar without quotes.
     fn is_empty(&self) -> bool {
-        matches!(self.what, What::Scalar(_, ScalarStyle::Plain)) && self.at.is_empty()
+        matches!(self.kind, EventKind::Scalar(_, ScalarStyle::Plain)) && self.at.is_empty()
     }
 }
 
 /// Lines up events and text. The parser bounds how deep its functions call each other.
-struct Builder<'t> {
+struct OutlineBuilder<'t> {
     text: &'t str,
-    steps: std::iter::Peekable<std::vec::IntoIter<Step>>,
+    reading: Reading,
+    events: std::iter::Peekable<std::vec::IntoIter<OutlineEvent>>,
     anchors: FxHashMap<usize, Range<usize>>,
     aliases: Vec<(usize, usize)>,
 }
 
-impl Builder<'_> {
+impl OutlineBuilder<'_> {
     /// The next value, which stands behind `from`; none when the text is not as expected.
     fn part(&mut self, from: usize) -> Option<Part> {
-        let step = self.steps.next()?;
-        let properties = usize::from(step.anchor != 0) + usize::from(step.tagged);
-        let start = if step.is_empty() && properties == 0 { from } else { self.skip(from) };
+        let event = self.events.next()?;
+        let properties = usize::from(event.anchor != 0) + usize::from(event.tagged);
+        let start = if event.is_empty() && properties == 0 { from } else { self.skip(from) };
         let behind = self.behind_properties(start, properties)?;
-        let content = if step.is_empty() { behind } else { self.skip(behind) };
+        let content = if event.is_empty() { behind } else { self.skip(behind) };
         let mut part = Part {
             start,
             content,
             end: content,
-            anchor: step.anchor,
-            tagged: step.tagged,
+            anchor: event.anchor,
+            tagged: event.tagged,
             open: false,
-            kind: Kind::Scalar,
+            kind: PartKind::Scalar,
         };
-        match step.what {
-            What::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded) => {
-                part.kind = Kind::BlockScalar;
-                (part.end, part.open) = self.block_scalar(content, step.at.end)?;
+        match event.kind {
+            EventKind::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded) => {
+                part.kind = PartKind::BlockScalar;
+                (part.end, part.open) = self.block_scalar(content, event.at.end)?;
             }
-            What::Scalar(..) if step.is_empty() => {}
-            What::Scalar(..) => part.end = end_at(content, &step.at)?,
-            What::Alias(id) => {
-                part.kind = Kind::Alias(id);
-                part.end = end_at(content, &step.at)?;
+            EventKind::Scalar(..) if event.is_empty() => {}
+            EventKind::Scalar(..) => part.end = end_at(content, &event.at)?,
+            EventKind::Alias(id) => {
+                part.kind = PartKind::Alias(id);
+                part.end = end_at(content, &event.at)?;
                 self.aliases.push((start, id));
             }
-            What::Map { flow } => self.map(&mut part, flow)?,
-            What::List { flow } => self.list(&mut part, flow)?,
-            What::End => return None,
+            EventKind::Map(style) => self.map(&mut part, style)?,
+            EventKind::List(style) => self.list(&mut part, style)?,
+            EventKind::End => return None,
         }
-        if step.anchor != 0 {
-            self.anchors.insert(step.anchor, part.start..part.end);
+        if event.anchor != 0 {
+            self.anchors.insert(event.anchor, part.start..part.end);
         }
         Some(part)
     }
 
-    fn map(&mut self, part: &mut Part, flow: bool) -> Option<()> {
+    fn map(&mut self, part: &mut Part, style: StructureStyle) -> Option<()> {
         let mut fields = Vec::new();
-        let braces = flow && self.byte(part.content) == Some(b'{');
+        let braces = style == StructureStyle::Flow && self.byte(part.content) == Some(b'{');
         let mut from = part.content + usize::from(braces);
         loop {
             if let Some(end) = self.end() {
                 part.end = if braces { end } else { from };
                 break;
             }
-            let mut field = self.field(from, flow)?;
+            let mut field = self.field(from, style)?;
             from = field.value.end;
             part.open = field.value.open;
             field.comma = if braces { self.comma(from) } else { None };
             from = field.comma.map_or(from, |comma| comma + 1);
             fields.push(field);
         }
-        part.kind = Kind::Map { flow, fields };
+        part.kind = PartKind::Map { style, fields };
         Some(())
     }
 
-    fn field(&mut self, from: usize, flow: bool) -> Option<Field> {
+    fn field(&mut self, from: usize, style: StructureStyle) -> Option<FieldPart> {
         let start = self.skip(from);
         let explicit = self.byte(start) == Some(b'?') && self.ends_word(start + 1);
-        let step = self.steps.peek()?;
-        let plain = matches!(step.what, What::Scalar(_, ScalarStyle::Plain)) && !step.tagged;
-        let name = match &step.what {
-            What::Scalar(name, _) => Some(name.clone()),
+        let event = self.events.peek()?;
+        let plain = matches!(event.kind, EventKind::Scalar(_, ScalarStyle::Plain)) && !event.tagged;
+        let name = match &event.kind {
+            EventKind::Scalar(name, _) if plain && self.reading == Reading::Kubectl => {
+                key_text(name, Style::Plain, Tag::None)
+            }
+            EventKind::Scalar(name, _) => Some(name.clone()),
             _ => None,
         };
         let key = self.part(if explicit { start + 1 } else { start })?;
         let at = self.skip(key.end);
-        let colon = self.byte(at) == Some(b':') && (flow || self.ends_word(at + 1));
+        let colon = self.byte(at) == Some(b':') && (style == StructureStyle::Flow || self.ends_word(at + 1));
         let from = if colon { at + 1 } else { key.end };
-        if !colon && !self.steps.peek()?.is_empty() {
+        if !colon && !self.events.peek()?.is_empty() {
             return None;
         }
         let merge = plain && name.as_deref() == Some("<<");
         let value = self.part(from)?;
-        Some(Field { start, name, merge, from, colon, value, comma: None })
+        Some(FieldPart { start, name, merge, from, colon, value, comma: None })
     }
 
-    fn list(&mut self, part: &mut Part, flow: bool) -> Option<()> {
-        let mut items = Vec::new();
+    fn list(&mut self, part: &mut Part, style: StructureStyle) -> Option<()> {
+        let mut entries = Vec::new();
+        let flow = style == StructureStyle::Flow;
         let mut from = part.content + usize::from(flow);
         loop {
             if let Some(end) = self.end() {
@@ -338,15 +348,15 @@ impl Builder<'_> {
             part.open = value.open;
             let comma = if flow { self.comma(from) } else { None };
             from = comma.map_or(from, |comma| comma + 1);
-            items.push(Item { start, value, comma });
+            entries.push(EntryPart { start, value, comma });
         }
-        part.kind = Kind::List { flow, items };
+        part.kind = PartKind::List { style, entries };
         Some(())
     }
 
     /// Takes the end of a map or list, if it comes next, and says where it stands.
     fn end(&mut self) -> Option<usize> {
-        self.steps.next_if(|step| matches!(step.what, What::End)).map(|step| step.at.end)
+        self.events.next_if(|event| matches!(event.kind, EventKind::End)).map(|event| event.at.end)
     }
 
     fn comma(&self, from: usize) -> Option<usize> {

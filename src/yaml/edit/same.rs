@@ -1,6 +1,7 @@
 //! Whether anything of a tree has to be written into its text.
 
-use crate::yaml::node::{Map, Meta, Node, Value};
+use crate::yaml::meta::Meta;
+use crate::yaml::node::{Map, Node, Value};
 
 /// Whether two trees are the same data, and the other brings no comments behind values that the one
 /// does not have. A tree without comments says nothing about them.

@@ -6,13 +6,17 @@ mod laws;
 mod tables;
 
 use super::edit;
-use crate::source::SourceMap;
+use crate::source::{Reading, SourceMap};
 use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
 fn read(text: &str) -> Vec<Node> {
+    read_as(Reading::Kustomize, text)
+}
+
+fn read_as(reading: Reading, text: &str) -> Vec<Node> {
     let sources = SourceMap::default();
     let id = sources.add("t.yaml", text);
-    let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    let options = ParseOptions { comments: true, reading, ..ParseOptions::default() };
     parse_documents(&sources, id, options).unwrap_or_else(|e| panic!("{e}:\n{text}"))
 }
 
@@ -82,13 +86,17 @@ fn make(root: &mut Node, change: &str) {
 
 /// The text after changes of its first document, apart by `;;`.
 fn changed(text: &str, changes: &str) -> String {
-    let before = read(text);
+    changed_as(Reading::Kustomize, text, changes)
+}
+
+fn changed_as(reading: Reading, text: &str, changes: &str) -> String {
+    let before = read_as(reading, text);
     let mut after: Vec<_> = before.iter().cloned().map(Some).collect();
     let root = after[0].as_mut().expect("a document");
     changes.split(";;").for_each(|change| make(root, change));
-    let edited = edit(text, &before, &after).expect("editable");
+    let edited = edit(text, reading, &before, &after).expect("editable");
     let after: Vec<_> = after.into_iter().flatten().collect();
-    assert_eq!(read(&edited), after, "{edited}");
+    assert_eq!(read_as(reading, &edited), after, "{edited}");
     edited
 }
 

@@ -1,18 +1,20 @@
 //! The edit of one value: what stays in its place, and where new text goes.
 
+use granit_parser::StructureStyle::{Block, Flow};
 use rustc_hash::FxHashMap;
 
-use super::Edit;
-use super::document::{DocumentStyle, as_block};
-use super::fragment::Layout;
+use super::fragment::{Layout, as_block};
 use super::lines::{behind_blank_lines, is_blank, line_end, next_line, with_comments_below};
-use super::outline::{Document, Kind, Part};
+use super::outline::{DocumentOutline, Part, PartKind};
 use super::same::{is_same, new_comment};
-use crate::yaml::node::{Node, Style, Value};
+use super::splice::Edit;
+use super::style::DocumentStyle;
+use crate::yaml::meta::Style;
+use crate::yaml::node::{Node, Value};
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct ValuePlace {
     /// The first byte behind the `:` or the dash before it.
     pub from: usize,
     /// The column of the field's name or of the dash.
@@ -35,7 +37,7 @@ pub(super) enum PlaceKind {
 /// Collects the edits of one document.
 pub(super) struct Editor<'a> {
     pub text: &'a str,
-    pub document: &'a Document,
+    pub document: &'a DocumentOutline,
     pub style: &'a DocumentStyle,
     /// Where aliases, and values of `<<`, stand that must be written out; in order.
     expand: &'a [usize],
@@ -47,7 +49,12 @@ pub(super) struct Editor<'a> {
 }
 
 impl<'a> Editor<'a> {
-    pub fn new(text: &'a str, document: &'a Document, style: &'a DocumentStyle, expand: &'a [usize]) -> Self {
+    pub fn new(
+        text: &'a str,
+        document: &'a DocumentOutline,
+        style: &'a DocumentStyle,
+        expand: &'a [usize],
+    ) -> Self {
         let (edits, suspects) = (Vec::new(), Vec::new());
         Self { text, document, style, expand, edits, anchored: FxHashMap::default(), suspects }
     }
@@ -82,11 +89,11 @@ impl<'a> Editor<'a> {
 
     /// Edits the root; false when the document has to be written whole.
     pub fn root(&mut self, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
-        self.in_place(Place { from: part.start, column: 0, kind: PlaceKind::Root }, part, before, after)
+        self.in_place(ValuePlace { from: part.start, column: 0, kind: PlaceKind::Root }, part, before, after)
     }
 
-    pub fn value(&mut self, place: Place, part: &'a Part, before: &'a Node, after: &'a Node) {
-        if let Kind::Alias(anchor) = part.kind {
+    pub fn value(&mut self, place: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) {
+        if let PartKind::Alias(anchor) = part.kind {
             let keep = is_same(before, after) || self.anchored.get(&anchor).is_some_and(|now| *now == after);
             if !keep || self.is_expanded(part) {
                 self.put(place, part, before, without_comments(after.clone()));
@@ -122,19 +129,19 @@ impl<'a> Editor<'a> {
     }
 
     /// Edits a map or list that stays one; false when it has to be written anew.
-    fn in_place(&mut self, place: Place, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
+    fn in_place(&mut self, place: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
         match (&part.kind, &before.value, &after.value) {
-            (Kind::Map { flow: false, fields }, Value::Map(before), Value::Map(after)) => {
+            (PartKind::Map { style: Block, fields }, Value::Map(before), Value::Map(after)) => {
                 self.block_map(place, fields, before, after)
             }
-            (Kind::List { flow: false, items }, Value::List(before), Value::List(after)) => {
-                self.block_list(items, before, after)
+            (PartKind::List { style: Block, entries }, Value::List(before), Value::List(after)) => {
+                self.block_list(entries, before, after)
             }
-            (Kind::Map { flow: true, fields }, Value::Map(before), Value::Map(after)) => {
+            (PartKind::Map { style: Flow, fields }, Value::Map(before), Value::Map(after)) => {
                 self.flow_map(part, fields, before, after)
             }
-            (Kind::List { flow: true, items }, Value::List(before), Value::List(after)) => {
-                self.flow_list(items, before, after)
+            (PartKind::List { style: Flow, entries }, Value::List(before), Value::List(after)) => {
+                self.flow_list(entries, before, after)
             }
             _ => false,
         }
@@ -147,7 +154,7 @@ impl<'a> Editor<'a> {
     }
 
     /// Writes a value anew.
-    fn put(&mut self, place: Place, part: &Part, before: &Node, after: Node) {
+    fn put(&mut self, place: ValuePlace, part: &Part, before: &Node, after: Node) {
         let mut after = with_quotes_of(before, part, after);
         if place.kind == PlaceKind::Flow {
             return self.put_in_flow(place, part, &after);
@@ -168,7 +175,7 @@ impl<'a> Editor<'a> {
             PlaceKind::Entry => self.layout().value_of_entry(&after, place.column),
             _ => self.layout().value_of_field(&after, place.column, None),
         };
-        let scalars = matches!((&part.kind, &after.value), (Kind::Scalar, Value::Scalar(_)));
+        let scalars = matches!((&part.kind, &after.value), (PartKind::Scalar, Value::Scalar(_)));
         if is_inline(part) && !part.is_nothing() && !text.is_empty() && !text.contains('\n') {
             // A new tag is never needed, and an old one may be wrong.
             let keep = scalars && part.anchor != 0 && !part.tagged && part.content < part.end;
@@ -198,7 +205,7 @@ impl<'a> Editor<'a> {
     }
 
     /// The end of what belongs to a value in block style. Comments on the line of a scalar do not.
-    fn end_of_value(&self, place: Place, part: &Part) -> usize {
+    fn end_of_value(&self, place: ValuePlace, part: &Part) -> usize {
         if is_inline(part) {
             return part.end;
         }
@@ -210,10 +217,10 @@ impl<'a> Editor<'a> {
     }
 
     /// The comment on the line of the indicator, when the value goes on or begins below.
-    fn comment_within(&self, place: Place, part: &Part) -> Option<&'a str> {
+    fn comment_within(&self, place: ValuePlace, part: &Part) -> Option<&'a str> {
         let line = line_end(self.text, place.from);
         let from = match part.kind {
-            Kind::BlockScalar => part.content,
+            PartKind::BlockScalar => part.content,
             _ if part.content > line => place.from,
             _ => return None,
         };
@@ -237,13 +244,13 @@ impl<'a> Editor<'a> {
 
 /// Whether comments behind a value on its last line can be told from it.
 fn is_inline(part: &Part) -> bool {
-    !part.is_block_collection() && !matches!(part.kind, Kind::BlockScalar)
+    !part.is_block_collection() && !matches!(part.kind, PartKind::BlockScalar)
 }
 
 /// A string that changes keeps its quotes.
 fn with_quotes_of(before: &Node, part: &Part, mut after: Node) -> Node {
     let quoted = matches!(before.meta.style, Style::SingleQuoted | Style::DoubleQuoted);
-    if quoted && matches!(part.kind, Kind::Scalar) && after.as_str().is_some() {
+    if quoted && matches!(part.kind, PartKind::Scalar) && after.as_str().is_some() {
         after.meta.style = before.meta.style;
     }
     after

@@ -4,8 +4,9 @@
 //! changes a value there. Lists are not indented under their field, nothing is folded, and blank
 //! lines are gone.
 
-use super::text::unfolded;
-use crate::yaml::node::{Key, Map, Meta, Node, Style, Tag, Value};
+use super::text::{Context, unfolded};
+use crate::yaml::meta::{Meta, Style, Tag};
+use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::scalar::{Resolved, resolve_plain};
 
 /// The text of a document, without a line break at the end.
@@ -40,7 +41,7 @@ fn fields(map: &Map, column: usize, out: &mut String) {
             line(column, out);
         }
         head(&entry.key.meta, column, out);
-        out.push_str(&key_text(&entry.key, false));
+        out.push_str(&key_text(&entry.key, Context::Block { column: 0 }));
         out.push(':');
         match &entry.value.value {
             Value::Map(map) if is_block(&entry.value) => {
@@ -87,7 +88,7 @@ fn entries(list: &[Node], column: usize, out: &mut String) {
 
 /// A scalar, or a map or list in brackets, with a blank before it and its comment behind it.
 fn inline(node: &Node, column: usize, out: &mut String) {
-    let text = flow(node, column, false);
+    let text = leaf_or_flow(node, Context::Block { column });
     if !text.is_empty() {
         if out.ends_with([':', '-']) {
             out.push(' ');
@@ -99,32 +100,33 @@ fn inline(node: &Node, column: usize, out: &mut String) {
     }
 }
 
-fn flow(node: &Node, column: usize, within: bool) -> String {
+fn leaf_or_flow(node: &Node, context: Context) -> String {
     match &node.value {
-        Value::Scalar(text) => scalar(node, text, column, within),
+        Value::Scalar(text) => scalar(node, text, context),
         Value::Map(map) => {
             let field = |(key, value): (&Key, &Node)| {
-                let value = flow(value, column, true);
-                format!("{}:{}{value}", key_text(key, true), if value.is_empty() { "" } else { " " })
+                let value = leaf_or_flow(value, Context::Flow);
+                let space = if value.is_empty() { "" } else { " " };
+                format!("{}:{space}{value}", key_text(key, Context::Flow))
             };
             let fields: Vec<_> = map.entries().iter().map(|e| field((&e.key, &e.value))).collect();
             format!("{{{}}}", fields.join(", "))
         }
         Value::List(list) => {
-            let entries: Vec<_> = list.iter().map(|entry| flow(entry, column, true)).collect();
+            let entries: Vec<_> = list.iter().map(|entry| leaf_or_flow(entry, Context::Flow)).collect();
             format!("[{}]", entries.join(", "))
         }
     }
 }
 
-fn scalar(node: &Node, text: &str, column: usize, within: bool) -> String {
+fn scalar(node: &Node, text: &str, context: Context) -> String {
     match (node.resolve(), tag_of(node.meta.tag)) {
         // What does not fit its tag keeps the tag, so that the text is no valid YAML any more.
         (Some(Resolved::Str(_)), Some(tag)) => format!("{tag} {text}"),
         (Some(Resolved::Null), Some(tag)) if node.meta.tag != Tag::Null => {
             format!("{tag} {text}").trim_end().into()
         }
-        (Some(Resolved::Str(_)), None) => string(text, node.meta.style, column, within),
+        (Some(Resolved::Str(_)), None) => string(text, node.meta.style, context),
         _ => text.to_string(),
     }
 }
@@ -141,20 +143,20 @@ fn tag_of(tag: Tag) -> Option<&'static str> {
 }
 
 /// Words that are booleans only in YAML 1.1 stay as they are, other than in new text.
-fn string(text: &str, style: Style, column: usize, within: bool) -> String {
+fn string(text: &str, style: Style, context: Context) -> String {
     let word = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:".contains(&b));
     let plain = word && !text.starts_with(['-', ':']) && !text.ends_with(':');
     if style == Style::Plain && plain && matches!(resolve_plain(text), Resolved::Str(_)) {
         return text.to_string();
     }
-    unfolded(text, style, column, within)
+    unfolded(text, style, context)
 }
 
-fn key_text(key: &Key, within: bool) -> String {
+fn key_text(key: &Key, context: Context) -> String {
     if key.meta.style == Style::Plain && key.meta.tag == Tag::None && !key.text.is_empty() {
         return key.text.to_string();
     }
-    string(&key.text, key.meta.style, 0, within)
+    string(&key.text, key.meta.style, context)
 }
 
 fn line(column: usize, out: &mut String) {

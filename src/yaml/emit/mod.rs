@@ -15,15 +15,16 @@ mod traits;
 
 pub(crate) use as_read::as_read;
 pub use reread::reread;
-pub(super) use text::unfolded;
+pub(super) use text::{Context, unfolded};
 
 use std::fmt::Write as _;
 
 use rayon::prelude::*;
 
 use self::traits::{Traits, Written};
-use super::failure::{Failure, MAX_DEPTH, Printed};
-use super::node::{Entry, Map, Node, Style, Value};
+use super::failure::{MAX_DEPTH, PrintFailure, Printed};
+use super::meta::Style;
+use super::node::{Entry, Map, Node, Value};
 use super::number::write_yaml_float;
 use super::order::natural_order;
 use super::scalar::{Resolved, timestamp};
@@ -60,7 +61,7 @@ pub fn to_yaml(node: &Node) -> Result<String> {
 /// As [`to_yaml`].
 pub fn write_yaml(node: &Node, out: &mut String) -> Result<()> {
     let before = out.len();
-    Writer { out }.document(node).map_err(|failure| {
+    YamlWriter { out }.document(node).map_err(|failure| {
         out.truncate(before);
         failure.into_diagnostic()
     })
@@ -109,11 +110,11 @@ const SEPARATOR: &str = "---\n";
 const INDENT: usize = 2;
 
 /// Each function writes whole lines, from the place where the caller left off.
-struct Writer<'o> {
+struct YamlWriter<'o> {
     out: &'o mut String,
 }
 
-impl Writer<'_> {
+impl YamlWriter<'_> {
     fn document(&mut self, node: &Node) -> Printed {
         match &node.value {
             Value::Map(map) if !map.is_empty() => self.map(map, 0, 1),
@@ -200,7 +201,7 @@ impl Writer<'_> {
 
     #[allow(clippy::unused_self)] // Reads as one of the steps.
     fn check_depth(&self, node: &Node, depth: usize) -> Printed {
-        if depth < MAX_DEPTH { Ok(()) } else { Err(Failure::too_deep(node.span())) }
+        if depth < MAX_DEPTH { Ok(()) } else { Err(PrintFailure::too_deep(node.span())) }
     }
 
     /// A scalar or an empty map or list, and the end of its line.
@@ -212,7 +213,7 @@ impl Writer<'_> {
             Some(Resolved::Int(int)) => self.number(int),
             Some(Resolved::UInt(int)) => self.number(int),
             Some(Resolved::Float(float)) if float.is_finite() => write_yaml_float(float, self.out),
-            Some(Resolved::Float(_)) => return Err(Failure::not_finite(node.span())),
+            Some(Resolved::Float(_)) => return Err(PrintFailure::not_finite(node.span())),
             Some(Resolved::Timestamp(text)) => {
                 let text = timestamp(text);
                 // Without the quotes it would be a date again.

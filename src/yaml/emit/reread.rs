@@ -10,23 +10,26 @@
 //! - U+0085, for v2 a line break, which in quoted JSON text folds to a space.
 
 use super::traits::is_printable;
-use crate::yaml::node::{Node, Style, Tag, Value};
+use crate::yaml::meta::{Style, Tag};
+use crate::yaml::node::{Node, Value};
 
 /// Changes a tree to what `kustomize build` prints for it.
 ///
 /// For the end of a build that must print what kustomize prints; everything else is better off
 /// without. A second call changes nothing.
 pub fn reread(node: &mut Node) {
-    reread_within(node, false);
+    reread_within(node, Style::Block);
 }
 
-fn reread_within(node: &mut Node, in_flow: bool) {
-    let in_flow = in_flow || node.meta.style == Style::Flow;
+/// Changes a value that stands in a map or list of the style `around`.
+fn reread_within(node: &mut Node, around: Style) {
+    let around = if around == Style::Flow { around } else { node.meta.style };
     match &mut node.value {
-        Value::Map(map) => map.iter_mut().for_each(|(_, value)| reread_within(value, in_flow)),
-        Value::List(list) => list.iter_mut().for_each(|value| reread_within(value, in_flow)),
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| reread_within(value, around)),
+        Value::List(list) => list.iter_mut().for_each(|value| reread_within(value, around)),
         Value::Scalar(text) => {
-            if text.is_empty() && in_flow && matches!(node.meta.tag, Tag::None | Tag::Undecided) {
+            if text.is_empty() && around == Style::Flow && matches!(node.meta.tag, Tag::None | Tag::Undecided)
+            {
                 node.meta.tag = Tag::Str;
             }
             if node.meta.style == Style::Folded && is_block(text) {

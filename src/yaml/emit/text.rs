@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use super::traits::{Traits, Written, is_break, is_forbidden, is_printable};
 use crate::diagnostic::Code;
 use crate::source::Span;
-use crate::yaml::failure::{Failure, Printed};
-use crate::yaml::node::Style;
+use crate::yaml::failure::{PrintFailure, Printed};
+use crate::yaml::meta::Style;
 
 /// Lines are folded at the first space behind this column.
 const WIDTH: usize = 80;
@@ -29,7 +29,7 @@ pub(super) fn indent(columns: usize, out: &mut String) {
 }
 
 /// Writes a name that fits before a `:`; false, and nothing written, when it does not.
-pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, Failure> {
+pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, PrintFailure> {
     let traits = Traits::of(text);
     check(text, traits, span)?;
     if text.len() > MAX_SIMPLE_KEY || traits.has_break() {
@@ -77,10 +77,20 @@ pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut Str
     Ok(())
 }
 
-/// A string for a file that people keep: quoted as asked where that can be, never folded. Its
-/// further lines, if any, begin at `columns`; the last one has no line break behind it.
-pub(in crate::yaml) fn unfolded(text: &str, style: Style, columns: usize, flow: bool) -> String {
+/// Where a string stands that is written for a file that people keep.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::yaml) enum Context {
+    /// On lines of a block; its further lines, if any, begin at `column`.
+    Block { column: usize },
+    /// Between brackets, or as a name: on one line.
+    Flow,
+}
+
+/// A string for a file that people keep: quoted as asked where that can be, never folded, and
+/// without a line break behind its last line.
+pub(in crate::yaml) fn unfolded(text: &str, style: Style, context: Context) -> String {
     let traits = Traits::of(text);
+    let flow = context == Context::Flow;
     let wanted = match style {
         Style::SingleQuoted if !traits.has_break() && !traits.needs_escapes_but_quotes() => Written::Single,
         Style::DoubleQuoted => Written::Double,
@@ -98,6 +108,7 @@ pub(in crate::yaml) fn unfolded(text: &str, style: Style, columns: usize, flow: 
         Written::Double => format!("\"{}\"", escaped(text, traits)),
         Written::Literal => {
             let mut out = String::new();
+            let columns = if let Context::Block { column } = context { column } else { 0 };
             write_literal(text, traits, columns, &mut out);
             if out.ends_with('\n') {
                 out.pop();
@@ -114,7 +125,7 @@ fn check(text: &str, traits: Traits, span: Span) -> Printed {
     }
     let c = text.chars().find(|&c| is_forbidden(c)).unwrap_or_default();
     let message = format!("the character U+{:04X} cannot be written as YAML", u32::from(c));
-    Err(Failure::new(Code::InvalidValue, message, span))
+    Err(PrintFailure::new(Code::InvalidValue, message, span))
 }
 
 /// At which spaces a line may be folded.

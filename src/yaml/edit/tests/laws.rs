@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{edit, read};
+use super::{Reading, edit, read, read_as};
 use crate::yaml::{Map, Node, ParseOptions, parse_documents, write_documents_as_written};
 
 /// Random decisions; when they run out, all are 0.
@@ -98,7 +98,7 @@ fn root(dice: &mut Dice, depth: usize) -> Node {
 }
 
 /// Writes a tree in a random layout, with a comment of its own on most lines that hold a leaf.
-struct Layout<'d, 'b> {
+struct RandomLayout<'d, 'b> {
     dice: &'d mut Dice<'b>,
     out: String,
     comments: usize,
@@ -107,7 +107,25 @@ struct Layout<'d, 'b> {
     complete: Vec<(usize, bool)>,
 }
 
-impl Layout<'_, '_> {
+/// What a value stands behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Indicator {
+    Name,
+    Dash,
+}
+
+/// Where the first field or entry of a block stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    OnOwnLine,
+    BehindDash,
+}
+
+fn is_empty(node: &Node) -> bool {
+    node.as_map().is_some_and(Map::is_empty) || node.as_list().is_some_and(Vec::is_empty)
+}
+
+impl RandomLayout<'_, '_> {
     fn comment(&mut self) {
         if !self.dice.one_in(4) {
             self.comments += 1;
@@ -160,34 +178,34 @@ impl Layout<'_, '_> {
     }
 
     /// What stands behind an indicator at `column`, to the end of its last line.
-    fn value(&mut self, node: &Node, column: usize, behind_dash: bool) {
+    fn value(&mut self, node: &Node, column: usize, behind: Indicator) {
         if !self.complete.is_empty() && self.dice.one_in(8) {
             let (alias, _) = self.complete[self.dice.roll(self.complete.len())];
             self.out.push_str(&format!(" *x{alias}"));
             return self.comment();
         }
         if !self.dice.one_in(8) {
-            return self.content(node, column, behind_dash, false);
+            return self.content(node, column, behind);
         }
         self.anchors += 1;
         let anchor = self.anchors;
         self.out.push_str(&format!(" &x{anchor}"));
-        self.content(node, column, behind_dash, true);
+        if behind == Indicator::Dash && node.scalar_text().is_none() && !is_empty(node) {
+            // On the same line it would belong to the first name.
+            self.below(node, column, behind);
+        } else {
+            self.content(node, column, behind);
+        }
         self.complete.push((anchor, node.as_map().is_some()));
     }
 
-    fn content(&mut self, node: &Node, column: usize, behind_dash: bool, anchored: bool) {
-        let is_empty = node.as_map().is_some_and(Map::is_empty) || node.as_list().is_some_and(Vec::is_empty);
-        if anchored && behind_dash && node.scalar_text().is_none() && !is_empty {
-            // On the same line it would belong to the first name.
-            return self.below(node, column, behind_dash);
-        }
+    fn content(&mut self, node: &Node, column: usize, behind: Indicator) {
         if let Some(text) = node.as_str().filter(|t| is_block_text(t))
             && self.dice.roll(3) > 0
         {
             return self.lines(text, column);
         }
-        if node.scalar_text().is_some() || is_empty || self.dice.one_in(5) {
+        if node.scalar_text().is_some() || is_empty(node) || self.dice.one_in(5) {
             let text = self.flow(node);
             let text = if node.scalar_text().is_some_and(smol_str::SmolStr::is_empty) && node.is_null() {
                 String::new()
@@ -204,19 +222,19 @@ impl Layout<'_, '_> {
             self.out.push_str(&text);
             return self.comment();
         }
-        if behind_dash && self.dice.roll(4) > 0 {
+        if behind == Indicator::Dash && self.dice.roll(4) > 0 {
             self.out.push(' ');
-            return self.block(node, column + 2, true);
+            return self.block(node, column + 2, First::BehindDash);
         }
-        self.below(node, column, behind_dash);
+        self.below(node, column, behind);
     }
 
-    fn below(&mut self, node: &Node, column: usize, behind_dash: bool) {
+    fn below(&mut self, node: &Node, column: usize, behind: Indicator) {
         self.comment();
-        let deeper =
-            if node.as_list().is_some() && !behind_dash { self.dice.roll(4) } else { 1 + self.dice.roll(4) };
+        let least = usize::from(node.as_list().is_none() || behind == Indicator::Dash);
+        let deeper = least + self.dice.roll(4);
         self.comment_above(column + deeper);
-        self.block(node, column + deeper, false);
+        self.block(node, column + deeper, First::OnOwnLine);
     }
 
     fn lines(&mut self, text: &str, column: usize) {
@@ -241,7 +259,8 @@ impl Layout<'_, '_> {
         self.out.push('\n');
     }
 
-    fn block(&mut self, node: &Node, column: usize, mut on_line: bool) {
+    fn block(&mut self, node: &Node, column: usize, first: First) {
+        let mut on_line = first == First::BehindDash;
         let indentation = " ".repeat(column);
         let entries: Vec<(Option<&str>, &Node)> = match (node.as_map(), node.as_list()) {
             (Some(map), _) => map.iter().map(|(k, v)| (Some(k), v)).collect(),
@@ -271,7 +290,7 @@ impl Layout<'_, '_> {
                     self.out.push_str(&format!("{name}:"));
                 }
             }
-            self.value(node, column, name.is_none());
+            self.value(node, column, if name.is_none() { Indicator::Dash } else { Indicator::Name });
         }
     }
 }
@@ -284,7 +303,7 @@ fn is_block_text(text: &str) -> bool {
 /// A random text and its tree.
 fn text(dice: &mut Dice) -> String {
     let tree = root(dice, 4);
-    let mut layout = Layout { dice, out: String::new(), comments: 0, anchors: 0, complete: Vec::new() };
+    let mut layout = RandomLayout { dice, out: String::new(), comments: 0, anchors: 0, complete: Vec::new() };
     if layout.dice.one_in(4) {
         layout.out.push_str("# head\n---\n");
     }
@@ -292,7 +311,7 @@ fn text(dice: &mut Dice) -> String {
         let text = layout.flow(&tree);
         return layout.out + &text + "\n";
     }
-    layout.block(&tree, 0, false);
+    layout.block(&tree, 0, First::OnOwnLine);
     let mut out = layout.out;
     if dice.one_in(5) {
         out = out.replace('\n', "\r\n");
@@ -380,10 +399,10 @@ fn has_open_text(node: &Node) -> bool {
     }
 }
 
-fn try_read(text: &str) -> Option<Vec<Node>> {
+fn try_read(reading: Reading, text: &str) -> Option<Vec<Node>> {
     let sources = crate::source::SourceMap::default();
     let id = sources.add("t.yaml", text);
-    parse_documents(&sources, id, ParseOptions { comments: true, ..ParseOptions::default() }).ok()
+    parse_documents(&sources, id, ParseOptions { comments: true, reading, ..ParseOptions::default() }).ok()
 }
 
 fn yaml(node: &Node) -> String {
@@ -394,23 +413,27 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..200)
 }
 
+fn reading() -> impl Strategy<Value = Reading> {
+    prop_oneof![Just(Reading::Kustomize), Just(Reading::Kubectl)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn edited_texts_read_as_wanted_and_the_rest_stays(bytes in bytes(), changes in bytes()) {
+    fn edited_texts_read_as_wanted_and_the_rest_stays(bytes in bytes(), changes in bytes(), reading in reading()) {
         let text = text(&mut Dice { bytes: &bytes, at: 0 });
-        let before = read(&text);
+        let before = read_as(reading, &text);
         prop_assert_eq!(before.len(), 1, "{}", text);
-        prop_assert_eq!(edit(&text, &before, &[Some(before[0].clone())]), Ok(text.clone()));
+        prop_assert_eq!(edit(&text, reading, &before, &[Some(before[0].clone())]), Ok(text.clone()));
         let mut after = before[0].clone();
         let dice = &mut Dice { bytes: &changes, at: 0 };
         for _ in 0..=dice.roll(3) {
             change(dice, &mut after);
         }
-        let edited = edit(&text, &before, &[Some(after.clone())]);
+        let edited = edit(&text, reading, &before, &[Some(after.clone())]);
         let edited = edited.map_err(|e| TestCaseError::fail(format!("{e}: {text}\n{}", yaml(&after))))?;
-        prop_assert!(read(&edited)[0] == after, "{}\n---\n{}", text, edited);
+        prop_assert!(read_as(reading, &edited)[0] == after, "{}\n---\n{}", text, edited);
         if has_open_text(&after) {
             return Ok(());
         }
@@ -426,7 +449,7 @@ proptest! {
 
     #[test]
     fn texts_with_mistakes_never_panic(
-        bytes in bytes(), changes in bytes(), holes in prop::collection::vec((any::<prop::sample::Index>(), "[-:?&*!|>#{}\\[\\], \na'\"%\r\t]{0,3}"), 1..5)
+        bytes in bytes(), changes in bytes(), reading in reading(), holes in prop::collection::vec((any::<prop::sample::Index>(), "[-:?&*!|>#{}\\[\\], \na'\"%\r\t]{0,3}"), 1..5)
     ) {
         let mut text = text(&mut Dice { bytes: &bytes, at: 0 });
         for (place, new) in holes {
@@ -436,16 +459,16 @@ proptest! {
             }
             text.insert_str(at, &new);
         }
-        let Some(before) = try_read(&text) else { return Ok(()) };
+        let Some(before) = try_read(reading, &text) else { return Ok(()) };
         let mut after: Vec<_> = before.clone();
         let dice = &mut Dice { bytes: &changes, at: 0 };
         for document in &mut after {
             change(dice, document);
         }
         let wanted: Vec<_> = after.iter().cloned().map(Some).collect();
-        let edited = edit(&text, &before, &wanted);
+        let edited = edit(&text, reading, &before, &wanted);
         let edited = edited.map_err(|e| TestCaseError::fail(format!("{e}: {text:?}\n{}", yaml(&after[0]))))?;
-        prop_assert!(read(&edited) == after, "{}\n---\n{}", text, edited);
+        prop_assert!(read_as(reading, &edited) == after, "{}\n---\n{}", text, edited);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What texts look like after changes.
 
-use super::{changed, check, edit, map, read, value};
+use super::{Reading, changed, changed_as, check, edit, map, read, read_as, value};
 use crate::yaml::{Node, write_documents_as_written};
 
 #[test]
@@ -73,6 +73,14 @@ fn fields_come_and_go() {
         ("x:\n  a: 1\n  # deep\ny: 2\n", ". < 1 = z: 0", "x:\n  a: 1\n  # deep\nz: 0\ny: 2\n"),
         ("x:\n  a: 1\n  # deep\ny: 2\n", "x + z: 0", "x:\n  a: 1\n  z: 0\n  # deep\ny: 2\n"),
         ("x:\n  a: 1\n  # deep\ny: 2\n", "- x", "y: 2\n"),
+        ("a: 1\nb: 2\nc: 3\nd: 4\n", "- b;;- c;;. < 1 = x: 9", "a: 1\nx: 9\nd: 4\n"),
+        ("a: 1\nb: 2\n", "- a;;- b;;. + c: 3", "c: 3\n"),
+    ]);
+}
+
+#[test]
+fn fields_get_values_of_another_form() {
+    check(&[
         ("x:\n  a: 1 # c\n  # deep\ny: 2\n", "x = 5", "x: 5\ny: 2\n"),
         ("x: # c\n  a: 1\ny: 2\n", "x = 5", "x: 5 # c\ny: 2\n"),
         ("x: 5 # c\ny: 2\n", "x = {a: 1}", "x: {a: 1} # c\ny: 2\n"),
@@ -84,6 +92,12 @@ fn fields_come_and_go() {
         ("x: {} # c\ny: 2\n", "x + a: 1", "x: # c\n  a: 1\ny: 2\n"),
         ("x:\n  a: 1\n", "x = {b: 2}", "x: {b: 2}\n"),
         ("x:\n  a: 1\n", "x = b: 2", "x:\n  b: 2\n"),
+    ]);
+}
+
+#[test]
+fn new_fields_have_the_layout_of_the_text() {
+    check(&[
         ("a: 1\n", ". + # new\nb: 2 # two", "a: 1\n# new\nb: 2 # two\n"),
         (
             "a: 1\n",
@@ -96,8 +110,6 @@ fn fields_come_and_go() {
             "a:\n    b:\n        c: 1\n    d:\n        e:\n            f: 1\n",
         ),
         ("a:\n  - b\n", ". + c:\n- d", "a:\n  - b\nc:\n  - d\n"),
-        ("a: 1\nb: 2\nc: 3\nd: 4\n", "- b;;- c;;. < 1 = x: 9", "a: 1\nx: 9\nd: 4\n"),
-        ("a: 1\nb: 2\n", "- a;;- b;;. + c: 3", "c: 3\n"),
     ]);
 }
 
@@ -105,7 +117,7 @@ fn fields_come_and_go() {
 fn maps_keep_the_order_of_the_text() {
     let text = "a: 1\nb: 2\n";
     let (before, after) = (read(text), map(&[("b", value("2")), ("c", value("3")), ("a", value("9"))]));
-    let edited = edit(text, &before, &[Some(after)]).expect("editable");
+    let edited = edit(text, Reading::Kustomize, &before, &[Some(after)]).expect("editable");
     assert_eq!(edited, "a: 9\nb: 2\nc: 3\n");
 }
 
@@ -335,57 +347,57 @@ fn with_documents(text: &str, after: &[Option<&str>]) -> String {
         .enumerate()
         .map(|(i, a)| a.map(|a| if a == "=" { before[i].clone() } else { value(a) }))
         .collect();
-    let edited = edit(text, &before, &after).expect("editable");
+    let edited = edit(text, Reading::Kustomize, &before, &after).expect("editable");
     let after: Vec<_> = after.into_iter().flatten().collect();
     assert_eq!(read(&edited), after, "{edited}");
     edited
 }
 
+const KEEP: Option<&str> = Some("=");
+
+const THREE: &str = "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n";
+
+/// A text, what becomes of its documents, and the text that comes out.
+const DOCUMENTS: &[(&str, &[Option<&str>], &str)] = &[
+    (THREE, &[KEEP, KEEP, KEEP], THREE),
+    (THREE, &[None, KEEP, KEEP], "# two\nb: 2\n--- # three\nc: 3\n"),
+    (THREE, &[KEEP, None, KEEP], "# file\na: 1\n--- # three\nc: 3\n"),
+    (THREE, &[KEEP, KEEP, None], "# file\na: 1\n---\n# two\nb: 2\n"),
+    (THREE, &[None, None, KEEP], "--- # three\nc: 3\n"),
+    (THREE, &[KEEP, Some("b: 5"), KEEP], "# file\na: 1\n---\n# two\nb: 5\n--- # three\nc: 3\n"),
+    (THREE, &[KEEP, Some("- 5"), KEEP], "# file\na: 1\n---\n- 5\n--- # three\nc: 3\n"),
+    (
+        THREE,
+        &[KEEP, KEEP, KEEP, Some("# four\nd: 4")],
+        "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n---\n# four\nd: 4\n",
+    ),
+    (THREE, &[None, None, None], ""),
+    ("---\na: 1\n---\nb: 2\n", &[None, KEEP], "---\nb: 2\n"),
+    ("---\na: 1\n---\nb: 2", &[None, KEEP, Some("c: 3")], "---\nb: 2\n---\nc: 3\n"),
+    ("a: 1", &[KEEP, Some("c: 3")], "a: 1\n---\nc: 3\n"),
+    ("a: 1\r\n", &[KEEP, Some("c: 3")], "a: 1\r\n---\r\nc: 3\r\n"),
+    ("# nothing\n", &[Some("c: 3")], "# nothing\nc: 3\n"),
+    ("", &[Some("c: 3"), Some("d: 4")], "c: 3\n---\nd: 4\n"),
+    ("%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n", &[None, Some("b: 3")], "%YAML 1.2\n---\nb: 3\n"),
+    (
+        "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n",
+        &[Some("a: 3"), None],
+        "%YAML 1.2\n---\na: 3\n...\n",
+    ),
+    (
+        "a: 1\n---\nb: 2\n...\n%YAML 1.2\n---\nc: 3\n",
+        &[KEEP, None, KEEP],
+        "a: 1\n...\n%YAML 1.2\n---\nc: 3\n",
+    ),
+    ("a: 1\n---\n---\nb: 2\n", &[KEEP, KEEP, Some("b: 3")], "a: 1\n---\n---\nb: 3\n"),
+    ("a: 1\n---\n# none\n---\nb: 2\n", &[KEEP, Some("x: 1"), KEEP], "a: 1\n---\nx: 1\n---\nb: 2\n"),
+    ("a: |+\n  x\n\n---\nb: 2\n", &[Some("a: z"), KEEP], "a: z\n---\nb: 2\n"),
+    ("\u{feff}a: 1\n---\nb: 2\n", &[None, KEEP], "\u{feff}b: 2\n"),
+];
+
 #[test]
 fn documents_come_and_go() {
-    let keep = Some("=");
-    let text = "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n";
-    let table: &[(&str, &[Option<&str>], &str)] = &[
-        (text, &[keep, keep, keep], text),
-        (text, &[None, keep, keep], "# two\nb: 2\n--- # three\nc: 3\n"),
-        (text, &[keep, None, keep], "# file\na: 1\n--- # three\nc: 3\n"),
-        (text, &[keep, keep, None], "# file\na: 1\n---\n# two\nb: 2\n"),
-        (text, &[None, None, keep], "--- # three\nc: 3\n"),
-        (text, &[keep, Some("b: 5"), keep], "# file\na: 1\n---\n# two\nb: 5\n--- # three\nc: 3\n"),
-        (text, &[keep, Some("- 5"), keep], "# file\na: 1\n---\n- 5\n--- # three\nc: 3\n"),
-        (
-            text,
-            &[keep, keep, keep, Some("# four\nd: 4")],
-            "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n---\n# four\nd: 4\n",
-        ),
-        (text, &[None, None, None], ""),
-        ("---\na: 1\n---\nb: 2\n", &[None, keep], "---\nb: 2\n"),
-        ("---\na: 1\n---\nb: 2", &[None, keep, Some("c: 3")], "---\nb: 2\n---\nc: 3\n"),
-        ("a: 1", &[keep, Some("c: 3")], "a: 1\n---\nc: 3\n"),
-        ("a: 1\r\n", &[keep, Some("c: 3")], "a: 1\r\n---\r\nc: 3\r\n"),
-        ("# nothing\n", &[Some("c: 3")], "# nothing\nc: 3\n"),
-        ("", &[Some("c: 3"), Some("d: 4")], "c: 3\n---\nd: 4\n"),
-        (
-            "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n",
-            &[None, Some("b: 3")],
-            "%YAML 1.2\n---\nb: 3\n",
-        ),
-        (
-            "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb: 2\n",
-            &[Some("a: 3"), None],
-            "%YAML 1.2\n---\na: 3\n...\n",
-        ),
-        (
-            "a: 1\n---\nb: 2\n...\n%YAML 1.2\n---\nc: 3\n",
-            &[keep, None, keep],
-            "a: 1\n...\n%YAML 1.2\n---\nc: 3\n",
-        ),
-        ("a: 1\n---\n---\nb: 2\n", &[keep, keep, Some("b: 3")], "a: 1\n---\n---\nb: 3\n"),
-        ("a: 1\n---\n# none\n---\nb: 2\n", &[keep, Some("x: 1"), keep], "a: 1\n---\nx: 1\n---\nb: 2\n"),
-        ("a: |+\n  x\n\n---\nb: 2\n", &[Some("a: z"), keep], "a: z\n---\nb: 2\n"),
-        ("\u{feff}a: 1\n---\nb: 2\n", &[None, keep], "\u{feff}b: 2\n"),
-    ];
-    for (text, after, want) in table {
+    for (text, after, want) in DOCUMENTS {
         let edited = with_documents(text, after);
         assert_eq!(edited, *want, "\n{text}\n{after:?}\n--- is\n{edited}");
     }
@@ -403,9 +415,47 @@ fn a_document_that_cannot_be_edited_is_written_whole_and_alone() {
 }
 
 #[test]
+fn what_kubectl_reads_otherwise_stays_as_it_is_written() {
+    let table = [
+        ("a: yes # on\nn: off\nb: 1\n", "b = 2", "a: yes # on\nn: off\nb: 2\n"),
+        ("n: 1 # of n\n.5: [no, y]\n", "false = 2;;0.5/0 = true", "n: 2 # of n\n.5: [true, y]\n"),
+        ("n: {y: 1, -0x10: 2}\nb: 1\n", "false/-16 = 3;;- false/true;;- b", "n: {-0x10: 3}\n"),
+        ("a: {on: 1}\nday: 2024-01-01\n", "a/true = 2", "a: {on: 2}\nday: 2024-01-01\n"),
+        // What comes from elsewhere is what it is there.
+        ("a: 1\n", ". + b: yes", "a: 1\nb: \"yes\"\n"),
+        ("a: 1\n", ". + 'on': [n, y]", "a: 1\n'on': [\"n\", \"y\"]\n"),
+        ("a: [1]\n", "a + y", "a: [1, \"y\"]\n"),
+        ("a: 1\n", "a = 2024-01-01", "a: \"2024-01-01T00:00:00Z\"\n"),
+        ("a: [1]\n", "a + 2024-01-01", "a: [1, \"2024-01-01T00:00:00Z\"]\n"),
+        (
+            "x: &x {a: 1}\nb:\n  a: 2\n  <<: *x\n  c: 1\n",
+            "b/c = 2",
+            "x: &x {a: 1}\nb:\n  a: 2\n  <<: *x\n  c: 2\n",
+        ),
+    ];
+    for (text, changes, want) in table {
+        assert_eq!(changed_as(Reading::Kubectl, text, changes), want, "\n{text}\n{changes}");
+    }
+}
+
+#[test]
+fn json_objects_that_follow_each_other_stay_so() {
+    for text in ["{\"a\": 1}{\"a\": 2}", "{\"a\": 1}\n\n{\"a\": 2}\n", "\u{feff} {\"a\": 1} {\"a\": 2} "] {
+        let before = read_as(Reading::Kubectl, text);
+        for (i, value) in [(0, "1"), (1, "2")] {
+            let mut after = before.clone();
+            *after[i].get_mut("a").expect("there") = Node::string("x");
+            let after: Vec<_> = after.into_iter().map(Some).collect();
+            let edited = edit(text, Reading::Kubectl, &before, &after).expect("editable");
+            assert_eq!(edited, text.replace(value, "\"x\""));
+        }
+    }
+}
+
+#[test]
 fn trees_of_other_texts_are_refused() {
-    assert!(edit("a: 1\n", &[], &[]).is_err());
-    assert!(edit("a: [", &[Node::null()], &[None]).is_err());
+    assert!(edit("a: 1\n", Reading::Kustomize, &[], &[]).is_err());
+    assert!(edit("a: [", Reading::Kustomize, &[Node::null()], &[None]).is_err());
 }
 
 #[test]

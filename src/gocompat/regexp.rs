@@ -1,4 +1,4 @@
-//! Regular expressions as Go reads them, in which kustomizations are written.
+//! Go's `regexp`: the regular expressions that kustomizations are written in.
 //!
 //! Rust's read nearly the same, but take a brace that is no repetition for a mistake, look for sets within
 //! brackets, and think of all scripts at `\w`, `\d`, `\s` and `\b`.
@@ -22,7 +22,7 @@ const NAMED_CLASSES: [&str; 14] = [
 /// # Errors
 /// What Go refuses, with the reason; and a repetition right behind flags, as in `a(?i)*`, which Go takes for one
 /// of what stands in front of them.
-pub fn go_regex(pattern: &str) -> Result<Regex, String> {
+pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     let mut translation = Translation { rest: pattern, out: String::new(), repeated: false };
     while !translation.rest.is_empty() {
         translation.piece()?;
@@ -34,7 +34,8 @@ pub fn go_regex(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-type Step<T = ()> = Result<T, &'static str>;
+/// A piece of the translation, or why Go refuses it.
+type Translated<T = ()> = Result<T, &'static str>;
 
 struct Translation<'p> {
     rest: &'p str,
@@ -70,7 +71,7 @@ impl<'p> Translation<'p> {
         self.push(format_args!("\\x{{{:x}}}", u32::from(c)));
     }
 
-    fn piece(&mut self) -> Step {
+    fn piece(&mut self) -> Translated {
         let repeated = std::mem::take(&mut self.repeated);
         match self.take() {
             Some(operator @ ('*' | '+' | '?')) => self.repetition(repeated, &operator.to_string())?,
@@ -88,7 +89,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    fn repetition(&mut self, repeated: bool, operator: &str) -> Step {
+    fn repetition(&mut self, repeated: bool, operator: &str) -> Translated {
         if repeated {
             return Err("a repetition is repeated");
         }
@@ -101,7 +102,7 @@ impl<'p> Translation<'p> {
     }
 
     /// What stands in `{2}`, `{2,}` or `{2,3}`; nothing when the brace is a character like others.
-    fn bounds(&mut self) -> Step<Option<&'p str>> {
+    fn bounds(&mut self) -> Translated<Option<&'p str>> {
         let Some((bounds, rest)) = self.rest.split_once('}') else { return Ok(None) };
         let number = |text: &str| {
             let digits = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
@@ -120,7 +121,7 @@ impl<'p> Translation<'p> {
         Ok(Some(bounds))
     }
 
-    fn group(&mut self) -> Step {
+    fn group(&mut self) -> Translated {
         if !self.skip("?") {
             self.out.push('(');
         } else if self.skip("P<") || self.skip("<") {
@@ -135,7 +136,7 @@ impl<'p> Translation<'p> {
     }
 
     /// `i-s:` or `i-s)`, behind `(?`. The last word on a flag counts.
-    fn flags(&mut self) -> Step {
+    fn flags(&mut self) -> Translated {
         const WRONG: &str = "the flags of a group are i, m, s and U, some behind one `-`";
         let mut flags = [('i', None), ('m', None), ('s', None), ('U', None)];
         let (mut on, mut dangling) = (true, false);
@@ -157,7 +158,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    fn class(&mut self) -> Step {
+    fn class(&mut self) -> Translated {
         self.out.push('[');
         if self.skip("^") {
             self.out.push('^');
@@ -184,7 +185,7 @@ impl<'p> Translation<'p> {
     }
 
     /// A character of a class, or all from one to another.
-    fn range(&mut self) -> Step {
+    fn range(&mut self) -> Translated {
         let low = self.class_char()?;
         self.push_literal(low);
         if self.rest.starts_with('-') && self.rest.len() > 1 && !self.rest.starts_with("-]") {
@@ -199,7 +200,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    fn class_char(&mut self) -> Step<char> {
+    fn class_char(&mut self) -> Translated<char> {
         match self.take() {
             Some('\\') => self.escaped(),
             Some(other) => Ok(other),
@@ -207,7 +208,7 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn escape(&mut self) -> Step {
+    fn escape(&mut self) -> Translated {
         if self.set(self.rest)? {
             return Ok(());
         }
@@ -235,7 +236,7 @@ impl<'p> Translation<'p> {
     }
 
     /// A set of characters that has a name, behind its backslash. Returns whether there is one.
-    fn set(&mut self, behind: &'p str) -> Step<bool> {
+    fn set(&mut self, behind: &'p str) -> Translated<bool> {
         let mut chars = behind.chars();
         let set = match chars.next() {
             Some('d') => "[0-9]",
@@ -267,7 +268,7 @@ impl<'p> Translation<'p> {
     }
 
     /// The character that is meant behind a backslash.
-    fn escaped(&mut self) -> Step<char> {
+    fn escaped(&mut self) -> Translated<char> {
         const WRONG: &str = "what follows a backslash is not known";
         let is_octal = |c: char| c.is_digit(8);
         let code = match self.take().ok_or("nothing follows a backslash")? {
@@ -331,7 +332,7 @@ mod tests {
             (r"^\p{^Lu}\P{Greek}$", &["ab"], &["Ab", "aλ"]),
         ];
         for (pattern, fits, others) in table {
-            let regex = go_regex(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+            let regex = compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
             assert!(fits.iter().all(|text| regex.is_match(text)), "{pattern} fits");
             assert!(!others.iter().any(|text| regex.is_match(text)), "{pattern} does not fit");
         }
@@ -371,13 +372,13 @@ mod tests {
             "\\pX",
             "\\p{Greek",
         ] {
-            assert!(go_regex(pattern).is_err(), "{pattern}");
+            assert!(compile(pattern).is_err(), "{pattern}");
         }
     }
 
     #[test]
     fn the_reason_is_one_line() {
-        assert_eq!(go_regex("a**").expect_err("refused"), "a repetition is repeated");
-        assert_eq!(go_regex("(a").expect_err("refused"), "unclosed group");
+        assert_eq!(compile("a**").expect_err("refused"), "a repetition is repeated");
+        assert_eq!(compile("(a").expect_err("refused"), "unclosed group");
     }
 }

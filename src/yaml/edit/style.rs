@@ -1,0 +1,114 @@
+//! How a document of a file is written: its layout, its line breaks, whether it is JSON.
+
+use granit_parser::StructureStyle;
+
+use super::brackets::Brackets;
+use super::fragment::Layout;
+use super::lines::{column, lead, line_end};
+use super::outline::{DocumentOutline, Part, PartKind};
+use crate::source::Reading;
+use crate::yaml::events::BOM;
+
+/// What all edits of a document have in common.
+pub(super) struct DocumentStyle {
+    pub layout: Layout,
+    /// How brackets are written when the document is JSON.
+    pub json: Option<Brackets>,
+    pub line_break: &'static str,
+}
+
+impl DocumentStyle {
+    pub fn of(text: &str, document: &DocumentOutline, layout: Layout) -> Self {
+        let reading = layout.reading;
+        Self {
+            layout: self::layout(text, document, reading).unwrap_or(layout),
+            json: document.root.as_ref().and_then(|root| json(text, document, root, reading)),
+            line_break: line_break(text),
+        }
+    }
+}
+
+/// The line break of a text.
+pub(super) fn line_break(text: &str) -> &'static str {
+    let end = line_end(text, 0);
+    if text[end..].starts_with('\r') { "\r\n" } else { "\n" }
+}
+
+/// How brackets are written, if the document is JSON.
+fn json(text: &str, document: &DocumentOutline, root: &Part, reading: Reading) -> Option<Brackets> {
+    let first = match &root.kind {
+        PartKind::Map { style: StructureStyle::Flow, fields } => fields.first()?.start,
+        PartKind::List { style: StructureStyle::Flow, entries } => entries.first()?.start,
+        // Nobody can tell of an empty map whether it is JSON.
+        _ => return None,
+    };
+    let content = text[document.content.clone()].trim_start_matches(BOM);
+    serde_json::from_str::<serde::de::IgnoredAny>(content).ok()?;
+    let tight = is_tight(text, root).unwrap_or(false);
+    let step = lead(text, first).filter(|_| text[root.start..first].contains('\n'));
+    Some(Brackets { json: true, quoted: true, tight, step: step.map(str::to_string), reading })
+}
+
+/// Whether no space follows the first `:` or `,` of JSON; none when it has neither.
+fn is_tight(text: &str, part: &Part) -> Option<bool> {
+    let tight = |at: usize| !text[at..].starts_with([' ', '\n', '\r', '\t']);
+    match &part.kind {
+        PartKind::Map { fields, .. } => fields.first().map(|f| tight(f.from)),
+        PartKind::List { entries, .. } => {
+            let first = entries.first()?;
+            is_tight(text, &first.value).or_else(|| first.comma.map(|comma| tight(comma + 1)))
+        }
+        _ => None,
+    }
+}
+
+/// The layout of the first nested map and the first list of a document; none when it has neither.
+pub(super) fn layout(text: &str, document: &DocumentOutline, reading: Reading) -> Option<Layout> {
+    let found = steps(text, document.root.as_ref()?, None);
+    if found == Steps::default() {
+        return None;
+    }
+    let default = Layout::new(reading);
+    let (indent, dash) = (found.indent.unwrap_or(default.indent), found.dash.unwrap_or(default.dash));
+    Some(Layout { indent, dash, reading })
+}
+
+/// How much deeper the first nested map and the first list stand, as far as there are any.
+#[derive(Default, PartialEq, Eq)]
+struct Steps {
+    indent: Option<usize>,
+    dash: Option<usize>,
+}
+
+impl Steps {
+    /// Adds those of the parts below, in their order, until both are known.
+    fn or_below<'p>(self, text: &str, parts: impl Iterator<Item = &'p Part>, parent: Option<usize>) -> Self {
+        let mut found = self;
+        for part in parts {
+            if found.indent.is_some() && found.dash.is_some() {
+                break;
+            }
+            let below = steps(text, part, parent);
+            found = Self { indent: found.indent.or(below.indent), dash: found.dash.or(below.dash) };
+        }
+        found
+    }
+}
+
+/// Those of a part, which is the value of a field at the column `parent`, if it is one.
+fn steps(text: &str, part: &Part, parent: Option<usize>) -> Steps {
+    match &part.kind {
+        PartKind::Map { style: StructureStyle::Block, fields } => {
+            let own = fields.first().map_or(0, |f| column(text, f.start));
+            let indent = parent.and_then(|p| own.checked_sub(p)).filter(|&step| step > 0);
+            let found = Steps { indent, dash: None };
+            found.or_below(text, fields.iter().map(|f| &f.value), Some(own))
+        }
+        PartKind::List { style: StructureStyle::Block, entries } => {
+            let own = entries.first().map_or(0, |e| column(text, e.start));
+            let found = Steps { indent: None, dash: parent.and_then(|p| own.checked_sub(p)) };
+            found.or_below(text, entries.iter().map(|e| &e.value), None)
+        }
+        _ => Steps::default(),
+    }
+}

@@ -1,0 +1,264 @@
+//! What kustomize and kubectl make of the same scalars and keys, and what we make of them in their place.
+//!
+//! The tables hold without either program. Where kubectl is at hand, with its own kustomize, they are compared with
+//! what it really reads.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use kubectl_smp::source::{Reading, SourceMap};
+use kubectl_smp::yaml::{
+    Node, ParseOptions, parse_documents, parse_one, to_json, to_yaml, write_documents_as_written,
+};
+use serde_json::Value;
+
+/// What is written, and the JSON that kustomize and kubectl make of it.
+type Row = (&'static str, &'static str, &'static str);
+
+/// Stands where a text is an error.
+const REFUSED: &str = "refused";
+
+/// Scalars and a list.
+const VALUES: &[Row] = &[
+    ("y", r#""y""#, "true"),
+    ("Y", r#""Y""#, "true"),
+    ("yes", r#""yes""#, "true"),
+    ("Yes", r#""Yes""#, "true"),
+    ("YES", r#""YES""#, "true"),
+    ("on", r#""on""#, "true"),
+    ("On", r#""On""#, "true"),
+    ("ON", r#""ON""#, "true"),
+    ("n", r#""n""#, "false"),
+    ("N", r#""N""#, "false"),
+    ("no", r#""no""#, "false"),
+    ("No", r#""No""#, "false"),
+    ("NO", r#""NO""#, "false"),
+    ("off", r#""off""#, "false"),
+    ("Off", r#""Off""#, "false"),
+    ("OFF", r#""OFF""#, "false"),
+    ("yEs", r#""yEs""#, r#""yEs""#),
+    ("oN", r#""oN""#, r#""oN""#),
+    ("yes!", r#""yes!""#, r#""yes!""#),
+    ("'yes'", r#""yes""#, r#""yes""#),
+    ("\"n\"", r#""n""#, r#""n""#),
+    ("|-\n  yes", r#""yes""#, r#""yes""#),
+    ("!!str yes", r#""yes""#, r#""yes""#),
+    ("!other yes", r#""yes""#, r#""yes""#),
+    ("! yes", r#""yes""#, r#""yes""#),
+    ("!!bool yes", REFUSED, "true"),
+    ("!!bool true", "true", "true"),
+    ("!!bool 1", REFUSED, REFUSED),
+    ("true", "true", "true"),
+    ("True", "true", "true"),
+    ("FALSE", "false", "false"),
+    ("tRUE", r#""tRUE""#, r#""tRUE""#),
+    ("~", "null", "null"),
+    ("Null", "null", "null"),
+    ("", "null", "null"),
+    ("nULL", r#""nULL""#, r#""nULL""#),
+    ("2024-01-31", r#""2024-01-31T00:00:00Z""#, r#""2024-01-31""#),
+    ("2024-1-3", r#""2024-01-03T00:00:00Z""#, r#""2024-1-3""#),
+    ("2024-01-31 10:20:30", r#""2024-01-31T10:20:30Z""#, r#""2024-01-31 10:20:30""#),
+    ("2024-01-31T10:20:30+02:00", r#""2024-01-31T10:20:30+02:00""#, r#""2024-01-31T10:20:30+02:00""#),
+    ("!!timestamp 2024-01-31", r#""2024-01-31T00:00:00Z""#, r#""2024-01-31""#),
+    ("\"2024-01-31\"", r#""2024-01-31""#, r#""2024-01-31""#),
+    ("2024-02-31", r#""2024-02-31""#, r#""2024-02-31""#),
+    ("0", "0", "0"),
+    ("-0", "0", "0"),
+    ("+12", "12", "12"),
+    ("0777", "511", "511"),
+    ("0o17", "15", "15"),
+    ("0o8", r#""0o8""#, r#""0o8""#),
+    ("08", "8", "8"),
+    ("0b101", "5", "5"),
+    ("-0b101", "-5", "-5"),
+    ("0x1F", "31", "31"),
+    ("0x_1F", "31", "31"),
+    ("1_000", "1000", "1000"),
+    ("1:20", r#""1:20""#, r#""1:20""#),
+    ("190:20:30", r#""190:20:30""#, r#""190:20:30""#),
+    ("9223372036854775807", "9223372036854775807", "9223372036854775807"),
+    ("99999999999999999999", "100000000000000000000", "100000000000000000000"),
+    ("1.50", "1.5", "1.5"),
+    ("1.", "1", "1"),
+    (".5", "0.5", "0.5"),
+    ("1e3", "1000", "1000"),
+    ("1e400", r#""1e400""#, r#""1e400""#),
+    ("1.2.3", r#""1.2.3""#, r#""1.2.3""#),
+    ("100m", r#""100m""#, r#""100m""#),
+    ("!!int 010", "8", "8"),
+    ("!!int x", REFUSED, REFUSED),
+    ("!!float 5", "5", "5"),
+    ("!!str 1", r#""1""#, r#""1""#),
+    (".inf", REFUSED, REFUSED),
+    ("-.Inf", REFUSED, REFUSED),
+    (".nan", REFUSED, REFUSED),
+    ("inf", r#""inf""#, r#""inf""#),
+    ("=", r#""=""#, r#""=""#),
+    ("<<", r#""\u003c\u003c""#, r#""\u003c\u003c""#),
+    ("[no, {y: n}]", r#"["no",{"y":"n"}]"#, r#"[false,{"true":false}]"#),
+];
+
+/// Maps, for their keys.
+const MAPS: &[Row] = &[
+    ("{y: 1}", r#"{"y":1}"#, r#"{"true":1}"#),
+    ("{n: 1}", r#"{"n":1}"#, r#"{"false":1}"#),
+    ("{on: 1, Off: 2}", r#"{"Off":2,"on":1}"#, r#"{"false":2,"true":1}"#),
+    ("{'n': 1, \"yes\": 2, nO: 3}", r#"{"n":1,"nO":3,"yes":2}"#, r#"{"n":1,"nO":3,"yes":2}"#),
+    ("{!!str n: 1}", r#"{"n":1}"#, r#"{"n":1}"#),
+    ("{true: 1}", REFUSED, r#"{"true":1}"#),
+    ("{1: 1}", REFUSED, r#"{"1":1}"#),
+    ("{-0x10: 1, 0777: 2, 1_0: 3}", REFUSED, r#"{"-16":1,"10":3,"511":2}"#),
+    ("{1.50: 1}", REFUSED, r#"{"1.5":1}"#),
+    ("{1e6: 1, 1234567.5: 2}", REFUSED, r#"{"1.2345675e+06":2,"1e+06":1}"#),
+    ("{.5: 1, .inf: 2}", REFUSED, r#"{".inf":2,"0.5":1}"#),
+    ("{2024-01-31: 1}", REFUSED, r#"{"2024-01-31":1}"#),
+    ("{1:20: 1}", r#"{"1:20":1}"#, r#"{"1:20":1}"#),
+    ("{~: 1}", REFUSED, REFUSED),
+    ("{18446744073709551615: 1}", REFUSED, REFUSED),
+    ("{? [a] : 1}", REFUSED, REFUSED),
+    ("{x: &x yes, y: *x}", r#"{"x":"yes","y":"yes"}"#, r#"{"true":true,"x":true}"#),
+    (
+        "{x: &x {a: 1, b: 2}, z: {<<: *x, a: 3}}",
+        r#"{"x":{"a":1,"b":2},"z":{"a":3,"b":2}}"#,
+        r#"{"x":{"a":1,"b":2},"z":{"a":3,"b":2}}"#,
+    ),
+    (
+        "{x: &x {a: 1, b: 2}, z: {a: 3, <<: *x}}",
+        r#"{"x":{"a":1,"b":2},"z":{"a":3,"b":2}}"#,
+        r#"{"x":{"a":1,"b":2},"z":{"a":1,"b":2}}"#,
+    ),
+    (
+        "{z: {<<: [{a: 1, b: 2}, {b: 3, c: 4}]}}",
+        r#"{"z":{"a":1,"b":2,"c":4}}"#,
+        r#"{"z":{"a":1,"b":2,"c":4}}"#,
+    ),
+    ("{z: {<<: {a: 1}, b: 2, <<: {b: 3}}}", REFUSED, r#"{"z":{"a":1,"b":3}}"#),
+    ("{z: {<<: 1}}", REFUSED, REFUSED),
+];
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    VALUES.iter().chain(MAPS)
+}
+
+/// A manifest of a kind that no schema knows.
+fn manifest(number: usize, value: &str) -> String {
+    format!("apiVersion: example.com/v1\nkind: Row\nmetadata:\n  name: row-{number}\nvalue: {value}\n")
+}
+
+fn read(text: &str, reading: Reading) -> Option<Node> {
+    let sources = SourceMap::default();
+    let options = ParseOptions { reading, ..ParseOptions::default() };
+    parse_one(&sources, sources.add("row.yaml", text), options).ok()
+}
+
+fn json_of(text: &str, reading: Reading) -> String {
+    let json = read(text, reading).and_then(|node| to_json(node.get("value").expect("given")).ok());
+    json.unwrap_or_else(|| REFUSED.into())
+}
+
+#[test]
+fn values_are_read_as_by_each_of_the_two() {
+    for (number, (value, kustomize, kubectl)) in rows().enumerate() {
+        let text = manifest(number, value);
+        assert_eq!(json_of(&text, Reading::Kustomize), *kustomize, "{value} by kustomize");
+        assert_eq!(json_of(&text, Reading::Kubectl), *kubectl, "{value} by kubectl");
+    }
+}
+
+#[test]
+fn what_is_printed_is_read_as_the_same() {
+    for reading in [Reading::Kustomize, Reading::Kubectl] {
+        for (value, ..) in rows() {
+            let Some(node) = read(&manifest(0, value), reading) else { continue };
+            let as_written = write_documents_as_written(std::slice::from_ref(&node));
+            for text in to_yaml(&node).into_iter().chain([as_written]) {
+                assert_eq!(read(&text, reading).as_ref(), Some(&node), "{value} as {reading:?}: {text}");
+            }
+            // By others, too: what is printed leaves nothing open.
+            let Ok(text) = to_yaml(&node) else { continue };
+            assert_eq!(
+                json_of(&text, Reading::Kustomize),
+                json_of(&text, Reading::Kubectl),
+                "{value}: {text}"
+            );
+        }
+    }
+}
+
+/// Runs kubectl away from any cluster.
+fn kubectl(args: &[&str]) -> Output {
+    let mut command = Command::new("kubectl");
+    command.args(args).env("KUBECONFIG", "/dev/null").output().expect("kubectl on the PATH")
+}
+
+/// Both as JSON; a number is the same as a float.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_same(a, b)))
+        }
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        _ => a == b,
+    }
+}
+
+/// Checks that a program reads all rows as its column says. `column` picks it; the program gets the texts of some rows
+/// and returns their values, or none when it refuses them.
+fn check(column: fn(&Row) -> &'static str, program: impl Fn(&[String]) -> Option<Vec<Value>>) {
+    let texts = rows().enumerate().map(|(number, row)| (manifest(number, row.0), column(row)));
+    let (refused, read): (Vec<_>, Vec<_>) = texts.partition(|(_, json)| *json == REFUSED);
+    let (texts, want): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let values = program(&texts).expect("readable");
+    assert_eq!(values.len(), want.len());
+    for ((text, want), value) in texts.iter().zip(want).zip(values) {
+        let want: Value = serde_json::from_str(want).expect("JSON in the table");
+        assert!(is_same(&value, &want), "{text}is {value}, not {want}");
+    }
+    for (text, _) in refused {
+        assert_eq!(program(std::slice::from_ref(&text)), None, "{text}");
+    }
+}
+
+#[test]
+#[ignore = "needs kubectl"]
+fn kubectl_reads_the_same() {
+    let folder = tempfile::tempdir().expect("a directory");
+    check(
+        |row| row.2,
+        |texts| {
+            let file = folder.path().join("rows.yaml");
+            fs::write(&file, texts.join("---\n")).expect("written");
+            let file = file.to_str().expect("a path");
+            let output = kubectl(&["annotate", "--local", "-o", "json", "-f", file, "read-by=kubectl"]);
+            let objects = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
+            let value = |object: Value| object["value"].clone();
+            output.status.success().then(|| objects.map(|object| value(object.expect("JSON"))).collect())
+        },
+    );
+}
+
+#[test]
+#[ignore = "needs kubectl"]
+fn kustomize_reads_the_same() {
+    let folder = tempfile::tempdir().expect("a directory");
+    fs::write(
+        folder.path().join("kustomization.yaml"),
+        "resources: [rows.yaml]\nsortOptions: {order: fifo}\n",
+    )
+    .expect("written");
+    check(
+        |row| row.1,
+        |texts| {
+            fs::write(folder.path().join("rows.yaml"), texts.join("---\n")).expect("written");
+            let output = kubectl(&["kustomize", folder.path().to_str().expect("a path")]);
+            let (sources, text) = (SourceMap::default(), String::from_utf8(output.stdout).expect("text"));
+            let objects = parse_documents(&sources, sources.add("built", text), ParseOptions::kubectl());
+            let value = |node: &Node| node.get("value").map_or(Value::Null, Node::to_json_value);
+            output.status.success().then(|| objects.expect("YAML").iter().map(value).collect())
+        },
+    );
+}
