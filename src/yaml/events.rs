@@ -116,14 +116,8 @@ fn read_once(
     lines: &mut Lines<'_>,
     mut step: impl FnMut(Event<'_>, &Place) -> diagnostic::Result<()>,
 ) -> Result<(), Unreadable> {
-    let limits = granit_parser::options! {
-        emit_comments: comments,
-        max_buffered_comment_events: usize::MAX,
-        flow_nesting_limit: MAX_DEPTH,
-        block_nesting_limit: MAX_DEPTH,
-    };
     let mut documents = 0;
-    for event in Parser::new_from_str_with_options(padded.body(), limits) {
+    for event in Parser::new_from_str_with_options(padded.body(), options(comments)) {
         let (mut event, span) = event.map_err(|error| Unreadable::Syntax {
             kind: Some(error.kind().clone()),
             message: error.info().clone(),
@@ -151,6 +145,15 @@ fn read_once(
     match lines.wrong_tab() {
         None => Ok(()),
         Some(at) => Err(Unreadable::not_libyaml("a tab stands where YAML looks for indentation", at)),
+    }
+}
+
+fn options(comments: bool) -> granit_parser::Options {
+    granit_parser::options! {
+        emit_comments: comments,
+        max_buffered_comment_events: usize::MAX,
+        flow_nesting_limit: MAX_DEPTH,
+        block_nesting_limit: MAX_DEPTH,
     }
 }
 
