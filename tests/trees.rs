@@ -285,7 +285,7 @@ fn programs_are_not_run_over_files_in_memory() {
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
 fn real_overlays_are_built_from_memory() {
-    let all = std::env::var_os("SMP_TEST_REALWORLD").expect("SMP_TEST_REALWORLD");
+    let all = std::env::var_os("SMP_TEST_REALWORLD").expect("SMP_TEST_REALWORLD names a folder");
     let repositories = fs::read_dir(all).expect("a folder").map(|entry| entry.expect("an entry").path());
     let counts: Vec<_> =
         repositories.filter(|path| path.is_dir()).map(|path| compare_all(&path, &[])).collect();
