@@ -21,6 +21,7 @@
 //!
 //! # Overview
 //!
+//! - [`files`] reads and writes files; what is built may lie on disk or in memory.
 //! - [`yaml`] reads texts as kustomize or as kubectl does into trees that know where everything stands, and prints
 //!   and edits them.
 //! - [`schema`] knows the types: an embedded table of Kubernetes, OpenAPI documents, CRDs, a cluster.

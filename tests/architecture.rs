@@ -190,7 +190,8 @@ fn modules(file: &Path, out: &mut Vec<PathBuf>) {
 fn only_the_room_for_files_touches_files() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
-    ["lib.rs", "main.rs"].iter().for_each(|name| modules(&src.join(name), &mut files));
+    modules(&src.join("lib.rs"), &mut files);
+    modules(&src.join("main.rs"), &mut files);
     let all = files.len();
     files.retain(|file| !file.starts_with(src.join("files")));
     assert!(all > 150 && files.len() < all, "only {all} files were found");

@@ -54,7 +54,7 @@ impl DiskTree {
     ///
     /// # Errors
     /// It leads to nothing.
-    pub(crate) fn is_executable(self, path: &Path) -> io::Result<bool> {
+    pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
         fs::metadata(path).map(|metadata| may_run(&metadata))
     }
 }

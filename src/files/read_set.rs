@@ -78,19 +78,15 @@ impl FileTree for RecordingTree {
 
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
         let found = self.tree.locate(from, path);
-        match &found {
-            Ok(found) => {
-                let asked = self.asked(from, path);
-                let mut read = self.noted();
-                if asked != found.path() {
-                    read.links.insert(asked, found.path().to_path_buf());
-                }
-                read.found.insert(found.path().to_path_buf(), found.kind());
+        let asked = self.asked(from, path);
+        let mut read = self.noted();
+        if let Ok(found) = &found {
+            if asked != found.path() {
+                read.links.insert(asked, found.path().to_path_buf());
             }
-            Err(_) => {
-                let asked = self.asked(from, path);
-                self.noted().absent.insert(asked);
-            }
+            read.found.insert(found.path().to_path_buf(), found.kind());
+        } else {
+            read.absent.insert(asked);
         }
         found
     }

@@ -56,7 +56,7 @@ pub(super) fn find(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
     }
     let path =
         parts.iter().filter(|part| !part.is_empty()).fold(home.to_path_buf(), |path, part| path.join(part));
-    match DiskTree.is_executable(&path) {
+    match DiskTree::is_executable(&path) {
         Ok(true) => return Ok(path),
         Ok(false) => {
             let message = format!("the plugin {} is not executable", path.display());
