@@ -183,7 +183,7 @@ impl Build<'_> {
                 self.has_loaded |= !nodes.is_empty();
                 for node in nodes {
                     let mut resource = Resource::new(node, &self.schema)?;
-                    resource.adopt_notes()?;
+                    resource.adopt_build_annotations()?;
                     self.tracker.note_file(&mut resource, path);
                     so_far.resources.append(resource)?;
                 }
@@ -232,7 +232,7 @@ impl Build<'_> {
                 self.inflate(tree, &chart, &globals)?
             } else {
                 let context = plugin_context(&tree.root, &self.schema, &self.merge);
-                vec![plugin::generate(plugin, &context, &mut self.warnings)?]
+                vec![plugin::generate(plugin, &context)?.note_in(&mut self.warnings)]
             };
             let origin = self.tracker.plugin(plugin);
             absorb(made, origin.as_ref(), resources, &self.schema)?;
@@ -276,7 +276,7 @@ impl Build<'_> {
         for plugin in &self.plugins(tree, plugins)? {
             if plugin::is_builtin(plugin) {
                 let context = plugin_context(&tree.root, &self.schema, &self.merge);
-                plugin::transform(plugin, resources, &context, &mut self.warnings)?;
+                self.warnings.extend(plugin::transform(plugin, resources, &context)?);
             } else {
                 let site = function_site(&tree.root, &self.schema);
                 self.builder.functions.transform(plugin, resources, site, &mut self.warnings)?;
@@ -361,13 +361,13 @@ impl Build<'_> {
             }
             Step::ConfigMap(args) => {
                 let global = k.generator_options.as_ref();
-                let mut made = transform::config_map(args, global, root, schema, &mut self.warnings)?;
+                let mut made = transform::config_map(args, global, root, schema)?.note_in(&mut self.warnings);
                 made.origin = self.tracker.builtin("ConfigMapGenerator");
                 resources.absorb(made, schema)
             }
             Step::Secret(args) => {
                 let global = k.generator_options.as_ref();
-                let mut made = transform::secret(args, global, root, schema, &mut self.warnings)?;
+                let mut made = transform::secret(args, global, root, schema)?.note_in(&mut self.warnings);
                 made.origin = self.tracker.builtin("SecretGenerator");
                 resources.absorb(made, schema)
             }
@@ -383,11 +383,16 @@ impl Build<'_> {
             }
             Step::StrategicMerge => {
                 let paths = &k.patches_strategic_merge;
-                transform::patches_strategic_merge(resources, paths, &patch, &mut self.warnings)
+                self.warnings.extend(transform::patches_strategic_merge(resources, paths, &patch)?);
+                Ok(())
             }
-            Step::Patches(patches) => transform::patches(resources, patches, &patch, &mut self.warnings),
+            Step::Patches(patches) => {
+                self.warnings.extend(transform::patches(resources, patches, &patch)?);
+                Ok(())
+            }
             Step::Json6902(patches) => {
-                transform::patches_json6902(resources, patches, &patch, &mut self.warnings)
+                self.warnings.extend(transform::patches_json6902(resources, patches, &patch)?);
+                Ok(())
             }
             Step::Namespace(name) => {
                 let options = Namespace { namespace: name.as_str().into(), ..Namespace::default() };
@@ -406,7 +411,8 @@ impl Build<'_> {
             Step::Images(images) => transform::images(resources, images, &config.images, schema),
             Step::Replacements(replacements) => {
                 let loaded = transform::load_replacements(replacements, root, root.reader().sources())?;
-                transform::replacements(resources, &loaded, schema, &mut self.warnings)
+                self.warnings.extend(transform::replacements(resources, &loaded, schema)?);
+                Ok(())
             }
             Step::Vars => {
                 transform::bind_vars(resources, &k.vars)?;

@@ -346,7 +346,7 @@ fn put_back(before: &ResourceSet, output: Output, schema: &Schema) -> Result<Res
 /// The manifest with all notes, which kustomize has among the annotations.
 fn noted(resource: &Resource) -> Node {
     let mut node = noted_origin(resource);
-    for (key, text) in resource.notes() {
+    for (key, text) in resource.build_annotations() {
         protocol::annotate(&mut node, key, &text);
     }
     node

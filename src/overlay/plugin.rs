@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 
 use super::helm::{HelmChart, HelmGlobals};
 use super::load::Root;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::transform::{
@@ -144,32 +144,53 @@ pub(super) fn helm_chart(plugin: &Resource) -> Result<(Spanned<HelmChart>, HelmG
 }
 
 /// What a built-in generator makes.
-pub(super) fn generate(
-    plugin: &Resource,
-    context: &PluginContext<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Resource> {
+pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result<Warned<Resource>> {
     let named = || -> Result<GeneratorArgs> {
         Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<WithMetadata>(plugin)?.metadata))
     };
     match plugin.id().gvk.kind.as_str() {
-        "ConfigMapGenerator" => {
-            transform::config_map(&named()?, None, context.root, context.schema, warnings)
+        "ConfigMapGenerator" => transform::config_map(&named()?, None, context.root, context.schema),
+        "SecretGenerator" => transform::secret(&named()?, None, context.root, context.schema),
+        "IAMPolicyGenerator" => {
+            transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema).map(Warned::from)
         }
-        "SecretGenerator" => transform::secret(&named()?, None, context.root, context.schema, warnings),
-        "IAMPolicyGenerator" => transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema),
-        kind => Err(unknown(plugin, kind, "generator")),
+        kind => Err(unknown(plugin, kind, PluginKind::Generator)),
     }
 }
 
-/// Lets a built-in transformer change the resources.
+/// Lets a built-in transformer change the resources; returns what is odd about it.
 pub(super) fn transform(
     plugin: &Resource,
     set: &mut ResourceSet,
     context: &PluginContext<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<()> {
-    let (schema, patch) = (context.schema, &context.patch);
+) -> Result<Vec<Diagnostic>> {
+    match plugin.id().gvk.kind.as_str() {
+        "ReplacementTransformer" => {
+            let c: Replacements = config(plugin)?;
+            let loaded = transform::load_replacements(&c.replacements, context.root, context.patch.sources)?;
+            transform::replacements(set, &loaded, context.schema)
+        }
+        "ValueAddTransformer" => {
+            let c: ValueAdd = config(plugin)?;
+            let name = context.root.path().file_name().unwrap_or_default().to_string_lossy();
+            let loaded = c.loaded(&name, context.root, context.patch.sources)?;
+            transform::value_add(set, &loaded, context.schema)
+        }
+        "PatchTransformer" => transform::patches(set, &[config::<Patch>(plugin)?], &context.patch),
+        "PatchStrategicMergeTransformer" => {
+            transform::patches_strategic_merge(set, &strategic_patches(plugin)?, &context.patch)
+        }
+        "PatchJson6902Transformer" => {
+            let c: Json6902 = config(plugin)?;
+            let one = Patch { path: c.path, patch: c.json_op, target: c.target, ..Patch::default() };
+            transform::patches_json6902(set, &[one], &context.patch)
+        }
+        _ => set_fields(plugin, set, context.schema).map(|()| Vec::new()),
+    }
+}
+
+/// Runs one of the transformers that write fields which their configuration names.
+fn set_fields(plugin: &Resource, set: &mut ResourceSet, schema: &Schema) -> Result<()> {
     match plugin.id().gvk.kind.as_str() {
         "AnnotationsTransformer" => {
             let c: Annotations = config(plugin)?;
@@ -193,80 +214,92 @@ pub(super) fn transform(
             transform::namespace(set, &options, &FieldSpecs::from(c.field_specs), schema)
         }
         "PrefixTransformer" => {
-            let c: Affix = config(plugin)?;
-            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
+            let (c, specs) = affix(plugin)?;
             transform::name_prefix(set, &c.prefix, &specs, schema)
         }
-        "PrefixSuffixTransformer" => {
-            let c: Affix = config(plugin)?;
-            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
-            transform::name_prefix(set, &c.prefix, &specs, schema)?;
+        "SuffixTransformer" => {
+            let (c, specs) = affix(plugin)?;
             transform::name_suffix(set, &c.suffix, &specs, schema)
         }
-        "SuffixTransformer" => {
-            let c: Affix = config(plugin)?;
-            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
+        "PrefixSuffixTransformer" => {
+            let (c, specs) = affix(plugin)?;
+            transform::name_prefix(set, &c.prefix, &specs, schema)?;
             transform::name_suffix(set, &c.suffix, &specs, schema)
         }
         "ReplicaCountTransformer" => {
             let c: ReplicaCount = config(plugin)?;
             transform::replicas(set, &[c.replica], &FieldSpecs::from(c.field_specs), schema)
         }
-        "ReplacementTransformer" => {
-            let c: Replacements = config(plugin)?;
-            let loaded = transform::load_replacements(&c.replacements, context.root, patch.sources)?;
-            transform::replacements(set, &loaded, schema, warnings)
-        }
-        "ValueAddTransformer" => {
-            let c: ValueAdd = config(plugin)?;
-            let name = context.root.path().file_name().unwrap_or_default().to_string_lossy();
-            transform::value_add(set, &c.loaded(&name, context.root, patch.sources)?, schema, warnings)
-        }
-        "PatchTransformer" => transform::patches(set, &[config::<Patch>(plugin)?], patch, warnings),
-        "PatchStrategicMergeTransformer" => {
-            let mut c: StrategicMerge = config(plugin)?;
-            if c.paths.is_empty() && c.patches.is_empty() {
-                return Err(Diagnostic::error(
-                    Code::MissingField,
-                    "this transformer has neither paths nor patches",
-                )
-                .at(plugin.node().span().at_start())
-                .resource(plugin.id()));
-            }
-            if !c.patches.is_empty() {
-                c.paths.push(c.patches);
-            }
-            transform::patches_strategic_merge(set, &c.paths, patch, warnings)
-        }
-        "PatchJson6902Transformer" => {
-            let c: Json6902 = config(plugin)?;
-            let one = Patch { path: c.path, patch: c.json_op, target: c.target, ..Patch::default() };
-            transform::patches_json6902(set, &[one], patch, warnings)
-        }
         "HashTransformer" => transform::name_hashes(set),
-        kind => Err(unknown(plugin, kind, "transformer")),
+        kind => Err(unknown(plugin, kind, PluginKind::Transformer)),
     }
 }
 
-fn no_field_specs(plugin: &Resource) -> Diagnostic {
-    Diagnostic::error(Code::MissingField, "`fieldSpecs` is missing")
-        .at(plugin.node().span().at_start())
-        .resource(plugin.id())
-        .help("to change names, write `fieldSpecs: [{path: metadata/name}]`")
+/// A prefix and suffix with the fields that get them, which have no default.
+fn affix(plugin: &Resource) -> Result<(Affix, FieldSpecs)> {
+    let mut affix: Affix = config(plugin)?;
+    let specs = affix.field_specs.take().ok_or_else(|| {
+        Diagnostic::error(Code::MissingField, "`fieldSpecs` is missing")
+            .at(plugin.node().span().at_start())
+            .resource(plugin.id())
+            .help("to change names, write `fieldSpecs: [{path: metadata/name}]`")
+    })?;
+    Ok((affix, specs.into()))
 }
 
-fn unknown(plugin: &Resource, kind: &str, role: &str) -> Diagnostic {
-    let other = match role {
-        "generator" => TRANSFORMERS.contains(&kind).then_some("transformer"),
-        _ => GENERATORS.contains(&kind).then_some("generator"),
+/// The patches of a `PatchStrategicMergeTransformer`: files, and perhaps a text.
+fn strategic_patches(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
+    let mut c: StrategicMerge = config(plugin)?;
+    if c.paths.is_empty() && c.patches.is_empty() {
+        return Err(Diagnostic::error(Code::MissingField, "this transformer has neither paths nor patches")
+            .at(plugin.node().span().at_start())
+            .resource(plugin.id()));
+    }
+    if !c.patches.is_empty() {
+        c.paths.push(c.patches);
+    }
+    Ok(c.paths)
+}
+
+/// What a configuration is named for.
+#[derive(Clone, Copy)]
+enum PluginKind {
+    Generator,
+    Transformer,
+}
+
+impl PluginKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Generator => "generator",
+            Self::Transformer => "transformer",
+        }
+    }
+
+    fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::Generator => &GENERATORS,
+            Self::Transformer => &TRANSFORMERS,
+        }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Generator => Self::Transformer,
+            Self::Transformer => Self::Generator,
+        }
+    }
+}
+
+fn unknown(plugin: &Resource, kind: &str, role: PluginKind) -> Diagnostic {
+    let (needed, other) = (role.name(), role.other());
+    let message = if other.kinds().contains(&kind) {
+        format!("{kind} is a {}, and a {needed} is needed here", other.name())
+    } else {
+        format!("there is no built-in {needed} {kind}")
     };
-    let message = match other {
-        Some(other) => format!("{kind} is a {other}, and a {role} is needed here"),
-        None => format!("there is no built-in {role} {kind}"),
-    };
-    let known: &[&str] = if role == "generator" { &GENERATORS } else { &TRANSFORMERS };
     Diagnostic::error(Code::Unsupported, message)
         .at(plugin.node().get("kind").map_or(plugin.node().span(), Node::span))
         .resource(plugin.id())
-        .help(format!("there are: {}", known.join(", ")))
+        .help(format!("there are: {}", role.kinds().join(", ")))
 }

@@ -6,16 +6,16 @@
 
 mod annotations;
 mod config;
+mod config_map;
 mod crds;
 mod defaults;
 mod expand;
 mod field_path;
 mod field_spec;
-mod generators;
+mod generator;
 mod hash;
 mod iam_policy;
 mod images;
-mod key_values;
 mod labels;
 mod lookup;
 mod name_reference;
@@ -25,6 +25,7 @@ mod prefix_suffix;
 mod referral;
 mod replacements;
 mod replicas;
+mod secret;
 mod selector_args;
 mod sort;
 mod structured;
@@ -35,9 +36,10 @@ mod vars;
 
 pub use annotations::annotations;
 pub use config::{NameBackReference, NameReferences, TransformerConfig};
+pub use config_map::config_map;
 pub use crds::config_of_crds;
 pub use field_spec::{FieldSpec, FieldSpecs};
-pub use generators::{GeneratorArgs, GeneratorMetadata, GeneratorOptions, config_map, secret};
+pub use generator::{GeneratorArgs, GeneratorMetadata, GeneratorOptions};
 pub use hash::{content_hash, name_hashes};
 pub use iam_policy::{CloudAccount, IamPolicy, KubernetesAccount, iam_policy};
 pub use images::{Image, images};
@@ -50,6 +52,7 @@ pub use replacements::{
     FieldOptions, Replacement, ReplacementSource, ReplacementTarget, load_replacements, replacements,
 };
 pub use replicas::{Replica, replicas};
+pub use secret::secret;
 pub use selector_args::SelectorArgs;
 pub use sort::{LegacySortOptions, SortOptions, SortOrder, sort};
 pub use value_add::{ValueAdd, ValueAddTarget, value_add};

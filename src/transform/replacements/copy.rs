@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use smol_str::SmolStr;
 
-use super::FieldOptions;
+use super::args::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::part_scalars;
 use crate::transform::lookup::{Create, Found, Matches, lookup, lookup_mut, text_of};
@@ -49,7 +49,8 @@ pub(super) fn copy(
 ) -> Result<Option<Diagnostic>> {
     let source = live.and_then(|live| lookup(node, live).ok().flatten()).map(std::ptr::from_ref);
     let current = RefCell::new(value.clone());
-    let copy = Copy { value: &current, source, options, oddity: Cell::new(None), in_text: Cell::new(false) };
+    let copy =
+        FieldCopy { value: &current, source, options, oddity: Cell::new(None), in_text: Cell::new(false) };
     copy.to(node, path)?;
     let oddity = copy.oddity.get().map(Oddity::warning);
     *value = current.into_inner();
@@ -84,7 +85,7 @@ impl Oddity {
     }
 }
 
-struct Copy<'v> {
+struct FieldCopy<'v> {
     value: &'v RefCell<Node>,
     /// Where the value stands, when it is the field itself: only to be compared.
     source: Option<*const Node>,
@@ -94,7 +95,7 @@ struct Copy<'v> {
     in_text: Cell<bool>,
 }
 
-impl Copy<'_> {
+impl FieldCopy<'_> {
     fn create(&self) -> Option<Create> {
         self.options.create.then(|| Create::like(&self.value.borrow()))
     }

@@ -4,22 +4,32 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::Files;
-use super::generators::GeneratorArgs;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::args::GeneratorArgs;
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::gocompat;
 use crate::source::Span;
+use crate::transform::Files;
 use crate::yaml::Spanned;
 
 /// A key, its value in bytes, and the place that asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct KeyValue {
+pub(in crate::transform) struct KeyValue {
     /// The key.
-    pub(super) key: String,
+    pub(in crate::transform) key: String,
     /// The value.
-    pub(super) value: Vec<u8>,
+    pub(in crate::transform) value: Vec<u8>,
     /// The literal, or the path of the file.
-    pub(super) span: Span,
+    pub(in crate::transform) span: Span,
+}
+
+/// All pairs of a generator, sorted by key.
+///
+/// # Errors
+/// As [`load`].
+pub(in crate::transform) fn sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<KeyValue>>> {
+    let mut pairs = load(args, files)?;
+    pairs.value.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(pairs)
 }
 
 /// All pairs of a generator: env files, then literals, then files.
@@ -28,12 +38,8 @@ pub(super) struct KeyValue {
 ///
 /// # Errors
 /// Malformed sources, unreadable files, a key that comes twice.
-pub(super) fn load(
-    args: &GeneratorArgs,
-    files: &dyn Files,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Vec<KeyValue>> {
-    let mut pairs = Vec::new();
+fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<KeyValue>>> {
+    let (mut pairs, mut warnings) = (Vec::new(), Vec::new());
     // kustomize moves the one `env` behind the many `envs`, but not in a generator's own file.
     let env = args.env.as_ref().filter(|path| !path.is_empty());
     if let Some(path) = env.filter(|_| args.own_file) {
@@ -52,11 +58,13 @@ pub(super) fn load(
         let value = files.read(path, source.span)?;
         pairs.push(KeyValue { key: key.into(), value, span: source.span });
     }
-    check(args, &pairs, warnings)?;
-    Ok(pairs)
+    warnings.extend(check(args, &pairs)?);
+    Ok(Warned { value: pairs, warnings })
 }
 
-fn check(args: &GeneratorArgs, pairs: &[KeyValue], warnings: &mut Vec<Diagnostic>) -> Result<()> {
+/// Looks for keys that come twice, and warns of those that the API server refuses.
+fn check(args: &GeneratorArgs, pairs: &[KeyValue]) -> Result<Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
     let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
     for pair in pairs {
         if let Some(first) = seen.insert(&pair.key, pair.span) {
@@ -72,7 +80,7 @@ fn check(args: &GeneratorArgs, pairs: &[KeyValue], warnings: &mut Vec<Diagnostic
             warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(pair.span).help(help));
         }
     }
-    Ok(())
+    Ok(warnings)
 }
 
 /// What Kubernetes accepts as a key of ConfigMaps and Secrets.
