@@ -6,9 +6,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use walkdir::WalkDir;
 
-use super::types::Census;
-use super::{Builder, Built, Dialect, Root};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::build::{self, BuildContext};
+use super::load::{KUSTOMIZATION_FILES, Reader, Root};
+use super::options::{Built, Dialect};
+use super::types::TypesInBuild;
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::merge::{MergeOptions, merge2};
 use crate::patch::{self, ApplyOptions, Outcome};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
@@ -17,14 +19,14 @@ use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Identity {
+struct LayerKey {
     group: SmolStr,
     kind: SmolStr,
     namespace: SmolStr,
     name: SmolStr,
 }
 
-impl Identity {
+impl LayerKey {
     fn of(resource: &Resource) -> Self {
         let id = resource.id();
         Self {
@@ -38,34 +40,40 @@ impl Identity {
 
 /// Resources by identity, in the order in which they came.
 #[derive(Debug, Default)]
-struct Layer {
+struct DirectoryLayer {
     resources: Vec<Option<Resource>>,
-    positions: FxHashMap<Identity, usize>,
+    positions: FxHashMap<LayerKey, usize>,
 }
 
-impl Layer {
+impl DirectoryLayer {
     fn add(&mut self, resource: Resource) {
-        self.positions.insert(Identity::of(&resource), self.resources.len());
+        self.positions.insert(LayerKey::of(&resource), self.resources.len());
         self.resources.push(Some(resource));
     }
 
     fn position(&self, resource: &Resource) -> Option<usize> {
-        self.positions.get(&Identity::of(resource)).copied().filter(|&i| self.resources[i].is_some())
+        self.positions.get(&LayerKey::of(resource)).copied().filter(|&i| self.resources[i].is_some())
     }
 }
 
-impl Builder {
+/// Builds plain directories.
+pub(super) struct Directories<'b> {
+    pub reader: &'b Reader,
+    pub context: &'b BuildContext<'b>,
+}
+
+impl Directories<'_> {
     /// Builds a plain directory over its base.
     pub(super) fn directory(&self, root: &Root) -> Result<Built> {
         let mut warnings = Vec::new();
-        let mut layer = Layer::default();
+        let mut layer = DirectoryLayer::default();
         let overlay = self.manifests(root.path())?;
         let bases = self.bases_of(root, overlay.is_empty())?;
         let mut over = Vec::new();
         for (i, base) in bases.iter().enumerate() {
             let base = self.reader.open(base)?;
             let resources = if base.kustomization_file()?.is_some() {
-                let built = self.kustomization(&base)?;
+                let built = build::kustomization(&base, self.context)?;
                 warnings.extend(built.warnings);
                 built.resources.into_iter().collect()
             } else {
@@ -83,7 +91,7 @@ impl Builder {
             }
         }
         over.extend(overlay);
-        self.merge_over(&mut layer, over, &mut warnings)?;
+        warnings.extend(self.merge_over(&mut layer, over)?);
         let mut resources = ResourceSet::new();
         layer.resources.into_iter().flatten().try_for_each(|r| resources.append(r))?;
         Ok(Built { resources, warnings })
@@ -105,13 +113,13 @@ impl Builder {
             if !entry.file_type().is_file() || !is_manifest {
                 continue;
             }
-            if entry.depth() > 1 && super::KUSTOMIZATION_FILES.iter().any(|name| entry.file_name() == *name) {
+            if entry.depth() > 1 && KUSTOMIZATION_FILES.iter().any(|name| entry.file_name() == *name) {
                 return Err(kustomization_inside(&self.reader.shown(entry.path())));
             }
             let source = self.reader.text(entry.path())?;
             let documents = parse_documents(self.reader.sources(), source, ParseOptions::default())?;
             for node in flatten_lists(documents)? {
-                resources.push(Resource::new(node, &self.schema)?);
+                resources.push(Resource::new(node, self.context.types.known())?);
             }
         }
         Ok(resources)
@@ -119,8 +127,9 @@ impl Builder {
 
     /// `--base`, else `base/` beside the target, else beside its parent.
     fn bases_of(&self, root: &Root, empty: bool) -> Result<Vec<PathBuf>> {
-        if !self.options.bases.is_empty() {
-            return Ok(self.options.bases.clone());
+        let given = &self.context.options.bases;
+        if !given.is_empty() {
+            return Ok(given.clone());
         }
         let beside = |path: Option<&Path>| path.map(|p| p.join("base")).filter(|p| p.is_dir());
         let parent = root.path().parent();
@@ -143,18 +152,14 @@ impl Builder {
         }
     }
 
-    fn merge_over(
-        &self,
-        layer: &mut Layer,
-        over: Vec<Resource>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<()> {
-        let mut census = Census::default();
-        layer.resources.iter().flatten().chain(&over).for_each(|r| census.count(r.node()));
+    /// Merges manifests over a layer; returns what is odd about it.
+    fn merge_over(&self, layer: &mut DirectoryLayer, over: Vec<Resource>) -> Result<Vec<Diagnostic>> {
+        let mut in_build = TypesInBuild::default();
+        layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
         let merged: FxHashSet<Gvk> =
             over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
-        let schema = self.types_of_directory(&census, &merged, warnings)?;
-        let merge = Merge::of(self.options.dialect);
+        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, &merged)?;
+        let merge = Merge::of(self.context.options.dialect);
         for patch in over {
             let Some(i) = layer.position(&patch) else {
                 layer.add(added(&patch, &merge, &schema)?);
@@ -170,7 +175,7 @@ impl Builder {
                 layer.resources[i] = None;
             }
         }
-        Ok(())
+        Ok(warnings)
     }
 }
 
