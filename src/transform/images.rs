@@ -4,8 +4,7 @@ use regex::Regex;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::field_path::{Create, set_scalar};
-use super::field_spec::FieldSpecs;
+use super::field_spec::{Create, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::regexp;
 use crate::resource::ResourceSet;

@@ -6,8 +6,7 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::config::TransformerConfig;
-use super::field_path::{Create, set_entry};
-use super::field_spec::{FieldSpec, FieldSpecs};
+use super::field_spec::{Create, FieldSpec, FieldSpecs, set_entry};
 use crate::diagnostic::Result;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
@@ -46,7 +45,7 @@ impl Label {
         } else {
             templates
         };
-        claims.with(FieldSpec::of_all("metadata/labels", true))
+        claims.with(FieldSpec::created_in_all("metadata/labels"))
     }
 }
 
@@ -152,11 +151,11 @@ spec:
 
     #[test]
     fn own_fields_and_conflicts() {
-        let field = FieldSpec { kind: "Foo".into(), ..FieldSpec::of_all("spec/labels", true) };
+        let field = FieldSpec { kind: "Foo".into(), ..FieldSpec::created_in_all("spec/labels") };
         let label = Label { pairs: pairs(&[("a", "b")]), field_specs: vec![field], ..Label::default() };
         let foo = "{apiVersion: x/v1, kind: Foo, metadata: {name: f}}";
         assert_eq!(at(&run(&label, foo), 0, "spec.labels.a"), "b");
-        let conflict = Label { field_specs: vec![FieldSpec::of_all("metadata/labels", false)], ..label };
+        let conflict = Label { field_specs: vec![FieldSpec::of_all("metadata/labels")], ..label };
         let error = conflict.fields(&TransformerConfig::builtin()).expect_err("conflict");
         assert_eq!(error.code(), Code::InvalidValue);
     }
@@ -167,7 +166,7 @@ spec:
         let selectors =
             Label { pairs: pairs(&[("t", "1"), ("app", "x")]), include_selectors: true, ..Label::default() };
         let mut set = run(&selectors, DEPLOYMENT);
-        let metadata: FieldSpecs = vec![FieldSpec::of_all("metadata/labels", true)].into();
+        let metadata: FieldSpecs = vec![FieldSpec::created_in_all("metadata/labels")].into();
         labels(&mut set, &pairs(&[("t", "2"), ("app", "y")]), &metadata, &Schema::kustomize())
             .expect("labels");
         assert_eq!(at(&set, 0, "spec.selector.matchLabels"), "app: x\nt: \"2\"", "`app` was there before");
@@ -180,7 +179,7 @@ spec:
 
     #[test]
     fn what_is_no_map() {
-        let specs = FieldSpecs::from(vec![FieldSpec::of_all("metadata/labels", false)]);
+        let specs = FieldSpecs::from(vec![FieldSpec::of_all("metadata/labels")]);
         let one = pairs(&[("a", "b")]);
         let run = |labels: &str| {
             let mut set =

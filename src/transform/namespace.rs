@@ -4,8 +4,7 @@ use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::field_path::{Create, set_scalar};
-use super::field_spec::FieldSpecs;
+use super::field_spec::{Create, FieldSpec, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
@@ -80,7 +79,7 @@ struct Fields {
 
 impl Fields {
     fn new(specs: &FieldSpecs) -> Self {
-        let without = |drop: &dyn Fn(&super::FieldSpec) -> bool| -> FieldSpecs {
+        let without = |drop: &dyn Fn(&FieldSpec) -> bool| -> FieldSpecs {
             let kept = specs.as_slice().iter().filter(|s| s.path != "metadata/namespace" && !drop(s));
             kept.cloned().collect::<Vec<_>>().into()
         };
@@ -199,7 +198,6 @@ fn no_id_twice(set: &ResourceSet) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::config::TransformerConfig;
-    use super::super::field_spec::FieldSpec;
     use super::super::testing::{at, set};
     use super::*;
 
@@ -273,8 +271,10 @@ subjects:
             (SubjectMode::NoSubjects, false, ["", "old", "null", ""]),
         ];
         // A spec for the same field has no effect in bindings.
-        let spec =
-            FieldSpec { kind: "ClusterRoleBinding".into(), ..FieldSpec::of_all("subjects/namespace", true) };
+        let spec = FieldSpec {
+            kind: "ClusterRoleBinding".into(),
+            ..FieldSpec::created_in_all("subjects/namespace")
+        };
         for (subjects, unset_only, want) in table {
             let config = Namespace { unset_only, subjects, ..to("new") };
             let set = run_with(&config, &vec![spec.clone()].into(), BINDING).expect("namespace");

@@ -4,9 +4,9 @@
 use serde::Deserialize;
 
 use super::Files;
-use super::lookup::{Create, lookup_create, split_slashed, text_of};
+use super::config::SelectorArgs;
 use super::namespace::namespace_of;
-use super::selector_args::SelectorArgs;
+use super::value_path::{NodeKind, lookup_create, split_slashed, text_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat;
 use crate::resource::{Resource, ResourceSet};
@@ -137,7 +137,7 @@ fn set_at(
     value: &Spanned<String>,
     target: &ValueAddTarget,
 ) -> Result<bool> {
-    let Some(field) = lookup_create(resource.node_mut(), path, Create::Scalar)? else { return Ok(false) };
+    let Some(field) = lookup_create(resource.node_mut(), path, NodeKind::Scalar)? else { return Ok(false) };
     if !matches!(field.value, Value::Scalar(_)) {
         let message = format!("expected a single value, found {}", field.type_name());
         return Err(Diagnostic::error(Code::WrongType, message).at(field.span()));

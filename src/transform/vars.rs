@@ -6,9 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::expand::{Contents, content_at, replace};
-use super::field_path::Create;
-use super::field_spec::FieldSpecs;
+use super::field_spec::{Create, FieldSpecs};
+use super::references::{Contents, content_at, replace};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{ResId, ResourceSet};
 use crate::schema::{Gvk, Schema};

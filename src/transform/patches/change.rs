@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::{PatchContext, PatchOptions};
+use super::args::{PatchContext, PatchOptions};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::gocompat::strconv::format_float;
 use crate::merge::merge2;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Patch, PatchContext};
+use super::args::{Patch, PatchContext};
 use crate::diagnostic::{Code, Diagnostic, Label, Result, Warned};
 use crate::patch::{JsonPatch, parse_json_patch};
 use crate::resource::{Resource, flatten_lists};

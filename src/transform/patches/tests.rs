@@ -1,4 +1,8 @@
 use super::*;
+use crate::merge::MergeOptions;
+use crate::schema::Schema;
+use crate::source::SourceMap;
+use crate::transform::Files;
 use crate::yaml::{ParseOptions, from_node, parse_documents, parse_one, to_json};
 
 const RESOURCES: &str = "\

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::source::Span;
-use crate::transform::selector_args::SelectorArgs;
+use crate::transform::config::SelectorArgs;
 use crate::yaml::Spanned;
 
 /// The field that is meant when none is named.

@@ -7,8 +7,7 @@ use smol_str::SmolStr;
 use super::args::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::part_scalars;
-use crate::transform::lookup::{Create, Found, Matches, lookup, lookup_mut, text_of};
-use crate::transform::structured;
+use crate::transform::value_path::{FoundValue, Matches, NodeKind, lookup, lookup_mut, structured, text_of};
 use crate::yaml::{Node, Resolved, Style, Tag, Value};
 
 /// The part of a value that the options of a source ask for.
@@ -96,8 +95,8 @@ struct FieldCopy<'v> {
 }
 
 impl FieldCopy<'_> {
-    fn create(&self) -> Option<Create> {
-        self.options.create.then(|| Create::like(&self.value.borrow()))
+    fn create(&self) -> Option<NodeKind> {
+        self.options.create.then(|| NodeKind::like(&self.value.borrow()))
     }
 
     fn lose(&self, lost: bool) {
@@ -118,7 +117,7 @@ impl FieldCopy<'_> {
     }
 
     fn matches(&self, node: &mut Node, path: &[String]) -> Result<usize> {
-        let each = |found: Found<'_>| self.set(found);
+        let each = |found: FoundValue<'_>| self.set(found);
         let inside = |text: &mut Node, rest: &[String]| self.read_only(text, rest);
         Matches { create: self.create(), each: &each, inside: &inside }.find(node, path)
     }
@@ -178,7 +177,7 @@ impl FieldCopy<'_> {
     }
 
     /// Sets one field. A scalar keeps its type and quotes, anything else is replaced.
-    fn set(&self, Found { node, created }: Found<'_>) -> Result<()> {
+    fn set(&self, FoundValue { node, created }: FoundValue<'_>) -> Result<()> {
         let delimiter = &self.options.delimiter;
         let value = self.value.borrow();
         let text = if delimiter.is_empty() {
@@ -252,7 +251,7 @@ fn set_text(node: &mut Node, text: &str) {
 mod tests {
     use super::*;
     use crate::source::SourceMap;
-    use crate::transform::lookup::split_dotted;
+    use crate::transform::value_path::split_dotted;
     use crate::yaml::{ParseOptions, parse_one, to_json};
 
     fn node(text: &str) -> Node {

@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::Span;
-use crate::transform::lookup::split_dotted;
+use crate::transform::value_path::split_dotted;
 use crate::yaml::Spanned;
 
 use args::DEFAULT_FIELD;

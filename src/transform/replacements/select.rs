@@ -3,7 +3,7 @@
 use super::args::{ReplacementSource, ReplacementTarget};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet, Selector};
-use crate::transform::selector_args::SelectorArgs;
+use crate::transform::config::SelectorArgs;
 use crate::yaml::Spanned;
 
 /// The position of the one resource that is a source.

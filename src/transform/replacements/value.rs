@@ -4,7 +4,7 @@ use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
 use super::{copy, select};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet, part_scalars};
-use crate::transform::lookup::{lookup, split_dotted};
+use crate::transform::value_path::{lookup, split_dotted};
 use crate::yaml::{Node, Value};
 
 /// The value that is copied.

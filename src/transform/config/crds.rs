@@ -4,9 +4,9 @@
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::config::{NameBackReference, TransformerConfig};
-use super::field_spec::FieldSpec;
+use super::transformer_config::TransformerConfig;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::transform::field_spec::{FieldSpec, NameBackReference};
 use crate::yaml::{Map, Node};
 
 /// The field specs that a document of `crds` makes.
@@ -80,7 +80,7 @@ impl<'d> Reader<'d> {
     fn property(&mut self, property: &Node, path: &[&str]) -> Result<()> {
         let says = |extension: &str| property.get(extension).and_then(Node::as_str);
         let config = &mut self.config;
-        let field = FieldSpec { kind: self.kind.clone(), ..FieldSpec::of_all(&path.join("/"), false) };
+        let field = FieldSpec { kind: self.kind.clone(), ..FieldSpec::of_all(&path.join("/")) };
         if says("x-kubernetes-annotation").is_some() {
             config.common_annotations = config.common_annotations.with(field.clone())?;
         }
@@ -100,7 +100,7 @@ impl<'d> Reader<'d> {
                 field_specs: vec![FieldSpec { path: format_smolstr!("{}/{key}", field.path), ..field }],
                 ..NameBackReference::default()
             };
-            config.name_reference = config.name_reference.merge(&vec![target].into())?;
+            config.name_reference = config.name_reference.with(target)?;
         }
         Ok(())
     }
@@ -108,8 +108,8 @@ impl<'d> Reader<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::nodes;
     use super::*;
+    use crate::transform::testing::nodes;
 
     fn read(text: &str) -> Result<TransformerConfig> {
         config_of_crds(&nodes(text)[0])
