@@ -68,7 +68,7 @@ impl Directories<'_> {
         let mut warnings = Vec::new();
         let mut layer = DirectoryLayer::default();
         let overlay = self.manifests(root.path())?;
-        let bases = self.bases_of(root, overlay.is_empty())?;
+        let bases = self.bases_of(root, &overlay)?;
         let mut over = Vec::new();
         for (i, base) in bases.iter().enumerate() {
             let base = self.reader.open(base)?;
@@ -126,7 +126,7 @@ impl Directories<'_> {
     }
 
     /// `--base`, else `base/` beside the target, else beside its parent.
-    fn bases_of(&self, root: &Root, empty: bool) -> Result<Vec<PathBuf>> {
+    fn bases_of(&self, root: &Root, overlay: &[Resource]) -> Result<Vec<PathBuf>> {
         let given = &self.context.options.bases;
         if !given.is_empty() {
             return Ok(given.clone());
@@ -138,7 +138,7 @@ impl Directories<'_> {
             // A base itself is rendered as it is.
             Some(base) if base == root.path() => Ok(Vec::new()),
             Some(base) if !root.path().starts_with(&base) => Ok(vec![base]),
-            _ if empty => Err(Diagnostic::error(
+            _ if overlay.is_empty() => Err(Diagnostic::error(
                 Code::MissingField,
                 format!("{} has no kustomization file and no manifests", shown.display()),
             )

@@ -9,7 +9,7 @@ use super::helm::{HelmChart, HelmChartArgs, HelmGlobals};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::{
-    GeneratorArgs, GeneratorOptions, Image, Label, Patch, Replacement, Replica, SortOptions, Var,
+    GeneratorArgs, GeneratorOptions, Image, LabelArgs, Patch, Replacement, Replica, SortOptions, Var,
 };
 use crate::yaml::{DuplicateKeys, Map, Node, ParseOptions, Spanned, from_node, parse_documents};
 
@@ -34,7 +34,7 @@ pub struct Kustomization {
     /// Labels for everything, selectors among them.
     pub common_labels: BTreeMap<SmolStr, SmolStr>,
     /// Labels, for what each entry says.
-    pub labels: Vec<Label>,
+    pub labels: Vec<LabelArgs>,
     /// Annotations for everything.
     pub common_annotations: BTreeMap<SmolStr, SmolStr>,
     /// Strategic merge patches: files, or the patches themselves.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::helm::HelmChart;
 use super::kustomization::Kustomization;
 use super::tree::{Item, Plugins, Tree};
-use crate::transform::{GeneratorArgs, Image, Label, Patch, Replacement, Replica};
+use crate::transform::{GeneratorArgs, Image, LabelArgs, Patch, Replacement, Replica};
 use crate::yaml::Spanned;
 
 /// One step; it works on what the steps before it left.
@@ -61,7 +61,7 @@ pub(super) enum BuiltinTransformer<'k> {
     /// Adds `nameSuffix`.
     Suffix(&'k Spanned<String>),
     /// Adds the labels of an entry of `labels`.
-    Label(&'k Label),
+    Label(&'k LabelArgs),
     /// Adds `commonLabels`, to selectors as well.
     CommonLabels,
     /// Adds `commonAnnotations`.

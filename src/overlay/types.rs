@@ -169,27 +169,41 @@ fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     read_document(&document)
 }
 
-/// The schema that `openapi.path` of a kustomization names. As in kustomize it takes the place of
-/// all that is built in, but only `beside` it when resources were loaded before. The CRDs of the
-/// build, if they count, stay.
+/// What becomes of the built-in schema when a kustomization names one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BuiltInSchema {
+    /// It is replaced.
+    Replaced,
+    /// It stays, and the other one is asked before it.
+    Kept,
+}
+
+/// The schema that `openapi.path` of a kustomization names. The CRDs of the build, if they count, stay.
 pub(super) fn types_of_openapi(
     root: &Root,
     source: SourceId,
     before: &Schema,
-    beside: bool,
+    built_in: BuiltInSchema,
 ) -> Result<Arc<Schema>> {
     let mut model = read_openapi(root, source)?;
-    let built_in = Schema::kustomize();
-    if beside {
-        built_in.graphs().for_each(|(_, graph)| model.complete_from(graph));
-    }
-    let openapi = Arc::new(model.compile()?);
-    let mut schema = if beside { built_in } else { Schema::kustomize_with("openapi", Arc::clone(&openapi)) };
-    for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD).rev() {
+    Ok(Arc::new(match built_in {
+        BuiltInSchema::Replaced => {
+            with_crds(Schema::kustomize_with("openapi", Arc::new(model.compile()?)), before)
+        }
+        BuiltInSchema::Kept => {
+            let built_in = Schema::kustomize();
+            built_in.graphs().for_each(|(_, graph)| model.complete_from(graph));
+            let mut schema = with_crds(built_in, before);
+            schema.push_types("openapi", Arc::new(model.compile()?));
+            schema
+        }
+    }))
+}
+
+/// A schema that the CRDs in another one are asked before.
+fn with_crds(mut schema: Schema, other: &Schema) -> Schema {
+    for (name, graph) in other.graphs().filter(|(name, _)| *name == CRD).rev() {
         schema.push_types(name, graph.clone());
     }
-    if beside {
-        schema.push_types("openapi", openapi);
-    }
-    Ok(Arc::new(schema))
+    schema
 }

@@ -1,4 +1,4 @@
-//! Notes of the build that kustomize keeps in the annotations of a resource.
+//! Build annotations: the notes of a build that kustomize keeps in the annotations of a resource.
 //!
 //! Here they are fields of [`Resource`]. Whatever changes annotations in kustomize finds the notes
 //! there, though: a map where the manifest has none, and a change that takes all annotations away takes
@@ -128,7 +128,8 @@ impl Resource {
     /// Lets `change` find the marks. Returns whether the one for kustomize's own notes is gone.
     fn with_marks<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> (R, bool) {
         let (inner, origin) = (self.has_internal_ones(), self.origin.is_some());
-        if !(inner || origin) || !self.show(inner, origin) {
+        let marks = [inner.then_some(NOTES), origin.then_some(ORIGIN)];
+        if !(inner || origin) || !self.show(marks) {
             return (change(self), false);
         }
         let done = change(self);
@@ -165,7 +166,7 @@ impl Resource {
     }
 
     /// Puts marks among the annotations. Returns whether there is a place for them.
-    fn show(&mut self, inner: bool, origin: bool) -> bool {
+    fn show(&mut self, marks: [Option<&str>; 2]) -> bool {
         let Some(map) = self.node_mut().as_map_mut() else { return false };
         let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else { return false };
         let annotations = metadata.get_or_insert_with("annotations", || Node::map(Map::new()));
@@ -173,11 +174,7 @@ impl Resource {
             *annotations = Node::map(Map::new());
         }
         let Value::Map(annotations) = &mut annotations.value else { return false };
-        for (mark, wanted) in [(NOTES, inner), (ORIGIN, origin)] {
-            if wanted {
-                annotations.insert(mark, Node::string("x"));
-            }
-        }
+        marks.into_iter().flatten().for_each(|mark| drop(annotations.insert(mark, Node::string("x"))));
         true
     }
 

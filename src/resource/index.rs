@@ -18,31 +18,31 @@ use super::manifest::Resource;
 /// The indices of one set.
 #[derive(Debug, Default)]
 pub(super) struct Indices {
-    ids: OnceLock<Index<ResId>>,
-    former_ids: OnceLock<Index<ResId>>,
-    names: OnceLock<Index<SmolStr>>,
-    kinds: OnceLock<Index<SmolStr>>,
+    ids: OnceLock<PositionIndex<ResId>>,
+    former_ids: OnceLock<PositionIndex<ResId>>,
+    names: OnceLock<PositionIndex<SmolStr>>,
+    kinds: OnceLock<PositionIndex<SmolStr>>,
 }
 
 impl Indices {
     /// Positions of resources that may have this id now.
     pub(super) fn by_id(&self, resources: &[Resource], id: &ResId) -> &[usize] {
-        self.ids.get_or_init(|| Index::of(resources, ids)).get(id)
+        self.ids.get_or_init(|| PositionIndex::of(resources, ids)).get(id)
     }
 
     /// Positions of resources that may once have had this id.
     pub(super) fn by_former_id(&self, resources: &[Resource], id: &ResId) -> &[usize] {
-        self.former_ids.get_or_init(|| Index::of(resources, former_ids)).get(id)
+        self.former_ids.get_or_init(|| PositionIndex::of(resources, former_ids)).get(id)
     }
 
     /// Positions of resources that may have, or have had, this name.
     pub(super) fn by_name(&self, resources: &[Resource], name: &str) -> &[usize] {
-        self.names.get_or_init(|| Index::of(resources, names)).get(name)
+        self.names.get_or_init(|| PositionIndex::of(resources, names)).get(name)
     }
 
     /// Positions of resources that may be, or have been, of this kind.
     pub(super) fn by_kind(&self, resources: &[Resource], kind: &str) -> &[usize] {
-        self.kinds.get_or_init(|| Index::of(resources, kinds)).get(kind)
+        self.kinds.get_or_init(|| PositionIndex::of(resources, kinds)).get(kind)
     }
 
     /// Takes note of a resource that is new at a position, or is called otherwise now.
@@ -78,7 +78,7 @@ fn kinds(resource: &Resource) -> impl Iterator<Item = &SmolStr> {
 }
 
 fn add_to<'r, K: Clone + Eq + Hash + 'r>(
-    index: &mut OnceLock<Index<K>>,
+    index: &mut OnceLock<PositionIndex<K>>,
     position: usize,
     keys: impl Iterator<Item = &'r K>,
 ) {
@@ -89,9 +89,9 @@ fn add_to<'r, K: Clone + Eq + Hash + 'r>(
 
 /// Positions by one sort of key.
 #[derive(Debug)]
-struct Index<K>(FxHashMap<K, Positions>);
+struct PositionIndex<K>(FxHashMap<K, Positions>);
 
-impl<K: Clone + Eq + Hash> Index<K> {
+impl<K: Clone + Eq + Hash> PositionIndex<K> {
     fn of<'r, I: Iterator<Item = &'r K>>(resources: &'r [Resource], keys: impl Fn(&'r Resource) -> I) -> Self
     where
         K: 'r,

@@ -155,6 +155,7 @@ impl Resource {
     }
 
     /// What it is called and was called, the former ids first.
+    #[must_use]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = &ResId> {
         self.previous.iter().chain([&self.id])
     }

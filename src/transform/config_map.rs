@@ -1,7 +1,9 @@
 //! ConfigMaps made from literals, files and env files.
 
 use super::Files;
-use super::generator::{GeneratorArgs, GeneratorOptions, KeyValue, Manifest, base64_lines, sorted, string};
+use super::generator::{
+    DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, base64_lines, sorted, string,
+};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::resource::Resource;
 use crate::schema::Schema;
@@ -23,10 +25,10 @@ pub fn config_map(
             .field("type")
             .help("remove the field, or use `secretGenerator`"));
     }
-    let mut manifest = Manifest::new("ConfigMap", args, global)?;
+    let mut manifest = GeneratedManifest::new("ConfigMap", args, global)?;
     Ok(sorted(args, files)?.and_then(|pairs| {
         let (mut data, mut binary) = (Map::new(), Map::new());
-        for KeyValue { key, value, span } in pairs {
+        for DataPair { key, value, span } in pairs {
             match String::from_utf8(value) {
                 Ok(text) => data.push(key.as_str(), string(text, span)),
                 Err(error) => binary.push(key.as_str(), string(base64_lines(error.as_bytes()), span)),

@@ -42,7 +42,7 @@ pub use generator::{GeneratorArgs, GeneratorMetadata, GeneratorOptions};
 pub use hash::{content_hash, name_hashes};
 pub use iam_policy::{CloudAccount, IamPolicy, KubernetesAccount, iam_policy};
 pub use images::{Image, images};
-pub use labels::{Label, labels};
+pub use labels::{LabelArgs, labels};
 pub use name_reference::name_references;
 pub use namespace::{Namespace, SubjectMode, namespace};
 pub use patches::{Patch, PatchContext, PatchOptions, patches, patches_json6902, patches_strategic_merge};

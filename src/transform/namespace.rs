@@ -51,7 +51,7 @@ pub fn namespace(
     if config.namespace.is_empty() {
         return Ok(());
     }
-    let fields = Fields::new(specs);
+    let fields = NamespaceSpecs::new(specs);
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty() && !r.from_helm) {
         resource.store_previous_id();
         one(resource, config, &fields)?;
@@ -66,18 +66,18 @@ pub fn namespace(
 /// A field that is no scalar.
 pub(super) fn namespace_of(resource: &mut Resource, namespace: &str) -> Result<()> {
     let config = Namespace { namespace: namespace.into(), ..Namespace::default() };
-    one(resource, &config, &Fields::new(&FieldSpecs::default()))
+    one(resource, &config, &NamespaceSpecs::new(&FieldSpecs::default()))
 }
 
 /// The specs that count for a resource: `metadata/namespace` is always set here, `metadata/name`
 /// only in real namespaces, and the subjects of role bindings have a rule of their own.
-struct Fields {
+struct NamespaceSpecs {
     all: FieldSpecs,
     of_core: FieldSpecs,
     of_role_bindings: FieldSpecs,
 }
 
-impl Fields {
+impl NamespaceSpecs {
     fn new(specs: &FieldSpecs) -> Self {
         let without = |drop: &dyn Fn(&FieldSpec) -> bool| -> FieldSpecs {
             let kept = specs.as_slice().iter().filter(|s| s.path != "metadata/namespace" && !drop(s));
@@ -105,7 +105,7 @@ fn is_role_binding(kind: &str) -> bool {
     kind == "RoleBinding" || kind == "ClusterRoleBinding"
 }
 
-fn one(resource: &mut Resource, config: &Namespace, fields: &Fields) -> Result<()> {
+fn one(resource: &mut Resource, config: &Namespace, fields: &NamespaceSpecs) -> Result<()> {
     let id = resource.id().clone();
     let named = |field: &'static str| move |d: Diagnostic| d.field(field);
     if !id.cluster_scoped {

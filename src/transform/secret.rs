@@ -1,7 +1,7 @@
 //! Secrets made from literals, files and env files.
 
 use super::Files;
-use super::generator::{GeneratorArgs, GeneratorOptions, Manifest, base64_lines, sorted, string};
+use super::generator::{GeneratedManifest, GeneratorArgs, GeneratorOptions, base64_lines, sorted, string};
 use crate::diagnostic::{Result, Warned};
 use crate::resource::Resource;
 use crate::schema::Schema;
@@ -17,7 +17,7 @@ pub fn secret(
     files: &dyn Files,
     schema: &Schema,
 ) -> Result<Warned<Resource>> {
-    let mut manifest = Manifest::new("Secret", args, global)?;
+    let mut manifest = GeneratedManifest::new("Secret", args, global)?;
     let kind = args.secret_type.as_ref().filter(|kind| !kind.is_empty());
     manifest.push("type", kind.map_or_else(|| Node::string("Opaque"), |k| string(k.value.clone(), k.span)));
     Ok(sorted(args, files)?.and_then(|pairs| {

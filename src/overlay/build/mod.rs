@@ -17,7 +17,7 @@ use super::options::{Built, Dialect};
 use super::origin::Tracker;
 use super::plan::{Entries, Step, plan};
 use super::tree::{Item, Plugins, Tree};
-use super::types::types_of_openapi;
+use super::types::{BuiltInSchema, types_of_openapi};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::merge::MergeOptions;
 use crate::resource::{Resource, ResourceSet};
@@ -114,7 +114,9 @@ impl Build<'_> {
         }
         self.schema_is_set = true;
         if let Some(source) = tree.openapi {
-            self.schema = types_of_openapi(&tree.root, source, &self.schema, self.has_loaded)?;
+            // As in kustomize it takes the place of all that is built in, unless resources were loaded before.
+            let built_in = if self.has_loaded { BuiltInSchema::Kept } else { BuiltInSchema::Replaced };
+            self.schema = types_of_openapi(&tree.root, source, &self.schema, built_in)?;
         }
         Ok(())
     }

@@ -80,12 +80,12 @@ pub(super) fn transform(
     config: &TransformerConfig,
 ) -> Result<Vec<Diagnostic>> {
     if !site.tracker.is_active() {
-        return run(site, transformer, resources, config);
+        return apply(site, transformer, resources, config);
     }
     let mut warnings = Vec::new();
     // Each entry is a transformer of its own, of which a note is left before the next one runs.
     for part in transformer.parts() {
-        warnings.extend(run(site, part, resources, config)?);
+        warnings.extend(apply(site, part, resources, config)?);
         if let Some((kind, times)) = part.kind(site.kustomization) {
             Tracker::transformed(resources, site.tracker.builtin(kind).as_ref(), times);
         }
@@ -93,7 +93,7 @@ pub(super) fn transform(
     Ok(warnings)
 }
 
-fn run(
+fn apply(
     site: &Site<'_>,
     transformer: BuiltinTransformer<'_>,
     set: &mut ResourceSet,

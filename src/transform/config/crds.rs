@@ -27,7 +27,8 @@ pub fn config_of_crds(document: &Node) -> Result<TransformerConfig> {
             |map: &Map| ["kind", "apiVersion", "metadata"].iter().all(|field| map.contains_key(field));
         if properties(definition).is_some_and(is_kind) {
             let kind = name.rsplit('.').next().unwrap_or(name);
-            let mut reader = Reader { definitions, kind: kind.into(), config: TransformerConfig::default() };
+            let mut reader =
+                DefinitionReader { definitions, kind: kind.into(), config: TransformerConfig::default() };
             reader.read(name, &mut Vec::new()).map_err(|d| d.at(definition.span()))?;
             config = config.merge(&reader.config)?;
         }
@@ -51,14 +52,14 @@ fn properties(definition: &Node) -> Option<&Map> {
 /// How deep definitions may refer to each other. kustomize itself never returns from a circle.
 const MAX_DEPTH: usize = 50;
 
-struct Reader<'d> {
+struct DefinitionReader<'d> {
     definitions: &'d Map,
     /// The kind whose fields are read.
     kind: SmolStr,
     config: TransformerConfig,
 }
 
-impl<'d> Reader<'d> {
+impl<'d> DefinitionReader<'d> {
     /// Reads the properties of a type that stands at a path below the kind.
     fn read(&mut self, type_name: &str, path: &mut Vec<&'d str>) -> Result<()> {
         if path.len() > MAX_DEPTH {

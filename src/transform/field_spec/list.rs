@@ -32,7 +32,7 @@ struct Specs<S> {
     list: Vec<S>,
     /// Whether it is a list that kustomize has built in, whose merge with itself need not be computed.
     builtin: bool,
-    fields: OnceLock<Fields>,
+    fields: OnceLock<FieldIndex>,
 }
 
 /// What can stand in a [`SpecList`].
@@ -147,13 +147,13 @@ impl<S: ListedSpec> SpecList<S> {
 
     /// The positions among all fields of those that may be fields of a kind, in order.
     pub(super) fn positions(&self, kind: &str) -> &[usize] {
-        let fields = self.0.fields.get_or_init(|| Fields::new(&self.0.list));
+        let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
         fields.by_kind.get(kind).unwrap_or(&fields.of_any_kind)
     }
 
     /// The field at a position among all fields.
     pub(super) fn field(&self, position: usize) -> Option<SpecField<'_, S>> {
-        let fields = self.0.fields.get_or_init(|| Fields::new(&self.0.list));
+        let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
         let (entry, spec, path) = fields.all.get(position)?;
         let entry = self.0.list.get(*entry)?;
         Some(SpecField { entry, spec: entry.fields().get(*spec)?, path })
@@ -182,13 +182,13 @@ pub(in crate::transform) struct SpecField<'c, S> {
 
 /// All fields of a list in order, by their entries and positions in these; and by kind.
 #[derive(Debug)]
-struct Fields {
+struct FieldIndex {
     all: Vec<(usize, usize, SpecPath)>,
     by_kind: FxHashMap<SmolStr, Vec<usize>>,
     of_any_kind: Vec<usize>,
 }
 
-impl Fields {
+impl FieldIndex {
     fn new(list: &[impl ListedSpec]) -> Self {
         let specs = || list.iter().flat_map(ListedSpec::fields);
         let (by_kind, of_any_kind) = index_by_kind(specs().map(|s| &s.kind));

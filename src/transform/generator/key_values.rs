@@ -13,7 +13,7 @@ use crate::yaml::Spanned;
 
 /// A key, its value in bytes, and the place that asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::transform) struct KeyValue {
+pub(in crate::transform) struct DataPair {
     /// The key.
     pub(in crate::transform) key: String,
     /// The value.
@@ -26,7 +26,7 @@ pub(in crate::transform) struct KeyValue {
 ///
 /// # Errors
 /// As [`load`].
-pub(in crate::transform) fn sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<KeyValue>>> {
+pub(in crate::transform) fn sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
     let mut pairs = load(args, files)?;
     pairs.value.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(pairs)
@@ -38,7 +38,7 @@ pub(in crate::transform) fn sorted(args: &GeneratorArgs, files: &dyn Files) -> R
 ///
 /// # Errors
 /// Malformed sources, unreadable files, a key that comes twice.
-fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<KeyValue>>> {
+fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
     let (mut pairs, mut warnings) = (Vec::new(), Vec::new());
     // kustomize moves the one `env` behind the many `envs`, but not in a generator's own file.
     let env = args.env.as_ref().filter(|path| !path.is_empty());
@@ -56,14 +56,14 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<KeyValue>>
     for source in &args.files {
         let (key, path) = file_source(source)?;
         let value = files.read(path, source.span)?;
-        pairs.push(KeyValue { key: key.into(), value, span: source.span });
+        pairs.push(DataPair { key: key.into(), value, span: source.span });
     }
     warnings.extend(check(args, &pairs)?);
     Ok(Warned { value: pairs, warnings })
 }
 
 /// Looks for keys that come twice, and warns of those that the API server refuses.
-fn check(args: &GeneratorArgs, pairs: &[KeyValue]) -> Result<Vec<Diagnostic>> {
+fn check(args: &GeneratorArgs, pairs: &[DataPair]) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
     for pair in pairs {
@@ -90,7 +90,7 @@ fn is_data_key(key: &str) -> bool {
 }
 
 /// `key=value`; quotes around the whole value are dropped.
-fn literal(source: &Spanned<String>) -> Result<KeyValue> {
+fn literal(source: &Spanned<String>) -> Result<DataPair> {
     let Some((key, value)) = source.split_once('=').filter(|(key, _)| !key.is_empty()) else {
         let message = format!("`{}` is no literal", **source);
         return Err(Diagnostic::error(Code::InvalidValue, message)
@@ -101,7 +101,7 @@ fn literal(source: &Spanned<String>) -> Result<KeyValue> {
         [b'"', inner @ .., b'"'] | [b'\'', inner @ .., b'\''] => inner,
         all => all,
     };
-    Ok(KeyValue { key: key.into(), value: value.to_vec(), span: source.span })
+    Ok(DataPair { key: key.into(), value: value.to_vec(), span: source.span })
 }
 
 /// `path`, whose last part is the key, or `key=path`.
@@ -122,7 +122,7 @@ fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
 
 /// The lines of an env file: `KEY=value`, or `KEY` for an empty value. Values are taken as they
 /// stand, with quotes and blanks.
-fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<KeyValue>) -> Result<()> {
+fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<DataPair>) -> Result<()> {
     for (i, line) in content.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let Ok(line) = str::from_utf8(line) else {
@@ -140,7 +140,7 @@ fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<KeyValue>) -
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         // A line without a key counts as empty.
         if !key.is_empty() {
-            pairs.push(KeyValue { key: key.into(), value: value.into(), span: path.span });
+            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span });
         }
     }
     Ok(())
@@ -150,7 +150,7 @@ fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<KeyValue>) -
 mod tests {
     use super::*;
 
-    fn text(pair: &KeyValue) -> (String, String) {
+    fn text(pair: &DataPair) -> (String, String) {
         (pair.key.clone(), String::from_utf8(pair.value.clone()).expect("a text"))
     }
 

@@ -11,13 +11,13 @@ use crate::source::Span;
 use crate::yaml::{Map, Node, Spanned, Style};
 
 /// A manifest that is being generated.
-pub(in crate::transform) struct Manifest<'a> {
+pub(in crate::transform) struct GeneratedManifest<'a> {
     map: Map,
     args: &'a GeneratorArgs,
     options: GeneratorOptions,
 }
 
-impl<'a> Manifest<'a> {
+impl<'a> GeneratedManifest<'a> {
     /// A manifest with its metadata; `global` are the options of all generators.
     ///
     /// # Errors

@@ -5,5 +5,5 @@ mod key_values;
 mod manifest;
 
 pub use args::{GeneratorArgs, GeneratorMetadata, GeneratorOptions};
-pub(super) use key_values::{KeyValue, sorted};
-pub(super) use manifest::{Manifest, base64_lines, string};
+pub(super) use key_values::{DataPair, sorted};
+pub(super) use manifest::{GeneratedManifest, base64_lines, string};

@@ -12,14 +12,14 @@ use crate::schema::Schema;
 use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json};
 
 /// A strategic merge patch, ready to be merged into resources.
-pub(super) struct Strategic {
+pub(super) struct StrategicPatch {
     node: Node,
     options: PatchOptions,
     /// Whether it was prepared for any resource that a target selects.
     selected: bool,
 }
 
-impl Strategic {
+impl StrategicPatch {
     /// A patch for the resource that it names.
     pub(super) fn own(patch: Resource, options: PatchOptions) -> Warned<Self> {
         let warnings = warning_of_replacement(patch.node()).into_iter().collect();

@@ -12,10 +12,10 @@ use crate::yaml::{
 };
 
 /// A patch after reading.
-pub(super) enum Body {
+pub(super) enum PatchBody {
     /// No document, or only empty ones.
     Nothing,
-    /// Strategic merge patches, with kind and name.
+    /// StrategicPatch merge patches, with kind and name.
     Strategic(Vec<Resource>),
     /// Operations of RFC 6902.
     Json(JsonPatch),
@@ -25,7 +25,7 @@ pub(super) enum Body {
 ///
 /// # Errors
 /// Neither or both of path and text, an unreadable file, a text that is no patch.
-pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<Body>> {
+pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<PatchBody>> {
     let source = match (patch.patch.trim(), patch.path.as_str()) {
         ("", "") => return Err(neither().at(patch.place())),
         ("", _) => file(&patch.path, context)?,
@@ -34,10 +34,10 @@ pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<B
     };
     let Warned { value: documents, warnings } = documents(source, context)?;
     let value = if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
-        Body::Json(json_patch(operations)?)
+        PatchBody::Json(json_patch(operations)?)
     } else {
         let documents = strategic(documents, context)?;
-        if documents.is_empty() { Body::Nothing } else { Body::Strategic(documents) }
+        if documents.is_empty() { PatchBody::Nothing } else { PatchBody::Strategic(documents) }
     };
     Ok(Warned { value, warnings })
 }

@@ -18,8 +18,8 @@ use crate::resource::{Resource, ResourceSet};
 use crate::source::Span;
 use crate::yaml::Spanned;
 
-use change::Strategic;
-use load::Body;
+use change::StrategicPatch;
+use load::PatchBody;
 use target::{check_ids, own_target};
 
 /// Applies `patches`, one after the other, and returns what is odd about them.
@@ -35,15 +35,15 @@ pub fn patches(
     patches: &[Patch],
     context: &PatchContext<'_>,
 ) -> Result<Vec<Diagnostic>> {
-    let mut run = Run::new(set, context);
+    let mut run = PatchRun::new(set, context);
     // Each patch is read before the first is applied, as in kustomize.
     let bodies = patches.iter().map(|patch| run.loaded(load::body(patch, context)));
-    let bodies: Vec<Body> = bodies.collect::<Result<_>>()?;
+    let bodies: Vec<PatchBody> = bodies.collect::<Result<_>>()?;
     for (patch, body) in patches.iter().zip(bodies) {
         match body {
-            Body::Nothing => run.warn(patch.place(), "this patch is empty and changes nothing"),
-            Body::Strategic(documents) => run.strategic(patch, documents)?,
-            Body::Json(json) => run.json(patch, &json)?,
+            PatchBody::Nothing => run.warn(patch.place(), "this patch is empty and changes nothing"),
+            PatchBody::Strategic(documents) => run.strategic(patch, documents)?,
+            PatchBody::Json(json) => run.json(patch, &json)?,
         }
     }
     Ok(run.finish())
@@ -58,7 +58,7 @@ pub fn patches_json6902(
     patches: &[Patch],
     context: &PatchContext<'_>,
 ) -> Result<Vec<Diagnostic>> {
-    let mut run = Run::new(set, context);
+    let mut run = PatchRun::new(set, context);
     let loaded = patches.iter().map(|patch| run.loaded(load::json6902(patch, context)));
     let loaded: Vec<JsonPatch> = loaded.collect::<Result<_>>()?;
     for (patch, json) in patches.iter().zip(loaded) {
@@ -82,7 +82,7 @@ pub fn patches_strategic_merge(
     if patches.is_empty() {
         return Ok(Vec::new());
     }
-    let mut run = Run::new(set, context);
+    let mut run = PatchRun::new(set, context);
     let mut documents = Vec::new();
     for patch in patches {
         documents.extend(run.loaded(load::path_or_text(patch, context))?);
@@ -93,14 +93,14 @@ pub fn patches_strategic_merge(
     }
     for document in documents {
         let i = own_target(run.set, &document)?;
-        let patch = Strategic::selected(document, PatchOptions::default()).note_in(&mut run.warnings);
+        let patch = StrategicPatch::selected(document, PatchOptions::default()).note_in(&mut run.warnings);
         run.merge_one(i, &patch)?;
     }
     Ok(run.finish())
 }
 
 /// Patches on their way over a set of resources.
-struct Run<'r> {
+struct PatchRun<'r> {
     set: &'r mut ResourceSet,
     context: &'r PatchContext<'r>,
     warnings: Vec<Diagnostic>,
@@ -108,7 +108,7 @@ struct Run<'r> {
     distinct: bool,
 }
 
-impl<'r> Run<'r> {
+impl<'r> PatchRun<'r> {
     fn new(set: &'r mut ResourceSet, context: &'r PatchContext<'r>) -> Self {
         Self { set, context, warnings: Vec::new(), distinct: false }
     }
@@ -152,7 +152,7 @@ impl<'r> Run<'r> {
         if patch.target.is_none() {
             for document in documents {
                 let i = own_target(self.set, &document)?;
-                let patch = Strategic::own(document, patch.options).note_in(&mut self.warnings);
+                let patch = StrategicPatch::own(document, patch.options).note_in(&mut self.warnings);
                 self.merge_one(i, &patch)?;
             }
             return Ok(());
@@ -166,7 +166,7 @@ impl<'r> Run<'r> {
             error.help("remove the `target`, or give each patch an entry of its own")
         })?;
         let selected = self.select(patch)?;
-        let patch = Strategic::selected(document, patch.options).note_in(&mut self.warnings);
+        let patch = StrategicPatch::selected(document, patch.options).note_in(&mut self.warnings);
         let mut other_ids = false;
         for i in selected {
             other_ids |= self.merge_one(i, &patch)?;
@@ -184,12 +184,14 @@ impl<'r> Run<'r> {
     }
 
     /// Merges a patch into one resource. Returns whether its id is another one now.
-    fn merge_one(&mut self, i: usize, patch: &Strategic) -> Result<bool> {
+    fn merge_one(&mut self, i: usize, patch: &StrategicPatch) -> Result<bool> {
         let context = self.context;
         let merged = self.set.update(i, |resource| patch.merge_into(resource, context));
         let Some(merged) = merged else { return Ok(false) };
         let other_id = merged?.note_in(&mut self.warnings);
-        self.follow(i, other_id);
+        if other_id {
+            self.look_for_twins(i);
+        }
         Ok(other_id)
     }
 
@@ -212,12 +214,14 @@ impl<'r> Run<'r> {
             })
         });
         let Some(other_id) = changed else { return Ok(()) };
-        self.follow(i, other_id?);
+        if other_id? {
+            self.look_for_twins(i);
+        }
         Ok(())
     }
 
     /// Takes note of a resource that has another id now: it may be the one of yet another resource.
-    fn follow(&mut self, i: usize, other_id: bool) {
-        self.distinct &= !(other_id && self.set.shares_id(i));
+    fn look_for_twins(&mut self, i: usize) {
+        self.distinct &= !self.set.shares_id(i);
     }
 }

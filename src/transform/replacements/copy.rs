@@ -99,10 +99,6 @@ impl FieldCopy<'_> {
         self.options.create.then(|| NodeKind::like(&self.value.borrow()))
     }
 
-    fn lose(&self, lost: bool) {
-        self.oddity.set(lost.then_some(Oddity::Lost));
-    }
-
     fn to(&self, node: &mut Node, path: &[String]) -> Result<()> {
         if self.write_inside(node, path) {
             return Ok(());
@@ -148,7 +144,7 @@ impl FieldCopy<'_> {
             match structured::write(&document, text) {
                 Ok(text) => field.value = Value::Scalar(text.into()),
                 // kustomize then tries the path in the other way, and finds it.
-                Err(_) => self.lose(true),
+                Err(_) => self.oddity.set(Some(Oddity::Lost)),
             }
             return true;
         }
@@ -158,7 +154,7 @@ impl FieldCopy<'_> {
     /// What is created in a null gets lost.
     fn lose_in_null(&self, path: &[String]) -> bool {
         let lost = self.options.create && path.first().is_some_and(|part| part != "*");
-        self.lose(lost);
+        self.oddity.set(lost.then_some(Oddity::Lost));
         lost
     }
 
@@ -172,7 +168,7 @@ impl FieldCopy<'_> {
             return Ok(usize::from(self.lose_in_null(path)));
         }
         let found = self.matches_in_text(&mut document, path)?;
-        self.lose(found > 0);
+        self.oddity.set((found > 0).then_some(Oddity::Lost));
         Ok(found)
     }
 
