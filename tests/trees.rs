@@ -13,9 +13,7 @@ use std::sync::Arc;
 
 use kubectl_smp::diagnostic::{Diagnostic, Result};
 use kubectl_smp::files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
-use kubectl_smp::overlay::{
-    BuildOptions, Builder, Built, Dialect, FunctionOptions, HelmOptions, KUSTOMIZATION_FILES,
-};
+use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Dialect, FunctionOptions, HelmOptions, KUSTOMIZATION_FILES, Targets};
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
 use kubectl_smp::source::SourceMap;
@@ -61,10 +59,11 @@ fn options(tree: Arc<dyn FileTree>) -> BuildOptions {
 }
 
 fn built(options: BuildOptions, target: &Path, sources: &SourceMap) -> Result<Built> {
-    let chain = |hermetic| {
+    let chain = |used| {
+        let hermetic = used == ChainUse::Kustomizations;
         SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
     };
-    Builder::new(sources.clone(), options, Box::new(chain), false)?.build(target)
+    Builder::new(sources.clone(), options, Box::new(chain), Targets::One)?.build(target)
 }
 
 /// What comes of a target.

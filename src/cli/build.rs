@@ -14,7 +14,7 @@ use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _, create_directories, replace_file};
-use crate::overlay::{Builder, Built};
+use crate::overlay::{Builder, Built, Targets};
 use crate::resource::{ResId, Resource, ResourceSet};
 use crate::source::SourceMap;
 use crate::yaml;
@@ -64,7 +64,7 @@ const WINDOW: usize = 64;
 
 /// Builds all targets. One that fails prints nothing; the others are printed all the same.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
-    let builder = args.target.builder(sources, args.targets.len() > 1)?;
+    let builder = args.target.builder(sources, Targets::count(args.targets.len()))?;
     let mut printer = Printer {
         output: Output::of(args),
         stdout: BufWriter::with_capacity(1 << 16, io::stdout()),

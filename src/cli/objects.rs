@@ -10,6 +10,7 @@ use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, Links, Walk, WalkOptions};
+use crate::overlay::Targets;
 use crate::resource::{Resource, flatten_lists};
 use crate::schema::Schema;
 use crate::source::{SourceId, SourceMap};
@@ -44,7 +45,7 @@ impl ObjectArgs {
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
         let resources = match &self.target_directory {
             Some(target) => {
-                let built = self.target.builder(sources, false)?.build(target)?;
+                let built = self.target.builder(sources, Targets::One)?.build(target)?;
                 render::print(&built.warnings, sources);
                 built.resources.into_iter().collect()
             }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _};
-use crate::overlay::{BuildOptions, Builder, Dialect, Reorder};
+use crate::overlay::{BuildOptions, Builder, ChainUse, Dialect, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::SourceMap;
@@ -123,10 +123,10 @@ enum ReorderArg {
 
 impl TargetArgs {
     /// A builder for these arguments.
-    pub(super) fn builder(&self, sources: &SourceMap, many: bool) -> Result<Builder, Diagnostic> {
+    pub(super) fn builder(&self, sources: &SourceMap, targets: Targets) -> Result<Builder, Diagnostic> {
         let (schema, texts) = (self.schema.clone(), sources.clone());
-        let make_chain = Box::new(move |hermetic| schema.chain(&texts, hermetic));
-        Builder::new(sources.clone(), self.options(), make_chain, many)
+        let make_chain = Box::new(move |use_| schema.chain(&texts, use_ == ChainUse::Kustomizations));
+        Builder::new(sources.clone(), self.options(), make_chain, targets)
     }
 
     fn options(&self) -> BuildOptions {

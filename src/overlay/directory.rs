@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::types::Census;
-use super::{Builder, Built, Dialect, Root};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::build::{self, BuildContext};
+use super::load::{KUSTOMIZATION_FILES, Root, Reader};
+use super::options::{Built, Dialect};
+use super::types::TypesInBuild;
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::files::{FileKind, Hidden, Links, WalkOptions};
 use crate::merge::{MergeOptions, merge2};
 use crate::patch::{self, ApplyOptions, Outcome};
@@ -17,14 +19,14 @@ use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Identity {
+struct LayerKey {
     group: SmolStr,
     kind: SmolStr,
     namespace: SmolStr,
     name: SmolStr,
 }
 
-impl Identity {
+impl LayerKey {
     fn of(resource: &Resource) -> Self {
         let id = resource.id();
         Self {
@@ -38,34 +40,40 @@ impl Identity {
 
 /// Resources by identity, in the order in which they came.
 #[derive(Debug, Default)]
-struct Layer {
+struct DirectoryLayer {
     resources: Vec<Option<Resource>>,
-    positions: FxHashMap<Identity, usize>,
+    positions: FxHashMap<LayerKey, usize>,
 }
 
-impl Layer {
+impl DirectoryLayer {
     fn add(&mut self, resource: Resource) {
-        self.positions.insert(Identity::of(&resource), self.resources.len());
+        self.positions.insert(LayerKey::of(&resource), self.resources.len());
         self.resources.push(Some(resource));
     }
 
     fn position(&self, resource: &Resource) -> Option<usize> {
-        self.positions.get(&Identity::of(resource)).copied().filter(|&i| self.resources[i].is_some())
+        self.positions.get(&LayerKey::of(resource)).copied().filter(|&i| self.resources[i].is_some())
     }
 }
 
-impl Builder {
+/// Builds plain directories.
+pub(super) struct Directories<'b> {
+    pub reader: &'b Reader,
+    pub context: &'b BuildContext<'b>,
+}
+
+impl Directories<'_> {
     /// Builds a plain directory over its base.
     pub(super) fn directory(&self, root: &Root) -> Result<Built> {
         let mut warnings = Vec::new();
-        let mut layer = Layer::default();
+        let mut layer = DirectoryLayer::default();
         let overlay = self.manifests(root)?;
-        let bases = self.bases_of(root, overlay.is_empty())?;
+        let bases = self.bases_of(root, &overlay)?;
         let mut over = Vec::new();
         for (i, base) in bases.iter().enumerate() {
             let base = self.reader.open(base)?;
             let resources = if base.kustomization_file()?.is_some() {
-                let built = self.kustomization(&base)?;
+                let built = build::kustomization(&base, self.context)?;
                 warnings.extend(built.warnings);
                 built.resources.into_iter().collect()
             } else {
@@ -83,7 +91,7 @@ impl Builder {
             }
         }
         over.extend(overlay);
-        self.merge_over(&mut layer, over, &mut warnings)?;
+        warnings.extend(self.merge_over(&mut layer, over)?);
         let mut resources = ResourceSet::new();
         layer.resources.into_iter().flatten().try_for_each(|r| resources.append(r))?;
         Ok(Built { resources, warnings })
@@ -102,22 +110,23 @@ impl Builder {
             }
             let path = root.path().join(&walked.path);
             let is_kustomization = |name: &&str| walked.path.file_name().is_some_and(|own| own == *name);
-            if walked.depth > 1 && super::KUSTOMIZATION_FILES.iter().any(is_kustomization) {
+            if walked.depth > 1 && KUSTOMIZATION_FILES.iter().any(is_kustomization) {
                 return Err(kustomization_inside(&self.reader.shown(&path)));
             }
             let source = root.text_at(&path)?;
             let documents = parse_documents(self.reader.sources(), source, ParseOptions::kubectl())?;
             for node in flatten_lists(documents)? {
-                resources.push(Resource::new(node, &self.schema)?);
+                resources.push(Resource::new(node, self.context.types.known())?);
             }
         }
         Ok(resources)
     }
 
     /// `--base`, else `base/` beside the target, else beside its parent.
-    fn bases_of(&self, root: &Root, empty: bool) -> Result<Vec<PathBuf>> {
-        if !self.options.bases.is_empty() {
-            return Ok(self.options.bases.clone());
+    fn bases_of(&self, root: &Root, overlay: &[Resource]) -> Result<Vec<PathBuf>> {
+        let given = &self.context.options.bases;
+        if !given.is_empty() {
+            return Ok(given.clone());
         }
         let is_directory =
             |path: &PathBuf| root.directory().locate(path).is_ok_and(|found| found.is_directory());
@@ -128,7 +137,7 @@ impl Builder {
             // A base itself is rendered as it is.
             Some(base) if base == root.path() => Ok(Vec::new()),
             Some(base) if !root.path().starts_with(&base) => Ok(vec![base]),
-            _ if empty => Err(Diagnostic::error(
+            _ if overlay.is_empty() => Err(Diagnostic::error(
                 Code::MissingField,
                 format!("{} has no kustomization file and no manifests", shown.display()),
             )
@@ -142,18 +151,14 @@ impl Builder {
         }
     }
 
-    fn merge_over(
-        &self,
-        layer: &mut Layer,
-        over: Vec<Resource>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<()> {
-        let mut census = Census::default();
-        layer.resources.iter().flatten().chain(&over).for_each(|r| census.count(r.node()));
+    /// Merges manifests over a layer; returns what is odd about it.
+    fn merge_over(&self, layer: &mut DirectoryLayer, over: Vec<Resource>) -> Result<Vec<Diagnostic>> {
+        let mut in_build = TypesInBuild::default();
+        layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
         let merged: FxHashSet<Gvk> =
             over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
-        let schema = self.types_of_directory(&census, &merged, warnings)?;
-        let merge = Merge::of(self.options.dialect);
+        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, &merged)?;
+        let merge = Merge::of(self.context.options.dialect);
         for patch in over {
             let Some(i) = layer.position(&patch) else {
                 layer.add(added(&patch, &merge, &schema)?);
@@ -169,7 +174,7 @@ impl Builder {
                 layer.resources[i] = None;
             }
         }
-        Ok(())
+        Ok(warnings)
     }
 }
 

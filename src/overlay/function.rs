@@ -6,6 +6,7 @@
 
 mod container;
 mod legacy;
+mod options;
 mod protocol;
 mod spec;
 
@@ -15,10 +16,11 @@ use std::process::Command;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
+pub use self::options::FunctionOptions;
 use self::protocol::Output;
 use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
 use super::{origin, process};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::files::{Directory, TemporaryFile};
 use crate::gocompat::strconv::parse_bool;
 use crate::resource::{Behavior, Generated, Resource, ResourceSet};
@@ -26,28 +28,6 @@ use crate::schema::Schema;
 use crate::source::SourceMap;
 use crate::transform::Files;
 use crate::yaml::{Node, to_yaml};
-
-/// What the command line says about functions and plugins.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
-pub struct FunctionOptions {
-    /// Whether anything that is not built in may run (`--enable-alpha-plugins`).
-    pub plugins: bool,
-    /// Whether functions may be executables of this machine (`--enable-exec`).
-    pub exec: bool,
-    /// Whether containers that ask for the network get it (`--network`).
-    ///
-    /// They get the one of the host; kustomize's `--network-name` has no effect there, either.
-    pub network: bool,
-    /// More mounts for containers, as in `type=bind,src=DIR,dst=DIR` (`--mount`).
-    pub mounts: Vec<String>,
-    /// More variables, `NAME=VALUE` or, for containers, `NAME` (`--env`).
-    pub env: Vec<String>,
-    /// Whether containers run as the current user instead of `nobody` (`--as-current-user`).
-    pub as_current_user: bool,
-    /// The directory of plugins; none: where kustomize looks for it.
-    pub plugin_home: Option<PathBuf>,
-}
 
 /// The kustomization that names a function.
 #[derive(Clone, Copy)]
@@ -92,26 +72,20 @@ impl Functions {
     ///
     /// # Errors
     /// It may not be run, is not there, fails, or prints what are no resources.
-    pub fn generate(
-        &self,
-        config: &Resource,
-        site: FunctionSite<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Vec<Resource>> {
+    pub fn generate(&self, config: &Resource, site: FunctionSite<'_>) -> Result<Warned<Vec<Resource>>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
-        let Some(output) = self.run(config, &[], site, warnings).map_err(named)? else {
-            return Ok(Vec::new());
-        };
-        let resources = output.items.into_iter().map(|(mut node, _)| {
+        let Warned { value: output, warnings } = self.run(config, &[], site).map_err(named)?;
+        let resources = output.unwrap_or_default().items.into_iter().map(|(mut node, _)| {
             let generated = generator_options(&mut node)?;
             let mut resource = Resource::new(node, site.schema)?;
             resource.generated = Some(generated);
             Ok(resource)
         });
-        resources.collect::<Result<_>>().map_err(|error| error.note(made_by(config)))
+        let value = resources.collect::<Result<_>>().map_err(|error| error.note(made_by(config)))?;
+        Ok(Warned { value, warnings })
     }
 
-    /// Lets a transformer change, add and remove resources.
+    /// Lets a transformer change, add and remove resources; returns what it says beside.
     ///
     /// A resource stays what it was, with its former names, as long as it keeps its annotations.
     /// On an error the resources are as they were.
@@ -123,13 +97,15 @@ impl Functions {
         config: &Resource,
         resources: &mut ResourceSet,
         site: FunctionSite<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Diagnostic>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
-        let output = self.run(config, resources.as_slice(), site, warnings).map_err(named)?;
-        let Some(output) = output else { return Ok(()) };
-        *resources = put_back(resources, output, site.schema).map_err(|error| error.note(made_by(config)))?;
-        Ok(())
+        let Warned { value: output, warnings } =
+            self.run(config, resources.as_slice(), site).map_err(named)?;
+        if let Some(output) = output {
+            *resources =
+                put_back(resources, output, site.schema).map_err(|error| error.note(made_by(config)))?;
+        }
+        Ok(warnings)
     }
 
     fn run(
@@ -137,8 +113,7 @@ impl Functions {
         config: &Resource,
         resources: &[Resource],
         site: FunctionSite<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Option<Output>> {
+    ) -> Result<Warned<Option<Output>>> {
         let noted: Vec<Node> = resources.iter().map(noted).collect();
         let nodes = || noted.iter();
         let configuration = noted_origin(config);
@@ -155,19 +130,19 @@ impl Functions {
                 (command, format!("the function in the container {}", spec.image), input)
             }
             Plugin::Executable(path) => {
-                return run_plugin(path, config.node(), nodes(), site, warnings).map(Some);
+                return Ok(run_plugin(path, config.node(), nodes(), site)?.map(Some));
             }
             Plugin::Nothing => {
                 let message = "this function names neither a container nor an executable, so nothing was run";
                 let at = config.node().span().at_start();
-                warnings.push(Diagnostic::warning(Code::MissingField, message).at(at).resource(config.id()));
-                return Ok(None);
+                let warning = Diagnostic::warning(Code::MissingField, message).at(at).resource(config.id());
+                return Ok(Warned { value: None, warnings: vec![warning] });
             }
         };
         check_directory(site.root)?;
         command.current_dir(site.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
-        conclude(ended, &what, config, site.sources, warnings).map(Some)
+        Ok(conclude(ended, &what, config, site.sources)?.map(Some))
     }
 
     fn plugin(&self, config: &Resource, sources: &SourceMap) -> Result<Plugin> {
@@ -236,8 +211,7 @@ fn run_plugin<'n>(
     config: &Node,
     resources: impl Iterator<Item = &'n Node>,
     site: FunctionSite<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Output> {
+) -> Result<Warned<Output>> {
     /// The longest string that Linux passes to a program.
     const MAX_VARIABLE: usize = 131_071;
 
@@ -265,8 +239,7 @@ fn run_plugin<'n>(
         &format!("<output of {}>", path.display()),
         site.sources,
     )?;
-    warnings.extend(said(&what, &messages));
-    Ok(output)
+    Ok(Warned { value: output, warnings: said(&what, &messages).into_iter().collect() })
 }
 
 /// What came of a function: its output, or an error with its own words and findings.
@@ -275,8 +248,7 @@ fn conclude(
     what: &str,
     config: &Resource,
     sources: &SourceMap,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Output> {
+) -> Result<Warned<Output>> {
     let name = format!("<output of {}>", config.id());
     let output = protocol::read_output(std::mem::take(&mut ended.output), &name, sources);
     if !ended.status.success() {
@@ -287,13 +259,13 @@ fn conclude(
         return Err(findings.into_iter().fold(ended.failure(what), add));
     }
     let output = output?;
-    warnings.extend(said(what, &ended.messages));
+    let mut warnings: Vec<Diagnostic> = said(what, &ended.messages).into_iter().collect();
     // A function that finds errors and ends well does not stop the build, as in kustomize.
     let found = output.findings.iter().filter(|finding| finding.severity != "info").map(|finding| {
         Diagnostic::warning(Code::Command, format!("{what} found: {}: {}", finding.severity, finding.text))
     });
     warnings.extend(found);
-    Ok(output)
+    Ok(Warned { value: output, warnings })
 }
 
 /// A warning with what a program that succeeded wrote to standard error.
@@ -356,7 +328,7 @@ fn put_back(before: &ResourceSet, output: Output, schema: &Schema) -> Result<Res
 /// The manifest with all notes, which kustomize has among the annotations.
 fn noted(resource: &Resource) -> Node {
     let mut node = noted_origin(resource);
-    for (key, text) in resource.notes() {
+    for (key, text) in resource.build_annotations() {
         protocol::annotate(&mut node, key, &text);
     }
     node

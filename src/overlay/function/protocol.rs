@@ -264,13 +264,7 @@ mod tests {
 
     const CONFIG: &str = "kind: Fn\napiVersion: e.com/v1\nmetadata: {name: fn}\nspec: {a: [1]}\n";
 
-    #[test]
-    fn functions_get_a_resource_list() {
-        let resource = node(
-            "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: a, namespace: b, annotations: {z: '1'}}\n\
-             spec:\n  text: |\n    one\n\n    two\n",
-        );
-        let want = r#"apiVersion: config.kubernetes.io/v1
+    const RESOURCE_LIST: &str = r#"apiVersion: config.kubernetes.io/v1
 kind: ResourceList
 items:
 - apiVersion: apps/v1
@@ -307,8 +301,15 @@ functionConfig:
     a:
     - 1
 "#;
+
+    #[test]
+    fn functions_get_a_resource_list() {
+        let resource = node(
+            "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: a, namespace: b, annotations: {z: '1'}}\n\
+             spec:\n  text: |\n    one\n\n    two\n",
+        );
         let text = resource_list([&resource].into_iter(), &node(CONFIG)).expect("printable");
-        assert_eq!(text, want);
+        assert_eq!(text, RESOURCE_LIST);
         // What goes out and comes back unchanged is what it was.
         let back = output(&text);
         assert_eq!(back.items.len(), 1);

@@ -7,11 +7,10 @@ use std::cell::OnceCell;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::config::NameBackReference;
-use super::field_spec::selects;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{ResId, Resource};
 use crate::source::Span;
+use crate::transform::field_spec::{NameBackReference, selects};
 
 /// What refers to others.
 pub(super) struct Referrer<'r> {
@@ -25,29 +24,29 @@ pub(super) struct Referrer<'r> {
 pub(super) struct Reference<'n> {
     /// The name.
     pub name: &'n str,
-    /// What stands beside it, when it can have a namespace.
-    pub namespace: Beside<'n>,
+    /// The namespace beside it.
+    pub namespace: NamespaceBeside<'n>,
     /// The kind that is meant.
     pub target: &'n NameBackReference,
     /// Group and kind of the role that is meant, in a `roleRef`.
     pub role: Option<&'n (SmolStr, SmolStr)>,
 }
 
-/// What stands beside a name.
+/// The namespace that stands beside a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beside<'n> {
-    /// Nothing can: the name is a scalar.
-    Nothing,
-    /// A map without namespace.
-    NoNamespace,
-    /// This namespace.
-    Namespace(&'n str),
+pub(super) enum NamespaceBeside<'n> {
+    /// There cannot be one: the name is a scalar.
+    Impossible,
+    /// The map with the name has none.
+    Absent,
+    /// This one.
+    Given(&'n str),
 }
 
 type Positions = Vec<usize>;
 
 /// All resources, by what they may be referred to with.
-pub(super) struct Candidates<'r> {
+pub(in crate::transform) struct Candidates<'r> {
     resources: &'r [Resource],
     /// Where their manifests stand.
     places: Vec<Span>,
@@ -97,7 +96,7 @@ impl<'r> FirstNamespaces<'r> {
 }
 
 impl<'r> Candidates<'r> {
-    pub(super) fn new(resources: &'r [Resource], places: Vec<Span>) -> Self {
+    pub(in crate::transform) fn new(resources: &'r [Resource], places: Vec<Span>) -> Self {
         let (mut by_name, mut by_namespace): (FxHashMap<_, Positions>, FxHashMap<_, Positions>) =
             Default::default();
         for (i, resource) in resources.iter().enumerate() {
@@ -131,17 +130,15 @@ impl<'r> Candidates<'r> {
         found.retain(|&i| {
             self.get(i).is_some_and(|r| is_meant(r, referrer.resource, reference, &referrer.bound))
         });
-        for empty_fits_all in [true, false] {
+        for context in [Context::AsFarAsKnown, Context::Same] {
             if found.len() > 1 {
-                let fits = |i: usize| {
-                    self.get(i).is_some_and(|r| same_context(r, referrer.resource, empty_fits_all))
-                };
-                found.retain(|&i| fits(i));
+                found.retain(|&i| self.get(i).is_some_and(|r| context.is_of(r, referrer.resource)));
             }
         }
         let written = |&i: &usize| {
             let id = self.get(i).map(Resource::id);
-            let namespace = id.filter(|_| reference.namespace != Beside::Nothing).map(|id| &id.namespace);
+            let namespace =
+                id.filter(|_| reference.namespace != NamespaceBeside::Impossible).map(|id| &id.namespace);
             (id.map(|id| &id.name), namespace)
         };
         if found.windows(2).all(|pair| written(&pair[0]) == written(&pair[1])) {
@@ -158,7 +155,7 @@ impl<'r> Candidates<'r> {
     fn named(&self, referrer: &Referrer<'_>, reference: &Reference<'_>) -> Positions {
         let name = reference.name;
         let here = referrer.resource.id();
-        if let Beside::Namespace(namespace) = reference.namespace {
+        if let NamespaceBeside::Given(namespace) = reference.namespace {
             if namespace == ResId::NO_NAMESPACE {
                 return Vec::new();
             }
@@ -220,13 +217,23 @@ fn is_meant(resource: &Resource, referrer: &Resource, reference: &Reference<'_>,
             || (id.gvk.kind == "ServiceAccount" && bound.contains(&id.namespace)))
 }
 
-/// Whether both went through the same prefixes and suffixes, as far as both know.
-fn same_context(a: &Resource, b: &Resource, empty_fits_all: bool) -> bool {
-    let same = |a: &[SmolStr], b: &[SmolStr]| {
-        if a.is_empty() || b.is_empty() {
-            return empty_fits_all || a.len() == b.len();
-        }
-        a.ends_with(b) || b.ends_with(a)
-    };
-    same(&a.prefixes, &b.prefixes) && same(&a.suffixes, &b.suffixes)
+/// What the prefixes and suffixes of two resources must have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Context {
+    /// They are the same as far as both have any.
+    AsFarAsKnown,
+    /// They are the same, and none is only the same as none.
+    Same,
+}
+
+impl Context {
+    fn is_of(self, a: &Resource, b: &Resource) -> bool {
+        let same = |a: &[SmolStr], b: &[SmolStr]| {
+            if a.is_empty() || b.is_empty() {
+                return self == Self::AsFarAsKnown || a.len() == b.len();
+            }
+            a.ends_with(b) || b.ends_with(a)
+        };
+        same(&a.prefixes, &b.prefixes) && same(&a.suffixes, &b.suffixes)
+    }
 }

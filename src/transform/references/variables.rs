@@ -11,7 +11,7 @@ use crate::yaml::{Node, Resolved, Style, Tag, Value, resolve_plain};
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Content {
+pub(in crate::transform) enum Content {
     Text(SmolStr),
     Int(i64),
     Float(f64),
@@ -21,7 +21,7 @@ pub(super) enum Content {
 }
 
 /// The value below a path; none when there is none, or when kustomize cannot read it.
-pub(super) fn content_at(node: &Node, path: &str) -> Option<Content> {
+pub(in crate::transform) fn content_at(node: &Node, path: &str) -> Option<Content> {
     let found = path_of(path).iter().try_fold(node, |node, step| child(node, step))?;
     let Value::Scalar(text) = &found.value else { return Some(Content::Tree) };
     let resolved = match found.meta.tag {
@@ -94,10 +94,14 @@ fn step_parts(step: &str) -> Vec<String> {
 }
 
 /// The values of all variables.
-pub(super) type Contents = BTreeMap<SmolStr, Content>;
+pub(in crate::transform) type Contents = BTreeMap<SmolStr, Content>;
 
 /// Replaces variables in a string, the strings of a list, or the values of a map.
-pub(super) fn replace(field: &mut Node, contents: &Contents, used: &mut FxHashSet<SmolStr>) -> Result<()> {
+pub(in crate::transform) fn replace(
+    field: &mut Node,
+    contents: &Contents,
+    used: &mut FxHashSet<SmolStr>,
+) -> Result<()> {
     match &mut field.value {
         Value::Scalar(_) => replace_scalar(field, contents, used),
         Value::Map(map) => {
@@ -212,8 +216,8 @@ fn expand(text: &str, contents: &Contents, used: &mut FxHashSet<SmolStr>) -> Str
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::nodes;
     use super::*;
+    use crate::transform::testing::nodes;
 
     #[test]
     fn paths() {

@@ -1,4 +1,4 @@
-//! Fields by path: how one is found, what is made on the way, and how a value is written into it.
+//! The paths of field specs: how a field is found, and what is made on the way.
 //!
 //! Knows nothing of kinds and specs.
 
@@ -9,7 +9,7 @@ use crate::yaml::{Map, Node, Style, Tag, Value};
 
 /// What a missing or null field at the end of a path becomes; missing maps on the way are made, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Create {
+pub(in crate::transform) enum Create {
     /// Nothing: it stays as it is.
     Never,
     /// A scalar with this tag.
@@ -18,60 +18,73 @@ pub(super) enum Create {
     Map,
 }
 
+impl Create {
+    /// What a field becomes that others are to be found in.
+    fn on_the_way(self) -> Self {
+        if self == Self::Never { self } else { Self::Map }
+    }
+}
+
 /// What is done with a field that was found.
-pub(super) type Set<'f> = dyn FnMut(&mut Node) -> Result<()> + 'f;
+pub(in crate::transform) type SetField<'f> = dyn FnMut(&mut Node) -> Result<()> + 'f;
 
 /// How many names a path may have: what it creates must not nest deeper than trees may.
-const MAX_STEPS: usize = 200;
+const MAX_NAMES: usize = 200;
 
 /// A path, taken apart.
 #[derive(Debug)]
-pub(super) struct Path(Vec<Step>);
+pub(in crate::transform) struct SpecPath(Vec<FieldName>);
 
 #[derive(Debug)]
-struct Step {
+struct FieldName {
     name: SmolStr,
     /// Whether it ended with `[]`.
     list: bool,
     fault: Option<&'static str>,
 }
 
-impl Path {
+impl SpecPath {
     pub(super) fn new(text: &str) -> Self {
         let names = split(text);
-        if names.len() > MAX_STEPS {
+        if names.len() > MAX_NAMES {
             let fault = Some("this path has too many names");
-            return Self(vec![Step { name: SmolStr::default(), list: false, fault }]);
+            return Self(vec![FieldName { name: SmolStr::default(), list: false, fault }]);
         }
-        Self(names.iter().map(|name| Step::new(name)).collect())
+        Self(names.iter().map(|name| FieldName::new(name)).collect())
     }
 
     /// Calls `set` on each field that the path leads to.
-    pub(super) fn visit(&self, node: &mut Node, create: Create, set: &mut Set<'_>) -> Result<()> {
+    pub(in crate::transform) fn visit(
+        &self,
+        node: &mut Node,
+        create: Create,
+        set: &mut SetField<'_>,
+    ) -> Result<()> {
         visit(&self.0, node, create, set)
     }
 }
 
-fn visit(steps: &[Step], node: &mut Node, create: Create, set: &mut Set<'_>) -> Result<()> {
-    let Some((step, rest)) = steps.split_first() else { return set(node) };
+fn visit(names: &[FieldName], node: &mut Node, create: Create, set: &mut SetField<'_>) -> Result<()> {
+    let Some((name, rest)) = names.split_first() else { return set(node) };
     if let Some(map) = node.as_map_mut() {
-        return match step.field(map, rest.is_empty(), create)? {
+        let here = if rest.is_empty() { create } else { create.on_the_way() };
+        return match name.field(map, here)? {
             Some(field) => visit(rest, field, create, set),
             None => Ok(()),
         };
     }
     if let Some(list) = node.as_list_mut() {
-        return list.iter_mut().try_for_each(|entry| visit(steps, entry, create, set));
+        return list.iter_mut().try_for_each(|entry| visit(names, entry, create, set));
     }
     if node.is_null() {
         return Ok(());
     }
     let message =
-        format!("expected a map or a list with the field `{}`, found {}", step.name, node.type_name());
+        format!("expected a map or a list with the field `{}`, found {}", name.name, node.type_name());
     Err(Diagnostic::error(Code::WrongType, message).at(node.span()))
 }
 
-impl Step {
+impl FieldName {
     fn new(text: &str) -> Self {
         let (name, list) = text.strip_suffix("[]").map_or((text, false), |name| (name, true));
         let name = name.trim();
@@ -89,11 +102,10 @@ impl Step {
     }
 
     /// The field of that name, made or given its shape when it is to be created.
-    fn field<'m>(&self, map: &'m mut Map, last: bool, create: Create) -> Result<Option<&'m mut Node>> {
+    fn field<'m>(&self, map: &'m mut Map, create: Create) -> Result<Option<&'m mut Node>> {
         if let Some(fault) = self.fault {
             return Err(Diagnostic::error(Code::InvalidValue, fault));
         }
-        let create = if last || create == Create::Never || self.list { create } else { Create::Map };
         let at = match map.position(&self.name) {
             Some(at) => at,
             None if create == Create::Never || self.list => return Ok(None),
@@ -140,63 +152,11 @@ fn split(path: &str) -> Vec<String> {
     names
 }
 
-/// Sets a scalar's text and tag and keeps how it is quoted. Null counts as a scalar.
-///
-/// # Errors
-/// The node is a map or a list.
-pub(super) fn set_scalar(node: &mut Node, text: &str, tag: Tag) -> Result<()> {
-    if node.scalar_text().is_none() {
-        let message = format!("expected a scalar, found {}", node.type_name());
-        return Err(Diagnostic::error(Code::WrongType, message).at(node.span()));
-    }
-    overwrite(node, text, tag);
-    Ok(())
-}
-
-/// Puts a scalar in the place of whatever is there; how a scalar is quoted stays.
-pub(super) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
-    node.value = Value::Scalar(text.into());
-    node.meta.aliased = false;
-    if matches!(node.meta.style, Style::Block | Style::Flow) {
-        node.meta.style = Style::Plain;
-    }
-    // kustomize keeps the quotes and prints no tag, so that a number in quotes is a string, now or by a
-    // later patch.
-    node.meta.tag = match tag {
-        Tag::Undecided => tag,
-        _ if node.meta.style == Style::Plain => tag,
-        Tag::Int => Tag::Quoted,
-        _ => Tag::None,
-    };
-}
-
-/// Sets an entry of a map to a string; nothing happens to null. Returns whether the entry is new:
-/// then it has the number `shared`.
-///
-/// # Errors
-/// The node is a list or a scalar.
-pub(super) fn set_entry(node: &mut Node, key: &SmolStr, value: &SmolStr, shared: u8) -> Result<bool> {
-    if node.is_null() {
-        return Ok(false);
-    }
-    let (span, found) = (node.span(), node.type_name());
-    let Some(map) = node.as_map_mut() else {
-        return Err(Diagnostic::error(Code::WrongType, format!("expected a map, found {found}")).at(span));
-    };
-    if let Some(old) = map.get_mut(key) {
-        overwrite(old, value, Tag::Str);
-        return Ok(false);
-    }
-    let mut new = Node::string(value.clone());
-    new.meta.shared = shared;
-    map.push(key.clone(), new);
-    Ok(true)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::testing::nodes;
+    use super::super::set::{set_entry, set_scalar};
     use super::*;
+    use crate::transform::testing::nodes;
     use crate::yaml::to_yaml;
 
     #[test]
@@ -222,7 +182,7 @@ mod tests {
             Create::Map => set_entry(field, &"k".into(), &"new".into(), 0).map(|_| ()),
             _ => set_scalar(field, "new", Tag::Str),
         };
-        Path::new(path).visit(&mut node, create, &mut set).map_err(|d| d.code())?;
+        SpecPath::new(path).visit(&mut node, create, &mut set).map_err(|d| d.code())?;
         Ok(to_yaml(&node).expect("printable").trim_end().to_string())
     }
 
@@ -267,16 +227,5 @@ mod tests {
         }
         let endless = "a/".repeat(10_000);
         assert_eq!(set_at(&endless, scalar, "{a: 1}"), Err(Code::InvalidValue));
-    }
-
-    #[test]
-    fn scalars_keep_their_quotes() {
-        let mut node = nodes("{a: \"1\", b: 1, c: |\n  x\n}".replace("|\n  x\n", "'x'").as_str()).remove(0);
-        for field in ["a", "b", "c"] {
-            set_scalar(node.get_mut(field).expect("there"), "2", Tag::None).expect("a scalar");
-        }
-        assert_eq!(to_yaml(&node).expect("printable"), "a: \"2\"\nb: 2\nc: \"2\"\n");
-        set_scalar(node.get_mut("a").expect("there"), "3", Tag::Int).expect("a scalar");
-        assert_eq!(node.get("a").and_then(Node::as_str), Some("3"));
     }
 }

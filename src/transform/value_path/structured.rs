@@ -13,7 +13,7 @@ use crate::yaml::{
 ///
 /// # Errors
 /// Malformed YAML. Places would be those of the text alone, so there are none.
-pub(super) fn read(text: &str) -> Result<Option<Node>> {
+pub(in crate::transform) fn read(text: &str) -> Result<Option<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("", text);
     let options = ParseOptions { comments: true, ..ParseOptions::default() };
@@ -53,7 +53,7 @@ fn forget_places(node: &mut Node) {
 ///
 /// # Errors
 /// Values that JSON does not have.
-pub(super) fn write(node: &Node, original: &str) -> Result<String> {
+pub(in crate::transform) fn write(node: &Node, original: &str) -> Result<String> {
     if !original.trim_start().starts_with(['{', '[']) {
         let text = as_read(node);
         // A comment at the very top stays apart from the first field, whose it is to the reader.
@@ -87,7 +87,7 @@ fn check_types(node: &Node) -> Result<()> {
 ///
 /// # Errors
 /// It does not. kustomize fails on it at the end of the build, without saying where.
-pub(super) fn check_type(node: &Node) -> Result<()> {
+pub(in crate::transform) fn check_type(node: &Node) -> Result<()> {
     let text = node.scalar_text().map_or("", |text| text.as_str());
     let (fits, kind) = match (node.meta.tag, resolve_plain(text)) {
         (Tag::Null, r) => (matches!(r, Resolved::Null), "null"),

@@ -1,7 +1,6 @@
 //! kustomize's built-in field specs, as of 5.8: facts, written down once.
 
-use super::config::NameBackReference;
-use super::field_spec::FieldSpec;
+use crate::transform::field_spec::{FieldSpec, NameBackReference};
 
 /// Group, version, kind, path, whether it is created.
 type Row = (&'static str, &'static str, &'static str, &'static str, bool);
@@ -118,7 +117,7 @@ pub(super) fn common_annotations() -> Vec<FieldSpec> {
 pub(super) fn images() -> Vec<FieldSpec> {
     let places = ["spec", "spec/template/spec"];
     let fields = ["containers[]/image", "initContainers[]/image", "volumes[]/image/reference"];
-    let path = |place: &str, field: &str| FieldSpec::of_all(&format!("{place}/{field}"), true);
+    let path = |place: &str, field: &str| FieldSpec::created_in_all(&format!("{place}/{field}"));
     places.iter().flat_map(|place| fields.iter().map(move |field| path(place, field))).collect()
 }
 
@@ -197,6 +196,7 @@ const PODS: [(&str, &str); 7] = [
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
+#[allow(clippy::too_many_lines, reason = "this is a table")]
 pub(super) fn name_reference() -> Vec<NameBackReference> {
     let target = |group: &str, version: &str, kind: &str, field_specs| NameBackReference {
         group: group.into(),

@@ -4,22 +4,32 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::Files;
-use super::generators::GeneratorArgs;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::args::GeneratorArgs;
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::gocompat;
 use crate::source::Span;
+use crate::transform::Files;
 use crate::yaml::Spanned;
 
 /// A key, its value in bytes, and the place that asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct KeyValue {
+pub(in crate::transform) struct DataPair {
     /// The key.
-    pub(super) key: String,
+    pub(in crate::transform) key: String,
     /// The value.
-    pub(super) value: Vec<u8>,
+    pub(in crate::transform) value: Vec<u8>,
     /// The literal, or the path of the file.
-    pub(super) span: Span,
+    pub(in crate::transform) span: Span,
+}
+
+/// All pairs of a generator, sorted by key.
+///
+/// # Errors
+/// As [`load`].
+pub(in crate::transform) fn sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
+    let mut pairs = load(args, files)?;
+    pairs.value.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(pairs)
 }
 
 /// All pairs of a generator: env files, then literals, then files.
@@ -28,12 +38,8 @@ pub(super) struct KeyValue {
 ///
 /// # Errors
 /// Malformed sources, unreadable files, a key that comes twice.
-pub(super) fn load(
-    args: &GeneratorArgs,
-    files: &dyn Files,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Vec<KeyValue>> {
-    let mut pairs = Vec::new();
+fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
+    let (mut pairs, mut warnings) = (Vec::new(), Vec::new());
     // kustomize moves the one `env` behind the many `envs`, but not in a generator's own file.
     let env = args.env.as_ref().filter(|path| !path.is_empty());
     if let Some(path) = env.filter(|_| args.own_file) {
@@ -50,13 +56,15 @@ pub(super) fn load(
     for source in &args.files {
         let (key, path) = file_source(source)?;
         let value = files.read(path, source.span)?;
-        pairs.push(KeyValue { key: key.into(), value, span: source.span });
+        pairs.push(DataPair { key: key.into(), value, span: source.span });
     }
-    check(args, &pairs, warnings)?;
-    Ok(pairs)
+    warnings.extend(check(args, &pairs)?);
+    Ok(Warned { value: pairs, warnings })
 }
 
-fn check(args: &GeneratorArgs, pairs: &[KeyValue], warnings: &mut Vec<Diagnostic>) -> Result<()> {
+/// Looks for keys that come twice, and warns of those that the API server refuses.
+fn check(args: &GeneratorArgs, pairs: &[DataPair]) -> Result<Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
     let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
     for pair in pairs {
         if let Some(first) = seen.insert(&pair.key, pair.span) {
@@ -72,7 +80,7 @@ fn check(args: &GeneratorArgs, pairs: &[KeyValue], warnings: &mut Vec<Diagnostic
             warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(pair.span).help(help));
         }
     }
-    Ok(())
+    Ok(warnings)
 }
 
 /// What Kubernetes accepts as a key of ConfigMaps and Secrets.
@@ -82,7 +90,7 @@ fn is_data_key(key: &str) -> bool {
 }
 
 /// `key=value`; quotes around the whole value are dropped.
-fn literal(source: &Spanned<String>) -> Result<KeyValue> {
+fn literal(source: &Spanned<String>) -> Result<DataPair> {
     let Some((key, value)) = source.split_once('=').filter(|(key, _)| !key.is_empty()) else {
         let message = format!("`{}` is no literal", **source);
         return Err(Diagnostic::error(Code::InvalidValue, message)
@@ -93,7 +101,7 @@ fn literal(source: &Spanned<String>) -> Result<KeyValue> {
         [b'"', inner @ .., b'"'] | [b'\'', inner @ .., b'\''] => inner,
         all => all,
     };
-    Ok(KeyValue { key: key.into(), value: value.to_vec(), span: source.span })
+    Ok(DataPair { key: key.into(), value: value.to_vec(), span: source.span })
 }
 
 /// `path`, whose last part is the key, or `key=path`.
@@ -114,7 +122,7 @@ fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
 
 /// The lines of an env file: `KEY=value`, or `KEY` for an empty value. Values are taken as they
 /// stand, with quotes and blanks.
-fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<KeyValue>) -> Result<()> {
+fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<DataPair>) -> Result<()> {
     for (i, line) in content.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let Ok(line) = str::from_utf8(line) else {
@@ -132,7 +140,7 @@ fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<KeyValue>) -
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         // A line without a key counts as empty.
         if !key.is_empty() {
-            pairs.push(KeyValue { key: key.into(), value: value.into(), span: path.span });
+            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span });
         }
     }
     Ok(())
@@ -142,7 +150,7 @@ fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<KeyValue>) -
 mod tests {
     use super::*;
 
-    fn text(pair: &KeyValue) -> (String, String) {
+    fn text(pair: &DataPair) -> (String, String) {
         (pair.key.clone(), String::from_utf8(pair.value.clone()).expect("a text"))
     }
 

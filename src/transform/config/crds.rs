@@ -4,9 +4,9 @@
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::config::{NameBackReference, TransformerConfig};
-use super::field_spec::FieldSpec;
+use super::transformer_config::TransformerConfig;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::transform::field_spec::{FieldSpec, NameBackReference};
 use crate::yaml::{Map, Node};
 
 /// The field specs that a document of `crds` makes.
@@ -27,7 +27,8 @@ pub fn config_of_crds(document: &Node) -> Result<TransformerConfig> {
             |map: &Map| ["kind", "apiVersion", "metadata"].iter().all(|field| map.contains_key(field));
         if properties(definition).is_some_and(is_kind) {
             let kind = name.rsplit('.').next().unwrap_or(name);
-            let mut reader = Reader { definitions, kind: kind.into(), config: TransformerConfig::default() };
+            let mut reader =
+                DefinitionReader { definitions, kind: kind.into(), config: TransformerConfig::default() };
             reader.read(name, &mut Vec::new()).map_err(|d| d.at(definition.span()))?;
             config = config.merge(&reader.config)?;
         }
@@ -51,14 +52,14 @@ fn properties(definition: &Node) -> Option<&Map> {
 /// How deep definitions may refer to each other. kustomize itself never returns from a circle.
 const MAX_DEPTH: usize = 50;
 
-struct Reader<'d> {
+struct DefinitionReader<'d> {
     definitions: &'d Map,
     /// The kind whose fields are read.
     kind: SmolStr,
     config: TransformerConfig,
 }
 
-impl<'d> Reader<'d> {
+impl<'d> DefinitionReader<'d> {
     /// Reads the properties of a type that stands at a path below the kind.
     fn read(&mut self, type_name: &str, path: &mut Vec<&'d str>) -> Result<()> {
         if path.len() > MAX_DEPTH {
@@ -80,7 +81,7 @@ impl<'d> Reader<'d> {
     fn property(&mut self, property: &Node, path: &[&str]) -> Result<()> {
         let says = |extension: &str| property.get(extension).and_then(Node::as_str);
         let config = &mut self.config;
-        let field = FieldSpec { kind: self.kind.clone(), ..FieldSpec::of_all(&path.join("/"), false) };
+        let field = FieldSpec { kind: self.kind.clone(), ..FieldSpec::of_all(&path.join("/")) };
         if says("x-kubernetes-annotation").is_some() {
             config.common_annotations = config.common_annotations.with(field.clone())?;
         }
@@ -100,7 +101,7 @@ impl<'d> Reader<'d> {
                 field_specs: vec![FieldSpec { path: format_smolstr!("{}/{key}", field.path), ..field }],
                 ..NameBackReference::default()
             };
-            config.name_reference = config.name_reference.merge(&vec![target].into())?;
+            config.name_reference = config.name_reference.with(target)?;
         }
         Ok(())
     }
@@ -108,8 +109,8 @@ impl<'d> Reader<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::nodes;
     use super::*;
+    use crate::transform::testing::nodes;
 
     fn read(text: &str) -> Result<TransformerConfig> {
         config_of_crds(&nodes(text)[0])

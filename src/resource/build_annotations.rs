@@ -1,4 +1,4 @@
-//! Notes of the build that kustomize keeps in the annotations of a resource.
+//! Build annotations: the notes of a build that kustomize keeps in the annotations of a resource.
 //!
 //! Here they are fields of [`Resource`]. Whatever changes annotations in kustomize finds the notes
 //! there, though: a map where the manifest has none, and a change that takes all annotations away takes
@@ -6,8 +6,9 @@
 
 use smol_str::SmolStr;
 
+use super::generated::{Behavior, Generated};
 use super::id::ResId;
-use super::manifest::{Behavior, Generated, Resource};
+use super::manifest::Resource;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::{Map, Node, Style, Tag, Value};
 
@@ -21,11 +22,11 @@ const ORIGIN: &str = "config.kubernetes.io/notes-of-origin";
 impl Resource {
     /// Whether kustomize would have notes among the annotations by now.
     #[must_use]
-    pub fn has_notes(&self) -> bool {
-        self.has_inner_notes() || self.origin.is_some()
+    pub fn has_build_annotations(&self) -> bool {
+        self.has_internal_ones() || self.origin.is_some()
     }
 
-    fn has_inner_notes(&self) -> bool {
+    fn has_internal_ones(&self) -> bool {
         !self.previous.is_empty()
             || !self.prefixes.is_empty()
             || !self.suffixes.is_empty()
@@ -35,7 +36,7 @@ impl Resource {
 
     /// The notes as kustomize writes them, sorted by their annotations.
     #[must_use]
-    pub fn notes(&self) -> Vec<(&'static str, String)> {
+    pub fn build_annotations(&self) -> Vec<(&'static str, String)> {
         let csv = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join(",");
         let affixes = |all: &[SmolStr]| csv(&mut all.iter().map(SmolStr::as_str));
         let generated = self.generated.unwrap_or_default();
@@ -66,7 +67,7 @@ impl Resource {
     ///
     /// # Errors
     /// Former names, namespaces and kinds that are not equally many.
-    pub fn adopt_notes(&mut self) -> Result<()> {
+    pub fn adopt_build_annotations(&mut self) -> Result<()> {
         if !self.annotations().any(|(key, _)| key.starts_with(INTERNAL)) {
             return Ok(());
         }
@@ -111,7 +112,7 @@ impl Resource {
 
     /// Lets `change` find what stands for the notes among the annotations, and forgets those that
     /// are gone afterwards.
-    pub fn with_notes<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn with_build_annotations<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
         let (done, gone) = self.with_marks(change);
         if gone {
             self.forget();
@@ -119,15 +120,16 @@ impl Resource {
         done
     }
 
-    /// As [`Resource::with_notes`] for a JSON patch, after which kustomize puts its own notes back.
-    pub fn with_notes_kept<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
+    /// As [`Resource::with_build_annotations`] for a JSON patch, after which kustomize puts its own notes back.
+    pub fn with_build_annotations_kept<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
         self.with_marks(change).0
     }
 
     /// Lets `change` find the marks. Returns whether the one for kustomize's own notes is gone.
     fn with_marks<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> (R, bool) {
-        let (inner, origin) = (self.has_inner_notes(), self.origin.is_some());
-        if !(inner || origin) || !self.show(inner, origin) {
+        let (inner, origin) = (self.has_internal_ones(), self.origin.is_some());
+        let marks = [inner.then_some(NOTES), origin.then_some(ORIGIN)];
+        if !(inner || origin) || !self.show(marks) {
             return (change(self), false);
         }
         let done = change(self);
@@ -139,11 +141,11 @@ impl Resource {
         (done, inner && !kept)
     }
 
-    /// As [`Resource::with_notes`] for a change of the annotations that does not create them. Where
+    /// As [`Resource::with_build_annotations`] for a change of the annotations that does not create them. Where
     /// they are null kustomize adds fields even so, and in the end writes a map of these.
     pub fn with_annotations<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
-        if self.has_notes() {
-            return self.with_notes(change);
+        if self.has_build_annotations() {
+            return self.with_build_annotations(change);
         }
         let was_null = self.annotations_mut().is_some_and(|node| node.is_null());
         if !was_null {
@@ -164,7 +166,7 @@ impl Resource {
     }
 
     /// Puts marks among the annotations. Returns whether there is a place for them.
-    fn show(&mut self, inner: bool, origin: bool) -> bool {
+    fn show(&mut self, marks: [Option<&str>; 2]) -> bool {
         let Some(map) = self.node_mut().as_map_mut() else { return false };
         let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else { return false };
         let annotations = metadata.get_or_insert_with("annotations", || Node::map(Map::new()));
@@ -172,11 +174,7 @@ impl Resource {
             *annotations = Node::map(Map::new());
         }
         let Value::Map(annotations) = &mut annotations.value else { return false };
-        for (mark, wanted) in [(NOTES, inner), (ORIGIN, origin)] {
-            if wanted {
-                annotations.insert(mark, Node::string("x"));
-            }
-        }
+        marks.into_iter().flatten().for_each(|mark| drop(annotations.insert(mark, Node::string("x"))));
         true
     }
 
@@ -234,18 +232,19 @@ mod tests {
     #[test]
     fn notes_go_with_the_annotations() {
         let mut resource = resource();
-        resource.with_notes(|r| assert!(r.annotations_mut().is_some(), "there is a map"));
-        assert!(resource.annotations_mut().is_none() && resource.has_notes());
-        resource.with_notes_kept(|r| *r.annotations_mut().expect("a map") = Node::map(Map::new()));
+        resource.with_build_annotations(|r| assert!(r.annotations_mut().is_some(), "there is a map"));
+        assert!(resource.annotations_mut().is_none() && resource.has_build_annotations());
+        resource
+            .with_build_annotations_kept(|r| *r.annotations_mut().expect("a map") = Node::map(Map::new()));
         assert_eq!(resource.previous.len(), 1, "kept whatever happens");
-        resource.with_notes(|r| *r.annotations_mut().expect("a map") = Node::null());
-        assert!(!resource.has_notes() && resource.generated.is_none());
+        resource.with_build_annotations(|r| *r.annotations_mut().expect("a map") = Node::null());
+        assert!(!resource.has_build_annotations() && resource.generated.is_none());
     }
 
     #[test]
     fn without_notes_nothing_is_shown() {
         let mut resource = resource();
         resource.forget();
-        resource.with_notes(|r| assert!(r.annotations_mut().is_none()));
+        resource.with_build_annotations(|r| assert!(r.annotations_mut().is_none()));
     }
 }
