@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 pub use self::options::FunctionOptions;
-use self::protocol::Output;
+use self::protocol::FunctionOutput;
 use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
 use super::{origin, process};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
@@ -113,7 +113,7 @@ impl Functions {
         config: &Resource,
         resources: &[Resource],
         site: FunctionSite<'_>,
-    ) -> Result<Warned<Option<Output>>> {
+    ) -> Result<Warned<Option<FunctionOutput>>> {
         let noted: Vec<Node> = resources.iter().map(noted).collect();
         let nodes = || noted.iter();
         let configuration = noted_origin(config);
@@ -211,7 +211,7 @@ fn run_plugin<'n>(
     config: &Node,
     resources: impl Iterator<Item = &'n Node>,
     site: FunctionSite<'_>,
-) -> Result<Warned<Output>> {
+) -> Result<Warned<FunctionOutput>> {
     /// The longest string that Linux passes to a program.
     const MAX_VARIABLE: usize = 131_071;
 
@@ -248,7 +248,7 @@ fn conclude(
     what: &str,
     config: &Resource,
     sources: &SourceMap,
-) -> Result<Warned<Output>> {
+) -> Result<Warned<FunctionOutput>> {
     let name = format!("<output of {}>", config.id());
     let output = protocol::read_output(std::mem::take(&mut ended.output), &name, sources);
     if !ended.status.success() {
@@ -298,7 +298,7 @@ fn generator_options(node: &mut Node) -> Result<Generated> {
 }
 
 /// The resources after a transformer: those that were there in their places, new ones behind.
-fn put_back(before: &ResourceSet, output: Output, schema: &Schema) -> Result<ResourceSet> {
+fn put_back(before: &ResourceSet, output: FunctionOutput, schema: &Schema) -> Result<ResourceSet> {
     let mut positions: FxHashMap<SmolStr, usize> = FxHashMap::default();
     for (i, resource) in before.iter().enumerate() {
         positions.insert(protocol::id_of(resource.node())?.into(), i);

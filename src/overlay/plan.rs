@@ -108,7 +108,7 @@ impl BuiltinTransformer<'_> {
 
 /// What the entries of a kustomization lead to, each list in their order.
 #[derive(Debug, Default)]
-pub(super) struct Entries {
+pub(super) struct LoadedEntries {
     pub resources: Vec<Item>,
     pub components: Vec<Arc<Tree>>,
     pub generators: Plugins,
@@ -117,7 +117,7 @@ pub(super) struct Entries {
 }
 
 /// The steps of a kustomization.
-pub(super) fn plan(k: &Kustomization, entries: Entries) -> Vec<Step<'_>> {
+pub(super) fn plan(k: &Kustomization, entries: LoadedEntries) -> Vec<Step<'_>> {
     let resources = k.resources.iter().zip(entries.resources);
     let mut steps: Vec<Step<'_>> = resources.map(|(path, item)| Step::Resource(path, item)).collect();
     steps.extend([Step::Configurations, Step::Crds]);
@@ -242,7 +242,7 @@ configMapGenerator: [{name: c}]
         let id = sources.add("kustomization.yaml", KUSTOMIZATION);
         let kustomization = Kustomization::read(&sources, id).expect("valid").value;
         let resources = vec![Item::Manifests(Vec::new()), Item::Manifests(Vec::new())];
-        let steps = plan(&kustomization, Entries { resources, ..Entries::default() });
+        let steps = plan(&kustomization, LoadedEntries { resources, ..LoadedEntries::default() });
         let shown: Vec<String> = steps.iter().map(ToString::to_string).collect();
         let want = "load a.yaml, load b.yaml, read configurations, read crds, make ConfigMap c, make Secret s, \
                     apply 2 patches, set namespace ns, add name prefix p-, add labels, add commonLabels, \

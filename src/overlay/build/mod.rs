@@ -15,7 +15,7 @@ use super::kustomization::Kustomization;
 use super::load::Root;
 use super::options::{Built, Dialect};
 use super::origin::Tracker;
-use super::plan::{Entries, Step, plan};
+use super::plan::{LoadedEntries, Step, plan};
 use super::tree::{Item, Plugins, Tree};
 use super::types::{BuiltInSchema, types_of_openapi};
 use crate::diagnostic::{Diagnostic, Result};
@@ -37,7 +37,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let mut warnings = Vec::new();
     let tree = Tree::load(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
     let sort = tree.kustomization.sort_options.clone();
-    let mut build = Build {
+    let mut build = TargetBuild {
         context,
         schema: context.types.of_kustomization(&tree)?.note_in(&mut warnings),
         merge: match context.options.dialect {
@@ -51,14 +51,14 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         warnings,
     };
     let accumulated = build.accumulate(Arc::new(tree), None, Accumulated::default())?;
-    let Build { schema, tracker, mut warnings, .. } = build;
+    let TargetBuild { schema, tracker, mut warnings, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
     Ok(Built { resources, warnings })
 }
 
 /// One build of one target.
-struct Build<'b> {
+struct TargetBuild<'b> {
     context: &'b BuildContext<'b>,
     schema: Arc<Schema>,
     merge: MergeOptions,
@@ -72,7 +72,7 @@ struct Build<'b> {
     warnings: Vec<Diagnostic>,
 }
 
-impl Build<'_> {
+impl TargetBuild<'_> {
     /// Adds what a kustomization makes to what is there: nothing for a kustomization, what its
     /// user has so far for a component. `path` is the entry that names it, none for the target.
     fn accumulate(
@@ -90,7 +90,7 @@ impl Build<'_> {
         }
         self.set_schema(&tree)?;
         let (root, kustomization) = (tree.root, tree.kustomization);
-        let entries = Entries {
+        let entries = LoadedEntries {
             resources: tree.resources,
             components: tree.components,
             generators: tree.generators,

@@ -43,17 +43,15 @@ pub(super) enum NamespaceBeside<'n> {
     Given(&'n str),
 }
 
-type Positions = Vec<usize>;
-
 /// All resources, by what they may be referred to with.
 pub(in crate::transform) struct Candidates<'r> {
     resources: &'r [Resource],
     /// Where their manifests stand.
     places: Vec<Span>,
     /// By former names.
-    by_name: FxHashMap<&'r str, Positions>,
+    by_name: FxHashMap<&'r str, Vec<usize>>,
     /// By former names and the effective namespace now.
-    by_namespace: FxHashMap<(&'r str, &'r str), Positions>,
+    by_namespace: FxHashMap<(&'r str, &'r str), Vec<usize>>,
     /// Made when the first reference has a namespace.
     first: OnceCell<FirstNamespaces<'r>>,
 }
@@ -62,7 +60,7 @@ pub(in crate::transform) struct Candidates<'r> {
 #[derive(Default)]
 struct FirstNamespaces<'r> {
     /// With former names.
-    by_namespace: FxHashMap<(&'r str, &'r str), Positions>,
+    by_namespace: FxHashMap<(&'r str, &'r str), Vec<usize>>,
     all: FxHashSet<&'r str>,
     /// With where they are now: in effect, and as written.
     and_now: FxHashSet<(&'r str, &'r str)>,
@@ -70,7 +68,7 @@ struct FirstNamespaces<'r> {
 }
 
 /// Adds a position that is not less than those before it.
-fn add(positions: &mut Positions, i: usize) {
+fn add(positions: &mut Vec<usize>, i: usize) {
     if positions.last() != Some(&i) {
         positions.push(i);
     }
@@ -97,7 +95,7 @@ impl<'r> FirstNamespaces<'r> {
 
 impl<'r> Candidates<'r> {
     pub(in crate::transform) fn new(resources: &'r [Resource], places: Vec<Span>) -> Self {
-        let (mut by_name, mut by_namespace): (FxHashMap<_, Positions>, FxHashMap<_, Positions>) =
+        let (mut by_name, mut by_namespace): (FxHashMap<_, Vec<usize>>, FxHashMap<_, Vec<usize>>) =
             Default::default();
         for (i, resource) in resources.iter().enumerate() {
             let now = resource.id().effective_namespace();
@@ -152,7 +150,7 @@ impl<'r> Candidates<'r> {
     }
 
     /// The resources that once had the name and are where the referrer may look, in order.
-    fn named(&self, referrer: &Referrer<'_>, reference: &Reference<'_>) -> Positions {
+    fn named(&self, referrer: &Referrer<'_>, reference: &Reference<'_>) -> Vec<usize> {
         let name = reference.name;
         let here = referrer.resource.id();
         if let NamespaceBeside::Given(namespace) = reference.namespace {
@@ -168,7 +166,7 @@ impl<'r> Candidates<'r> {
             return self.by_name.get(name).cloned().unwrap_or_default();
         }
         let bound = referrer.bound.iter().map(|n| if n.is_empty() { "default" } else { n.as_str() });
-        let mut positions: Positions = [here.effective_namespace(), ResId::NO_NAMESPACE]
+        let mut positions: Vec<usize> = [here.effective_namespace(), ResId::NO_NAMESPACE]
             .into_iter()
             .chain(bound)
             .filter_map(|namespace| self.by_namespace.get(&(name, namespace)))

@@ -12,21 +12,21 @@ fn clean(path: &[String]) -> Vec<String> {
 }
 
 /// Where one part of a path leads.
-enum Child<'p> {
+enum FoundAt<'p> {
     Field(&'p str),
     Entry(usize),
 }
 
 /// What a part leads to; none when there is no such value.
-fn child<'p>(node: &Node, part: &'p str) -> Result<Option<Child<'p>>> {
+fn child<'p>(node: &Node, part: &'p str) -> Result<Option<FoundAt<'p>>> {
     if let Some(i) = strconv::atoi(part) {
         let i = usize::try_from(i).map_err(|_| {
             Diagnostic::error(Code::InvalidValue, format!("the position {part} in a list cannot be negative"))
         })?;
-        return Ok((i < entries(node, part)?.len()).then_some(Child::Entry(i)));
+        return Ok((i < entries(node, part)?.len()).then_some(FoundAt::Entry(i)));
     }
     if part == "-" {
-        return Ok(entries(node, part)?.len().checked_sub(1).map(Child::Entry));
+        return Ok(entries(node, part)?.len().checked_sub(1).map(FoundAt::Entry));
     }
     if part == "*" {
         let message = "`*` cannot be used here, where one value is wanted";
@@ -39,9 +39,9 @@ fn child<'p>(node: &Node, part: &'p str) -> Result<Option<Child<'p>>> {
             (_, Value::Map(map)) => map.get(name).is_some_and(|field| text_of(field) == value),
             _ => false,
         };
-        return Ok(entries(node, part)?.iter().position(fits).map(Child::Entry));
+        return Ok(entries(node, part)?.iter().position(fits).map(FoundAt::Entry));
     }
-    Ok(fields(node, part)?.filter(|map| map.contains_key(part)).map(|_| Child::Field(part)))
+    Ok(fields(node, part)?.filter(|map| map.contains_key(part)).map(|_| FoundAt::Field(part)))
 }
 
 /// The one value at a path. `[name=value]` is the first entry with exactly this value.
@@ -52,8 +52,8 @@ pub(in crate::transform) fn lookup<'n>(node: &'n Node, path: &[String]) -> Resul
     let mut at = node;
     for part in &clean(path) {
         let next = match child(at, part)? {
-            Some(Child::Field(name)) => at.get(name),
-            Some(Child::Entry(i)) => at.as_list().and_then(|list| list.get(i)),
+            Some(FoundAt::Field(name)) => at.get(name),
+            Some(FoundAt::Entry(i)) => at.as_list().and_then(|list| list.get(i)),
             None => None,
         };
         let Some(next) = next else { return Ok(None) };
@@ -89,8 +89,8 @@ fn walk_mut<'n>(node: &'n mut Node, path: &[String], leaf: Option<NodeKind>) -> 
             add(at, part, NodeKind::for_next(path.get(i + 1), leaf))?;
         }
         let next = match child(at, part)? {
-            Some(Child::Field(name)) => at.get_mut(name),
-            Some(Child::Entry(i)) => at.as_list_mut().and_then(|list| list.get_mut(i)),
+            Some(FoundAt::Field(name)) => at.get_mut(name),
+            Some(FoundAt::Entry(i)) => at.as_list_mut().and_then(|list| list.get_mut(i)),
             None => None,
         };
         let Some(next) = next else { return Ok(None) };
