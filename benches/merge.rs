@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2};
+use kubectl_smp::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, merge2};
 use kubectl_smp::package::{Package, merge3_packages, write_files};
 use kubectl_smp::patch::{ApplyOptions, CreateOptions, apply, create};
 use kubectl_smp::schema::{Gvk, Schema};
@@ -49,7 +49,8 @@ fn lists(length: usize) {
         measure(&format!("kustomize: patch {name} of {length} entries"), || {
             let dest = Some(object.clone());
             let start = Instant::now();
-            merge2(dest, patch, &schema, &MergeOptions::kustomize(), &mut Vec::new()).expect("merges");
+            let options = MergeOptions::kustomize(Exceptions::None);
+            let _ = merge2(dest, patch, &schema, &options).expect("merges");
             start.elapsed()
         });
     }

@@ -15,7 +15,7 @@ use std::fmt::Debug;
 
 use generate::{Dice, Distinct, Generator, Options};
 use kubectl_smp::merge::directive::PatchField;
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2, merge3};
+use kubectl_smp::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Merged, merge2, merge3};
 use kubectl_smp::patch::{
     ApplyOptions, CreateOptions, Dialect, ThreeWayOptions, apply, create, create_three_way,
 };
@@ -233,13 +233,12 @@ fn merges_know_what_did_not_change() {
     check(right(Distinct::AllKeys), |generator, schema| {
         let (a, b) = two(generator);
         let cursor = generator.root;
-        let options = MergeOptions::auto();
+        let options = MergeOptions::kustomize(Exceptions::Listed);
         let three = |original: &Node, updated: &Node, dest: &Node| {
-            let mut conflicts = Vec::new();
-            let merged =
-                merge3(Some(original), Some(updated), Some(dest.clone()), schema, &options, &mut conflicts);
-            let merged = ok("merge3", merged)?.unwrap_or_else(|| Node::map(Map::new()));
-            if conflicts.is_empty() { Ok(merged) } else { Err(format!("{conflicts:?}")) }
+            let merged = merge3(Some(original), Some(updated), Some(dest.clone()), schema, &options);
+            let Merged { node, conflicts, .. } = ok("merge3", merged)?;
+            let node = node.unwrap_or_else(|| Node::map(Map::new()));
+            if conflicts.is_empty() { Ok(node) } else { Err(format!("{conflicts:?}")) }
         };
         let dest_changed = three(&a, &a, &b)?;
         if !is_but_for_shells(&dest_changed, &b, cursor, Order::Kept) {
@@ -251,8 +250,8 @@ fn merges_know_what_did_not_change() {
         }
         same("both changed alike", &three(&a, &b, &b)?, &b, &[&a, &b])?;
         let two = |dest: &Node, patch: &Node| {
-            let merged = ok("merge2", merge2(Some(dest.clone()), patch, schema, &options, &mut Vec::new()))?;
-            Ok::<_, String>(merged.unwrap_or_else(|| Node::map(Map::new())))
+            let merged = ok("merge2", merge2(Some(dest.clone()), patch, schema, &options))?;
+            Ok::<_, String>(merged.node.unwrap_or_else(|| Node::map(Map::new())))
         };
         same("with itself", &two(&a, &a)?, &a, &[&a])?;
         let once = two(&a, &b)?;
@@ -321,14 +320,16 @@ fn results_have_no_directives_and_their_values_come_from_the_inputs() {
             no_directive(&result).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
             of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
         }
-        for options in [MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()), MergeOptions::auto()] {
-            if let Ok(Some(result)) = merge2(Some(a.clone()), &b, schema, &options, &mut Vec::new()) {
+        for options in [
+            MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()),
+            MergeOptions::kustomize(Exceptions::Listed),
+        ] {
+            if let Ok(Merged { node: Some(result), .. }) = merge2(Some(a.clone()), &b, schema, &options) {
                 of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, &options, &[&a, &b]))?;
             }
             let sides = [&a, &updated, &third];
-            let merged =
-                merge3(Some(&a), Some(&updated), Some(third.clone()), schema, &options, &mut Vec::new());
-            if let Ok(Some(result)) = merged {
+            let merged = merge3(Some(&a), Some(&updated), Some(third.clone()), schema, &options);
+            if let Ok(Merged { node: Some(result), .. }) = merged {
                 of_inputs(&result, &sides).map_err(|error| shown(&error, &options, &sides))?;
             }
         }

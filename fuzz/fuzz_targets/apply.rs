@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2};
+use kubectl_smp::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, merge2};
 use kubectl_smp::patch::{
     ApplyOptions, CreateOptions, ThreeWayOptions, apply, apply_json_merge, create, create_json_merge,
     create_json_patch, create_three_way, parse_json_patch,
@@ -42,11 +42,11 @@ fn run(from: &mut Unstructured<'_>) -> Result<()> {
         assert!(options == ApplyOptions::apiserver() || !done || !has_directive(&merged), "{merged:?}");
     }
     for options in [
-        MergeOptions::kustomize(),
-        MergeOptions::auto(),
+        MergeOptions::kustomize(Exceptions::None),
+        MergeOptions::kustomize(Exceptions::Listed),
         MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()),
     ] {
-        let _ = merge2(Some(original.clone()), &patch, &SCHEMA, &options, &mut Vec::new());
+        let _ = merge2(Some(original.clone()), &patch, &SCHEMA, &options);
     }
     for options in [CreateOptions::apiserver(), CreateOptions::overlay()] {
         let _ = create(&original, &modified, kind, &options);

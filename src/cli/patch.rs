@@ -10,7 +10,7 @@ use super::package::{print, report, schema_of};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::MergeOptions;
+use crate::merge::{Exceptions, MergeOptions};
 use crate::package::{Changed, Package, PatchKind, Patches, patch_package, write_files};
 use crate::patch::{
     self, ApplyOptions, CreateOptions, ThreeWayOptions, create_json_merge, create_json_patch,
@@ -155,7 +155,7 @@ impl PatchArgs {
             }
             (PatchType::Strategic, PatchDialect::Overlay) => PatchKind::Strategic(ApplyOptions::overlay()),
             (PatchType::Strategic, PatchDialect::Kustomize) => {
-                PatchKind::Kustomize(MergeOptions::kustomize())
+                PatchKind::Kustomize(MergeOptions::kustomize(Exceptions::None))
             }
         }
     }

@@ -14,5 +14,7 @@ pub mod order;
 mod rules;
 mod trail;
 
-pub use kyaml::{Conflict, ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules, merge2, merge3};
+pub use kyaml::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, merge2, merge3};
+pub use merged::{Conflict, Merged};
+pub use rules::{Exceptions, Rules};
 pub use trail::Trail;

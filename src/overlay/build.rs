@@ -14,7 +14,7 @@ use super::tree::{Item, Plugins, SharedTrees, Tree};
 use super::types::types_of_openapi;
 use super::{Builder, Built, Dialect, Reorder};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::MergeOptions;
+use crate::merge::{Exceptions, MergeOptions};
 use crate::resource::{Origin, Resource, ResourceSet, flatten_lists};
 use crate::schema::Schema;
 use crate::source::Span;
@@ -92,8 +92,8 @@ impl Builder {
         let schema = self.types_of_kustomization(&tree, &mut warnings)?;
         let sort = tree.kustomization.sort_options.clone();
         let merge = match self.options.dialect {
-            Dialect::Kustomize => MergeOptions::kustomize(),
-            _ => MergeOptions::auto(),
+            Dialect::Kustomize => MergeOptions::kustomize(Exceptions::None),
+            _ => MergeOptions::kustomize(Exceptions::Listed),
         };
         let tracker = Tracker::new(&tree.kustomization);
         let mut build = Build {

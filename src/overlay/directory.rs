@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use super::types::Census;
 use super::{Builder, Built, Dialect, Root};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{MergeOptions, merge2};
+use crate::merge::{Exceptions, MergeOptions, merge2};
 use crate::patch::{self, ApplyOptions, Outcome};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
 use crate::schema::{Cursor, Gvk, Schema};
@@ -219,7 +219,7 @@ impl Merge {
         match dialect {
             Dialect::Auto | Dialect::Overlay => Self::Strategic(ApplyOptions::overlay()),
             Dialect::Apiserver => Self::Strategic(ApplyOptions::apiserver()),
-            Dialect::Kustomize => Self::Kustomize(MergeOptions::kustomize()),
+            Dialect::Kustomize => Self::Kustomize(MergeOptions::kustomize(Exceptions::None)),
         }
     }
 
@@ -239,9 +239,10 @@ impl Merge {
             }
             Self::Kustomize(options) => {
                 let before = std::mem::replace(dest, Node::null());
-                let merged = merge2(Some(before), patch, schema, options, notes)?;
-                let kept = merged.is_some();
-                *dest = merged.unwrap_or_else(Node::null);
+                let merged = merge2(Some(before), patch, schema, options)?;
+                notes.extend(merged.warnings);
+                let kept = merged.node.is_some();
+                *dest = merged.node.unwrap_or_else(Node::null);
                 Ok(kept)
             }
         }

@@ -117,7 +117,11 @@ impl Patch {
                 let outcome = apply(&mut node, &self.node, cursor, options, notes)?;
                 Ok(Some(node).filter(|_| outcome != Outcome::Deleted))
             }
-            Kind::Kustomize(options) => merge2(Some(node), &self.node, schema, options, notes),
+            Kind::Kustomize(options) => {
+                let merged = merge2(Some(node), &self.node, schema, options)?;
+                notes.extend(merged.warnings);
+                Ok(merged.node)
+            }
             Kind::Merge => {
                 apply_json_merge(&mut node, &self.node);
                 Ok(Some(node))

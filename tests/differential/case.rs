@@ -129,15 +129,14 @@ impl Case {
                 Ok(patch.to_json_value())
             }
             Operation::Merge2 => {
-                let merged =
-                    merge2(Some(first), &second, &schemas.kustomize, &self.options(), &mut Vec::new())?;
-                Ok(merged.map_or(Json::Null, |node| node.to_json_value()))
+                let merged = merge2(Some(first), &second, &schemas.kustomize, &self.options())?;
+                Ok(merged.node.map_or(Json::Null, |node| node.to_json_value()))
             }
             Operation::Merge3 => {
                 let (original, updated) = (Some(&first), Some(&second));
                 let (schema, options) = (&schemas.kustomize, self.options());
-                let merged = merge3(original, updated, third, schema, &options, &mut Vec::new())?;
-                Ok(merged.map_or(Json::Null, |node| node.to_json_value()))
+                let merged = merge3(original, updated, third, schema, &options)?;
+                Ok(merged.node.map_or(Json::Null, |node| node.to_json_value()))
             }
         }
     }

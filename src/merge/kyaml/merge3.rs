@@ -6,39 +6,19 @@
 
 use super::change::{key_comments, list_changed, scalar_changed};
 use super::entries::{Entries, Side, places};
-use super::options::{ConflictPolicy, MergeOptions, Rules};
+use super::options::{ConflictPolicy, MergeOptions};
 use super::position::{Pairing, Position};
 use super::restyle::{quote_old_booleans, restyle};
 use super::tuples::Tuples;
 use super::{Fate, retain, same_kind};
 use crate::diagnostic::Result;
-use crate::merge::Trail;
-use crate::path::FieldPath;
+use crate::merge::{Conflict, Exceptions, Merged, Trail};
 use crate::schema::Schema;
-use crate::source::Span;
 use crate::yaml::{Entry, Key, List, Map, MapIndex, Meta, Node, Value};
-
-/// A field that both sides changed, and not to the same value.
-///
-/// The places are those of the field's values; none where a side does not have the field.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    /// The field.
-    pub path: FieldPath,
-    /// Its value before the changes.
-    pub original: Option<Span>,
-    /// Its value in the updated version.
-    pub updated: Option<Span>,
-    /// Its value in dest.
-    pub dest: Option<Span>,
-    /// Whether it is a list that is one value only because no schema says how its entries are merged.
-    pub unknown_list: bool,
-}
 
 /// Merges the changes from `original` to `updated` into dest, in place as far as it goes.
 ///
-/// None: there is nothing left. What both sides changed is added to `conflicts`; the options say
-/// which side is taken then. Objects that one side does not have at all are for the caller to keep or
+/// What both sides changed is a conflict; the options say which side is taken then. Objects that one side does not have at all are for the caller to keep or
 /// drop; here they count as maps without fields.
 ///
 /// ```
@@ -52,11 +32,9 @@ pub struct Conflict {
 /// let (original, updated) = (read("{replicas: 1, port: 80}")?, read("{replicas: 2, port: 80}")?);
 /// let dest = read("{replicas: 3, port: 8080}")?;
 /// let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
-/// let mut conflicts = Vec::new();
-/// let merged =
-///     merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options, &mut conflicts)?;
-/// assert_eq!(to_json(&merged.unwrap_or_else(Node::null))?, r#"{"port":8080,"replicas":2}"#);
-/// assert_eq!(conflicts[0].path.to_string(), "replicas");
+/// let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options)?;
+/// assert_eq!(to_json(&merged.node.unwrap_or_else(Node::null))?, r#"{"port":8080,"replicas":2}"#);
+/// assert_eq!(merged.conflicts[0].path.to_string(), "replicas");
 /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 /// ```
 ///
@@ -68,21 +46,21 @@ pub fn merge3(
     mut dest: Option<Node>,
     schema: &Schema,
     options: &MergeOptions,
-    conflicts: &mut Vec<Conflict>,
-) -> Result<Option<Node>> {
-    let mut merge = Merge3 { schema, options, conflicts };
+) -> Result<Merged> {
+    let mut merge = Merge3 { schema, options, conflicts: Vec::new() };
     let others = Others { original, updated };
-    Ok(match merge.value(dest.as_mut(), others, Position::unknown(), &Trail::root())? {
+    let node = match merge.value(dest.as_mut(), others, Position::unknown(), &Trail::root())? {
         Fate::Keep => dest,
         Fate::Take(node) => Some(node),
         Fate::Clear => None,
-    })
+    };
+    Ok(Merged { node, warnings: Vec::new(), conflicts: merge.conflicts })
 }
 
-struct Merge3<'s, 'c> {
+struct Merge3<'s> {
     schema: &'s Schema,
     options: &'s MergeOptions,
-    conflicts: &'c mut Vec<Conflict>,
+    conflicts: Vec<Conflict>,
 }
 
 /// The two sides that say what changed.
@@ -102,7 +80,7 @@ fn present(node: Option<&Node>) -> Option<&Node> {
     node.filter(|node| !node.is_null())
 }
 
-impl<'s> Merge3<'s, '_> {
+impl<'s> Merge3<'s> {
     fn value(
         &mut self,
         dest: Option<&mut Node>,
@@ -259,9 +237,9 @@ impl<'s> Merge3<'s, '_> {
         let lists = dest.as_deref().into_iter().chain(others.nodes()).filter_map(Node::as_list);
         let lists: Vec<&[Node]> = lists.map(Vec::as_slice).collect();
         let keys = self.options.infer_keys.keys();
-        let pairing = match self.options.rules {
-            Rules::Kustomize => at.pairing_of(&lists, keys),
-            Rules::Auto => at.strict_pairing(&lists, None, keys, self.schema),
+        let pairing = match self.options.exceptions {
+            Exceptions::None => at.pairing_of(&lists, keys),
+            Exceptions::Listed => at.strict_pairing(&lists, None, keys, self.schema),
         };
         if pairing == Pairing::Replace {
             let known = self.conflicts.len();

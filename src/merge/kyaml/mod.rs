@@ -19,8 +19,8 @@ mod tuples;
 mod wish;
 
 pub use merge2::merge2;
-pub use merge3::{Conflict, merge3};
-pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules};
+pub use merge3::merge3;
+pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
 
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::merge::Exceptions;
 use crate::yaml::{ParseOptions, from_node, parse_documents, parse_one, to_json};
 
 const RESOURCES: &str = "\
@@ -47,7 +48,7 @@ fn run_on<T: serde::de::DeserializeOwned>(
     let id = sources.add("k.yaml", text);
     let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
     let list: Vec<T> = from_node(&node).expect("patches");
-    let (schema, merge) = (Schema::kustomize(), MergeOptions::kustomize());
+    let (schema, merge) = (Schema::kustomize(), MergeOptions::kustomize(Exceptions::None));
     let context = PatchContext { files: &NoFiles, sources: &sources, schema: &schema, merge: &merge };
     let mut warnings = Vec::new();
     let done = apply(&mut set, &list, &context, &mut warnings).map(|()| set);

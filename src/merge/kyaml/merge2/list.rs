@@ -4,17 +4,17 @@ use smol_str::SmolStr;
 
 use super::{Merge2, Own, Source, take};
 use crate::diagnostic::Result;
-use crate::merge::Trail;
 use crate::merge::association::replaced_unknown;
 use crate::merge::directive::Action;
 use crate::merge::kyaml::entries::{Entries, Side, places};
-use crate::merge::kyaml::options::{ListOrder, Rules};
+use crate::merge::kyaml::options::ListOrder;
 use crate::merge::kyaml::position::{Pairing, Position};
 use crate::merge::kyaml::tuples::{self, Keys, Tuples, are_distinct};
 use crate::merge::kyaml::{Fate, directive, retain};
+use crate::merge::{Exceptions, Trail};
 use crate::yaml::{Node, Value};
 
-impl<'s> Merge2<'s, '_> {
+impl<'s> Merge2<'s> {
     pub(super) fn list(
         &mut self,
         dest: &mut Node,
@@ -73,7 +73,9 @@ impl<'s> Merge2<'s, '_> {
         if pairing == Pairing::Replace {
             return Ok(Fate::Take(node));
         }
-        if self.options.rules == Rules::Auto && directive::take_from_list(list, trail)? == Action::Delete {
+        if self.options.exceptions == Exceptions::Listed
+            && directive::take_from_list(list, trail)? == Action::Delete
+        {
             return Ok(Fate::Clear);
         }
         self.own_entries(list, Own::Same, pairing, at, trail)?;
@@ -81,9 +83,9 @@ impl<'s> Merge2<'s, '_> {
     }
 
     fn pairing(&self, at: &Position<'s>, sides: &[&[Node]], from_patch: Option<&[Node]>) -> Pairing {
-        match self.options.rules {
-            Rules::Kustomize => at.pairing_of(sides, self.infer_keys()),
-            Rules::Auto => at.strict_pairing(sides, from_patch, self.infer_keys(), self.schema),
+        match self.options.exceptions {
+            Exceptions::None => at.pairing_of(sides, self.infer_keys()),
+            Exceptions::Listed => at.strict_pairing(sides, from_patch, self.infer_keys(), self.schema),
         }
     }
 
@@ -223,6 +225,7 @@ fn remember_visit(node: &mut Node, result: Option<&Node>, taken: bool, trail: &T
 #[cfg(test)]
 mod tests {
     use super::super::merge2;
+    use crate::merge::Exceptions;
     use crate::merge::kyaml::options::{InferKeys, ListOrder, MergeOptions};
     use crate::merge::kyaml::testing::{node, outcome, wanted};
     use crate::schema::Schema;
@@ -235,7 +238,7 @@ mod tests {
 
     fn merged(frame: &str, dest: &str, patch: &str, options: &MergeOptions) -> String {
         let object = |list: &str| node(&frame.replace("LIST", list));
-        outcome(merge2(Some(object(dest)), &object(patch), &Schema::kustomize(), options, &mut Vec::new()))
+        outcome(merge2(Some(object(dest)), &object(patch), &Schema::kustomize(), options))
     }
 
     fn check(frame: &str, table: &[(&str, &str, &str)], options: &MergeOptions) {
@@ -263,7 +266,7 @@ mod tests {
             ),
             ("[{name: a}]", "[{name: b, image: x}, {name: b, image: y}]", "[{name: b, image: x}, {name: a}]"),
         ];
-        check(CONTAINERS, &table, &MergeOptions::kustomize());
+        check(CONTAINERS, &table, &MergeOptions::kustomize(Exceptions::None));
     }
 
     #[test]
@@ -300,7 +303,7 @@ mod tests {
             ("[x]", "[{name: a}]", "WrongType"),
             ("[{name: a}]", "[x]", "[]"),
         ];
-        check(CONTAINERS, &table, &MergeOptions::kustomize());
+        check(CONTAINERS, &table, &MergeOptions::kustomize(Exceptions::None));
         let ports = [
             // One key where nobody has the other; then two, and changed entries stay in their place.
             (
@@ -317,7 +320,7 @@ mod tests {
             ("[{port: 1}]", "[{port: 1, protocol: UDP, name: x}]", "[{port: 1}]"),
             ("[{port: 1, protocol: UDP}]", "[{port: 1, name: x}]", "[{port: 1, protocol: UDP}]"),
         ];
-        check(PORTS, &ports, &MergeOptions::kustomize());
+        check(PORTS, &ports, &MergeOptions::kustomize(Exceptions::None));
     }
 
     #[test]
@@ -329,12 +332,16 @@ mod tests {
             ("[a]", "[null]", "[a]"),
             ("[a]", "[{x: 1}]", "WrongType"),
         ];
-        check(FINALIZERS, &table, &MergeOptions::kustomize());
+        check(FINALIZERS, &table, &MergeOptions::kustomize(Exceptions::None));
     }
 
     #[test]
     fn lists_of_unknown_type_are_replaced_or_their_key_is_inferred() {
-        check(UNKNOWN, &[("[{name: a}]", "[{name: b}]", "[{name: b}]")], &MergeOptions::kustomize());
+        check(
+            UNKNOWN,
+            &[("[{name: a}]", "[{name: b}]", "[{name: b}]")],
+            &MergeOptions::kustomize(Exceptions::None),
+        );
         let name = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
         let table = [
             ("[{name: a}]", "[{name: b}]", "[{name: a}, {name: b}]"),
@@ -370,8 +377,7 @@ mod tests {
                 Some(object(dest)),
                 &object(patch),
                 &Schema::kustomize(),
-                &MergeOptions::kustomize(),
-                &mut Vec::new(),
+                &MergeOptions::kustomize(Exceptions::None),
             );
             assert_eq!(outcome(got), wanted(&frame.replace("SPEC", want)), "{patch} onto {dest}");
         }
@@ -382,7 +388,7 @@ mod tests {
         let comment = "# {\"type\":\"array\",\"x-kubernetes-patch-strategy\":\"merge\",\"x-kubernetes-patch-merge-key\":\"id\"}";
         let dest = crate::merge::kyaml::testing::commented(&format!("list: {comment}\n- id: 1\n  a: 1\n"));
         let patch = node("{list: [{id: 1, b: 2}]}");
-        let got = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(), &mut Vec::new());
+        let got = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(Exceptions::None));
         assert_eq!(outcome(got), "{list: [{id: 1, a: 1, b: 2}]}");
     }
 
@@ -392,7 +398,12 @@ mod tests {
             let entries: Vec<_> = range.map(|i| format!("{{name: n{i}, {field}: 1}}")).collect();
             format!("[{}]", entries.join(", "))
         };
-        let got = merged(CONTAINERS, &list(0..3000, "a"), &list(1000..4000, "b"), &MergeOptions::kustomize());
+        let got = merged(
+            CONTAINERS,
+            &list(0..3000, "a"),
+            &list(1000..4000, "b"),
+            &MergeOptions::kustomize(Exceptions::None),
+        );
         let both = list(1000..3000, "a: 1, b");
         let want = [both, list(3000..4000, "b"), list(0..1000, "a")].join(", ").replace("], [", ", ");
         assert_eq!(got, wanted(&CONTAINERS.replace("LIST", &want)));

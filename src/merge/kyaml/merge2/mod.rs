@@ -10,23 +10,23 @@ mod strict;
 
 use smol_str::SmolStr;
 
-use super::options::{MergeOptions, Rules};
+use super::options::MergeOptions;
 use super::position::Position;
 use super::restyle::{quote_old_booleans, restyle};
 use super::{Fate, directive, retain, same_kind};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::merge::Trail;
 use crate::merge::directive::Action;
+use crate::merge::{Exceptions, Merged, Trail};
 use crate::schema::Schema;
 use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 
-/// Merges a patch onto an object, in place as far as it goes. None: the patch deletes the object.
+/// Merges a patch onto an object, in place as far as it goes. Nothing is left when the patch deletes it.
 ///
 /// The schema is asked for the kind that dest, or else the patch, says it has. Lists that were replaced
-/// for want of a schema are added to `warnings`.
+/// for want of a schema are warned of.
 ///
 /// ```
-/// use kubectl_smp::merge::{MergeOptions, merge2};
+/// use kubectl_smp::merge::{Exceptions, MergeOptions, merge2};
 /// use kubectl_smp::schema::Schema;
 /// use kubectl_smp::source::SourceMap;
 /// use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
@@ -35,8 +35,9 @@ use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 /// let read = |text: &str| parse_one(&sources, sources.add("example", text), ParseOptions::default());
 /// let pod = read("{apiVersion: v1, kind: Pod, spec: {containers: [{name: web, image: a}]}}")?;
 /// let patch = read("{spec: {containers: [{name: web, image: b}, {name: log}], hostname: null}}")?;
-/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &MergeOptions::auto(), &mut Vec::new())?;
-/// let containers = merged.as_ref().and_then(|pod| pod.get_path(&["spec", "containers"]));
+/// let options = MergeOptions::kustomize(Exceptions::Listed);
+/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &options)?;
+/// let containers = merged.node.as_ref().and_then(|pod| pod.get_path(&["spec", "containers"]));
 /// let json = to_json(containers.unwrap_or(&Node::null()))?;
 /// assert_eq!(json, r#"[{"image":"b","name":"web"},{"name":"log"}]"#);
 /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
@@ -44,25 +45,23 @@ use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 ///
 /// # Errors
 /// A map, list or scalar against another kind of value; an unknown `$patch`; list entries that
-/// cannot be told apart. With [`Rules::Auto`] also entries without keys or with equal ones.
-///
-/// [`Rules::Auto`]: super::Rules::Auto
+/// cannot be told apart. With [`Exceptions::Listed`] also entries without keys or with equal ones.
 pub fn merge2(
     mut dest: Option<Node>,
     patch: &Node,
     schema: &Schema,
     options: &MergeOptions,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Option<Node>> {
+) -> Result<Merged> {
     let mut patch = patch.clone();
-    let mut merge = Merge2 { schema, options, warnings };
+    let mut merge = Merge2 { schema, options, warnings: Vec::new() };
     let source = Source::Node(&mut patch);
-    let merged = match merge.value(dest.as_mut(), source, Position::unknown(), &Trail::root())? {
+    let node = match merge.value(dest.as_mut(), source, Position::unknown(), &Trail::root())? {
         Fate::Keep => dest,
         Fate::Take(node) => Some(node),
         Fate::Clear => None,
     };
-    Ok(merged.filter(|node| !node.is_null()))
+    let node = node.filter(|node| !node.is_null());
+    Ok(Merged { node, warnings: merge.warnings, conflicts: Vec::new() })
 }
 
 /// What a value of dest is merged with.
@@ -98,17 +97,17 @@ impl Own {
     }
 }
 
-struct Merge2<'s, 'w> {
+struct Merge2<'s> {
     schema: &'s Schema,
     options: &'s MergeOptions,
-    warnings: &'w mut Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
 }
 
 fn take(node: &mut Node) -> Node {
     std::mem::replace(node, Node::null())
 }
 
-impl<'s> Merge2<'s, '_> {
+impl<'s> Merge2<'s> {
     fn value(
         &mut self,
         dest: Option<&mut Node>,
@@ -143,9 +142,9 @@ impl<'s> Merge2<'s, '_> {
     fn add(&mut self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
         match &mut node.value {
             Value::Map(map) => {
-                match (directive::take_from_map(map, trail), self.options.rules) {
+                match (directive::take_from_map(map, trail), self.options.exceptions) {
                     (Ok(Action::Delete), _) => return Ok(Fate::Clear),
-                    (Err(error), Rules::Auto) => return Err(error),
+                    (Err(error), Exceptions::Listed) => return Err(error),
                     // Another word than the three stays and gets into the output (kustomize 5.8).
                     _ => {}
                 }
@@ -300,7 +299,7 @@ mod tests {
 
     fn merged(dest: &str, patch: &str) -> String {
         let dest = (!dest.is_empty()).then(|| node(dest));
-        outcome(merge2(dest, &node(patch), &Schema::kustomize(), &MergeOptions::kustomize(), &mut Vec::new()))
+        outcome(merge2(dest, &node(patch), &Schema::kustomize(), &MergeOptions::kustomize(Exceptions::None)))
     }
 
     #[test]
@@ -362,8 +361,7 @@ mod tests {
             Some(node("{}")),
             &node("{a: {$patch: drop}}"),
             &Schema::none(),
-            &MergeOptions::auto(),
-            &mut Vec::new(),
+            &MergeOptions::kustomize(Exceptions::Listed),
         );
         assert_eq!(outcome(auto), "Directive");
     }
@@ -379,8 +377,7 @@ mod tests {
             Some(node("{a: {b: [1]}}")),
             &node("{a: {b: x}}"),
             &Schema::none(),
-            &MergeOptions::auto(),
-            &mut Vec::new(),
+            &MergeOptions::kustomize(Exceptions::Listed),
         );
         let error = error.expect_err("a list and a string");
         assert_eq!(error.field_path(), Some("a.b"));
@@ -413,8 +410,8 @@ mod tests {
     fn comments_and_layout() {
         let dest = commented("# head\na: 1 # old\nb: {} # keep\nc: [1]\nd: x\n");
         let patch = commented("a: 2\nb: # mine\n  x: 1\nc:\n- 2\n# new\ne: 3 # with\n");
-        let merged = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(), &mut Vec::new());
-        let merged = merged.expect("merged").expect("something");
+        let merged = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(Exceptions::None));
+        let merged = merged.expect("merged").node.expect("something");
         assert_eq!(shown(&merged), "{a: 2, b: {x: 1}, c: [2], d: x, e: 3}");
         let entries = merged.as_map().expect("a map").entries();
         let comments = |meta: &Meta| meta.comments.as_deref().cloned().unwrap_or_default();
@@ -438,10 +435,9 @@ mod tests {
             Some(map(100, 1, "a")),
             &map(40, 5, "b"),
             &Schema::none(),
-            &MergeOptions::auto(),
-            &mut Vec::new(),
+            &MergeOptions::kustomize(Exceptions::Listed),
         );
-        let merged = merged.expect("merged").expect("something");
+        let merged = merged.expect("merged").node.expect("something");
         let entries = merged.as_map().expect("a map").entries();
         assert_eq!(entries.len(), 120);
         for (i, entry) in entries.iter().enumerate() {

@@ -25,7 +25,7 @@ enum Entry {
     New(Node),
 }
 
-impl<'s> Merge2<'s, '_> {
+impl<'s> Merge2<'s> {
     /// A list that no other list is merged into.
     pub(super) fn strict_own_entries(
         &mut self,
@@ -196,8 +196,9 @@ fn drop_doubles(list: &mut Vec<Node>, keys: &KeySet) {
 mod tests {
     use super::super::merge2;
     use crate::diagnostic::{Code, Diagnostic};
-    use crate::merge::kyaml::options::{InferKeys, ListOrder, MergeOptions, Rules};
-    use crate::merge::kyaml::testing::{node, outcome, wanted};
+    use crate::merge::kyaml::options::{InferKeys, ListOrder, MergeOptions};
+    use crate::merge::kyaml::testing::{node, outcome, shown, wanted};
+    use crate::merge::{Exceptions, Merged};
     use crate::schema::Schema;
 
     const CONTAINERS: &str = "{apiVersion: v1, kind: Pod, spec: {containers: LIST}}";
@@ -210,14 +211,14 @@ mod tests {
         dest: &str,
         patch: &str,
         options: &MergeOptions,
-    ) -> crate::diagnostic::Result<Option<crate::yaml::Node>> {
+    ) -> crate::diagnostic::Result<Merged> {
         let object = |list: &str| node(&frame.replace("LIST", list));
         let patch = if patch.is_empty() { node("{touched: 1}") } else { object(patch) };
-        merge2(Some(object(dest)), &patch, &Schema::embedded(), options, &mut Vec::new())
+        merge2(Some(object(dest)), &patch, &Schema::embedded(), options)
     }
 
     fn check(frame: &str, table: &[(&str, &str, &str)]) {
-        check_with(frame, table, &MergeOptions::auto());
+        check_with(frame, table, &MergeOptions::kustomize(Exceptions::Listed));
     }
 
     fn check_with(frame: &str, table: &[(&str, &str, &str)], options: &MergeOptions) {
@@ -232,7 +233,7 @@ mod tests {
     }
 
     fn error(frame: &str, dest: &str, patch: &str) -> Diagnostic {
-        merge(frame, dest, patch, &MergeOptions::auto()).expect_err(patch)
+        merge(frame, dest, patch, &MergeOptions::kustomize(Exceptions::Listed)).expect_err(patch)
     }
 
     #[test]
@@ -251,8 +252,10 @@ mod tests {
                 ("[{name: a, env: [{name: X, value: }]}]", "", "[{name: a, env: [{name: X}]}]"),
             ],
         );
-        let append =
-            MergeOptions { rules: Rules::Auto, ..MergeOptions::kyaml(ListOrder::Append, InferKeys::Off) };
+        let append = MergeOptions {
+            exceptions: Exceptions::Listed,
+            ..MergeOptions::kyaml(ListOrder::Append, InferKeys::Off)
+        };
         let table = [
             (
                 "[{name: a}, {name: b}]",
@@ -347,7 +350,12 @@ mod tests {
             ("null", "[{name: a, $patchMergeKey: [name]}]", "[{name: a}]"),
         ];
         check(CONTAINERS, &table);
-        let deleted = merge(CONTAINERS, "null", "[{$patch: delete}, {name: a}]", &MergeOptions::auto());
+        let deleted = merge(
+            CONTAINERS,
+            "null",
+            "[{$patch: delete}, {name: a}]",
+            &MergeOptions::kustomize(Exceptions::Listed),
+        );
         assert_eq!(outcome(deleted), "{apiVersion: v1, kind: Pod, spec: {}}");
     }
 
@@ -423,13 +431,11 @@ mod tests {
         let thing = |spec: &str| node(&format!("{{apiVersion: example.com/v1, kind: Thing, spec: {spec}}}"));
         let dest = thing("{rules: [{id: a, x: 1}], tags: [t], args: [a]}");
         let patch = thing("{rules: [{id: a, y: 2}, {id: b}], tags: [u], args: [b]}");
-        let merged = |options: &MergeOptions| {
-            outcome(merge2(Some(dest.clone()), &patch, &schema, options, &mut Vec::new()))
-        };
+        let merged = |options: &MergeOptions| outcome(merge2(Some(dest.clone()), &patch, &schema, options));
         let want = thing("{rules: [{id: a, x: 1, y: 2}, {id: b}], tags: [u, t], args: [b]}");
-        assert_eq!(merged(&MergeOptions::auto()), outcome(Ok(Some(want))));
+        assert_eq!(merged(&MergeOptions::kustomize(Exceptions::Listed)), shown(&want));
         let want = thing("{rules: [{id: a, y: 2}, {id: b}], tags: [u], args: [b]}");
-        assert_eq!(merged(&MergeOptions::kustomize()), outcome(Ok(Some(want))));
+        assert_eq!(merged(&MergeOptions::kustomize(Exceptions::None)), shown(&want));
 
         // A built-in list of the type `map` without a patch strategy.
         let claims =
@@ -439,7 +445,8 @@ mod tests {
 
     #[test]
     fn keys_are_inferred_where_all_entries_have_one() {
-        let options = MergeOptions { infer_keys: InferKeys::usual(), ..MergeOptions::auto() };
+        let options =
+            MergeOptions { infer_keys: InferKeys::usual(), ..MergeOptions::kustomize(Exceptions::Listed) };
         let table = [
             ("[{name: a, ip: 1}]", "[{name: a, x: 1}]", "[{name: a, ip: 1, x: 1}]"),
             ("[{name: a}]", "[{ip: 1}]", "[{ip: 1}]"),
@@ -458,9 +465,9 @@ mod tests {
             PORTS,
             &entries(1..2000, ""),
             &entries(1000..3000, ", protocol: TCP"),
-            &MergeOptions::auto(),
+            &MergeOptions::kustomize(Exceptions::Listed),
         );
-        let merged = got.expect("merged").expect("something");
+        let merged = got.expect("merged").node.expect("something");
         let ports = merged.get_path(&["spec", "ports"]).and_then(crate::yaml::Node::as_list).expect("ports");
         assert_eq!(ports.len(), 2999);
         let with_protocol = ports.iter().filter(|port| port.get("protocol").is_some()).count();
