@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::overlay::{BuildOptions, Builder, Dialect, Reorder};
+use crate::merge::{Exceptions, Rules};
+use crate::overlay::{BuildOptions, BuildRules, Builder, Reorder};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::SourceMap;
@@ -106,6 +107,19 @@ enum DialectArg {
     Kustomize,
 }
 
+impl DialectArg {
+    fn rules(self) -> BuildRules {
+        match self {
+            // A kustomization has no rules of overlays.
+            Self::Auto | Self::Overlay => BuildRules::default(),
+            Self::Kustomize => BuildRules {
+                kustomizations: Exceptions::None,
+                directories: Rules::Kustomize { exceptions: Exceptions::None },
+            },
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum LoadRestrictor {
     #[value(name = "LoadRestrictionsRootOnly")]
@@ -131,11 +145,7 @@ impl TargetArgs {
     fn options(&self) -> BuildOptions {
         BuildOptions {
             bases: self.base.clone(),
-            dialect: match self.dialect {
-                DialectArg::Auto => Dialect::Auto,
-                DialectArg::Overlay => Dialect::Overlay,
-                DialectArg::Kustomize => Dialect::Kustomize,
-            },
+            rules: self.dialect.rules(),
             restrict_loads: matches!(self.load_restrictor, LoadRestrictor::RootOnly),
             reorder: self.reorder.map(|order| match order {
                 ReorderArg::Legacy => Reorder::Legacy,

@@ -4,7 +4,7 @@
 
 use super::trail::Trail;
 use crate::diagnostic::{Code, Result};
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Entry, Map, Node, Value};
 
 /// Says what happens to the whole map, or to an entry of a list.
 pub const PATCH: &str = "$patch";
@@ -94,6 +94,31 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
                 .help("use `delete`, `replace` or `merge`"))
         }
     }
+}
+
+/// Whether an entry asks to be deleted: in a patch, that is; elsewhere such a field is data.
+pub(crate) fn is_delete(entry: &Node) -> bool {
+    entry.get(PATCH).and_then(Node::as_str) == Some("delete")
+}
+
+/// Reads the fields that are the directive `name` for a list: each with the field that it is about.
+///
+/// # Errors
+/// One that names no field.
+pub(crate) fn about_lists<'p>(
+    patch: &'p Map,
+    name: &str,
+    at: &Trail<'_>,
+) -> Result<Vec<(&'p str, &'p Entry)>> {
+    let directives = patch.entries().iter().filter(|entry| entry.key.text.starts_with(name));
+    let read = |entry: &'p Entry| match entry.key.text[name.len()..].strip_prefix('/') {
+        Some(field) => Ok((field, entry)),
+        None => Err(at
+            .error(Code::Directive, format!("`{}` names no field", entry.key.text))
+            .at(entry.key.meta.span)
+            .help(format!("write `{name}/field`"))),
+    };
+    directives.map(read).collect()
 }
 
 /// The value as data: without the directives that stand anywhere in it.

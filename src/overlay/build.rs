@@ -12,9 +12,9 @@ use super::plan::{Step, plan};
 use super::plugin::{self, PluginContext};
 use super::tree::{Item, Plugins, SharedTrees, Tree};
 use super::types::types_of_openapi;
-use super::{Builder, Built, Dialect, Reorder};
+use super::{Builder, Built, Reorder};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{Exceptions, MergeOptions};
+use crate::merge::MergeOptions;
 use crate::resource::{Origin, Resource, ResourceSet, flatten_lists};
 use crate::schema::Schema;
 use crate::source::Span;
@@ -91,10 +91,7 @@ impl Builder {
         let tree = Tree::load(root, trees, &mut warnings)?;
         let schema = self.types_of_kustomization(&tree, &mut warnings)?;
         let sort = tree.kustomization.sort_options.clone();
-        let merge = match self.options.dialect {
-            Dialect::Kustomize => MergeOptions::kustomize(Exceptions::None),
-            _ => MergeOptions::kustomize(Exceptions::Listed),
-        };
+        let merge = MergeOptions::kustomize(self.options.rules.kustomizations);
         let tracker = Tracker::new(&tree.kustomization);
         let mut build = Build {
             builder: self,

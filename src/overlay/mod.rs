@@ -27,6 +27,7 @@ use helm::Helm;
 use remote::Remotes;
 
 use crate::diagnostic::{Diagnostic, Result};
+use crate::merge::{Exceptions, Rules};
 use crate::resource::ResourceSet;
 use crate::schema::{Schema, SchemaChain};
 use crate::source::SourceMap;
@@ -37,18 +38,20 @@ pub use kustomization::Kustomization;
 pub use load::{KUSTOMIZATION_FILES, Reader, Root};
 pub use plan::{Step, plan};
 
-/// By which rules patches and overlays are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// `Overlay` for plain directories; for kustomizations as `Kustomize`, without its data losses.
-    #[default]
-    Auto,
-    /// List map keys with their defaults, sets, atomic lists and maps, all from the schema.
-    Overlay,
-    /// As the API server applies a strategic merge patch.
-    Apiserver,
-    /// As kustomize, bug for bug.
-    Kustomize,
+/// By whose rules patches and overlays are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildRules {
+    /// In kustomizations, which are built as kustomize does: which of its losses are left out.
+    pub kustomizations: Exceptions,
+    /// In plain directories.
+    pub directories: Rules,
+}
+
+impl Default for BuildRules {
+    /// Overlays' rules for plain directories, and kustomizations without kustomize's losses.
+    fn default() -> Self {
+        Self { kustomizations: Exceptions::Listed, directories: Rules::Overlay }
+    }
 }
 
 /// The order of the built resources.
@@ -66,7 +69,7 @@ pub struct BuildOptions {
     /// Bases of plain directories, in order; none: found beside the target.
     pub bases: Vec<PathBuf>,
     /// The rules of merging.
-    pub dialect: Dialect,
+    pub rules: BuildRules,
     /// Whether files must be in or below the kustomization that names them.
     pub restrict_loads: bool,
     /// The order, unless a kustomization's `sortOptions` say it.
@@ -126,16 +129,25 @@ impl Builder {
         let cache = remote::default_cache_dir().unwrap_or_else(std::env::temp_dir);
         let reader = Reader::new(sources, options.restrict_loads, Remotes::new(cache, options.offline))?;
         let mut hermetic = make_chain(true)?;
-        let schema = match options.dialect {
-            Dialect::Kustomize => Schema::kustomize(),
-            _ => hermetic.resolve([])?,
+        let of_directories = match options.rules.directories {
+            Rules::Kustomize { exceptions } => exceptions,
+            _ => Exceptions::Listed,
+        };
+        let mut schema_for = |exceptions| match exceptions {
+            Exceptions::None => Ok(Schema::kustomize()),
+            Exceptions::Listed => hermetic.resolve([]),
+        };
+        let schema = schema_for(of_directories)?;
+        let schema_of_kustomizations = match options.rules.kustomizations {
+            exceptions if exceptions == of_directories => schema.clone(),
+            exceptions => schema_for(exceptions)?,
         };
         Ok(Self {
             reader,
             helm: Helm::new(options.helm.clone()),
             functions: Functions::new(options.functions.clone()),
             options,
-            schema_of_kustomizations: Arc::new(schema.clone().with_scopes_of_kustomize()),
+            schema_of_kustomizations: Arc::new(schema_of_kustomizations.with_scopes_of_kustomize()),
             schema: Arc::new(schema),
             make_chain,
             hermetic: Mutex::new(Some(hermetic)),

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
+use super::Builder;
 use super::load::Root;
 use super::tree::Tree;
-use super::{Builder, Dialect};
 use crate::diagnostic::{Diagnostic, Result};
+use crate::merge::Exceptions;
 use crate::schema::openapi::{is_crd, read_crd, read_document};
 use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
 use crate::source::SourceId;
@@ -116,7 +117,7 @@ impl Builder {
         let mut census = Census::default();
         tree.manifests(&mut |node| census.count(node));
         let schema = &self.schema_of_kustomizations;
-        if self.options.dialect == Dialect::Kustomize {
+        if self.options.rules.kustomizations == Exceptions::None {
             return Ok(schema.clone());
         }
         let own = self.with_own(&census, &census.custom, &self.hermetic, warnings)?;

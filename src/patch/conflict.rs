@@ -5,14 +5,15 @@
 
 use rustc_hash::FxHashMap;
 
-use super::strategic::{Kind, declared, element, entry_kind, strategy};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::Trail;
-use crate::merge::align::{Identity, KeyValue};
-use crate::merge::association::patch_merge_keys;
+use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
+use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::{PATCH, RETAIN_KEYS};
+use crate::merge::entry_match::lacks;
+use crate::merge::identity::{Identity, KeyValue};
+use crate::merge::{Trail, align};
 use crate::schema::{Cursor, PatchStrategy};
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Entry, Map, Node, Value};
 
 /// The first conflict between two patches.
 ///
@@ -24,19 +25,18 @@ pub(super) fn maps_conflict(
     cursor: Cursor<'_>,
     at: &Trail<'_>,
 ) -> Result<Option<Diagnostic>> {
-    let index = theirs.index();
-    for entry in ours.entries() {
-        let name = entry.key.text.as_str();
-        let Some(position) = index.position(name).filter(|_| name != PATCH && name != RETAIN_KEYS) else {
+    for row in align::fields([ours, theirs]) {
+        let [Some(Entry { key, value }), Some(other)] = row else { continue };
+        let name = key.text.as_str();
+        if name == PATCH || name == RETAIN_KEYS {
             continue;
-        };
-        let other = &theirs.entries()[position].value;
+        }
         let here = at.field(name);
-        let field = match entry.value.value {
+        let field = match value.value {
             Value::Scalar(_) => Cursor::unknown(),
-            _ => declared(cursor, name, &entry.value, &here)?,
+            _ => declared(cursor, name, value, &here)?,
         };
-        let conflict = values_conflict(&entry.value, other, field, strategy(field, &here)?, &here)?;
+        let conflict = values_conflict(value, &other.value, field, strategy(field, &here)?, &here)?;
         if conflict.is_some() {
             return Ok(conflict);
         }
@@ -75,10 +75,10 @@ fn values_conflict(
                 at.error(Code::Conflict, "this list was emptied on both sides since it was applied last")
             })?;
             match (strategy.merge, kind) {
-                (true, Kind::Map) => entries_conflict(a, b, cursor, at),
+                (true, EntryKind::Map) => entries_conflict(a, b, cursor, at),
                 (true, _) => Ok(None),
                 _ if a.len() != b.len() => Ok(Some(conflict(ours, theirs, at))),
-                (false, Kind::Map) => positions_conflict(a, b, cursor, at),
+                (false, EntryKind::Map) => positions_conflict(a, b, cursor, at),
                 (false, _) if scalars(a) == scalars(b) => Ok(None),
                 (false, _) => Ok(Some(conflict(ours, theirs, at))),
             }
@@ -118,16 +118,12 @@ fn entries_conflict(
     cursor: Cursor<'_>,
     at: &Trail<'_>,
 ) -> Result<Option<Diagnostic>> {
-    let keys = patch_merge_keys(cursor);
+    let Association::Keyed { keys, .. } = Association::of(cursor, ListPolicy::Apiserver) else {
+        let message = "the schema has no merge key for this list, so maps in it cannot be compared";
+        return Err(at.error(Code::MissingMergeKey, message));
+    };
     let identify = |(position, entry): (usize, &Node)| {
-        let values = entry.as_map().and_then(|map| {
-            keys.iter().map(|key| KeyValue::of_field(map, key)).collect::<Option<Vec<KeyValue>>>()
-        });
-        let complete = |values: &Vec<KeyValue>| !values.contains(&KeyValue::Absent) && !values.is_empty();
-        values.filter(complete).map(Identity::of_values).ok_or_else(|| {
-            let message = format!("this entry lacks its merge key `{}`", keys.join("`, `"));
-            at.index(position).error(Code::MissingMergeKey, message).at(entry.span())
-        })
+        keys.identify(entry).ok_or_else(|| lacks(&keys.missing(entry), entry, &at.index(position)))
     };
     let identified = |list: &[Node]| list.iter().enumerate().map(identify).collect::<Result<Vec<Identity>>>();
     // Of several with one identity the last counts.
@@ -140,7 +136,7 @@ fn entries_conflict(
         let Some(&other) = their_last.get(name).filter(|_| our_last.get(name) == Some(&position)) else {
             continue;
         };
-        let here = at.entry(entry, &keys, position);
+        let here = at.entry(entry, keys.names(), position);
         let none = PatchStrategy::default();
         let conflict = values_conflict(entry, &theirs[other], element(cursor), none, &here)?;
         if conflict.is_some() {

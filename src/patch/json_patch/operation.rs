@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::pointer::{index, show, steps};
-use super::{Operation, Rules};
+use super::{Operation, Standard};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::{Node, Value, to_json};
 
@@ -13,13 +13,13 @@ const MAX_COPIED: usize = 1_000_000;
 /// A document while it is patched.
 pub(super) struct Document {
     root: Node,
-    rules: Rules,
+    standard: Standard,
     copied: usize,
 }
 
 impl Document {
-    pub(super) fn new(root: Node, rules: Rules) -> Self {
-        Self { root, rules, copied: 0 }
+    pub(super) fn new(root: Node, standard: Standard) -> Self {
+        Self { root, standard, copied: 0 }
     }
 
     pub(super) fn into_root(self) -> Node {
@@ -60,10 +60,10 @@ impl Document {
 
     fn pointer(&self, field: &str, pointer: Option<&str>, operation: &Operation) -> Result<Vec<SmolStr>> {
         let pointer = pointer.ok_or_else(|| missing(field, operation))?;
-        let found = steps(pointer, self.rules);
+        let found = steps(pointer, self.standard);
         // Only `replace` and `test` can be about the whole document there.
         let whole = matches!(operation.op.as_deref(), Some("replace" | "test")) && pointer.is_empty();
-        let root = self.rules == Rules::Rfc6902 || whole;
+        let root = self.standard == Standard::Rfc6902 || whole;
         found.filter(|steps| root || !steps.is_empty()).ok_or_else(|| {
             Diagnostic::error(Code::InvalidValue, format!("`{pointer}` is no path to a field"))
                 .at(operation.span)
@@ -74,7 +74,7 @@ impl Document {
     fn value(&self, operation: &Operation) -> Result<Node> {
         match &operation.value {
             Some(value) => Ok(value.clone()),
-            None if self.rules == Rules::Kubernetes => Ok(Node::null()),
+            None if self.standard == Standard::Kubernetes => Ok(Node::null()),
             None => Err(missing("value", operation)),
         }
     }
@@ -89,11 +89,11 @@ impl Document {
             let message = format!("`{}` cannot be about the whole document", op(operation));
             return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
         };
-        let rules = self.rules;
+        let standard = self.standard;
         let mut node = &mut self.root;
         for (depth, step) in parents.iter().enumerate() {
             let here = &parents[..depth];
-            node = child(node, step, rules).ok_or_else(|| nowhere(here, step, operation))?;
+            node = child(node, step, standard).ok_or_else(|| nowhere(here, step, operation))?;
         }
         if matches!(node.value, Value::Scalar(_)) {
             let message = format!("{} is {} and has no fields", named(parents), node.type_name());
@@ -103,17 +103,17 @@ impl Document {
     }
 
     fn add(&mut self, path: &[SmolStr], value: Node, operation: &Operation) -> Result<()> {
-        if path.is_empty() && self.rules == Rules::Rfc6902 {
+        if path.is_empty() && self.standard == Standard::Rfc6902 {
             self.root = value;
             return Ok(());
         }
-        let rules = self.rules;
+        let standard = self.standard;
         let (parent, step, here) = self.parent(path, operation)?;
         match &mut parent.value {
             Value::Map(map) => drop(map.insert(step.clone(), value)),
             Value::List(list) if step == "-" => list.push(value),
             Value::List(list) => {
-                let at = index(step, list.len() + 1, rules);
+                let at = index(step, list.len() + 1, standard);
                 let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
                 list.insert(at, value);
             }
@@ -123,12 +123,12 @@ impl Document {
     }
 
     fn remove(&mut self, path: &[SmolStr], operation: &Operation) -> Result<Node> {
-        let rules = self.rules;
+        let standard = self.standard;
         let (parent, step, here) = self.parent(path, operation)?;
         match &mut parent.value {
             Value::Map(map) => map.remove(step).ok_or_else(|| nowhere(here, step, operation)),
             Value::List(list) => {
-                let at = index(step, list.len(), rules);
+                let at = index(step, list.len(), standard);
                 let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
                 Ok(list.remove(at))
             }
@@ -139,9 +139,9 @@ impl Document {
     fn replace(&mut self, operation: &Operation) -> Result<()> {
         let path = self.path(operation)?;
         let value = self.value(operation)?;
-        let rules = self.rules;
+        let standard = self.standard;
         if path.is_empty() {
-            if rules == Rules::Kubernetes && matches!(value.value, Value::Scalar(_)) {
+            if standard == Standard::Kubernetes && matches!(value.value, Value::Scalar(_)) {
                 let message = format!("the whole document cannot become {}", value.type_name());
                 return Err(Diagnostic::error(Code::WrongType, message).at(operation.span));
             }
@@ -151,13 +151,13 @@ impl Document {
         let (parent, step, here) = self.parent(&path, operation)?;
         match &mut parent.value {
             Value::Map(map) => {
-                if rules == Rules::Rfc6902 && !map.contains_key(step) {
+                if standard == Standard::Rfc6902 && !map.contains_key(step) {
                     return Err(nowhere(here, step, operation));
                 }
                 map.insert(step.clone(), value);
             }
             Value::List(list) => {
-                let at = index(step, list.len(), rules);
+                let at = index(step, list.len(), standard);
                 let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
                 list[at] = value;
             }
@@ -169,7 +169,7 @@ impl Document {
     fn r#move(&mut self, operation: &Operation) -> Result<()> {
         let from = self.from(operation)?;
         let path = self.path(operation)?;
-        if self.rules == Rules::Rfc6902 {
+        if self.standard == Standard::Rfc6902 {
             if path == from {
                 return self.get(&from, operation).map(drop);
             }
@@ -188,7 +188,7 @@ impl Document {
         let value = self.get(&from, operation)?.cloned();
         let value = match value {
             Some(value) => value,
-            None if self.rules == Rules::Kubernetes => Node::null(),
+            None if self.standard == Standard::Kubernetes => Node::null(),
             None => return Err(nowhere(&from[..from.len() - 1], &from[from.len() - 1], operation)),
         };
         self.copied += size(&value);
@@ -201,15 +201,15 @@ impl Document {
 
     fn test(&mut self, operation: &Operation) -> Result<()> {
         let path = self.path(operation)?;
-        let rules = self.rules;
-        if rules == Rules::Rfc6902 && operation.value.is_none() {
+        let standard = self.standard;
+        if standard == Standard::Rfc6902 && operation.value.is_none() {
             return Err(missing("value", operation));
         }
         let found = self.get(&path, operation)?;
         let wanted = operation.value.as_ref();
         let null = |node: Option<&Node>| node.is_none_or(Node::is_null);
-        let equal = match rules {
-            Rules::Kubernetes if null(found) => null(wanted),
+        let equal = match standard {
+            Standard::Kubernetes if null(found) => null(wanted),
             _ => found.zip(wanted).is_some_and(|(found, wanted)| same(found, wanted)),
         };
         if equal {
@@ -228,12 +228,12 @@ impl Document {
         if path.is_empty() {
             return Ok(Some(&self.root));
         }
-        let rules = self.rules;
+        let standard = self.standard;
         let (parent, step, here) = self.parent(path, operation)?;
         match &parent.value {
             Value::Map(map) => Ok(map.get(step)),
             Value::List(list) => {
-                let at = index(step, list.len(), rules);
+                let at = index(step, list.len(), standard);
                 let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
                 Ok(list.get(at))
             }
@@ -243,11 +243,11 @@ impl Document {
 }
 
 /// One step down; a null has nothing below it.
-fn child<'n>(node: &'n mut Node, step: &str, rules: Rules) -> Option<&'n mut Node> {
+fn child<'n>(node: &'n mut Node, step: &str, standard: Standard) -> Option<&'n mut Node> {
     match &mut node.value {
         Value::Map(map) => map.get_mut(step),
         Value::List(list) => {
-            let at = index(step, list.len(), rules)?;
+            let at = index(step, list.len(), standard)?;
             list.get_mut(at)
         }
         Value::Scalar(_) => None,
