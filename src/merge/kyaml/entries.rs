@@ -241,7 +241,7 @@ pub(super) struct Entries<'k> {
 pub(super) struct Visit<'t> {
     tuple: &'t [SmolStr],
     found: Option<usize>,
-    /// Where its keys stood before the merge, on whatever side.
+    /// Where its keys stood before the merge: each in the first side that has it with this text.
     places: Vec<Span>,
 }
 
@@ -295,8 +295,12 @@ impl<'k> Entries<'k> {
     ) -> (Option<&mut Node>, Visit<'t>) {
         let found = find(&mut self.dest, &self.table, tuple);
         let node = found.and_then(|entry| self.nodes.get_mut(entry));
-        let sides = node.as_deref().into_iter().chain(others.iter().copied().flatten());
-        let places = places(self.table.keys.names(), tuple, sides);
+        let sides = || node.as_deref().into_iter().chain(others.iter().copied().flatten());
+        let place = |(key, text): (&SmolStr, &SmolStr)| {
+            let mut fields = sides().filter_map(|side| side.get(key));
+            fields.find(|field| field.scalar_text() == Some(text)).map(Node::span).unwrap_or_default()
+        };
+        let places = self.table.keys.names().iter().zip(tuple).map(place).collect();
         (node, Visit { tuple, found, places })
     }
 
@@ -401,19 +405,6 @@ fn complete(node: &mut Node, table: &Table<'_>, Visit { tuple, places, .. }: &Vi
             map.push(key.clone(), key_scalar(text).with_span(place));
         }
     }
-}
-
-/// Where the keys of a tuple stand: for each, in the first of the entries that has it with this text.
-fn places<'n>(
-    keys: &[SmolStr],
-    tuple: &[SmolStr],
-    entries: impl Iterator<Item = &'n Node> + Clone,
-) -> Vec<Span> {
-    let place = |(key, text): (&SmolStr, &SmolStr)| {
-        let mut fields = entries.clone().filter_map(|entry| entry.get(key));
-        fields.find(|field| field.scalar_text() == Some(text)).map(Node::span).unwrap_or_default()
-    };
-    keys.iter().zip(tuple).map(place).collect()
 }
 
 /// Moves the nodes of a list out; one that stands there several times is copied.

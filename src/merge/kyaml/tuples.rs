@@ -208,10 +208,11 @@ impl Tuples {
     /// Fills gaps: tuples that share a text and differ only where one of them has a gap become one
     /// value, in the order and with the consequences that kyaml's loop over all pairs has.
     fn fill_gaps(&mut self) {
-        let shapes: FxHashSet<Columns> = self.iter().map(filled).collect();
+        let fillings: FxHashSet<Columns> = self.iter().map(filled).collect();
         // Distinct tuples with their gaps in the same places differ elsewhere.
-        if shapes.len() > 1 {
-            Filler { tuples: self, shapes: shapes.into_iter().collect(), tables: FxHashMap::default() }.run();
+        if fillings.len() > 1 {
+            Filler { tuples: self, fillings: fillings.into_iter().collect(), tables: FxHashMap::default() }
+                .run();
         }
     }
 }
@@ -220,7 +221,7 @@ impl Tuples {
 struct Filler<'t> {
     tuples: &'t mut Tuples,
     /// In which columns tuples have, or once had, texts.
-    shapes: Vec<Columns>,
+    fillings: Vec<Columns>,
     /// The tuples that have, or once had, texts in these columns, by those in some of them.
     tables: FxHashMap<(Columns, Columns), FxHashMap<Vec<SmolStr>, Vec<usize>>>,
 }
@@ -250,7 +251,7 @@ impl Filler<'_> {
     fn matches(&mut self, tuple: &[SmolStr]) -> Vec<usize> {
         let (mine, all) = (filled(tuple), (1 << self.tuples.width()) - 1);
         let mut found = Vec::new();
-        for other in self.shapes.clone() {
+        for other in self.fillings.clone() {
             let both = mine & other;
             // What matches has a column in common: with one text, or with a gap in both.
             if both != 0 || mine | other != all {
@@ -286,8 +287,8 @@ impl Filler<'_> {
         }
         self.tuples.texts[start..start + tuple.len()].clone_from_slice(tuple);
         let new = filled(tuple);
-        if !self.shapes.contains(&new) {
-            self.shapes.push(new);
+        if !self.fillings.contains(&new) {
+            self.fillings.push(new);
         }
         for ((_, columns), table) in self.tables.iter_mut().filter(|((of, _), _)| *of == new) {
             table.entry(project(tuple, *columns)).or_default().push(i);

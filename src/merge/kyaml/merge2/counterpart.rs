@@ -57,12 +57,12 @@ pub(super) fn adopt(dest: &mut Node, with: &Counterpart<'_>) {
     }
 }
 
-/// What a visit leaves of an entry of the patch that other tuples may mean as well and that was
-/// merged into dest's: its directive is gone, and it has the scalars that came of its own.
+/// What is left of an entry of the patch that was merged into dest's and that may be visited again:
+/// its directive is gone, and it has the scalars of the result.
 ///
 /// In kustomize 5.8 the two share their nodes by accident.
-pub(super) fn remember_visit(node: &mut Node, result: Option<&Node>, trail: &Trail<'_>) {
-    let Value::Map(map) = &mut node.value else { return };
+pub(super) fn after_visit(mut entry: Node, result: Option<&Node>, trail: &Trail<'_>) -> Node {
+    let Value::Map(map) = &mut entry.value else { return entry };
     // What is wrong with a directive was said during the visit.
     directive::take_from_map(map, trail).ok();
     for (key, value) in map.iter_mut().filter(|(_, value)| !value.is_null()) {
@@ -71,4 +71,5 @@ pub(super) fn remember_visit(node: &mut Node, result: Option<&Node>, trail: &Tra
             _ => {}
         }
     }
+    entry
 }

@@ -12,7 +12,7 @@ mod tests;
 
 use smol_str::SmolStr;
 
-use self::counterpart::{Counterpart, Side, adopt, remember_visit, take};
+use self::counterpart::{Counterpart, Side, adopt, after_visit, take};
 use super::directive;
 use super::entries::{Entries, Lookup};
 use super::options::{ListOrder, MergeOptions};
@@ -207,12 +207,11 @@ impl<'s> Merge2<'s> {
     fn list(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Here<'_, 's>) -> Result<Decision> {
         adopt(dest, &with);
         let Value::List(list) = &mut dest.value else { return Ok(Decision::Keep) };
-        let pairing = match with.patch().and_then(Node::as_list) {
-            Some(theirs) => self.pairing(here.at, &[list.as_slice(), theirs], Some(theirs)),
-            None => {
-                let of_patch = matches!(with, Counterpart::None(Side::Patch));
-                self.pairing(here.at, &[list.as_slice()], of_patch.then_some(list.as_slice()))
-            }
+        let theirs = with.patch().and_then(Node::as_list).map(Vec::as_slice);
+        let pairing = match (&with, theirs) {
+            (Counterpart::Patch(_), Some(theirs)) => self.pairing(here.at, &[list, theirs], Some(theirs)),
+            (Counterpart::None(Side::Patch), _) => self.pairing(here.at, &[list], Some(list)),
+            _ => self.pairing(here.at, &[list], None),
         };
         let patch = match with {
             Counterpart::Patch(patch) => patch,
@@ -306,11 +305,10 @@ impl<'s> Merge2<'s> {
             return self.strict_entries(list, theirs, keys, here);
         }
         let keys = pairing.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
-        let lists = match self.options.list_order {
-            ListOrder::Append => [list.as_slice(), theirs.as_slice()],
-            ListOrder::Prepend => [theirs.as_slice(), list.as_slice()],
+        let tuples = match self.options.list_order {
+            ListOrder::Append => Tuples::of([list.as_slice(), theirs.as_slice()], keys),
+            ListOrder::Prepend => Tuples::of([theirs.as_slice(), list.as_slice()], keys),
         };
-        let tuples = Tuples::of(lists, keys);
         if tuples.is_empty() {
             return Ok(());
         }
@@ -318,25 +316,20 @@ impl<'s> Merge2<'s> {
         let mut patch = Lookup::new(theirs, tuples.keys());
         let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
         for tuple in tuples.iter() {
-            let theirs = patch.find(tuple).and_then(|i| theirs.get_mut(i));
-            let (dest, visit) = entries.visit(tuple, &[theirs.as_deref()]);
+            let at = patch.find(tuple);
+            let entry = at.and_then(|at| theirs.get_mut(at));
+            let before = entry.as_deref().filter(|_| tuples.overlap()).cloned();
+            let (dest, visit) = entries.visit(tuple, &[entry.as_deref()]);
+            let with = entry.map_or(Counterpart::None(Side::Dest), Counterpart::Patch);
             let trail = here.trail.texts(tuples.keys().names(), tuple);
-            match theirs {
-                Some(theirs) if tuples.overlap() => {
-                    let mut copy = theirs.clone();
-                    let decision =
-                        self.value(dest, Counterpart::Patch(&mut copy), element.clone(), &trail)?;
-                    let is_new = matches!(decision, Decision::Replace(_));
-                    match entries.put(&visit, decision)? {
-                        Some(result) if is_new => theirs.clone_from(result),
-                        result => remember_visit(theirs, result, &trail),
-                    }
-                }
-                _ => {
-                    let with = theirs.map_or(Counterpart::None(Side::Dest), Counterpart::Patch);
-                    let decision = self.value(dest, with, element.clone(), &trail)?;
-                    entries.put(&visit, decision)?;
-                }
+            let decision = self.value(dest, with, element.clone(), &trail)?;
+            let is_new = matches!(decision, Decision::Replace(_));
+            let result = entries.put(&visit, decision)?;
+            if let Some((before, entry)) = before.zip(at.and_then(|at| theirs.get_mut(at))) {
+                *entry = match result.filter(|_| is_new) {
+                    Some(result) => result.clone(),
+                    None => after_visit(before, result, &trail),
+                };
             }
         }
         *list = entries.finish(self.options.list_order)?;
