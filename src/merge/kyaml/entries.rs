@@ -2,226 +2,25 @@
 //!
 //! kyaml finds, replaces, removes and appends entries by scanning the list for their keys each time,
 //! and its rules for entries that lack a key are odd: they match all entries that have it, or wipe
-//! the list. This does the same by look-up. Entries are numbers here, since one entry can stand in a
-//! list twice and in two lists at once; their nodes lie in one place and are changed there.
+//! the list. This does the same by look-up. The nodes of entries lie in one place and are changed there.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::options::ListOrder;
 use super::restyle::key_scalar;
-use super::tuples::{Columns, Keys, filled};
+use super::sequence::{Sequence, Shape, Table};
+use super::tuples::{Keys, filled};
 use super::walk::Decision;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::source::Span;
 use crate::yaml::{Node, Value};
 
-/// Up to this many entries, a list is scanned instead of indexed.
-const FEW: usize = 16;
-
-/// What an entry is, as far as its keys matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Null,
-    EmptyMap,
-    Map,
-    Scalar,
-    List,
-}
-
-impl Shape {
-    fn of(node: &Node) -> Self {
-        match &node.value {
-            Value::Map(map) if map.is_empty() => Self::EmptyMap,
-            Value::Map(_) => Self::Map,
-            Value::List(_) => Self::List,
-            Value::Scalar(_) if node.is_null() => Self::Null,
-            Value::Scalar(_) => Self::Scalar,
-        }
-    }
-
-    /// Null or an empty map: no entry at all, dropped at the first occasion.
-    fn is_nothing(self) -> bool {
-        matches!(self, Self::Null | Self::EmptyMap)
-    }
-}
-
 /// Why a list cannot be merged: this entry is not what its keys need.
 #[derive(Debug, Clone, Copy)]
 struct WrongShape {
     entry: usize,
-}
-
-/// The keys of entries, by number.
-#[derive(Debug)]
-struct Table<'k> {
-    keys: &'k Keys,
-    /// Entries are known by their own text.
-    whole: bool,
-    /// As many per entry as there are keys; none where the entry lacks the field.
-    texts: Vec<Option<SmolStr>>,
-    shapes: Vec<Shape>,
-}
-
-impl<'k> Table<'k> {
-    fn new(keys: &'k Keys) -> Self {
-        Self { keys, whole: keys.is_whole(), texts: Vec::new(), shapes: Vec::new() }
-    }
-
-    /// Whether an entry has a shape that its keys cannot be asked of.
-    fn is_unfit(&self, entry: usize) -> bool {
-        match self.shapes[entry] {
-            Shape::List => true,
-            Shape::Map => self.whole,
-            Shape::Scalar => !self.whole,
-            Shape::Null | Shape::EmptyMap => false,
-        }
-    }
-
-    fn push(&mut self, node: &Node) {
-        self.shapes.push(Shape::of(node));
-        for i in 0..self.keys.len() {
-            let text = self.keys.raw(node, i);
-            self.texts.push(text);
-        }
-    }
-
-    /// Looks at an entry again. Returns whether its keys have changed.
-    fn refresh(&mut self, entry: usize, node: &Node) -> bool {
-        self.shapes[entry] = Shape::of(node);
-        let mut changed = false;
-        for i in 0..self.keys.len() {
-            let text = self.keys.raw(node, i);
-            let known = &mut self.texts[entry * self.keys.len() + i];
-            changed |= *known != text;
-            *known = text;
-        }
-        changed
-    }
-
-    fn texts_of(&self, entry: usize) -> &[Option<SmolStr>] {
-        &self.texts[entry * self.keys.len()..(entry + 1) * self.keys.len()]
-    }
-
-    /// The texts in some columns as one number, if all are there.
-    fn hash(&self, entry: usize, columns: Columns) -> Option<u64> {
-        let texts = self.texts_of(entry).iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
-        hash(texts.map(|(_, text)| text.as_deref()))
-    }
-}
-
-fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<u64> {
-    use std::hash::{Hash, Hasher};
-    let mut hasher = rustc_hash::FxHasher::default();
-    for text in texts {
-        text?.hash(&mut hasher);
-    }
-    Some(hasher.finish())
-}
-
-/// Which entries a list has, in order.
-#[derive(Debug, Default)]
-struct Sequence {
-    /// Removed entries leave a hole, so that positions stay.
-    order: Vec<Option<usize>>,
-    /// Positions by the texts in some columns; holes and changed entries are found out on use.
-    index: FxHashMap<Columns, FxHashMap<u64, Vec<usize>>>,
-    /// Positions of entries that are nothing.
-    unswept: Vec<usize>,
-    /// How many entries have a shape that their keys cannot be asked of.
-    unfit: usize,
-}
-
-impl Sequence {
-    fn push(&mut self, entry: usize, table: &Table<'_>) {
-        self.order.push(Some(entry));
-        if table.shapes[entry].is_nothing() {
-            self.unswept.push(self.order.len() - 1);
-        }
-        self.unfit += usize::from(table.is_unfit(entry));
-        self.note(self.order.len() - 1, entry, table);
-    }
-
-    fn note(&mut self, position: usize, entry: usize, table: &Table<'_>) {
-        for (columns, positions) in &mut self.index {
-            if let Some(hash) = table.hash(entry, *columns) {
-                positions.entry(hash).or_default().push(position);
-            }
-        }
-    }
-
-    /// Replaces or removes the entry at a position.
-    fn set_at(&mut self, position: usize, entry: Option<usize>, table: &Table<'_>) {
-        if let Some(old) = std::mem::replace(&mut self.order[position], entry) {
-            self.unfit -= usize::from(table.is_unfit(old));
-        }
-        if let Some(entry) = entry {
-            self.unfit += usize::from(table.is_unfit(entry));
-            if table.shapes[entry].is_nothing() {
-                self.unswept.push(position);
-            }
-            self.note(position, entry, table);
-        }
-    }
-
-    fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    fn entries(&self) -> impl Iterator<Item = usize> {
-        self.order.iter().flatten().copied()
-    }
-
-    /// Positions, ascending, of entries that `fits` among those with these texts in these columns.
-    fn positions(
-        &mut self,
-        columns: Columns,
-        texts: &[SmolStr],
-        table: &Table<'_>,
-        fits: impl Fn(usize) -> bool,
-    ) -> Vec<usize> {
-        let fits = |order: &[Option<usize>], at: usize| order.get(at).copied().flatten().is_some_and(&fits);
-        if columns == 0 || self.order.len() <= FEW {
-            return (0..self.order.len()).filter(|&at| fits(&self.order, at)).collect();
-        }
-        let order = &self.order;
-        let positions = self.index.entry(columns).or_insert_with(|| {
-            let mut positions: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
-            for (at, entry) in order.iter().enumerate() {
-                if let Some(hash) = entry.and_then(|entry| table.hash(entry, columns)) {
-                    positions.entry(hash).or_default().push(at);
-                }
-            }
-            positions
-        });
-        let wanted = texts.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
-        let hash = hash(wanted.map(|(_, text)| Some(text.as_str())));
-        let found = hash.and_then(|hash| positions.get(&hash)).map_or(&[][..], Vec::as_slice);
-        let mut found: Vec<_> = found.iter().copied().filter(|&at| fits(&self.order, at)).collect();
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    /// Drops entries that are nothing.
-    fn sweep(&mut self, table: &Table<'_>) {
-        for at in self.unswept.drain(..) {
-            if let Some(slot) = self.order.get_mut(at) {
-                *slot = slot.filter(|&entry| !table.shapes[entry].is_nothing());
-            }
-        }
-    }
-
-    /// To be called when the entry at a position has changed.
-    fn refresh(&mut self, position: usize, entry: usize, keys_changed: bool, table: &Table<'_>) {
-        if keys_changed {
-            self.note(position, entry, table);
-        }
-        if table.shapes[entry].is_nothing() {
-            self.unswept.push(position);
-        }
-    }
 }
 
 /// The lists of a merge: what dest has, and the results so far.
@@ -340,12 +139,12 @@ impl<'k> Entries<'k> {
         if !keys_changed && !is_nothing {
             return;
         }
-        self.dest.refresh(entry, entry, keys_changed, &self.table);
+        self.dest.note(entry, entry, &self.table);
         // Seldom: an entry is visited again only when others lack some of its keys.
         if self.put.contains(&entry) {
             for at in 0..self.results.order.len() {
                 if self.results.order[at] == Some(entry) {
-                    self.results.refresh(at, entry, keys_changed, &self.table);
+                    self.results.note(at, entry, &self.table);
                 }
             }
         }
@@ -356,14 +155,12 @@ impl<'k> Entries<'k> {
     /// # Errors
     /// As [`Entries::put`].
     pub(super) fn finish(mut self, order: ListOrder) -> Result<Vec<Node>> {
-        if order == ListOrder::Append {
-            return self.finish_in_place(order);
-        }
-        let mut onto = std::mem::take(&mut self.results);
-        for entry in self.dest.entries() {
-            append(&mut onto, &self.table, entry).map_err(|wrong| self.error(wrong))?;
-        }
-        Ok(gather(self.nodes, &onto))
+        let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
+        let list = match order {
+            ListOrder::Append => self.joined(dest, &results)?,
+            ListOrder::Prepend => self.joined(results, &dest)?,
+        };
+        Ok(gather(self.nodes, &list))
     }
 
     /// The merged list in dest's order; entries that dest did not have stand behind it, or before it.
@@ -371,18 +168,23 @@ impl<'k> Entries<'k> {
     /// # Errors
     /// As [`Entries::put`].
     pub(super) fn finish_in_place(mut self, order: ListOrder) -> Result<Vec<Node>> {
-        let mut onto = std::mem::take(&mut self.dest);
-        let known = onto.order.len();
-        for entry in self.results.entries() {
-            append(&mut onto, &self.table, entry).map_err(|wrong| self.error(wrong))?;
-        }
+        let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
+        let known = dest.order.len();
+        let list = self.joined(dest, &results)?;
         // A list that was cleared on the way is shorter than it was.
-        let new = onto.order.iter().skip(known).flatten().count();
-        let mut nodes = gather(self.nodes, &onto);
+        let new = list.order.iter().skip(known).flatten().count();
+        let mut nodes = gather(self.nodes, &list);
         if order == ListOrder::Prepend {
             nodes.rotate_right(new);
         }
         Ok(nodes)
+    }
+
+    fn joined(&self, mut list: Sequence, rest: &Sequence) -> Result<Sequence> {
+        for entry in rest.entries() {
+            append(&mut list, &self.table, entry).map_err(|wrong| self.error(wrong))?;
+        }
+        Ok(list)
     }
 
     fn error(&self, wrong: WrongShape) -> Diagnostic {

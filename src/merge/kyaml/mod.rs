@@ -5,8 +5,8 @@
 //! the types come from `schema`, and what goes wrong or was in conflict is returned as data.
 //!
 //! `merge2` and `merge3` are the two walks and `walk` is what they share. `position` says what is
-//! known of a value, `tuples` which entries of lists are one, and `entries` is a list while it is
-//! merged.
+//! known of a value, `tuples` which entries of lists are one; `entries` is a list while it is merged,
+//! and `sequence` how its entries are found.
 
 mod change;
 mod directive;
@@ -17,6 +17,7 @@ mod merge3;
 mod options;
 mod position;
 mod restyle;
+mod sequence;
 #[cfg(test)]
 mod testing;
 mod tuples;
