@@ -7,15 +7,15 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::{Merge2, Own, Source};
+use super::Merge2;
+use super::counterpart::{Counterpart, Side};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::directive::PATCH_MERGE_KEY;
 use crate::merge::kyaml::options::ListOrder;
-use crate::merge::kyaml::position::Position;
 use crate::merge::kyaml::tuples::{are_distinct, is_nothing};
+use crate::merge::kyaml::walk::{Decision, Here, retain};
 use crate::merge::kyaml::wish::{Haystack, KeySet, Wish};
-use crate::merge::kyaml::{Fate, retain};
 use crate::yaml::{Node, Value};
 
 /// An entry of the result that the patch speaks of.
@@ -30,15 +30,14 @@ impl<'s> Merge2<'s> {
     pub(super) fn strict_own_entries(
         &mut self,
         list: &mut Vec<Node>,
-        own: Own,
+        side: Side,
         keys: &KeySet,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
+        Here { at, trail }: Here<'_, 's>,
     ) -> Result<()> {
         let element = at.element(self.schema);
-        match own {
-            Own::Absent => drop_doubles(list, keys),
-            Own::Same => {
+        match side {
+            Side::Dest => drop_doubles(list, keys),
+            Side::Patch => {
                 read(list, keys, trail)?;
                 keys.check_distinct(list, trail)?;
             }
@@ -47,12 +46,12 @@ impl<'s> Merge2<'s> {
         retain(list, |node| {
             let here = trail.index(i);
             i += 1;
-            if matches!(own, Own::Same) {
+            if side == Side::Patch {
                 drop_named_keys(node);
             }
-            let fate = self.value(Some(node), own.source(), element.clone(), &here)?;
-            let is_lost = matches!(own, Own::Same) && is_nothing(node);
-            Ok(!matches!(fate, Fate::Clear) && !is_lost)
+            let decision = self.value(Some(node), Counterpart::None(side), element.clone(), &here)?;
+            let is_lost = side == Side::Patch && is_nothing(node);
+            Ok(!matches!(decision, Decision::Remove) && !is_lost)
         })
     }
 
@@ -62,8 +61,7 @@ impl<'s> Merge2<'s> {
         list: &mut Vec<Node>,
         theirs: &mut [Node],
         keys: &KeySet,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
+        Here { at, trail }: Here<'_, 's>,
     ) -> Result<()> {
         let wishes = read(theirs, keys, trail)?;
         keys.check_distinct(theirs, trail)?;
@@ -92,14 +90,21 @@ impl<'s> Merge2<'s> {
                 let message = "this entry of the patch is about one that another entry changed already";
                 return Err(here.error(Code::DuplicateMergeKey, message).at(theirs[i].span()));
             }
-            results.extend(self.strict_entry(&mut dest, found, &mut theirs[i], &element, &here)?);
+            results.extend(self.strict_entry(
+                &mut dest,
+                found,
+                &mut theirs[i],
+                Here { at: &element, trail: &here },
+            )?);
         }
         for (i, slot) in dest.entries.iter_mut().enumerate().filter(|(i, _)| !touched[*i]) {
-            let fate = match slot {
-                Some(node) => self.value(Some(node), Source::Absent, element.clone(), &trail.index(i))?,
-                None => Fate::Clear,
+            let decision = match slot {
+                Some(node) => {
+                    self.value(Some(node), Counterpart::None(Side::Dest), element.clone(), &trail.index(i))?
+                }
+                None => Decision::Remove,
             };
-            if matches!(fate, Fate::Clear) {
+            if matches!(decision, Decision::Remove) {
                 *slot = None;
             }
         }
@@ -113,24 +118,23 @@ impl<'s> Merge2<'s> {
         dest: &mut Haystack<'_>,
         found: Option<usize>,
         entry: &mut Node,
-        element: &Position<'s>,
-        trail: &Trail<'_>,
+        Here { at: element, trail }: Here<'_, 's>,
     ) -> Result<Option<Entry>> {
         let slot = found.and_then(|at| dest.entries.get_mut(at));
         let old = slot.and_then(Option::as_mut);
         let is_new = old.is_none();
-        let fate = self.value(old, Source::Node(entry), element.clone(), trail)?;
+        let decision = self.value(old, Counterpart::Patch(entry), element.clone(), trail)?;
         let replaces = self.options.list_order == ListOrder::Append;
-        Ok(match (fate, found) {
-            (Fate::Take(node), _) if is_new => (!is_nothing(&node)).then_some(Entry::New(node)),
+        Ok(match (decision, found) {
+            (Decision::Replace(node), _) if is_new => (!is_nothing(&node)).then_some(Entry::New(node)),
             // Where entries go to the front, kustomize 5.8 puts the old one back over its replacement.
-            (Fate::Take(node), Some(at)) => {
+            (Decision::Replace(node), Some(at)) => {
                 if replaces {
                     dest.entries[at] = Some(node);
                 }
                 Some(Entry::Merged(at))
             }
-            (Fate::Keep, found) => found.map(Entry::Merged),
+            (Decision::Keep, found) => found.map(Entry::Merged),
             (_, found) => {
                 if let Some(at) = found {
                     dest.entries[at] = None;
