@@ -36,9 +36,7 @@ fn lists(length: usize) {
     let object = pod(names("a"));
     let (one, all) = (pod([(format!("c{}", length / 2), "b".to_string())]), pod(names("b")));
     for (name, patch) in [("one", &one), ("all", &all)] {
-        for (name_of_rules, rules) in
-            [("apiserver", Rules::Apiserver), ("overlay", Rules::Overlay)]
-        {
+        for (name_of_rules, rules) in [("apiserver", Rules::Apiserver), ("overlay", Rules::Overlay)] {
             measure(&format!("{name_of_rules}: patch {name} of {length} entries"), || {
                 let dest = object.clone();
                 let start = Instant::now();

@@ -14,8 +14,10 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use generate::{Dice, Distinct, Generator, Options};
-use kubectl_smp::merge::directive::PatchField;
-use kubectl_smp::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Merged, Rules, apply, merge2, merge3};
+use kubectl_smp::merge::directive::is_directive;
+use kubectl_smp::merge::{
+    Exceptions, InferKeys, ListOrder, MergeOptions, Merged, Rules, apply, merge2, merge3,
+};
 use kubectl_smp::patch::{ThreeWayOptions, create, create_three_way};
 use kubectl_smp::schema::{Cursor, Schema};
 use kubectl_smp::source::{SourceMap, Span};
@@ -270,9 +272,8 @@ fn leaves<'n>(node: &'n Node, visit: &mut impl FnMut(&'n Node) -> Verdict) -> Ve
 
 fn no_directive(node: &Node) -> Verdict {
     match &node.value {
-        Value::Map(map) => map.iter().try_for_each(|(name, value)| match PatchField::of(name) {
-            PatchField::Plain => no_directive(value),
-            _ => Err(format!("`{name}` is left")),
+        Value::Map(map) => map.iter().try_for_each(|(name, value)| {
+            if is_directive(name) { Err(format!("`{name}` is left")) } else { no_directive(value) }
         }),
         Value::List(list) => list.iter().try_for_each(no_directive),
         Value::Scalar(_) => Ok(()),

@@ -12,9 +12,7 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Exceptions, Rules};
 use crate::package::{Changed, Package, PatchKind, Patches, patch_package, write_files};
-use crate::patch::{
-    self, ThreeWayOptions, create_json_merge, create_json_patch,
-};
+use crate::patch::{self, ThreeWayOptions, create_json_merge, create_json_patch};
 use crate::source::SourceMap;
 use crate::yaml::{self, Node};
 

@@ -11,7 +11,7 @@ use crate::yaml::{Entry, Map, Node};
 
 /// The fields of several maps: those of the first one in order, then what the next one adds.
 #[must_use]
-pub fn fields<'n, const N: usize>(maps: [&'n Map; N]) -> Vec<[Option<&'n Entry>; N]> {
+pub fn fields<const N: usize>(maps: [&Map; N]) -> Vec<[Option<&Entry>; N]> {
     let indexes = maps.map(Map::index);
     let mut rows = Vec::with_capacity(maps.iter().map(|map| map.len()).max().unwrap_or_default());
     for (side, map) in maps.iter().enumerate() {
@@ -87,8 +87,7 @@ mod tests {
                 "[{port: 53, protocol: UDP}, {port: 53}, {port: 80, protocol: TCP}]",
             ],
         );
-        let want =
-            ["[port=80,protocol=TCP] 02", "[port=53,protocol=UDP] 10", "[port=53,protocol=TCP] -1"];
+        let want = ["[port=80,protocol=TCP] 02", "[port=53,protocol=UDP] 10", "[port=53,protocol=TCP] -1"];
         assert_eq!(rows.expect("all are named"), want);
         let rows = lined_up("set", ["[b, a]", "[]", "[a, {x: 1}]"]);
         assert_eq!(rows.expect("all are named"), ["[=b] 0--", "[=a] 1-0", " --1"]);
@@ -112,7 +111,8 @@ mod tests {
     fn fields_keep_the_order_of_the_first_map() {
         let (a, b) = (node("{x: 1, y: 2}"), node("{z: 1, y: 3}"));
         let maps = [a.as_map().expect("a map"), b.as_map().expect("a map")];
-        let text = |entry: &Entry| format!("{}{}", entry.key.text, entry.value.scalar_text().expect("a scalar"));
+        let text =
+            |entry: &Entry| format!("{}{}", entry.key.text, entry.value.scalar_text().expect("a scalar"));
         let show = |entry: Option<&Entry>| entry.map_or("-".to_string(), text);
         let rows: Vec<String> = fields(maps).into_iter().map(|row| row.map(show).join(" ")).collect();
         assert_eq!(rows, ["x1 -", "y2 y3", "- z1"]);

@@ -1,6 +1,6 @@
 //! Strategic merge patches by any rules.
 
-use super::kyaml::{InferKeys, ListOrder, MergeOptions, merge2};
+use super::kyaml::{InferKeys, ListOrder, MergeOptions, merge2_of};
 use super::merged::Merged;
 use super::rules::Rules;
 use super::{apiserver, overlay};
@@ -10,8 +10,8 @@ use crate::yaml::Node;
 
 /// Applies a strategic merge patch to an object, by the rules that are given.
 ///
-/// `kind` is the type of the object. kustomize's and kyaml's rules ask `schema` for the kinds that the
-/// objects, and values in them, say they have; the others know no types but `kind`.
+/// `kind` is the type of the object. By kustomize's and kyaml's rules it is only that of objects which do
+/// not say their kind, or one that `schema` does not know: there also values within objects have theirs.
 ///
 /// Nothing is left of an object that the patch deletes: [`Merged::node`] is none then, and an empty map
 /// when the patch only takes all fields away.
@@ -45,10 +45,14 @@ pub fn apply(dest: Node, patch: &Node, kind: Cursor<'_>, schema: &Schema, rules:
         Rules::Overlay => overlay::apply(dest, patch, kind),
         Rules::Apiserver => apiserver::apply(dest, patch, kind),
         Rules::Kustomize { exceptions } => {
-            merge2(Some(dest), patch, schema, &MergeOptions::kustomize(exceptions))
+            merge2_of(Some(dest), patch, kind, schema, &MergeOptions::kustomize(exceptions))
         }
-        Rules::Kyaml => {
-            merge2(Some(dest), patch, schema, &MergeOptions::kyaml(ListOrder::Append, InferKeys::Off))
-        }
+        Rules::Kyaml => merge2_of(
+            Some(dest),
+            patch,
+            kind,
+            schema,
+            &MergeOptions::kyaml(ListOrder::Append, InferKeys::Off),
+        ),
     }
 }

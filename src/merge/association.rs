@@ -44,48 +44,65 @@ pub enum Association {
     Keyed {
         /// The keys.
         keys: MergeKeys,
-        /// Whether each entry has keys of its own, so that several with the same ones are a mistake.
-        unique: bool,
+        /// What follows when several entries have those of one of a patch.
+        several: Several,
     },
+}
+
+/// What follows when several entries match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Several {
+    /// The first one is meant.
+    First,
+    /// Each has keys of its own, so that this is a mistake.
+    Refused,
 }
 
 impl Association {
     /// How a list merges.
     #[must_use]
     pub fn of(list: Cursor<'_>, policy: ListPolicy) -> Self {
-        if list.is_known() { Self::read(list.directives(), list.element(), policy) } else { Self::Unknown }
+        if !list.is_known() {
+            return Self::Unknown;
+        }
+        // Nearly all lists.
+        if list.list_type().is_none() && !list.patch_strategy().merge {
+            return Self::Atomic;
+        }
+        Self::read(list.directives(), list.element(), policy)
     }
 
     /// How a list with these directives merges, whose entries are of the type `element`.
     #[must_use]
     pub fn read(list: Directives, element: Cursor<'_>, policy: ListPolicy) -> Self {
         let Directives { list_type, list_map_keys, patch_strategy, patch_merge_key, .. } = list;
-        let keys = |names, unique| Self::Keyed { keys: keys(names, element, policy, unique), unique };
+        let keys = |names, several| Self::Keyed { keys: keys(names, element, policy, several), several };
         let by_type = |names: Vec<SmolStr>| match list_type {
             Some(ListType::Atomic) => Some(Self::Atomic),
             Some(ListType::Set) => Some(Self::Set),
-            Some(ListType::Map) if !names.is_empty() => Some(keys(names, true)),
+            Some(ListType::Map) if !names.is_empty() => Some(keys(names, Several::Refused)),
             Some(ListType::Map) | None => None,
         };
         let merge_keys = || match policy {
             ListPolicy::Kyaml => patch_merge_key.iter().cloned().collect(),
             _ => patch_merge_key.as_deref().map(split_keys).unwrap_or_default(),
         };
-        let by_strategy = |names: Vec<SmolStr>, unique| match names {
+        let by_strategy = |names: Vec<SmolStr>, several| match names {
             _ if !patch_strategy.merge => Self::Atomic,
             names if names.is_empty() => Self::Set,
-            names => keys(names, unique),
+            names => keys(names, several),
         };
         match policy {
             ListPolicy::Overlay | ListPolicy::Typed => {
-                by_type(list_map_keys).unwrap_or_else(|| by_strategy(merge_keys(), false))
+                by_type(list_map_keys).unwrap_or_else(|| by_strategy(merge_keys(), Several::First))
             }
-            ListPolicy::Apiserver => by_strategy(merge_keys(), false),
+            ListPolicy::Apiserver => by_strategy(merge_keys(), Several::First),
             ListPolicy::KustomizeCustom if !patch_strategy.merge => {
                 by_type(list_map_keys).unwrap_or(Self::Atomic)
             }
             ListPolicy::Kyaml | ListPolicy::Kustomize | ListPolicy::KustomizeCustom => {
-                by_strategy(if list_map_keys.is_empty() { merge_keys() } else { list_map_keys }, true)
+                let keys = if list_map_keys.is_empty() { merge_keys() } else { list_map_keys };
+                by_strategy(keys, Several::Refused)
             }
         }
     }
@@ -112,7 +129,7 @@ impl Association {
 }
 
 /// What counts of the keys of a list.
-fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, unique: bool) -> MergeKeys {
+fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: Several) -> MergeKeys {
     let (null, comparison) = match policy {
         ListPolicy::Overlay => (NullKey::Absent, Comparison::Data),
         ListPolicy::Apiserver | ListPolicy::Typed => (NullKey::Value, Comparison::Data),
@@ -120,18 +137,19 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, unique: bo
     };
     let rule = |i: usize, name: &SmolStr| {
         let default = match policy {
-            ListPolicy::Overlay if !unique => None,
+            ListPolicy::Overlay if several == Several::First => None,
             ListPolicy::Apiserver | ListPolicy::Kyaml => None,
             _ => default_of(element, name, comparison),
         };
-        match default {
-            Some(default) => default,
-            // kustomize tells entries apart by those of their keys that they have.
-            None if comparison == Comparison::Text && i > 0 => KeyRule::Optional,
-            None => KeyRule::Required,
-        }
+        // kustomize tells entries apart by those of their keys that they have.
+        let is_optional = comparison == Comparison::Text && i > 0;
+        default.unwrap_or(if is_optional { KeyRule::Optional } else { KeyRule::Required })
     };
-    MergeKeys::new(names.into_iter().enumerate().map(|(i, n)| (n.clone(), rule(i, &n))), null, comparison)
+    let keys = names.into_iter().enumerate().map(|(i, name)| {
+        let rule = rule(i, &name);
+        (name, rule)
+    });
+    MergeKeys::new(keys, null, comparison)
 }
 
 /// The default that the schema has for a key.

@@ -87,9 +87,8 @@ impl OrderKeys {
         let more: Vec<_> = more.filter(|key| seen.insert(key.clone())).collect();
         let needed: Vec<_> = needed.into_iter().map(|key| (key, KeyRule::Required)).collect();
         let more = more.into_iter().map(|key| (key, KeyRule::Optional));
-        let keys = |keys: Vec<_>| {
-            (!keys.is_empty()).then(|| MergeKeys::new(keys, NullKey::Value, Comparison::Data))
-        };
+        let keys =
+            |keys: Vec<_>| (!keys.is_empty()).then(|| MergeKeys::new(keys, NullKey::Value, Comparison::Data));
         Self { default: keys(needed.clone()), keys: keys(needed.into_iter().chain(more).collect()) }
     }
 

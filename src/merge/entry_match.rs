@@ -6,16 +6,20 @@
 #[cfg(test)]
 mod tests;
 
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::association::{Association, default_of, patch_merge_keys, recommended_keys};
+use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
 use super::directive::{Action, PATCH_MERGE_KEY, action};
 use super::identity::{Comparison, Identity, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::rules::Rules;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Cursor;
-use crate::yaml::{Map, Node};
+use crate::yaml::Node;
+
+/// Up to this many entries are compared with each other instead of looked up.
+pub(super) const FEW: usize = 16;
 
 /// What tells the entries of a list apart while a patch is merged into it.
 #[derive(Debug)]
@@ -30,15 +34,6 @@ pub(crate) struct ListKeys<'s> {
     may_name: Vec<SmolStr>,
     /// The type of the entries.
     element: Cursor<'s>,
-}
-
-/// What follows when several entries match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Several {
-    /// The first one is meant.
-    First,
-    /// None of them can be: that is an error.
-    Refused,
 }
 
 /// By which keys entries are compared.
@@ -66,13 +61,12 @@ impl<'s> ListKeys<'s> {
     /// The keys of a list that merges as `association` says and whose entries are of the type `element`.
     pub(crate) fn new(association: Association, list: Cursor<'s>, element: Cursor<'s>, rules: Rules) -> Self {
         let (keys, several) = match association {
-            Association::Keyed { keys, unique: true } => (Some(keys), Several::Refused),
-            Association::Keyed { keys, unique: false } => (Some(keys), Several::First),
+            Association::Keyed { keys, several } => (Some(keys), several),
             _ => (None, Several::Refused),
         };
         let mut must_name = patch_merge_keys(list);
         if must_name.is_empty() && matches!(rules, Rules::Kustomize { .. }) {
-            must_name.extend(keys.iter().flat_map(|keys| keys.names().first().cloned()));
+            must_name.extend(keys.iter().filter_map(|keys| keys.names().first().cloned()));
         }
         let element = if keys.is_some() { element } else { Cursor::unknown() };
         Self { rules, keys, several, must_name, may_name: recommended_keys(list), element }
@@ -88,7 +82,7 @@ impl<'s> ListKeys<'s> {
         self.keys.as_ref()
     }
 
-    /// Their names.
+    /// The names of these keys.
     pub(crate) fn names(&self) -> &[SmolStr] {
         self.keys.as_ref().map_or(&[], MergeKeys::names)
     }
@@ -113,7 +107,8 @@ impl<'s> ListKeys<'s> {
         }
         let delete = action == Some(Action::Delete);
         if let Some(directive) = map.get(PATCH_MERGE_KEY) {
-            return self.by_named_keys((entry, map), directive, delete, at);
+            let named = self.named_values(&self.named_keys(directive, at)?, entry, directive, at)?;
+            return Ok(self.by_named_keys(&named, entry, delete));
         }
         let own = self.keys.as_ref().and_then(|keys| Some((keys, keys.identify(entry)?)));
         let (keys, identity) = own.ok_or_else(|| self.missing_key(entry, at))?;
@@ -121,36 +116,23 @@ impl<'s> ListKeys<'s> {
         Ok(Search { wanted, named: false, delete, several: self.several })
     }
 
-    fn by_named_keys(
-        &self,
-        (entry, map): (&Node, &Map),
-        directive: &Node,
-        delete: bool,
-        at: &Trail<'_>,
-    ) -> Result<Search> {
-        let names = self.named_keys(directive, at)?;
-        let comparison = match self.rules {
+    /// What is compared where entries name their keys.
+    fn comparison(&self) -> Comparison {
+        match self.rules {
             Rules::Kustomize { .. } | Rules::Kyaml => Comparison::Text,
             Rules::Overlay | Rules::Apiserver => Comparison::Data,
-        };
-        let value = |name: &SmolStr| {
-            let value = comparison.value(map, name).ok_or_else(|| {
-                let message = format!("a key named by `{PATCH_MERGE_KEY}` is no scalar");
-                at.error(Code::Directive, message).at(directive.span())
-            })?;
-            if !value.is_present() && self.must_name.contains(name) {
-                return Err(lacks(&[name], entry, at).help(told_apart_by(&[name])));
-            }
-            Ok(value)
-        };
-        let values: Vec<KeyValue> = names.iter().map(value).collect::<Result<_>>()?;
-        // A key that is null only has to be there.
-        let by_presence = values.contains(&KeyValue::Null);
+        }
+    }
+
+    /// The search for the values that an entry has for the keys which it names, null where one only has to
+    /// be there.
+    fn by_named_keys(&self, named: &[(SmolStr, KeyValue)], entry: &Node, delete: bool) -> Search {
         let keys = |rule: &dyn Fn(&SmolStr, &KeyValue) -> KeyRule| {
-            let keys = names.iter().zip(&values).map(|(name, value)| (name.clone(), rule(name, value)));
-            MergeKeys::new(keys, NullKey::Absent, comparison)
+            let keys = named.iter().map(|(name, value)| (name.clone(), rule(name, value)));
+            MergeKeys::new(keys, NullKey::Absent, self.comparison())
         };
         let is_null = |value: &KeyValue| *value == KeyValue::Null;
+        let by_presence = named.iter().any(|(_, value)| is_null(value));
         let exact = keys(&|_, value| if is_null(value) { KeyRule::Present } else { KeyRule::Optional });
         let otherwise = match self.rules {
             // A deletion does not take what only lacks a key.
@@ -159,14 +141,35 @@ impl<'s> ListKeys<'s> {
             _ if by_presence => Some(keys(&|_, _| KeyRule::Optional)),
             Rules::Apiserver => None,
             _ => Some(keys(&|name, _| {
-                default_of(self.element, name, comparison).unwrap_or(KeyRule::Optional)
+                default_of(self.element, name, self.comparison()).unwrap_or(KeyRule::Optional)
             })),
         };
-        let mut wanted = vec![(Pattern::Keys(exact), values.iter().cloned().collect())];
+        let mut wanted = vec![(Pattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
         let otherwise = otherwise.and_then(|keys| Some((keys.identify(entry)?, keys)));
         wanted.extend(otherwise.map(|(identity, keys)| (Pattern::Keys(keys), identity)));
         let several = if by_presence { Several::First } else { Several::Refused };
-        Ok(Search { wanted, named: true, delete, several })
+        Search { wanted, named: true, delete, several }
+    }
+
+    fn named_values(
+        &self,
+        names: &[SmolStr],
+        entry: &Node,
+        directive: &Node,
+        at: &Trail<'_>,
+    ) -> Result<Vec<(SmolStr, KeyValue)>> {
+        let value = |name: &SmolStr| {
+            let value =
+                entry.as_map().and_then(|map| self.comparison().value(map, name)).ok_or_else(|| {
+                    let message = format!("a key named by `{PATCH_MERGE_KEY}` is no scalar");
+                    at.error(Code::Directive, message).at(directive.span())
+                })?;
+            if !value.is_present() && self.must_name.contains(name) {
+                return Err(lacks(&[name], entry, at).help(told_apart_by(&[name])));
+            }
+            Ok((name.clone(), value))
+        };
+        names.iter().map(value).collect()
     }
 
     fn named_keys(&self, directive: &Node, at: &Trail<'_>) -> Result<Vec<SmolStr>> {
@@ -200,11 +203,14 @@ impl<'s> ListKeys<'s> {
 
     /// The error for an entry that is no map.
     pub(crate) fn not_a_map(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
-        let (is, code) = (entry.type_name(), match self.rules {
-            // There it is the key that is asked for.
-            Rules::Kustomize { .. } => Code::MissingMergeKey,
-            _ => Code::WrongType,
-        });
+        let (is, code) = (
+            entry.type_name(),
+            match self.rules {
+                // There it is the key that is asked for.
+                Rules::Kustomize { .. } => Code::MissingMergeKey,
+                _ => Code::WrongType,
+            },
+        );
         at.error(code, format!("an entry of this list must be a map and is {is}")).at(entry.span())
     }
 
@@ -212,24 +218,37 @@ impl<'s> ListKeys<'s> {
     ///
     /// # Errors
     /// Two that have.
-    pub(crate) fn check_distinct(&self, entries: &[Node], at: &Trail<'_>) -> Result<()> {
-        let mut seen: rustc_hash::FxHashMap<Identity, usize> = rustc_hash::FxHashMap::default();
-        let counts = |entry: &&Node| entry.get(PATCH_MERGE_KEY).is_none();
-        for (i, entry) in entries.iter().enumerate().filter(|(_, entry)| counts(entry)) {
-            let Some(identity) = self.identify(entry, &Pattern::Own) else { continue };
-            if let Some(first) = seen.get(&identity) {
-                let first = entries.get(*first).map(Node::span).unwrap_or_default();
-                let here = at.entry(entry, self.names(), i);
-                return Err(here
-                    .error(Code::DuplicateMergeKey, "two entries of this list have the same merge key")
-                    .label(entry.span(), "the second one")
-                    .label(first, "the first one")
-                    .help("remove one of the two, or give it another key"));
-            }
-            seen.insert(identity, i);
-        }
-        Ok(())
+    pub(crate) fn check_distinct<'n>(
+        &self,
+        entries: impl Iterator<Item = &'n Node>,
+        at: &Trail<'_>,
+    ) -> Result<()> {
+        let own = |entry: &Node| match entry.get(PATCH_MERGE_KEY) {
+            None => self.identify(entry, &Pattern::Own),
+            Some(_) => None,
+        };
+        let (spans, names): (Vec<_>, Vec<_>) = entries.map(|entry| (entry.span(), own(entry))).unzip();
+        let Some(([first, second], keys)) = first_double(&names).zip(self.keys.as_ref()) else {
+            return Ok(());
+        };
+        let here = names[second].as_ref().map_or(at.index(second), |name| at.named(keys, name));
+        Err(here
+            .error(Code::DuplicateMergeKey, "two entries of this list have the same merge key")
+            .label(spans[second], "the second one")
+            .label(spans[first], "the first one")
+            .help("remove one of the two, or give it another key"))
     }
+}
+
+/// The first two of some entries that have the same name.
+pub(crate) fn first_double(names: &[Option<Identity>]) -> Option<[usize; 2]> {
+    let named = || names.iter().enumerate().filter_map(|(i, name)| Some((i, name.as_ref()?)));
+    if names.len() <= FEW {
+        let earlier = |(i, name)| named().take_while(|(j, _)| *j < i).find(|(_, other)| *other == name);
+        return named().find_map(|entry| Some([earlier(entry)?.0, entry.0]));
+    }
+    let mut seen = FxHashMap::default();
+    named().find_map(|(i, name)| seen.insert(name, i).map(|first| [first, i]))
 }
 
 /// What has the same keys, as far as the entry has them.

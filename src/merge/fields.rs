@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::directive::{PatchField, RETAIN_KEYS};
+use super::directive::{RETAIN_KEYS, is_directive};
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::{Entry, Map, Node, Value};
@@ -48,7 +48,11 @@ pub(crate) fn merge<'p, E>(
             (Field::Value(value), None) => dest.push(entry.key.clone(), value),
         }
     }
-    remove_all(dest, gone);
+    if !gone.is_empty() {
+        gone.sort_unstable();
+        let (mut gone, mut at) = (gone.into_iter().peekable(), 0..);
+        dest.entries_mut().retain(|_| gone.next_if_eq(&at.next().unwrap_or_default()).is_none());
+    }
     Ok(())
 }
 
@@ -60,22 +64,9 @@ pub(crate) fn put(dest: &mut Node, mut value: Node) {
     *dest = value;
 }
 
-fn remove_all(map: &mut Map, mut positions: Vec<usize>) {
-    if positions.is_empty() {
-        return;
-    }
-    positions.sort_unstable();
-    let mut positions = positions.into_iter().peekable();
-    let mut at = 0;
-    map.entries_mut().retain(|_| {
-        at += 1;
-        positions.next_if_eq(&(at - 1)).is_none()
-    });
-}
-
 /// The fields of a patch that are no directives.
 pub(crate) fn plain(patch: &Map) -> impl Iterator<Item = &Entry> {
-    patch.entries().iter().filter(|entry| PatchField::of(&entry.key.text) == PatchField::Plain)
+    patch.entries().iter().filter(|entry| !is_directive(&entry.key.text))
 }
 
 /// The two maps that a patch is about.

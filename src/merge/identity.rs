@@ -99,7 +99,9 @@ impl Comparison {
     #[must_use]
     pub fn default(self, json: &str) -> Option<KeyValue> {
         match resolve_plain(json) {
-            _ if json.starts_with('"') => Some(KeyValue::Str(serde_json::from_str::<String>(json).ok()?.into())),
+            _ if json.starts_with('"') => {
+                Some(KeyValue::Str(serde_json::from_str::<String>(json).ok()?.into()))
+            }
             Resolved::Null => None,
             _ if self == Self::Text => Some(KeyValue::Str(json.into())),
             resolved => Some(KeyValue::of_resolved(resolved)),
@@ -242,6 +244,7 @@ impl MergeKeys {
     }
 
     /// The keys that an entry needs and lacks.
+    #[must_use]
     pub fn missing(&self, entry: &Node) -> Vec<&str> {
         let Some(map) = entry.as_map() else { return Vec::new() };
         let is_missing =

@@ -5,7 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::entry_match::{ListKeys, Pattern, Search, Several};
+use super::association::Several;
+use super::entry_match::{FEW, ListKeys, Pattern, Search};
 use super::identity::Identity;
 use super::rules::Rules;
 use super::trail::Trail;
@@ -16,18 +17,18 @@ use crate::yaml::Node;
 #[derive(Debug)]
 pub(crate) struct KeyedList<'k> {
     keys: &'k ListKeys<'k>,
-    entries: Vec<Option<Node>>,
+    pub(crate) entries: Vec<Option<Node>>,
     /// How many entries there were.
-    live: usize,
+    pub(crate) live: usize,
     /// How many of them were deleted.
-    deleted: usize,
+    pub(crate) deleted: usize,
     /// What the entries of the patch ask for.
-    searches: Vec<Search>,
+    pub(crate) searches: Vec<Search>,
     /// By each pattern that is asked for, the list's own keys first: the entries as they were before
     /// anything was merged.
     indexes: Vec<(Pattern, Index)>,
-    /// The first entry of the patch that went into each slot.
-    touched: Vec<Option<usize>>,
+    /// The first entry of the patch that was about each slot.
+    pub(crate) touched: Vec<Option<usize>>,
 }
 
 impl<'k> KeyedList<'k> {
@@ -50,7 +51,9 @@ impl<'k> KeyedList<'k> {
             }
         }
         for (pattern, index) in &mut indexes {
-            live.iter().for_each(|entry| index.push(keys.identify(entry, pattern)));
+            for entry in &live {
+                index.push(keys.identify(entry, pattern));
+            }
         }
         let (touched, entries): (Vec<_>, Vec<_>) = live.into_iter().map(|entry| (None, Some(entry))).unzip();
         Ok(Self { keys, live: entries.len(), entries, deleted: 0, searches, indexes, touched })
@@ -68,28 +71,15 @@ impl<'k> KeyedList<'k> {
         mut merge: impl FnMut(Option<Node>, &Node, &Trail<'_>) -> Result<Node>,
     ) -> Result<()> {
         self.delete(patch, at)?;
-        for (i, entry) in patch.iter().enumerate().filter(|(i, _)| !self.searches[*i].delete).collect::<Vec<_>>() {
+        for (i, entry) in
+            patch.iter().enumerate().filter(|(i, _)| !self.searches[*i].delete).collect::<Vec<_>>()
+        {
             let slot = self.find(i, entry, at)?;
             let live = slot.and_then(|slot| self.entries[slot].take());
             let merged = merge(live, entry, &at.entry(entry, self.keys.names(), i))?;
             self.put(slot, merged, i);
         }
         Ok(())
-    }
-
-    /// What the entries of the patch ask for.
-    pub(crate) fn searches(&self) -> &[Search] {
-        &self.searches
-    }
-
-    /// The entries in their slots; there is a hole where one was deleted.
-    pub(crate) fn entries(&self) -> &[Option<Node>] {
-        &self.entries
-    }
-
-    /// The same, to be changed.
-    pub(crate) fn entries_mut(&mut self) -> &mut [Option<Node>] {
-        &mut self.entries
     }
 
     /// Deletes what the patch says.
@@ -99,13 +89,16 @@ impl<'k> KeyedList<'k> {
     pub(crate) fn delete(&mut self, patch: &[Node], at: &Trail<'_>) -> Result<()> {
         let Self { keys, entries, searches, indexes, .. } = self;
         for (i, search) in searches.iter().enumerate().filter(|(_, search)| search.delete) {
-            let found = search.wanted.iter().map(|wanted| matches(indexes, entries, wanted).collect::<Vec<_>>());
+            let found =
+                search.wanted.iter().map(|wanted| matches(indexes, entries, wanted).collect::<Vec<_>>());
             let Some(found) = found.into_iter().find(|found| !found.is_empty()) else { continue };
             if found.len() > 1 && !search.named && matches!(keys.rules(), Rules::Kustomize { .. }) {
                 return Err(ambiguous(&found, entries, (search, &patch[i]), &at.index(i)));
             }
             self.deleted += found.len();
-            found.into_iter().for_each(|slot| entries[slot] = None);
+            for slot in found {
+                entries[slot] = None;
+            }
         }
         Ok(())
     }
@@ -163,24 +156,9 @@ impl<'k> KeyedList<'k> {
         self.entries.push(Some(entry));
     }
 
-    /// The first entry of the patch that was about a slot.
-    pub(crate) fn touched_by(&self, slot: usize) -> Option<usize> {
-        self.touched[slot]
-    }
-
     /// What named the entry in a slot before anything was merged.
     pub(crate) fn name(&self, slot: usize) -> Option<&Identity> {
         self.indexes.first().and_then(|(_, index)| index.names[slot].as_ref())
-    }
-
-    /// How many entries there were before the merge.
-    pub(crate) fn live(&self) -> usize {
-        self.live
-    }
-
-    /// How many of them were deleted.
-    pub(crate) fn deleted(&self) -> usize {
-        self.deleted
     }
 
     /// The entries in their order, the new ones at the end.
@@ -218,9 +196,6 @@ fn ambiguous(
     let matches = slots.iter().filter_map(|&slot| entries[slot].as_ref());
     matches.fold(error, |error, entry| error.label(entry.span(), "this one matches"))
 }
-
-/// Up to this many entries, a list is scanned instead of indexed.
-const FEW: usize = 16;
 
 const END: u32 = u32::MAX;
 
@@ -295,8 +270,10 @@ mod tests {
         // A short list, and a long one.
         for offset in [0, FEW] {
             let mut index = Index::default();
-            (0..offset).for_each(|_| index.push(None));
-            [1, 2, 1, 1].into_iter().for_each(|n| index.push(Some(id(n))));
+            let names = (0..offset).map(|_| None).chain([1, 2, 1, 1].map(|n| Some(id(n))));
+            for name in names {
+                index.push(name);
+            }
             let find = |index: &mut Index, n, gone: &[usize]| -> Vec<usize> {
                 let alive = |slot: usize| !gone.contains(&(slot - offset));
                 index.find(&id(n), alive).map(|slot| slot - offset).collect()

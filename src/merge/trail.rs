@@ -2,6 +2,7 @@
 
 use smol_str::SmolStr;
 
+use super::identity::{Identity, MergeKeys};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::path::{FieldPath, PathElement, PathValue};
 use crate::yaml::Node;
@@ -19,6 +20,7 @@ enum Link<'t> {
     Field(&'t str),
     Index(usize),
     Entry(&'t Node, &'t [SmolStr], usize),
+    Named(&'t MergeKeys, &'t Identity),
     Texts(&'t [SmolStr], &'t [SmolStr]),
 }
 
@@ -45,6 +47,12 @@ impl<'t> Trail<'t> {
     #[must_use]
     pub fn entry(&'t self, entry: &'t Node, keys: &'t [SmolStr], index: usize) -> Self {
         Self { parent: Some(self), link: Link::Entry(entry, keys, index) }
+    }
+
+    /// An entry that is named by the values of its keys.
+    #[must_use]
+    pub(crate) fn named(&'t self, keys: &'t MergeKeys, name: &'t Identity) -> Self {
+        Self { parent: Some(self), link: Link::Named(keys, name) }
     }
 
     /// An entry that is named by the texts of its keys; the key `""` stands for the entry itself.
@@ -80,6 +88,7 @@ impl Link<'_> {
             Self::Field(name) => PathElement::Field(name.into()),
             Self::Index(index) => PathElement::Index(index),
             Self::Entry(node, keys, index) => entry_element(node, keys, index),
+            Self::Named(keys, name) => keys.element(name),
             Self::Texts([key], [text]) if key.is_empty() => PathElement::Value(text_value(text)),
             Self::Texts(keys, texts) => {
                 let pairs = keys.iter().zip(texts).filter(|(_, text)| !text.is_empty());

@@ -73,6 +73,9 @@ mod tests {
         assert!(apply_json(&original, &bad, pod, Rules::Apiserver).is_err());
         let delete = json!({"$patch": "delete"});
         assert_eq!(apply_json(&original, &delete, pod, Rules::Apiserver), Ok(None));
-        assert_eq!(apply_json(&original, &json!({"spec": null, "metadata": null}), pod, Rules::Overlay), Ok(Some(json!({}))));
+        assert_eq!(
+            apply_json(&original, &json!({"spec": null, "metadata": null}), pod, Rules::Overlay),
+            Ok(Some(json!({})))
+        );
     }
 }

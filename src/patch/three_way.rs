@@ -1,7 +1,7 @@
 //! The patch of `kubectl apply` (apimachinery 0.36, `CreateThreeWayMergePatch`): from what was applied
 //! last, what shall be, and what the cluster has.
 
-use super::conflict::maps_conflict;
+use super::conflict::check_maps;
 use super::create::{Part, diff};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
@@ -68,9 +68,7 @@ pub fn create_three_way(
     }
     if !options.overwrite {
         let others = diff(original, current, kind, Part::Unordered)?;
-        if let Some(conflict) = maps_conflict(&patch, &others, kind, &root)? {
-            return Err(conflict);
-        }
+        check_maps(&patch, &others, kind, &root)?;
     }
     Ok(Node::map(patch))
 }

@@ -31,30 +31,30 @@ pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
 /// # Errors
 /// An entry that lacks its merge key.
 pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<Ranked> {
-    let by_slot = list.searches().iter().any(|search| search.named);
+    let by_slot = list.searches.iter().any(|search| search.named);
     let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
-    for (position, search) in list.searches().iter().enumerate().filter(|(_, s)| !s.delete && !s.named) {
+    for (position, search) in list.searches.iter().enumerate().filter(|(_, s)| !s.delete && !s.named) {
         if let [(_, identity)] = search.wanted.as_slice() {
             in_patch.entry(identity).or_insert(position);
         }
     }
     let mut in_live: FxHashMap<&Identity, usize> = FxHashMap::default();
-    let mut ranks = Vec::with_capacity(list.entries().len());
-    for (slot, entry) in list.entries().iter().enumerate() {
+    let mut ranks = Vec::with_capacity(list.entries.len());
+    for (slot, entry) in list.entries.iter().enumerate() {
         let Some(entry) = entry else { continue };
         // A key that the patch sets to null is gone by now.
-        let touched = list.touched_by(slot);
+        let touched = list.touched[slot];
         let is_named = touched.is_none() || keys.identify(entry, &Pattern::Own).is_some();
         let identity = list.name(slot).filter(|_| is_named);
         let identity = identity.ok_or_else(|| keys.missing_key(entry, &at.index(slot)))?;
-        let mut live = (slot < list.live()).then_some(slot);
-        if !by_slot && slot < list.live() {
+        let mut live = (slot < list.live).then_some(slot);
+        if !by_slot && slot < list.live {
             live = Some(*in_live.entry(identity).or_insert(slot));
         }
         let patch = touched.filter(|_| by_slot).or_else(|| in_patch.get(identity).copied());
         ranks.push(Rank { patch, live, last: is_delete(entry) });
     }
-    Ok(Ranked { ranks, deleted: list.deleted(), nodes: list.into_entries() })
+    Ok(Ranked { ranks, deleted: list.deleted, nodes: list.into_entries() })
 }
 
 /// Whether an entry says that the others take the place of the whole list.

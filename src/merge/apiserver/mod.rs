@@ -16,8 +16,8 @@ use self::lists::{is_replace, list_keys, ranked, replacement, union};
 use self::target::Target;
 use self::types::{EntryKind, declared, declared_list, element, entry_kind, known, strategy};
 use super::directive::{
-    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, PatchField, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists,
-    action, map_without_directives,
+    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
+    is_directive, map_without_directives,
 };
 use super::element_order::{OrderKeys, Ranked};
 use super::fields::{self, Field};
@@ -85,12 +85,8 @@ impl Target {
         }
         let is_open = |entry: &&Entry| {
             let name = entry.key.text.as_str();
-            let is_field = match PatchField::of(name) {
-                PatchField::Plain => true,
-                PatchField::DeleteFromPrimitiveList(_) => self == Self::Patch,
-                _ => false,
-            };
-            is_field && ordered.iter().all(|(field, _)| *field != name)
+            let is_kept = self == Self::Patch && name.starts_with(DELETE_FROM_PRIMITIVE_LIST);
+            (is_kept || !is_directive(name)) && ordered.iter().all(|(field, _)| *field != name)
         };
         fields::merge(dest, patch.entries().iter().filter(is_open), |live, entry| match live {
             Some(live) => self.merge_value(live, entry, cursor, &at.field(&entry.key.text)),
@@ -108,7 +104,7 @@ impl Target {
     ) -> Result<Field> {
         let (name, patch) = (entry.key.text.as_str(), &entry.value);
         match (&mut live.value, &patch.value) {
-            _ if PatchField::of(name).is_directive() => {}
+            _ if is_directive(name) => {}
             (Value::Map(map), Value::Map(changes)) => {
                 let cursor = declared(parent, name, patch, at)?;
                 if !strategy(cursor, at)?.replace {

@@ -3,7 +3,7 @@
 //! As the API server takes them over (apimachinery 0.36), but for the directives: what it leaves of
 //! them in the object falls away when the object is decoded, so it does not get in here either.
 
-use crate::merge::directive::{PATCH, PatchField, without_directives};
+use crate::merge::directive::{PATCH, is_directive, without_directives};
 use crate::yaml::{Map, Node, Value};
 
 /// What a patch is merged into.
@@ -58,7 +58,7 @@ fn kept(node: &Node, what: Kept) -> Option<Node> {
                 let stays = match what {
                     Kept::Everything => true,
                     Kept::Values if entry.value.is_null() => false,
-                    Kept::Values | Kept::ValuesAndNulls => !PatchField::of(&entry.key.text).is_directive(),
+                    Kept::Values | Kept::ValuesAndNulls => !is_directive(&entry.key.text),
                 };
                 if let Some(value) = stays.then(|| kept(&entry.value, what)).flatten() {
                     out.push(entry.key.clone(), value);

@@ -292,9 +292,8 @@ fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
 #[test]
 fn named_keys_merge_lists_that_no_schema_knows() {
     let patch = "free: {items: [{$patchMergeKey: [id], id: 2, x: new}, {$patchMergeKey: [id], id: 3}]}";
-    let merged_list =
-        run("free: {items: [{id: 1}, {id: 2, x: old, y: 1}]}", patch, schema(), Rules::Overlay)
-            .expect("merged");
+    let merged_list = run("free: {items: [{id: 1}, {id: 2, x: old, y: 1}]}", patch, schema(), Rules::Overlay)
+        .expect("merged");
     let want = node("free: {items: [{id: 1}, {id: 2, x: new, y: 1}, {id: 3}]}");
     assert_eq!((merged_list.node, merged_list.warnings), (Some(want), Vec::new()));
     let mixed = "free: {items: [{$patchMergeKey: [id], id: 2}, {id: 3}]}";

@@ -10,7 +10,7 @@ mod tests;
 use super::change::{key_comments, list_changed, scalar_changed};
 use super::entries::{Entries, Lookup};
 use super::options::{ConflictPolicy, MergeOptions};
-use super::position::{Pairing, Position};
+use super::position::{ListRule, Position};
 use super::tuples::Tuples;
 use super::walk::{Decision, Here, partners, retain, same_kind};
 use crate::diagnostic::Result;
@@ -249,11 +249,11 @@ impl<'s> Merge3<'s> {
         let lists = dest.as_deref().into_iter().chain(others.iter()).filter_map(Node::as_list);
         let lists: Vec<&[Node]> = lists.map(Vec::as_slice).collect();
         let keys = self.options.infer_keys.keys();
-        let pairing = match self.options.exceptions {
-            Exceptions::None => here.at.pairing_of(&lists, keys),
-            Exceptions::Listed => here.at.strict_pairing(&lists, None, keys, self.schema),
+        let rule = match self.options.exceptions {
+            Exceptions::None => here.at.list_rule(&lists, keys, self.schema),
+            Exceptions::Listed => here.at.list_rule_without_losses(&lists, None, keys, self.schema),
         };
-        if pairing == Pairing::Replace {
+        if rule.replaces() {
             let leaf = if here.at.is_known() { Leaf::List } else { Leaf::UnknownList };
             return Ok(self.leaf(leaf, dest.as_deref(), others, here.trail));
         }
@@ -261,11 +261,11 @@ impl<'s> Merge3<'s> {
             return Ok(self.removed(dest.as_deref(), others, here.trail));
         }
         if let Some(Value::List(list)) = dest.map(|node| &mut node.value) {
-            self.entries(list, others, pairing, here)?;
+            self.entries(list, others, &rule, here)?;
             return Ok(Decision::Keep);
         }
         let mut list = List::new();
-        self.entries(&mut list, others, pairing, here)?;
+        self.entries(&mut list, others, &rule, here)?;
         Ok(Decision::Replace(Node::list(list)))
     }
 
@@ -273,14 +273,14 @@ impl<'s> Merge3<'s> {
         &mut self,
         dest: &mut List,
         others: Others<'_>,
-        pairing: Pairing,
+        rule: &ListRule<'s>,
         here: Here<'_, 's>,
     ) -> Result<()> {
         let sides = [others.original, others.updated];
         let [original, updated] =
             sides.map(|side| side.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
         let sides = [dest.as_slice(), original, updated];
-        let keys = pairing.keys(&sides, self.options.infer_keys.keys(), here.trail)?;
+        let keys = rule.keys(&sides, self.options.infer_keys.keys(), here.trail)?;
         let tuples = Tuples::of(sides, keys);
         if tuples.is_empty() {
             return Ok(());

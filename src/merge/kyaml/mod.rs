@@ -22,8 +22,8 @@ mod sequence;
 mod testing;
 mod tuples;
 mod walk;
-mod wish;
 
 pub use merge2::merge2;
+pub(super) use merge2::merge2_of;
 pub use merge3::merge3;
 pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};

@@ -6,6 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use crate::merge::identity::{KeyRule, KeyValue, MergeKeys};
 use crate::yaml::{Map, Node, Value};
 
 /// Up to this many entries are compared one with another.
@@ -32,10 +33,16 @@ impl Keys {
         Self { names, defaults }
     }
 
-    /// With a text for keys that entries lack.
-    pub(super) fn with_defaults(mut self, default: impl Fn(&str) -> Option<SmolStr>) -> Self {
-        self.defaults = self.names.iter().map(|name| default(name)).collect();
-        self
+    /// Those of an association.
+    pub(super) fn of(keys: &MergeKeys) -> Self {
+        let default = |(_, rule): (_, &KeyRule)| match rule {
+            KeyRule::Default(KeyValue::Str(text)) => Some(text.clone()),
+            _ => None,
+        };
+        Self {
+            defaults: keys.iter().map(default).take(MAX_KEYS).collect(),
+            ..Self::new(keys.names().to_vec())
+        }
     }
 
     /// Entries are known by their own text.
@@ -53,11 +60,6 @@ impl Keys {
 
     pub(super) fn len(&self) -> usize {
         self.names.len()
-    }
-
-    pub(super) fn default_of(&self, name: &str) -> Option<&SmolStr> {
-        let i = self.names.iter().position(|other| other == name)?;
-        self.defaults.get(i)?.as_ref()
     }
 
     /// The names with their defaults.

@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 
 use super::association::{Association, ListPolicy, is_atomic, replaced_unknown};
 use super::directive::{
-    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, PatchField, RETAIN_KEYS, SET_ELEMENT_ORDER,
-    about_lists, action, without_directives,
+    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists,
+    action, is_directive, list_of, without_directives,
 };
 use super::element_order::OrderKeys;
 use super::entry_match::ListKeys;
@@ -130,13 +130,7 @@ impl Overlay {
         Ok(Node { value, meta: patch.meta.clone() })
     }
 
-    fn merge_list(
-        &mut self,
-        live: List,
-        patch: &Node,
-        cursor: Cursor<'_>,
-        at: &Trail<'_>,
-    ) -> Result<List> {
+    fn merge_list(&mut self, live: List, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<List> {
         let entries = patch.as_list().map(Vec::as_slice).unwrap_or_default();
         if entries.iter().any(|entry| action_of(entry) == Some("replace")) {
             return self.replacement(entries.iter().filter(|entry| action_of(entry).is_none()), cursor, at);
@@ -228,16 +222,9 @@ fn check_type(live: &Node, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> 
 
 /// `retainKeys` as kubectl does it: the fields of the patch stay, the others go.
 fn retain_named(dest: &mut Map, patch: &Map) {
-    let named: FxHashSet<&str> = patch
-        .entries()
-        .iter()
-        .filter(|entry| !entry.value.is_null())
-        .filter_map(|entry| match PatchField::of(&entry.key.text) {
-            PatchField::Plain => Some(entry.key.text.as_str()),
-            PatchField::SetElementOrder(field) | PatchField::DeleteFromPrimitiveList(field) => Some(field),
-            _ => None,
-        })
-        .collect();
+    let set = patch.entries().iter().filter(|entry| !entry.value.is_null()).map(|entry| &entry.key.text);
+    let named = set.filter_map(|name| if is_directive(name) { list_of(name) } else { Some(name.as_str()) });
+    let named: FxHashSet<&str> = named.collect();
     if !named.is_empty() {
         dest.entries_mut().retain(|entry| named.contains(entry.key.text.as_str()));
     }

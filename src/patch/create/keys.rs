@@ -4,7 +4,9 @@ use smol_str::SmolStr;
 
 use super::parts::prepend;
 use crate::diagnostic::Result;
-use crate::merge::association::{Association, ListPolicy, default_of, patch_merge_keys, recommended_keys};
+use crate::merge::association::{
+    Association, ListPolicy, Several, default_of, patch_merge_keys, recommended_keys,
+};
 use crate::merge::directive::{PATCH, PATCH_MERGE_KEY};
 use crate::merge::entry_match::lacks;
 use crate::merge::identity::{Comparison, Identity, KeyRule, MergeKeys, NullKey};
@@ -41,9 +43,7 @@ impl CreationKeys {
         };
         let rule = |name: &SmolStr| match rules {
             _ if default.is_empty() || default.contains(name) => KeyRule::Required,
-            Rules::Overlay => {
-                default_of(list.element(), name, Comparison::Data).unwrap_or(KeyRule::Optional)
-            }
+            Rules::Overlay => default_of(list.element(), name, Comparison::Data).unwrap_or(KeyRule::Optional),
             _ => KeyRule::Optional,
         };
         let directive = names.iter().map(|name| Node::string(name.clone())).collect();
@@ -54,7 +54,7 @@ impl CreationKeys {
 
     /// How entries with these keys belong together.
     pub(super) fn association(&self) -> Association {
-        Association::Keyed { keys: self.keys.clone(), unique: true }
+        Association::Keyed { keys: self.keys.clone(), several: Several::Refused }
     }
 
     pub(super) fn names(&self) -> &[SmolStr] {

@@ -55,7 +55,9 @@ impl EntryDiff<'_> {
                     let added = self.keys.added(after.node, self.element, Rules::Apiserver);
                     merge.push((&after.identity, added));
                 }
-                (Some(before), None) if self.part.has_deletions() => delete.push(self.keys.deleted(before.node)),
+                (Some(before), None) if self.part.has_deletions() => {
+                    delete.push(self.keys.deleted(before.node));
+                }
                 _ => {}
             }
         }

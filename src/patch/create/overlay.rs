@@ -3,11 +3,11 @@
 use super::keys::{CreationKeys, replace_marker, whole};
 use super::parts::{ListPatch, add_retain_keys, map_of};
 use crate::diagnostic::Result;
+use crate::merge::Rules;
 use crate::merge::align::{self, Aligned};
 use crate::merge::association::{Association, ListPolicy, is_atomic};
 use crate::merge::directive::PATCH;
 use crate::merge::identity::Identity;
-use crate::merge::Rules;
 use crate::schema::{Cursor, PatchStrategy};
 use crate::yaml::{Entry, Map, Node, Value};
 
@@ -94,9 +94,11 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
         }
     }
     // Entries that stay keep their order, and new ones come behind them.
-    let natural = rows.iter().filter(|row| row.at[0].is_some()).is_sorted_by_key(|row| row.at[1].unwrap_or(usize::MAX));
+    let natural =
+        rows.iter().filter(|row| row.at[0].is_some()).is_sorted_by_key(|row| row.at[1].unwrap_or(usize::MAX));
     if !natural {
-        let keys_of = |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.of_entry(entry)));
+        let keys_of =
+            |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.of_entry(entry)));
         patch.order = after.iter().map(keys_of).collect();
     }
     Some(patch)

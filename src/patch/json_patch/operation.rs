@@ -80,26 +80,22 @@ impl Document {
     }
 
     /// The map or list that holds what a path names, and the last step.
-    fn parent<'p>(
-        &mut self,
-        path: &'p [SmolStr],
-        operation: &Operation,
-    ) -> Result<(&mut Node, &'p SmolStr, &'p [SmolStr])> {
-        let Some((last, parents)) = path.split_last() else {
+    fn parent<'p>(&mut self, path: &'p [SmolStr], operation: &'p Operation) -> Result<(&mut Node, Last<'p>)> {
+        let Some((step, parents)) = path.split_last() else {
             let message = format!("`{}` cannot be about the whole document", op(operation));
             return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
         };
         let standard = self.standard;
         let mut node = &mut self.root;
         for (depth, step) in parents.iter().enumerate() {
-            let here = &parents[..depth];
-            node = child(node, step, standard).ok_or_else(|| nowhere(here, step, operation))?;
+            let last = Last { step, parents: &parents[..depth], operation, standard };
+            node = child(node, step, standard).ok_or_else(|| last.missing())?;
         }
         if matches!(node.value, Value::Scalar(_)) {
             let message = format!("{} is {} and has no fields", named(parents), node.type_name());
             return Err(Diagnostic::error(Code::MissingField, message).at(operation.span).field(show(path)));
         }
-        Ok((node, last, parents))
+        Ok((node, Last { step, parents, operation, standard }))
     }
 
     fn add(&mut self, path: &[SmolStr], value: Node, operation: &Operation) -> Result<()> {
@@ -107,58 +103,44 @@ impl Document {
             self.root = value;
             return Ok(());
         }
-        let standard = self.standard;
-        let (parent, step, here) = self.parent(path, operation)?;
+        let (parent, last) = self.parent(path, operation)?;
         match &mut parent.value {
-            Value::Map(map) => drop(map.insert(step.clone(), value)),
-            Value::List(list) if step == "-" => list.push(value),
-            Value::List(list) => {
-                let at = index(step, list.len() + 1, standard);
-                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
-                list.insert(at, value);
-            }
+            Value::Map(map) => drop(map.insert(last.step.clone(), value)),
+            Value::List(list) if last.step == "-" => list.push(value),
+            Value::List(list) => list.insert(last.index(list, list.len() + 1)?, value),
             Value::Scalar(_) => {}
         }
         Ok(())
     }
 
     fn remove(&mut self, path: &[SmolStr], operation: &Operation) -> Result<Node> {
-        let standard = self.standard;
-        let (parent, step, here) = self.parent(path, operation)?;
+        let (parent, last) = self.parent(path, operation)?;
         match &mut parent.value {
-            Value::Map(map) => map.remove(step).ok_or_else(|| nowhere(here, step, operation)),
-            Value::List(list) => {
-                let at = index(step, list.len(), standard);
-                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
-                Ok(list.remove(at))
-            }
-            Value::Scalar(_) => Err(nowhere(here, step, operation)),
+            Value::Map(map) => map.remove(last.step).ok_or_else(|| last.missing()),
+            Value::List(list) => Ok(list.remove(last.index(list, list.len())?)),
+            Value::Scalar(_) => Err(last.missing()),
         }
     }
 
     fn replace(&mut self, operation: &Operation) -> Result<()> {
         let path = self.path(operation)?;
         let value = self.value(operation)?;
-        let standard = self.standard;
         if path.is_empty() {
-            if standard == Standard::Kubernetes && matches!(value.value, Value::Scalar(_)) {
+            if self.standard == Standard::Kubernetes && matches!(value.value, Value::Scalar(_)) {
                 let message = format!("the whole document cannot become {}", value.type_name());
                 return Err(Diagnostic::error(Code::WrongType, message).at(operation.span));
             }
             self.root = value;
             return Ok(());
         }
-        let (parent, step, here) = self.parent(&path, operation)?;
+        let (parent, last) = self.parent(&path, operation)?;
         match &mut parent.value {
-            Value::Map(map) => {
-                if standard == Standard::Rfc6902 && !map.contains_key(step) {
-                    return Err(nowhere(here, step, operation));
-                }
-                map.insert(step.clone(), value);
+            Value::Map(map) if last.standard == Standard::Rfc6902 && !map.contains_key(last.step) => {
+                return Err(last.missing());
             }
+            Value::Map(map) => drop(map.insert(last.step.clone(), value)),
             Value::List(list) => {
-                let at = index(step, list.len(), standard);
-                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
+                let at = last.index(list, list.len())?;
                 list[at] = value;
             }
             Value::Scalar(_) => {}
@@ -189,7 +171,7 @@ impl Document {
         let value = match value {
             Some(value) => value,
             None if self.standard == Standard::Kubernetes => Node::null(),
-            None => return Err(nowhere(&from[..from.len() - 1], &from[from.len() - 1], operation)),
+            None => return Err(self.parent(&from, operation)?.1.missing()),
         };
         self.copied += size(&value);
         if self.copied > MAX_COPIED {
@@ -228,17 +210,44 @@ impl Document {
         if path.is_empty() {
             return Ok(Some(&self.root));
         }
-        let standard = self.standard;
-        let (parent, step, here) = self.parent(path, operation)?;
+        let (parent, last) = self.parent(path, operation)?;
         match &parent.value {
-            Value::Map(map) => Ok(map.get(step)),
-            Value::List(list) => {
-                let at = index(step, list.len(), standard);
-                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
-                Ok(list.get(at))
-            }
+            Value::Map(map) => Ok(map.get(last.step)),
+            Value::List(list) => Ok(list.get(last.index(list, list.len())?)),
             Value::Scalar(_) => Ok(None),
         }
+    }
+}
+
+/// The last step of a path.
+struct Last<'p> {
+    step: &'p SmolStr,
+    parents: &'p [SmolStr],
+    operation: &'p Operation,
+    standard: Standard,
+}
+
+impl Last<'_> {
+    /// The position in a list that it names, below `end`.
+    fn index(&self, list: &[Node], end: usize) -> Result<usize> {
+        index(self.step, end, self.standard).ok_or_else(|| {
+            let (list_is, length) = (named(self.parents), list.len());
+            let message =
+                format!("{list_is} has {length} entries, and `{}` is none of their indices", self.step);
+            self.error(message).help("indices count from 0; `-` adds behind the last entry")
+        })
+    }
+
+    fn missing(&self) -> Diagnostic {
+        let op = op(self.operation);
+        self.error(format!("{} has no `{}`", named(self.parents), self.step))
+            .help(format!("`{op}` needs all of its path to be there; add what is missing first"))
+    }
+
+    fn error(&self, message: String) -> Diagnostic {
+        Diagnostic::error(Code::MissingField, message)
+            .at(self.operation.span)
+            .field(self.operation.path.clone().unwrap_or_default())
     }
 }
 
@@ -287,19 +296,4 @@ fn missing(field: &str, operation: &Operation) -> Diagnostic {
 /// A place within the document, for messages.
 fn named(path: &[SmolStr]) -> String {
     if path.is_empty() { "the document".to_string() } else { format!("`{}`", show(path)) }
-}
-
-fn nowhere(parent: &[SmolStr], step: &str, operation: &Operation) -> Diagnostic {
-    Diagnostic::error(Code::MissingField, format!("{} has no `{step}`", named(parent)))
-        .at(operation.span)
-        .field(operation.path.clone().unwrap_or_default())
-        .help(format!("`{}` needs all of its path to be there; add what is missing first", op(operation)))
-}
-
-fn no_index(parent: &[SmolStr], step: &str, length: usize, operation: &Operation) -> Diagnostic {
-    let message = format!("{} has {length} entries, and `{step}` is none of their indices", named(parent));
-    Diagnostic::error(Code::MissingField, message)
-        .at(operation.span)
-        .field(operation.path.clone().unwrap_or_default())
-        .help("indices count from 0; `-` adds behind the last entry")
 }

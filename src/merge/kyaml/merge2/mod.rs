@@ -6,17 +6,18 @@
 //! that nulls and directives in them vanish.
 
 mod counterpart;
-mod strict;
+mod exceptions;
 #[cfg(test)]
 mod tests;
 
 use smol_str::SmolStr;
 
 use self::counterpart::{Counterpart, Side, adopt, after_visit, take};
+use self::exceptions::Lists;
 use super::directive;
 use super::entries::{Entries, Lookup};
 use super::options::{ListOrder, MergeOptions};
-use super::position::{Pairing, Position};
+use super::position::{ListRule, Position};
 use super::restyle::quote_old_booleans;
 use super::tuples::{Tuples, are_distinct, is_nothing};
 use super::walk::{Decision, Here, partners, retain, same_kind};
@@ -24,7 +25,7 @@ use crate::diagnostic::{Diagnostic, Result};
 use crate::merge::association::replaced_unknown;
 use crate::merge::directive::Action;
 use crate::merge::{Exceptions, Merged, Trail};
-use crate::schema::Schema;
+use crate::schema::{Cursor, Schema};
 use crate::yaml::{Entry, Key, List, Map, Node, Value};
 
 /// Merges a patch onto an object, in place as far as it goes. Nothing is left when the patch deletes it.
@@ -53,16 +54,23 @@ use crate::yaml::{Entry, Key, List, Map, Node, Value};
 /// # Errors
 /// A map, list or scalar against another kind of value; an unknown `$patch`; list entries that
 /// cannot be told apart. With [`Exceptions::Listed`] also entries without keys or with equal ones.
-pub fn merge2(
+pub fn merge2(dest: Option<Node>, patch: &Node, schema: &Schema, options: &MergeOptions) -> Result<Merged> {
+    merge2_of(dest, patch, Cursor::unknown(), schema, options)
+}
+
+/// The same with the type of objects that do not say their kind.
+pub(in crate::merge) fn merge2_of(
     mut dest: Option<Node>,
     patch: &Node,
+    kind: Cursor<'_>,
     schema: &Schema,
     options: &MergeOptions,
 ) -> Result<Merged> {
+    let root = Position::unknown().refine(&[dest.as_ref(), Some(patch)], schema).or(kind);
     let mut patch = patch.clone();
     let mut merge = Merge2 { schema, options, warnings: Vec::new() };
     let patch = Counterpart::Patch(&mut patch);
-    let decision = merge.value(dest.as_mut(), patch, Position::unknown(), &Trail::root())?;
+    let decision = merge.value(dest.as_mut(), patch, root, &Trail::root())?;
     let node = decision.of(dest).filter(|node| !node.is_null());
     Ok(Merged { node, warnings: merge.warnings, conflicts: Vec::new() })
 }
@@ -119,8 +127,8 @@ impl<'s> Merge2<'s> {
                 self.own_fields(map, Side::Patch, here)?;
             }
             Value::List(list) => {
-                let pairing = self.pairing(here.at, &[list.as_slice()], Some(list));
-                if pairing == Pairing::Replace {
+                let rule = self.list_rule(here.at, &[list.as_slice()], Some(list));
+                if rule.replaces() {
                     return Ok(Decision::Replace(node));
                 }
                 // kustomize 5.8 does not look for directives here, so that one gets into the output.
@@ -129,7 +137,7 @@ impl<'s> Merge2<'s> {
                 {
                     return Ok(Decision::Remove);
                 }
-                self.own_entries(list, Side::Patch, pairing, here)?;
+                self.own_entries(list, Side::Patch, &rule, here)?;
             }
             Value::Scalar(_) => {}
         }
@@ -208,25 +216,25 @@ impl<'s> Merge2<'s> {
         adopt(dest, &with);
         let Value::List(list) = &mut dest.value else { return Ok(Decision::Keep) };
         let theirs = with.patch().and_then(Node::as_list).map(Vec::as_slice);
-        let pairing = match (&with, theirs) {
-            (Counterpart::Patch(_), Some(theirs)) => self.pairing(here.at, &[list, theirs], Some(theirs)),
-            (Counterpart::None(Side::Patch), _) => self.pairing(here.at, &[list], Some(list)),
-            _ => self.pairing(here.at, &[list], None),
+        let rule = match (&with, theirs) {
+            (Counterpart::Patch(_), Some(theirs)) => self.list_rule(here.at, &[list, theirs], Some(theirs)),
+            (Counterpart::None(Side::Patch), _) => self.list_rule(here.at, &[list], Some(list)),
+            _ => self.list_rule(here.at, &[list], None),
         };
         let patch = match with {
             Counterpart::Patch(patch) => patch,
-            Counterpart::None(_) if pairing == Pairing::Replace => return Ok(Decision::Keep),
+            Counterpart::None(_) if rule.replaces() => return Ok(Decision::Keep),
             Counterpart::None(side) => {
                 if side == Side::Patch && directive::take_from_list(list, here.trail)? == Action::Delete {
                     return Ok(Decision::Remove);
                 }
-                self.own_entries(list, side, pairing, here)?;
+                self.own_entries(list, side, &rule, here)?;
                 return Ok(Decision::Keep);
             }
         };
         let span = patch.span();
         let Value::List(theirs) = &mut patch.value else { return Ok(Decision::Keep) };
-        if pairing == Pairing::Replace {
+        if rule.replaces() {
             if !here.at.is_known() {
                 self.warnings.extend(replaced_unknown(list, theirs, span, here.trail));
             }
@@ -235,18 +243,20 @@ impl<'s> Merge2<'s> {
         match directive::take_from_list(theirs, here.trail)? {
             Action::Delete => return Ok(Decision::Remove),
             Action::Replace => {
-                self.own_entries(theirs, Side::Patch, pairing, here)?;
+                self.own_entries(theirs, Side::Patch, &rule, here)?;
                 return Ok(Decision::Replace(take(patch)));
             }
-            Action::Merge => self.entries(list, theirs, pairing, here)?,
+            Action::Merge => self.entries(list, theirs, &rule, here)?,
         }
         Ok(Decision::Keep)
     }
 
-    fn pairing(&self, at: &Position<'s>, sides: &[&[Node]], from_patch: Option<&[Node]>) -> Pairing {
+    fn list_rule(&self, at: &Position<'s>, sides: &[&[Node]], from_patch: Option<&[Node]>) -> ListRule<'s> {
         match self.options.exceptions {
-            Exceptions::None => at.pairing_of(sides, self.infer_keys()),
-            Exceptions::Listed => at.strict_pairing(sides, from_patch, self.infer_keys(), self.schema),
+            Exceptions::None => at.list_rule(sides, self.infer_keys(), self.schema),
+            Exceptions::Listed => {
+                at.list_rule_without_losses(sides, from_patch, self.infer_keys(), self.schema)
+            }
         }
     }
 
@@ -259,14 +269,15 @@ impl<'s> Merge2<'s> {
         &mut self,
         list: &mut List,
         side: Side,
-        pairing: Pairing,
+        rule: &ListRule<'s>,
         here: Here<'_, 's>,
     ) -> Result<()> {
-        if let Pairing::Strict(keys) = &pairing {
-            return self.strict_own_entries(list, side, keys, here);
-        }
-        let keys = pairing.keys(&[list.as_slice()], self.infer_keys(), here.trail)?;
         let element = here.at.element(self.schema);
+        if let ListRule::Keyed(keys) = rule {
+            let lists = Lists { keys, order: self.options.list_order, trail: here.trail };
+            return lists.own(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
+        }
+        let keys = rule.keys(&[list.as_slice()], self.infer_keys(), here.trail)?;
         if are_distinct(list, &keys) {
             return self.distinct_entries(list, side, Here { at: &element, ..here });
         }
@@ -298,13 +309,16 @@ impl<'s> Merge2<'s> {
         &mut self,
         list: &mut List,
         theirs: &mut List,
-        pairing: Pairing,
+        rule: &ListRule<'s>,
         here: Here<'_, 's>,
     ) -> Result<()> {
-        if let Pairing::Strict(keys) = &pairing {
-            return self.strict_entries(list, theirs, keys, here);
+        let element = here.at.element(self.schema);
+        if let ListRule::Keyed(keys) = rule {
+            let lists = Lists { keys, order: self.options.list_order, trail: here.trail };
+            return lists
+                .merge(list, theirs, |node, with, trail| self.value(node, with, element.clone(), trail));
         }
-        let keys = pairing.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
+        let keys = rule.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
         let tuples = match self.options.list_order {
             ListOrder::Append => Tuples::of([list.as_slice(), theirs.as_slice()], keys),
             ListOrder::Prepend => Tuples::of([theirs.as_slice(), list.as_slice()], keys),
@@ -312,7 +326,6 @@ impl<'s> Merge2<'s> {
         if tuples.is_empty() {
             return Ok(());
         }
-        let element = here.at.element(self.schema);
         let mut patch = Lookup::new(theirs, tuples.keys());
         let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
         for tuple in tuples.iter() {
