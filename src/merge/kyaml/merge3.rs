@@ -204,17 +204,16 @@ impl<'s> Merge3<'s> {
         let none = Map::new();
         let sides = [others.original, others.updated];
         let [original, updated] = sides.map(|side| side.and_then(Node::as_map).unwrap_or(&none));
-        let ((originals, _), (updates, new)) = (partners(dest, original), partners(dest, updated));
-        let mut pairs = originals.into_iter().zip(updates);
-        retain(dest.entries_mut(), |entry| {
-            let (i, j) = pairs.next().unwrap_or_default();
-            let original = i.and_then(|i| original.entries().get(i));
-            let updated = j.and_then(|j| updated.entries().get(j));
-            self.field(entry, Others { original, updated }, here)
-        })?;
         let originals = original.index();
+        let original = |name: &str| originals.position(name).and_then(|i| original.entries().get(i));
+        let (updates, new) = partners(dest, updated);
+        let mut updates = updates.into_iter();
+        retain(dest.entries_mut(), |entry| {
+            let updated = updates.next().flatten().and_then(|i| updated.entries().get(i));
+            self.field(entry, Others { original: original(&entry.key.text), updated }, here)
+        })?;
         for field in new.into_iter().map(|i| &updated.entries()[i]) {
-            let original = originals.position(&field.key.text).map(|i| &original.entries()[i]);
+            let original = original(&field.key.text);
             let theirs = Others { original, updated: Some(field) };
             let at =
                 here.at.field_of(&field.key.text, theirs.iter().map(|e| (&e.key, &e.value)), self.schema);

@@ -5,11 +5,8 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::tuples::{Columns, Keys};
+use super::tuples::{Columns, FEW, Keys};
 use crate::yaml::{Node, Value};
-
-/// Up to this many entries, a list is scanned instead of indexed.
-const FEW: usize = 16;
 
 /// What an entry is, as far as its keys matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
