@@ -11,15 +11,12 @@ use smol_str::SmolStr;
 
 use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
 use super::directive::{Action, PATCH_MERGE_KEY, action};
-use super::identity::{Comparison, Identity, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::identity::{Comparison, FEW, Identity, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::rules::Rules;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Cursor;
 use crate::yaml::Node;
-
-/// Up to this many entries are compared with each other instead of looked up.
-pub(super) const FEW: usize = 16;
 
 /// What tells the entries of a list apart while a patch is merged into it.
 #[derive(Debug)]
@@ -108,7 +105,7 @@ impl<'s> ListKeys<'s> {
         let delete = action == Some(Action::Delete);
         if let Some(directive) = map.get(PATCH_MERGE_KEY) {
             let named = self.named_values(&self.named_keys(directive, at)?, entry, directive, at)?;
-            return Ok(self.by_named_keys(&named, entry, delete));
+            return Ok(self.by_named_keys(&named, entry, action));
         }
         let own = self.keys.as_ref().and_then(|keys| Some((keys, keys.identify(entry)?)));
         let (keys, identity) = own.ok_or_else(|| self.missing_key(entry, at))?;
@@ -126,7 +123,8 @@ impl<'s> ListKeys<'s> {
 
     /// The search for the values that an entry has for the keys which it names, null where one only has to
     /// be there.
-    fn by_named_keys(&self, named: &[(SmolStr, KeyValue)], entry: &Node, delete: bool) -> Search {
+    fn by_named_keys(&self, named: &[(SmolStr, KeyValue)], entry: &Node, action: Option<Action>) -> Search {
+        let delete = action == Some(Action::Delete);
         let keys = |rule: &dyn Fn(&SmolStr, &KeyValue) -> KeyRule| {
             let keys = named.iter().map(|(name, value)| (name.clone(), rule(name, value)));
             MergeKeys::new(keys, NullKey::Absent, self.comparison())

@@ -9,6 +9,9 @@ use crate::diagnostic::Result;
 use crate::path::{PathElement, PathValue};
 use crate::yaml::{Map, Node, Resolved, resolve_plain, to_json};
 
+/// Up to this many entries are compared one with another, not looked up.
+pub(crate) const FEW: usize = 16;
+
 /// A scalar as data, to be compared and looked up: whole floats are the integers that JSON makes of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KeyValue {

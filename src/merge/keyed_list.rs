@@ -6,8 +6,8 @@
 use rustc_hash::FxHashMap;
 
 use super::association::Several;
-use super::entry_match::{FEW, ListKeys, Pattern, Search};
-use super::identity::Identity;
+use super::entry_match::{ListKeys, Pattern, Search};
+use super::identity::{FEW, Identity};
 use super::rules::Rules;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, Result};

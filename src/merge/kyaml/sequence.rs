@@ -5,7 +5,8 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::tuples::{Columns, FEW, Keys};
+use super::tuples::{Columns, Keys};
+use crate::merge::identity::FEW;
 use crate::yaml::{Node, Value};
 
 /// What an entry is, as far as its keys matter.

@@ -6,11 +6,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use crate::merge::identity::{KeyRule, KeyValue, MergeKeys};
+use crate::merge::identity::{FEW, KeyRule, KeyValue, MergeKeys};
 use crate::yaml::{Map, Node, Value};
-
-/// Up to this many entries are compared one with another, not looked up.
-pub(super) const FEW: usize = 16;
 
 /// Some columns of tuples, a bit for each.
 pub(super) type Columns = u64;

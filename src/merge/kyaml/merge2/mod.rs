@@ -315,17 +315,13 @@ impl<'s> Merge2<'s> {
         let element = here.at.element(self.schema);
         if let ListRule::Keyed(keys) = rule {
             let lists = Lists { keys, order: self.options.list_order, trail: here.trail };
-            return lists
-                .merge(list, theirs, |node, with, trail| self.value(node, with, element.clone(), trail));
+            return lists.merge(list, theirs, |node, with, at| self.value(node, with, element.clone(), at));
         }
         let keys = rule.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
         let tuples = match self.options.list_order {
             ListOrder::Append => Tuples::of([list.as_slice(), theirs.as_slice()], keys),
             ListOrder::Prepend => Tuples::of([theirs.as_slice(), list.as_slice()], keys),
         };
-        if tuples.is_empty() {
-            return Ok(());
-        }
         let mut patch = Lookup::new(theirs, tuples.keys());
         let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
         for tuple in tuples.iter() {
