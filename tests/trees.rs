@@ -13,7 +13,10 @@ use std::sync::Arc;
 
 use kubectl_smp::diagnostic::{Diagnostic, Result};
 use kubectl_smp::files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
-use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Dialect, FunctionOptions, HelmOptions, KUSTOMIZATION_FILES, Targets};
+use kubectl_smp::overlay::{
+    BuildOptions, BuildRules, Builder, Built, ChainUse, FunctionOptions, HelmOptions, KUSTOMIZATION_FILES,
+    Targets,
+};
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
 use kubectl_smp::source::SourceMap;
@@ -49,7 +52,7 @@ fn options(tree: Arc<dyn FileTree>) -> BuildOptions {
     BuildOptions {
         tree,
         bases: Vec::new(),
-        dialect: Dialect::Auto,
+        rules: BuildRules::default(),
         restrict_loads: true,
         reorder: None,
         offline: true,

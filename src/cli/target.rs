@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _};
-use crate::overlay::{BuildOptions, Builder, ChainUse, Dialect, Reorder, Targets};
+use crate::merge::{Exceptions, Rules};
+use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::SourceMap;
@@ -107,6 +108,19 @@ enum DialectArg {
     Kustomize,
 }
 
+impl DialectArg {
+    fn rules(self) -> BuildRules {
+        match self {
+            // A kustomization has no rules of overlays.
+            Self::Auto | Self::Overlay => BuildRules::default(),
+            Self::Kustomize => BuildRules {
+                kustomizations: Exceptions::None,
+                directories: Rules::Kustomize { exceptions: Exceptions::None },
+            },
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum LoadRestrictor {
     #[value(name = "LoadRestrictionsRootOnly")]
@@ -133,11 +147,7 @@ impl TargetArgs {
         BuildOptions {
             tree: Arc::new(DiskTree),
             bases: self.base.clone(),
-            dialect: match self.dialect {
-                DialectArg::Auto => Dialect::Auto,
-                DialectArg::Overlay => Dialect::Overlay,
-                DialectArg::Kustomize => Dialect::Kustomize,
-            },
+            rules: self.dialect.rules(),
             restrict_loads: matches!(self.load_restrictor, LoadRestrictor::RootOnly),
             reorder: self.reorder.map(|order| match order {
                 ReorderArg::Legacy => Reorder::Legacy,

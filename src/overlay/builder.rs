@@ -47,7 +47,7 @@ impl Builder {
         let reader = Reader::new(options.tree.clone(), sources, options.restrict_loads, remotes)?;
         Ok(Self {
             reader,
-            types: Types::new(options.dialect, make_chain)?,
+            types: Types::new(options.rules, make_chain)?,
             helm: Helm::new(options.helm.clone()),
             functions: Functions::new(options.functions.clone()),
             options,

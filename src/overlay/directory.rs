@@ -6,13 +6,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::build::{self, BuildContext};
-use super::load::{KUSTOMIZATION_FILES, Root, Reader};
-use super::options::{Built, Dialect};
+use super::load::{KUSTOMIZATION_FILES, Reader, Root};
+use super::options::Built;
 use super::types::TypesInBuild;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::files::{FileKind, Hidden, Links, WalkOptions};
-use crate::merge::{MergeOptions, merge2};
-use crate::patch::{self, ApplyOptions, Outcome};
+use crate::merge::{Merged, Rules, apply};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::yaml::{Map, Node, ParseOptions, parse_documents};
@@ -158,17 +157,19 @@ impl Directories<'_> {
         let merged: FxHashSet<Gvk> =
             over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
         let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, &merged)?;
-        let merge = Merge::of(self.context.options.dialect);
+        let rules = self.context.options.rules.directories;
         for patch in over {
             let Some(i) = layer.position(&patch) else {
-                layer.add(added(&patch, &merge, &schema)?);
+                layer.add(added(&patch, rules, &schema)?);
                 continue;
             };
             let Some(resource) = layer.resources[i].as_mut() else { continue };
-            let (id, mut notes) = (resource.id().to_string(), Vec::new());
-            let left = merge.run(resource.node_mut(), patch.node(), &patch.id().gvk, &schema, &mut notes);
-            warnings.extend(notes.into_iter().map(|note| note.resource(&id)));
-            if left.map_err(|problem| problem.resource(&id))? {
+            let id = resource.id().to_string();
+            let dest = std::mem::replace(resource.node_mut(), Node::null());
+            let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id))?;
+            warnings.extend(merged.warnings.into_iter().map(|warning| warning.resource(&id)));
+            if let Some(node) = merged.node {
+                *resource.node_mut() = node;
                 resource.sync(&schema);
             } else {
                 layer.resources[i] = None;
@@ -178,8 +179,14 @@ impl Directories<'_> {
     }
 }
 
+/// Merges a document into a manifest.
+fn merge(dest: Node, patch: &Resource, rules: Rules, schema: &Schema) -> Result<Merged> {
+    let kind = schema.kind(&patch.id().gvk).unwrap_or_else(Cursor::unknown);
+    apply(dest, patch.node(), kind, schema, rules)
+}
+
 /// An overlay manifest that has no counterpart in the base: added without its directives.
-fn added(patch: &Resource, merge: &Merge, schema: &Schema) -> Result<Resource> {
+fn added(patch: &Resource, rules: Rules, schema: &Schema) -> Result<Resource> {
     let directive = patch.node().get("$patch").filter(|d| d.as_str() == Some("delete"));
     if let Some(directive) = directive {
         let message = "there is nothing to delete: the base has no such resource";
@@ -188,11 +195,10 @@ fn added(patch: &Resource, merge: &Merge, schema: &Schema) -> Result<Resource> {
             .resource(patch.id())
             .help("remove this document, or correct its kind, name or namespace"));
     }
-    let mut node = Node::map(Map::new()).with_span(patch.node().span());
-    // What is new replaces nothing, so there is nothing to note.
-    let merged = merge.run(&mut node, patch.node(), &patch.id().gvk, schema, &mut Vec::new());
-    merged.map_err(|problem| problem.resource(patch.id()))?;
-    Resource::new(node, schema)
+    let nothing = Node::map(Map::new()).with_span(patch.node().span());
+    // What is new replaces nothing, so there is nothing to warn of.
+    let merged = merge(nothing, patch, rules, schema).map_err(|problem| problem.resource(patch.id()))?;
+    Resource::new(merged.node.unwrap_or_else(Node::null), schema)
 }
 
 fn twice(second: &Resource, first: Option<&Resource>) -> Diagnostic {
@@ -208,46 +214,4 @@ fn kustomization_inside(path: &Path) -> Diagnostic {
     let message = format!("{} is a kustomization inside a plain directory", path.display());
     Diagnostic::error(Code::InvalidValue, message)
         .help("build its directory itself, or give the target a kustomization.yaml that lists it")
-}
-
-/// How documents of a plain directory are merged over those of its base.
-enum Merge {
-    /// By a dialect of strategic merge patches.
-    Strategic(ApplyOptions),
-    /// As kustomize merges patches.
-    Kustomize(MergeOptions),
-}
-
-impl Merge {
-    fn of(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Auto | Dialect::Overlay => Self::Strategic(ApplyOptions::overlay()),
-            Dialect::Apiserver => Self::Strategic(ApplyOptions::apiserver()),
-            Dialect::Kustomize => Self::Kustomize(MergeOptions::kustomize()),
-        }
-    }
-
-    /// Merges a document into a manifest. Returns whether anything is left of it.
-    fn run(
-        &self,
-        dest: &mut Node,
-        patch: &Node,
-        gvk: &Gvk,
-        schema: &Schema,
-        notes: &mut Vec<Diagnostic>,
-    ) -> Result<bool> {
-        match self {
-            Self::Strategic(options) => {
-                let cursor = schema.kind(gvk).unwrap_or_else(Cursor::unknown);
-                Ok(patch::apply(dest, patch, cursor, options, notes)? != Outcome::Deleted)
-            }
-            Self::Kustomize(options) => {
-                let before = std::mem::replace(dest, Node::null());
-                let merged = merge2(Some(before), patch, schema, options, notes)?;
-                let kept = merged.is_some();
-                *dest = merged.unwrap_or_else(Node::null);
-                Ok(kept)
-            }
-        }
-    }
 }

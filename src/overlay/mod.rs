@@ -25,4 +25,4 @@ pub use function::FunctionOptions;
 pub use helm::HelmOptions;
 pub use kustomization::Kustomization;
 pub use load::{KUSTOMIZATION_FILES, Reader, Root};
-pub use options::{BuildOptions, Built, ChainUse, Dialect, MakeChain, Reorder, Targets};
+pub use options::{BuildOptions, BuildRules, Built, ChainUse, MakeChain, Reorder, Targets};

@@ -7,21 +7,24 @@ use super::function::FunctionOptions;
 use super::helm::HelmOptions;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::FileTree;
+use crate::merge::{Exceptions, Rules};
 use crate::resource::ResourceSet;
 use crate::schema::SchemaChain;
 
-/// By which rules patches and overlays are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// `Overlay` for plain directories; for kustomizations as `Kustomize`, without its data losses.
-    #[default]
-    Auto,
-    /// List map keys with their defaults, sets, atomic lists and maps, all from the schema.
-    Overlay,
-    /// As the API server applies a strategic merge patch.
-    Apiserver,
-    /// As kustomize, bug for bug.
-    Kustomize,
+/// By whose rules patches and overlays are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildRules {
+    /// In kustomizations, which are built as kustomize does: which of its losses are left out.
+    pub kustomizations: Exceptions,
+    /// In plain directories.
+    pub directories: Rules,
+}
+
+impl Default for BuildRules {
+    /// Overlays' rules for plain directories, and kustomizations without kustomize's losses.
+    fn default() -> Self {
+        Self { kustomizations: Exceptions::Listed, directories: Rules::Overlay }
+    }
 }
 
 /// The order of the built resources.
@@ -41,7 +44,7 @@ pub struct BuildOptions {
     /// Bases of plain directories, in order; none: found beside the target.
     pub bases: Vec<PathBuf>,
     /// The rules of merging.
-    pub dialect: Dialect,
+    pub rules: BuildRules,
     /// Whether files must be in or below the kustomization that names them.
     pub restrict_loads: bool,
     /// The order, unless a kustomization's `sortOptions` say it.

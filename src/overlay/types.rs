@@ -6,9 +6,10 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::load::Root;
-use super::options::{ChainUse, Dialect, MakeChain};
+use super::options::{BuildRules, ChainUse, MakeChain};
 use super::tree::Tree;
 use crate::diagnostic::{Diagnostic, Result, Warned};
+use crate::merge::{Exceptions, Rules};
 use crate::schema::openapi::{is_crd, read_crd, read_document};
 use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
 use crate::source::SourceId;
@@ -19,7 +20,7 @@ const CRD: &str = "crd";
 
 /// The schemas of builds.
 pub(super) struct Types {
-    dialect: Dialect,
+    rules: BuildRules,
     /// What is known without asking anyone: the schema of nearly all builds.
     known: Arc<Schema>,
     /// The same, with the scopes that kustomize knows.
@@ -34,15 +35,24 @@ pub(super) struct Types {
 impl Types {
     /// # Errors
     /// A chosen schema cannot be read.
-    pub fn new(dialect: Dialect, make_chain: MakeChain) -> Result<Self> {
+    pub fn new(rules: BuildRules, make_chain: MakeChain) -> Result<Self> {
         let mut hermetic = make_chain(ChainUse::Kustomizations)?;
-        let known = match dialect {
-            Dialect::Kustomize => Schema::kustomize(),
-            _ => hermetic.resolve([])?,
+        let of_directories = match rules.directories {
+            Rules::Kustomize { exceptions } => exceptions,
+            _ => Exceptions::Listed,
+        };
+        let mut schema_for = |exceptions| match exceptions {
+            Exceptions::None => Ok(Schema::kustomize()),
+            Exceptions::Listed => hermetic.resolve([]),
+        };
+        let known = schema_for(of_directories)?;
+        let known_to_kustomizations = match rules.kustomizations {
+            exceptions if exceptions == of_directories => known.clone(),
+            exceptions => schema_for(exceptions)?,
         };
         Ok(Self {
-            dialect,
-            known_to_kustomizations: Arc::new(known.clone().with_scopes_of_kustomize()),
+            rules,
+            known_to_kustomizations: Arc::new(known_to_kustomizations.with_scopes_of_kustomize()),
             known: Arc::new(known),
             make_chain,
             hermetic: Mutex::new(Some(hermetic)),
@@ -60,7 +70,7 @@ impl Types {
         let mut in_build = TypesInBuild::default();
         tree.manifests(&mut |node| in_build.add(node));
         let known = &self.known_to_kustomizations;
-        if self.dialect == Dialect::Kustomize {
+        if self.rules.kustomizations == Exceptions::None {
             return Ok(known.clone().into());
         }
         let own = self.with_own(&in_build, &in_build.custom_kinds, &self.hermetic)?;

@@ -23,14 +23,14 @@ pub fn merge2_packages(
     options: &MergeOptions,
 ) -> Result<ChangedPackage> {
     let (of_source, of_dest) = (manifests(source), manifests(dest));
-    let (mut plan, mut warnings) = (RewritePlan::new(dest, schema), Vec::new());
+    let mut plan = RewritePlan::new(dest, schema);
     for [dest, patch] in match_manifests([&of_dest, &of_source], Form::of(&[dest, source]))? {
         let (dest, patch) = (dest.map(|i| &of_dest[i]), patch.map(|i| &of_source[i]));
         let Some(patch) = patch else { continue };
-        let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options, &mut warnings)
+        let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options)
             .map_err(|error| error.resource(&patch.key))?;
-        plan.warn(warnings.drain(..).map(|warning| warning.resource(&patch.key)));
-        match (dest, merged) {
+        plan.warn(merged.warnings.into_iter().map(|warning| warning.resource(&patch.key)));
+        match (dest, merged.node) {
             (Some(dest), Some(merged)) => plan.change(dest, merged),
             (Some(dest), None) => plan.remove(dest),
             (None, Some(merged)) => plan.add(source, patch, merged),
@@ -105,19 +105,12 @@ impl ThreeWayMerge<'_> {
 
     fn all(&mut self, sides: &Sides<'_, '_>, updated: &Manifest<'_>, dest: &Manifest<'_>) -> Result<()> {
         let original = sides.original.map(|manifest| manifest.node);
-        let mut conflicts = Vec::new();
-        let merged = merge3(
-            original,
-            Some(updated.node),
-            Some(dest.node.clone()),
-            self.schema,
-            self.options,
-            &mut conflicts,
-        )
-        .map_err(|error| error.resource(&dest.key))?;
-        let conflicts: Vec<_> = conflicts.iter().map(|c| self.shown(c, dest)).collect();
+        let (updated, before) = (Some(updated.node), Some(dest.node.clone()));
+        let merged = merge3(original, updated, before, self.schema, self.options)
+            .map_err(|error| error.resource(&dest.key))?;
+        let conflicts: Vec<_> = merged.conflicts.iter().map(|c| self.shown(c, dest)).collect();
         self.plan.out.conflicts.extend(conflicts);
-        match merged {
+        match merged.node {
             Some(merged) => self.plan.change(dest, merged),
             None => self.plan.remove(dest),
         }

@@ -5,18 +5,16 @@ use super::manifest::{GroupKindName, Manifest, gvk_of, manifests};
 use super::plan::RewritePlan;
 use super::read::Package;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{MergeOptions, merge2};
-use crate::patch::{ApplyOptions, Dialect, JsonPatch, Outcome, apply, apply_json_merge, parse_json_patch};
+use crate::merge::{Merged, Rules, apply};
+use crate::patch::{JsonPatch, apply_json_merge, parse_json_patch};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::Node;
 
 /// What a patch is and by whose rules it is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchKind {
-    /// A strategic merge patch, by the API server's rules or those of overlays.
-    Strategic(ApplyOptions),
-    /// A strategic merge patch, by kustomize's rules.
-    Kustomize(MergeOptions),
+    /// A strategic merge patch.
+    Strategic(Rules),
     /// A JSON merge patch (RFC 7386).
     Merge,
     /// A JSON patch (RFC 6902).
@@ -37,8 +35,7 @@ struct TargetedPatch {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Strategic(ApplyOptions),
-    Kustomize(MergeOptions),
+    Strategic(Rules),
     Merge,
     Json(JsonPatch),
 }
@@ -61,8 +58,7 @@ impl Patches {
 impl TargetedPatch {
     fn new(node: Node, kind: &PatchKind) -> Result<Self> {
         let kind = match kind {
-            PatchKind::Strategic(options) => Kind::Strategic(*options),
-            PatchKind::Kustomize(options) => Kind::Kustomize(options.clone()),
+            PatchKind::Strategic(rules) => Kind::Strategic(*rules),
             PatchKind::Merge => Kind::Merge,
             PatchKind::Json => Kind::Json(parse_json_patch(&node)?),
         };
@@ -91,8 +87,7 @@ impl TargetedPatch {
 
     /// The API server refuses strategic patches of what it has no types for.
     fn check_schema(&self, manifest: &Manifest<'_>, known: bool) -> Result<()> {
-        let Kind::Strategic(options) = &self.kind else { return Ok(()) };
-        if known || options.dialect != Dialect::Apiserver {
+        if known || !matches!(self.kind, Kind::Strategic(Rules::Apiserver)) {
             return Ok(());
         }
         let what = match gvk_of(manifest.node) {
@@ -104,29 +99,13 @@ impl TargetedPatch {
             .help("name one with --schema (and --schema-type), or use --type=merge or --dialect=overlay"))
     }
 
-    /// Applies it; none when it deletes the manifest.
-    fn apply(
-        &self,
-        mut node: Node,
-        schema: &Schema,
-        cursor: Cursor<'_>,
-        notes: &mut Vec<Diagnostic>,
-    ) -> Result<Option<Node>> {
+    fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>) -> Result<Merged> {
         match &self.kind {
-            Kind::Strategic(options) => {
-                let outcome = apply(&mut node, &self.node, cursor, options, notes)?;
-                Ok(Some(node).filter(|_| outcome != Outcome::Deleted))
-            }
-            Kind::Kustomize(options) => merge2(Some(node), &self.node, schema, options, notes),
-            Kind::Merge => {
-                apply_json_merge(&mut node, &self.node);
-                Ok(Some(node))
-            }
-            Kind::Json(patch) => {
-                patch.apply(&mut node)?;
-                Ok(Some(node))
-            }
+            Kind::Strategic(rules) => return apply(node, &self.node, kind, schema, *rules),
+            Kind::Merge => apply_json_merge(&mut node, &self.node),
+            Kind::Json(patch) => patch.apply(&mut node)?,
         }
+        Ok(Merged::of(Some(node)))
     }
 }
 
@@ -155,16 +134,18 @@ pub fn patch_package(
         let gvk = gvk_of(manifest.node);
         let cursor = schema.kind(&gvk).unwrap_or(type_of_rest);
         let known = type_name.is_some() || cursor.is_known();
-        let mut notes = Vec::new();
+        let mut warnings = Vec::new();
         let mut node = Some(manifest.node.clone());
         for (patch, used) in patches.0.iter().zip(&mut used).filter(|(patch, _)| patch.is_for(manifest.node))
         {
             *used = true;
             patch.check_schema(manifest, known)?;
             let Some(before) = node else { break };
-            node = patch.apply(before, schema, cursor, &mut notes).map_err(|e| e.resource(&manifest.key))?;
+            let merged = patch.apply(before, schema, cursor).map_err(|e| e.resource(&manifest.key))?;
+            warnings.extend(merged.warnings);
+            node = merged.node;
         }
-        plan.warn(notes.into_iter().map(|note| note.resource(&manifest.key)));
+        plan.warn(warnings.into_iter().map(|warning| warning.resource(&manifest.key)));
         match node {
             Some(node) => plan.change(manifest, node),
             None => plan.remove(manifest),

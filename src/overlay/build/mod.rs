@@ -13,7 +13,7 @@ use smol_str::SmolStr;
 
 use super::kustomization::Kustomization;
 use super::load::Root;
-use super::options::{Built, Dialect};
+use super::options::Built;
 use super::origin::Tracker;
 use super::plan::{LoadedEntries, Step, plan};
 use super::tree::{Item, Plugins, Tree};
@@ -40,10 +40,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let mut build = TargetBuild {
         context,
         schema: context.types.of_kustomization(&tree)?.note_in(&mut warnings),
-        merge: match context.options.dialect {
-            Dialect::Kustomize => MergeOptions::kustomize(),
-            _ => MergeOptions::auto(),
-        },
+        merge: MergeOptions::kustomize(context.options.rules.kustomizations),
         tracker: Tracker::new(&tree.kustomization),
         schema_is_set: false,
         has_loaded: false,

@@ -14,9 +14,9 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Span;
 use crate::yaml::{Map, Node, Value, as_yaml_1_1};
 
-/// By whose rules operations are applied.
+/// By whose standard operations are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Rules {
+enum Standard {
     #[default]
     Kubernetes,
     Rfc6902,
@@ -26,7 +26,7 @@ enum Rules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct JsonPatchOptions {
-    rules: Rules,
+    standard: Standard,
 }
 
 impl JsonPatchOptions {
@@ -46,7 +46,7 @@ impl JsonPatchOptions {
     /// As RFC 6902 demands, without any leniency.
     #[must_use]
     pub fn rfc6902() -> Self {
-        Self { rules: Rules::Rfc6902 }
+        Self { standard: Standard::Rfc6902 }
     }
 }
 
@@ -126,7 +126,7 @@ impl JsonPatch {
     /// The first operation that cannot be applied, with its place: an unknown or malformed one, a path
     /// that leads nowhere, a test that fails.
     pub fn apply_with(&self, dest: &mut Node, options: &JsonPatchOptions) -> Result<()> {
-        let mut document = Document::new(dest.clone(), options.rules);
+        let mut document = Document::new(dest.clone(), options.standard);
         for (position, operation) in self.operations.iter().enumerate() {
             document.apply(operation).map_err(|error| error.note(format!("operation {}", position + 1)))?;
         }

@@ -46,6 +46,9 @@ impl StrategicPatch {
 
     /// Merges the patch into a resource, which is empty afterwards when the patch deletes it. Name,
     /// kind and namespace stay unless the options allow a change. Returns whether the id did change.
+    ///
+    /// # Errors
+    /// The patch does not fit. The resource is lost then, and with it the set that it is in.
     pub(super) fn merge_into(
         &self,
         resource: &mut Resource,
@@ -60,18 +63,17 @@ impl StrategicPatch {
         }
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
-        let mut replaced = Vec::new();
-        let mut merge = |resource: &mut Resource| {
+        let merge = |resource: &mut Resource| {
             let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
-            let merged = merge2(Some(dest), patch, context.schema, context.merge, &mut replaced)?;
-            *resource.node_mut() = merged.unwrap_or_else(|| Node::map(Map::new()));
-            Ok(())
+            let merged = merge2(Some(dest), patch, context.schema, context.merge)?;
+            *resource.node_mut() = merged.node.unwrap_or_else(|| Node::map(Map::new()));
+            Ok(merged.warnings)
         };
         // Only a patch of annotations can meet the notes of the build there.
         let touches = |metadata: &Node| ["annotations", "$patch"].iter().any(|f| metadata.get(f).is_some());
         let meets_notes = patch.get("metadata").is_some_and(touches);
         let merged = if meets_notes { resource.with_build_annotations(merge) } else { merge(resource) };
-        merged.map_err(|error: Diagnostic| {
+        let replaced = merged.map_err(|error: Diagnostic| {
             let error = if error.labels().is_empty() { error.at(patch.span().at_start()) } else { error };
             error.resource(&id)
         })?;

@@ -29,7 +29,8 @@ use target::{check_ids, own_target};
 ///
 /// # Errors
 /// Malformed patches and targets, a strategic patch whose own target is not exactly one resource,
-/// a patch that does not fit, two resources that get the same id.
+/// a patch that does not fit, two resources that get the same id. The set is patched in part then
+/// and good for nothing.
 pub fn patches(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -52,7 +53,8 @@ pub fn patches(
 /// Applies `patchesJson6902`, one after the other, and returns what is odd about them.
 ///
 /// # Errors
-/// Malformed patches, no target or one without a name, a patch that does not fit.
+/// Malformed patches, no target or one without a name, a patch that does not fit. As for [`patches`],
+/// the set is good for nothing then.
 pub fn patches_json6902(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -73,7 +75,8 @@ pub fn patches_json6902(
 /// returns what is odd about them.
 ///
 /// # Errors
-/// Malformed patches, a patch whose target is not exactly one resource, a patch that does not fit.
+/// Malformed patches, a patch whose target is not exactly one resource, a patch that does not fit. As
+/// for [`patches`], the set is good for nothing then.
 pub fn patches_strategic_merge(
     set: &mut ResourceSet,
     patches: &[Spanned<String>],

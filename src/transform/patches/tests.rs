@@ -1,5 +1,5 @@
 use super::*;
-use crate::merge::MergeOptions;
+use crate::merge::{Exceptions, MergeOptions};
 use crate::schema::Schema;
 use crate::source::SourceMap;
 use crate::transform::Files;
@@ -51,7 +51,7 @@ fn run_on<T: serde::de::DeserializeOwned>(
     let id = sources.add("k.yaml", text);
     let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
     let list: Vec<T> = from_node(&node).expect("patches");
-    let (schema, merge) = (Schema::kustomize(), MergeOptions::kustomize());
+    let (schema, merge) = (Schema::kustomize(), MergeOptions::kustomize(Exceptions::None));
     let context = PatchContext { files: &NoFiles, sources: &sources, schema: &schema, merge: &merge };
     match apply(&mut set, &list, &context) {
         Ok(warnings) => (Ok(set), warnings.iter().map(|w| w.message().to_string()).collect()),

@@ -1,10 +1,11 @@
 //! Several merge keys: with commas between them in the schema, and named by `$patchMergeKey`.
 
-use super::*;
+use crate::merge::Rules;
+use crate::merge::testing::{BOTH, check, merged, node, run, schema};
 
 fn check_both(table: &[(&str, &str, &str)]) {
-    for dialect in BOTH {
-        check(dialect, table);
+    for rules in BOTH {
+        check(rules, table);
     }
 }
 
@@ -36,7 +37,7 @@ fn keys_with_commas_between_must_all_fit() {
         ),
     ]);
     check(
-        Dialect::Apiserver,
+        Rules::Apiserver,
         &[
             (
                 live,
@@ -58,7 +59,7 @@ fn keys_with_commas_between_must_all_fit() {
         ],
     );
     check(
-        Dialect::Overlay,
+        Rules::Overlay,
         &[(
             live,
             "both: [{foo: b, bar: y}]",
@@ -99,7 +100,7 @@ fn without_the_directive_the_default_key_counts() {
     )]);
     // Of several matches the first one.
     check(
-        Dialect::Overlay,
+        Rules::Overlay,
         &[(
             "recommended: [{foo: b}, {foo: a, bar: x}, {foo: a, bar: y}]",
             "recommended: [{foo: a, other: val}]",
@@ -108,7 +109,7 @@ fn without_the_directive_the_default_key_counts() {
     );
     // To the API server both are the same entry, so they end up side by side.
     check(
-        Dialect::Apiserver,
+        Rules::Apiserver,
         &[(
             "recommended: [{foo: a, bar: x}, {foo: b}, {foo: a, bar: y}]",
             "recommended: [{foo: b, other: val}]",
@@ -143,7 +144,7 @@ fn part_of_the_keys_must_name_one_entry() {
             "{recommended: [{foo: a, other: 0}]}",
         ),
     ]);
-    let (error, ..) = run(live, "recommended: [{$patchMergeKey: [foo], foo: b}]", schema(), Dialect::Overlay);
+    let error = run(live, "recommended: [{$patchMergeKey: [foo], foo: b}]", schema(), Rules::Overlay);
     assert_eq!(error.expect_err("ambiguous").labels().len(), 3, "the entry and both matches");
 }
 
@@ -213,8 +214,8 @@ fn the_directive_never_reaches_the_output() {
         ("list: [{name: b}]", format!("list: [{{name: a, recommended: [{entry}]}}]")),
         ("replaced: {name: b}", format!("replaced: {{recommended: [{entry}]}}")),
     ] {
-        for dialect in BOTH {
-            let got = merged(dest, &patch, dialect);
+        for rules in BOTH {
+            let got = merged(dest, &patch, rules);
             assert!(got.contains(r#"{"bar":"x","foo":"a"}"#) && !got.contains('$'), "{dest} {patch} {got}");
         }
     }
@@ -271,7 +272,7 @@ fn malformed_directives_are_refused() {
 fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
     let patch = "ports: [{$patchMergeKey: [port, protocol], port: 53, protocol: TCP, name: dns}]";
     check(
-        Dialect::Overlay,
+        Rules::Overlay,
         &[
             ("ports: [{port: 53}]", patch, "{ports: [{port: 53, protocol: TCP, name: dns}]}"),
             // What fits literally goes first.
@@ -283,7 +284,7 @@ fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
         ],
     );
     check(
-        Dialect::Apiserver,
+        Rules::Apiserver,
         &[("ports: [{port: 53}]", patch, "{ports: [{port: 53, protocol: TCP, name: dns}, {port: 53}]}")],
     );
 }
@@ -291,36 +292,13 @@ fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
 #[test]
 fn named_keys_merge_lists_that_no_schema_knows() {
     let patch = "free: {items: [{$patchMergeKey: [id], id: 2, x: new}, {$patchMergeKey: [id], id: 3}]}";
-    let (outcome, dest, notes) =
-        run("free: {items: [{id: 1}, {id: 2, x: old, y: 1}]}", patch, schema(), Dialect::Overlay);
-    assert_eq!(outcome, Ok(Outcome::Merged));
-    assert_eq!(dest, node("free: {items: [{id: 1}, {id: 2, x: new, y: 1}, {id: 3}]}"));
-    assert_eq!(notes, []);
+    let merged_list = run("free: {items: [{id: 1}, {id: 2, x: old, y: 1}]}", patch, schema(), Rules::Overlay)
+        .expect("merged");
+    let want = node("free: {items: [{id: 1}, {id: 2, x: new, y: 1}, {id: 3}]}");
+    assert_eq!((merged_list.node, merged_list.warnings), (Some(want), Vec::new()));
     let mixed = "free: {items: [{$patchMergeKey: [id], id: 2}, {id: 3}]}";
     assert_eq!(
-        merged("free: {items: [{id: 1}]}", mixed, Dialect::Overlay),
+        merged("free: {items: [{id: 1}]}", mixed, Rules::Overlay),
         "MissingMergeKey: free.items[1]: no merge key is known for this list, and this entry does not name one"
     );
-}
-
-#[test]
-fn created_patches_name_all_recommended_keys() {
-    for dialect in BOTH {
-        let patch = created(
-            "recommended: [{foo: a, bar: x}, {foo: a, other: 1}, {foo: b}]",
-            "recommended: [{foo: a, bar: x, other: 2}, {foo: a, other: 1}, {foo: c}]",
-            dialect,
-        );
-        let named = "$patchMergeKey: [foo, bar, baz]";
-        let entries = format!(
-            "recommended: [{{{named}, foo: a, bar: x, other: 2}}, {{{named}, foo: c}}, \
-             {{{named}, $patch: delete, foo: b}}]"
-        );
-        let order = "$setElementOrder/recommended: [{foo: a, bar: x}, {foo: a}, {foo: c}]";
-        let want = match dialect {
-            Dialect::Apiserver => format!("{{{order}, {entries}}}"),
-            Dialect::Overlay => format!("{{{entries}}}"),
-        };
-        assert_eq!(patch, json(&node(&want)), "{dialect:?}");
-    }
 }

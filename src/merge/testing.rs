@@ -1,16 +1,10 @@
-//! Tables of cases over a small schema that has every merge directive.
-
-mod create;
-mod laws;
-mod merge_keys;
-mod overlay;
-mod server;
+//! Tables of merges over a small schema that has every merge directive.
 
 use std::sync::OnceLock;
 
-use super::{ApplyOptions, CreateOptions, Dialect, Outcome, apply};
-use crate::diagnostic::{Diagnostic, Result};
-use crate::schema::{Cursor, TypeGraph, openapi};
+use crate::diagnostic::Result;
+use crate::merge::{Merged, Rules, apply};
+use crate::schema::{Cursor, Schema, TypeGraph, openapi};
 use crate::source::SourceMap;
 use crate::yaml::{Node, ParseOptions, parse_one, to_json};
 
@@ -85,57 +79,44 @@ definitions:
     properties: {foo: {type: string}, bar: {type: string}, baz: {type: string}, other: {}, another: {}}
 "##;
 
-fn node(text: &str) -> Node {
+/// The only document of a text.
+pub(crate) fn node(text: &str) -> Node {
     let sources = SourceMap::default();
     let id = sources.add("t.yaml", text);
     parse_one(&sources, id, ParseOptions::default()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn schema() -> Cursor<'static> {
+/// The type `Thing`.
+pub(crate) fn schema() -> Cursor<'static> {
     static GRAPH: OnceLock<TypeGraph> = OnceLock::new();
     let graph =
         GRAPH.get_or_init(|| openapi::read(&node(SCHEMA)).expect("readable").compile().expect("small"));
     graph.named("Thing").expect("defined")
 }
 
-fn json(node: &Node) -> String {
+pub(crate) fn json(node: &Node) -> String {
     to_json(node).expect("finite")
 }
 
-fn run(
-    dest: &str,
-    patch: &str,
-    cursor: Cursor<'_>,
-    dialect: Dialect,
-) -> (Result<Outcome>, Node, Vec<Diagnostic>) {
-    let (mut dest, mut notes) = (node(dest), Vec::new());
-    let outcome = apply(&mut dest, &node(patch), cursor, &ApplyOptions { dialect }, &mut notes);
-    (outcome, dest, notes)
+pub(crate) fn run(dest: &str, patch: &str, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
+    apply(node(dest), &node(patch), kind, &Schema::none(), rules)
 }
 
-/// The merged object as JSON, or the error as `code: field: message`.
-fn merged(dest: &str, patch: &str, dialect: Dialect) -> String {
-    let (outcome, dest, _) = run(dest, patch, schema(), dialect);
-    match outcome {
-        Ok(_) => json(&dest),
+/// The merged object as JSON, `deleted`, or the error as `code: field: message`.
+pub(crate) fn merged(dest: &str, patch: &str, rules: Rules) -> String {
+    match run(dest, patch, schema(), rules) {
+        Ok(merged) => merged.node.as_ref().map_or("deleted".to_string(), json),
         Err(error) => format!("{:?}: {error}", error.code()),
     }
 }
 
-fn check(dialect: Dialect, table: &[(&str, &str, &str)]) {
+/// Checks merges: dest, the patch, and what [`merged`] says.
+pub(crate) fn check(rules: Rules, table: &[(&str, &str, &str)]) {
     for (dest, patch, want) in table {
-        let got = merged(dest, patch, dialect);
+        let got = merged(dest, patch, rules);
         let want = if want.starts_with('{') { json(&node(want)) } else { (*want).to_string() };
-        assert_eq!(got, want, "\n{dialect:?}\n{dest}\n{patch}");
+        assert_eq!(got, want, "\n{rules:?}\n{dest}\n{patch}");
     }
 }
 
-/// The patch as JSON, or the error as `code: field: message`.
-fn created(original: &str, modified: &str, dialect: Dialect) -> String {
-    match super::create(&node(original), &node(modified), schema(), &CreateOptions { dialect }) {
-        Ok(patch) => json(&patch),
-        Err(error) => format!("{:?}: {error}", error.code()),
-    }
-}
-
-const BOTH: [Dialect; 2] = [Dialect::Apiserver, Dialect::Overlay];
+pub(crate) const BOTH: [Rules; 2] = [Rules::Apiserver, Rules::Overlay];
