@@ -232,7 +232,7 @@ impl Resource {
     }
 }
 
-/// Scalars that are one: see [`super::shared`].
+/// Scalars that are one.
 impl Resource {
     /// Numbers for scalars that will each be added in several places: the first of `count` in a row.
     ///

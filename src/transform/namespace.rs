@@ -38,7 +38,7 @@ pub enum SubjectMode {
 
 /// Sets the namespace of all resources that live in one, and the fields that `specs` names.
 ///
-/// The ids from before stay known, so that references can be mended.
+/// The ids from before stay known, so that references can follow.
 ///
 /// # Errors
 /// A field that is no scalar; two resources that get the same id.

@@ -11,7 +11,7 @@ use crate::yaml::{Node, Tag};
 /// The field whose change makes a new id.
 const NAME: &str = "metadata/name";
 
-/// Puts a prefix before names; the names from before stay known, so that references can be mended.
+/// Puts a prefix before names; the names from before stay known, so that references can follow.
 ///
 /// # Errors
 /// A field that is no scalar.

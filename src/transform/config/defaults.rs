@@ -248,7 +248,7 @@ pub(super) fn name_reference() -> Vec<NameBackReference> {
             ]),
         ),
         target("scheduling.k8s.io", "v1", "PriorityClass", in_pods("priorityClassName")),
-        // The group is kustomize's own slip: nothing has it, so these references are never mended.
+        // The group is kustomize's own slip: nothing has it, so these references never follow.
         target(
             "networking.k8s.io/v1",
             "v1",

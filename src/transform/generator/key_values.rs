@@ -48,7 +48,7 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
         warnings.push(Diagnostic::warning(Code::Unsupported, message).at(path.span).help(help));
     }
     for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
-        env_file(&files.read(path, path.span)?, path, &mut pairs)?;
+        pairs.extend(env_file(&files.read(path, path.span)?, path)?);
     }
     for source in &args.literals {
         pairs.push(literal(source)?);
@@ -122,7 +122,8 @@ fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
 
 /// The lines of an env file: `KEY=value`, or `KEY` for an empty value. Values are taken as they
 /// stand, with quotes and blanks.
-fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<DataPair>) -> Result<()> {
+fn env_file(content: &[u8], path: &Spanned<String>) -> Result<Vec<DataPair>> {
+    let mut pairs = Vec::new();
     for (i, line) in content.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let Ok(line) = str::from_utf8(line) else {
@@ -143,7 +144,7 @@ fn env_file(content: &[u8], path: &Spanned<String>, pairs: &mut Vec<DataPair>) -
             pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span });
         }
     }
-    Ok(())
+    Ok(pairs)
 }
 
 #[cfg(test)]
@@ -199,12 +200,11 @@ mod tests {
     #[test]
     fn env_files() {
         let content = "\u{feff}A=1\r\n  B = \"2\" \n\n=no key\n# C=3\n\tD\n\u{feff}E=1\u{a0}\nF=\r\r";
-        let mut pairs = Vec::new();
-        env_file(content.as_bytes(), &"x.env".to_string().into(), &mut pairs).expect("valid");
+        let pairs = env_file(content.as_bytes(), &"x.env".to_string().into()).expect("valid");
         let got: Vec<_> = pairs.iter().map(text).collect();
         let want = [("A", "1"), ("B ", " \"2\" "), ("D", ""), ("\u{feff}E", "1\u{a0}"), ("F", "\r")];
         assert_eq!(got, want.map(|(k, v)| (k.to_string(), v.to_string())));
-        assert!(env_file(b"A=\xff", &"x.env".to_string().into(), &mut pairs).is_err());
+        assert!(env_file(b"A=\xff", &"x.env".to_string().into()).is_err());
     }
 
     #[test]
