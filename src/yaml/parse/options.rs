@@ -1,0 +1,48 @@
+//! How texts are read.
+
+use crate::source::Reading;
+
+/// Two equal keys in one map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DuplicateKeys {
+    /// Are an error that names both lines.
+    #[default]
+    Deny,
+    /// The last one counts, as in kustomization files. Keys may be numbers there, too.
+    LastWins,
+    /// The first one counts, as in strategic merge patches.
+    FirstWins,
+}
+
+/// How to read a text.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ParseOptions {
+    /// Whether comments are kept on the nodes.
+    pub comments: bool,
+    /// What to do about equal keys.
+    pub duplicate_keys: DuplicateKeys,
+    /// Whose reader decides what scalars, keys and `<<` mean.
+    pub reading: Reading,
+}
+
+impl ParseOptions {
+    /// Reads as kubectl does, without comments. Equal keys are errors; kubectl silently takes the last.
+    ///
+    /// ```
+    /// use kubectl_smp::source::SourceMap;
+    /// use kubectl_smp::yaml::{ParseOptions, parse_one, to_json};
+    ///
+    /// let sources = SourceMap::default();
+    /// let text = "{day: 2024-01-31, n: yes}";
+    /// let read = |options| parse_one(&sources, sources.add("example", text), options);
+    /// let by_kustomize = read(ParseOptions::default())?;
+    /// assert_eq!(to_json(&by_kustomize)?, r#"{"day":"2024-01-31T00:00:00Z","n":"yes"}"#);
+    /// let by_kubectl = read(ParseOptions::kubectl())?;
+    /// assert_eq!(to_json(&by_kubectl)?, r#"{"day":"2024-01-31","false":true}"#);
+    /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+    /// ```
+    #[must_use]
+    pub fn kubectl() -> Self {
+        Self { reading: Reading::Kubectl, ..Self::default() }
+    }
+}
