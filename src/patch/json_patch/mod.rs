@@ -9,18 +9,10 @@ mod pointer;
 
 use smol_str::SmolStr;
 
-use self::operation::Document;
+use self::operation::{Document, Operation};
+use self::pointer::Standard;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::Span;
 use crate::yaml::{Map, Node, Value, as_yaml_1_1};
-
-/// By whose standard operations are applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Standard {
-    #[default]
-    Kubernetes,
-    Rfc6902,
-}
 
 /// How a JSON patch is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,16 +46,6 @@ impl JsonPatchOptions {
 #[derive(Debug, Clone, Default)]
 pub struct JsonPatch {
     operations: Vec<Operation>,
-}
-
-/// One operation as it was read; what is wrong with it, applying it says.
-#[derive(Debug, Clone)]
-struct Operation {
-    op: Option<SmolStr>,
-    path: Option<SmolStr>,
-    from: Option<SmolStr>,
-    value: Option<Node>,
-    span: Span,
 }
 
 /// Reads a JSON patch from a list of operations; null is a patch without any.

@@ -2,13 +2,23 @@
 
 use smol_str::SmolStr;
 
-use super::pointer::{index, show, steps};
-use super::{Operation, Standard};
+use super::pointer::{Standard, index, show, steps};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::Span;
 use crate::yaml::{Node, Value, to_json};
 
 /// How many values copies may add: a few that copy their own surroundings would fill any memory.
 const MAX_COPIED: usize = 1_000_000;
+
+/// One operation as it was read; what is wrong with it, applying it says.
+#[derive(Debug, Clone)]
+pub(super) struct Operation {
+    pub(super) op: Option<SmolStr>,
+    pub(super) path: Option<SmolStr>,
+    pub(super) from: Option<SmolStr>,
+    pub(super) value: Option<Node>,
+    pub(super) span: Span,
+}
 
 /// A document while it is patched.
 pub(super) struct Document {

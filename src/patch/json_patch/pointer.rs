@@ -2,7 +2,13 @@
 
 use smol_str::SmolStr;
 
-use super::Standard;
+/// By whose standard operations are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Standard {
+    #[default]
+    Kubernetes,
+    Rfc6902,
+}
 
 /// The steps of a pointer; none when it is none.
 ///

@@ -1,2 +1,3 @@
+mod exceptions;
 mod lists;
 mod maps;
