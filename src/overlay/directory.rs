@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::types::Census;
 use super::{Builder, Built, Dialect, Root};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{FileKind, Hidden, Links, WalkOptions};
+use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{MergeOptions, merge2};
 use crate::patch::{self, ApplyOptions, Outcome};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
@@ -91,7 +91,7 @@ impl Builder {
 
     /// The manifests of a directory and all below it, sorted by path.
     fn manifests(&self, root: &Root) -> Result<Vec<Resource>> {
-        let options = WalkOptions { links: Links::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
+        let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
         let mut resources = Vec::new();
         for walked in root.directory().walk(options) {
             let walked = walked.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
