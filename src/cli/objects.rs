@@ -9,7 +9,7 @@ use super::target::TargetArgs;
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, Links, Walk, WalkOptions};
+use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, TreeWalk, WalkOptions};
 use crate::overlay::Targets;
 use crate::resource::{Resource, flatten_lists};
 use crate::schema::Schema;
@@ -76,9 +76,9 @@ impl ObjectArgs {
             return Ok(vec![path.to_path_buf()]);
         }
         let max_depth = if self.recursive { usize::MAX } else { 1 };
-        let options = WalkOptions { links: Links::Follow, hidden: Hidden::Keep, max_depth };
+        let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
         let mut files = Vec::new();
-        for walked in Walk::new(&DiskTree, path, options) {
+        for walked in TreeWalk::new(&DiskTree, path, options) {
             let walked = walked.map_err(|error| unreadable(path, &error))?;
             let extension = walked.path.extension().and_then(|e| e.to_str());
             if walked.kind == FileKind::File && matches!(extension, Some("json" | "yaml" | "yml")) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::disk::DiskTree;
 use super::tree::{FileTree, Located, OpenFile};
-use super::walk::{Walk, WalkOptions};
+use super::walk::{TreeWalk, WalkOptions};
 
 /// A directory of a tree: who has it may look for files from there and read them.
 ///
@@ -73,7 +73,7 @@ impl Directory {
 
     /// All that is in it, and in the directories in it.
     #[must_use]
-    pub fn walk(&self, options: WalkOptions) -> Walk<'_> {
-        Walk::new(&*self.tree, &self.path, options)
+    pub fn walk(&self, options: WalkOptions) -> TreeWalk<'_> {
+        TreeWalk::new(&*self.tree, &self.path, options)
     }
 }

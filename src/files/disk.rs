@@ -4,7 +4,7 @@ use std::fs::{self, File, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::tree::{Entry, FileKind, FileTree, Located, OpenFile};
+use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
 /// The file system, as this process sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,10 +29,10 @@ impl FileTree for DiskTree {
         File::open(path).map(OpenFile::on_disk)
     }
 
-    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
         let entry = |entry: io::Result<fs::DirEntry>| {
             let entry = entry?;
-            Ok(Entry { name: entry.file_name(), kind: kind(entry.file_type()?) })
+            Ok(DirectoryEntry { name: entry.file_name(), kind: kind(entry.file_type()?) })
         };
         let mut entries = fs::read_dir(directory)?.map(entry).collect::<io::Result<Vec<_>>>()?;
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::tree::{Entry, FileKind, FileTree, Located, OpenFile};
+use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// How many links one path may lead over, as on Linux.
@@ -29,12 +29,12 @@ const MAX_LINKS: usize = 40;
 #[derive(Debug, Clone)]
 pub struct MemoryTree {
     /// By real path; all directories on the way are there.
-    entries: BTreeMap<PathBuf, Content>,
+    entries: BTreeMap<PathBuf, MemoryEntry>,
     working_directory: PathBuf,
 }
 
 #[derive(Debug, Clone)]
-enum Content {
+enum MemoryEntry {
     File(Arc<[u8]>),
     Directory,
     Link(String),
@@ -43,7 +43,7 @@ enum Content {
 impl Default for MemoryTree {
     fn default() -> Self {
         let root = PathBuf::from("/");
-        Self { entries: [(root.clone(), Content::Directory)].into(), working_directory: root }
+        Self { entries: [(root.clone(), MemoryEntry::Directory)].into(), working_directory: root }
     }
 }
 
@@ -55,7 +55,7 @@ impl MemoryTree {
     pub fn new<P: AsRef<Path>, B: AsRef<[u8]>>(files: impl IntoIterator<Item = (P, B)>) -> Result<Self> {
         let mut tree = Self::default();
         for (path, content) in files {
-            tree.insert(path.as_ref(), Content::File(content.as_ref().into()))?;
+            tree.insert(path.as_ref(), MemoryEntry::File(content.as_ref().into()))?;
         }
         Ok(tree)
     }
@@ -65,7 +65,7 @@ impl MemoryTree {
     /// # Errors
     /// As [`MemoryTree::new`].
     pub fn with_file(mut self, path: impl AsRef<Path>, content: impl Into<Arc<[u8]>>) -> Result<Self> {
-        self.insert(path.as_ref(), Content::File(content.into()))?;
+        self.insert(path.as_ref(), MemoryEntry::File(content.into()))?;
         Ok(self)
     }
 
@@ -74,7 +74,7 @@ impl MemoryTree {
     /// # Errors
     /// As [`MemoryTree::new`].
     pub fn with_link(mut self, path: impl AsRef<Path>, target: impl Into<String>) -> Result<Self> {
-        self.insert(path.as_ref(), Content::Link(target.into()))?;
+        self.insert(path.as_ref(), MemoryEntry::Link(target.into()))?;
         Ok(self)
     }
 
@@ -83,7 +83,7 @@ impl MemoryTree {
     /// # Errors
     /// As [`MemoryTree::new`].
     pub fn with_directory(mut self, path: impl AsRef<Path>) -> Result<Self> {
-        self.insert(path.as_ref(), Content::Directory)?;
+        self.insert(path.as_ref(), MemoryEntry::Directory)?;
         Ok(self)
     }
 
@@ -94,19 +94,19 @@ impl MemoryTree {
         self
     }
 
-    fn insert(&mut self, path: &Path, content: Content) -> Result<()> {
+    fn insert(&mut self, path: &Path, content: MemoryEntry) -> Result<()> {
         if path.to_str().is_none() {
             let message = format!("the path `{}` is no UTF-8", path.display());
             return Err(Diagnostic::error(Code::InvalidValue, message));
         }
         let path = from_root(path);
         for above in path.ancestors().skip(1) {
-            let held = self.entries.entry(above.to_path_buf()).or_insert(Content::Directory);
-            if !matches!(held, Content::Directory) {
+            let held = self.entries.entry(above.to_path_buf()).or_insert(MemoryEntry::Directory);
+            if !matches!(held, MemoryEntry::Directory) {
                 return Err(two_things(above));
             }
         }
-        let is_directory = |content: &Content| matches!(content, Content::Directory);
+        let is_directory = |content: &MemoryEntry| matches!(content, MemoryEntry::Directory);
         match self.entries.insert(path.clone(), content) {
             Some(before) if is_directory(&before) != is_directory(&self.entries[&path]) => {
                 Err(two_things(&path))
@@ -121,7 +121,7 @@ impl MemoryTree {
         let mut parts: Vec<&str> = path.split('/').rev().collect();
         let mut links = 0;
         while let Some(part) = parts.pop() {
-            if !matches!(self.content(&at)?, Content::Directory) {
+            if !matches!(self.content(&at)?, MemoryEntry::Directory) {
                 return Err(ErrorKind::NotADirectory.into());
             }
             match part {
@@ -129,7 +129,7 @@ impl MemoryTree {
                 ".." => drop(at.pop()),
                 name => {
                     at.push(name);
-                    if let Content::Link(target) = self.content(&at)? {
+                    if let MemoryEntry::Link(target) = self.content(&at)? {
                         links += 1;
                         if links > MAX_LINKS {
                             return Err(io::Error::other("too many levels of symbolic links"));
@@ -146,7 +146,7 @@ impl MemoryTree {
         Ok(at)
     }
 
-    fn content(&self, real: &Path) -> io::Result<&Content> {
+    fn content(&self, real: &Path) -> io::Result<&MemoryEntry> {
         self.entries.get(real).ok_or_else(|| ErrorKind::NotFound.into())
     }
 }
@@ -165,12 +165,12 @@ impl FileTree for MemoryTree {
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
         match self.content(self.locate(Path::new(""), path)?.path())? {
-            Content::File(content) => Ok(OpenFile::in_memory(content.clone())),
-            Content::Directory | Content::Link(_) => Err(ErrorKind::IsADirectory.into()),
+            MemoryEntry::File(content) => Ok(OpenFile::in_memory(content.clone())),
+            MemoryEntry::Directory | MemoryEntry::Link(_) => Err(ErrorKind::IsADirectory.into()),
         }
     }
 
-    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
         let found = self.locate(Path::new(""), directory)?;
         if !found.is_directory() {
             return Err(ErrorKind::NotADirectory.into());
@@ -178,8 +178,8 @@ impl FileTree for MemoryTree {
         let behind = self.entries.range::<Path, _>((Bound::Excluded(found.path()), Bound::Unbounded));
         let below = behind.take_while(|(path, _)| path.starts_with(found.path()));
         let inside = below.filter(|(path, _)| path.parent() == Some(found.path()));
-        let entry = |(path, content): (&PathBuf, &Content)| {
-            Some(Entry { name: path.file_name()?.to_os_string(), kind: kind(content) })
+        let entry = |(path, content): (&PathBuf, &MemoryEntry)| {
+            Some(DirectoryEntry { name: path.file_name()?.to_os_string(), kind: kind(content) })
         };
         Ok(inside.filter_map(entry).collect())
     }
@@ -189,11 +189,11 @@ impl FileTree for MemoryTree {
     }
 }
 
-fn kind(content: &Content) -> FileKind {
+fn kind(content: &MemoryEntry) -> FileKind {
     match content {
-        Content::File(_) => FileKind::File,
-        Content::Directory => FileKind::Directory,
-        Content::Link(_) => FileKind::Link,
+        MemoryEntry::File(_) => FileKind::File,
+        MemoryEntry::Directory => FileKind::Directory,
+        MemoryEntry::Link(_) => FileKind::Link,
     }
 }
 

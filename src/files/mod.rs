@@ -24,8 +24,8 @@ pub use memory::MemoryTree;
 pub use read_set::{ReadSet, RecordingTree};
 pub(crate) use store::Store;
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
-pub use tree::{Entry, FileKind, FileTree, Located, OpenFile};
-pub use walk::{Hidden, Links, Walk, WalkError, WalkOptions, Walked};
+pub use tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub use write::{FileChange, ReplaceError, change_files, create_directories, replace_file};
 
 #[cfg(test)]

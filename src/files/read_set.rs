@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::tree::{Entry, FileKind, FileTree, Located, OpenFile};
+use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
 /// What a result depends on: as long as none of this changes, nor does the result.
 ///
@@ -99,7 +99,7 @@ impl FileTree for RecordingTree {
         self.tree.open(path)
     }
 
-    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>> {
+    fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
         if let Ok(real) = self.locate(Path::new(""), directory) {
             self.noted().directories.insert(real.into_path());
         }

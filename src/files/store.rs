@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use super::disk::DiskTree;
 use super::temporary::TemporaryDirectory;
-use super::tree::{Entry, FileTree as _};
+use super::tree::{DirectoryEntry, FileTree as _};
 use super::write::{create_directories, replace_file_with};
 
 /// What is not complete yet; left behind only by programs that were killed.
@@ -49,7 +49,7 @@ impl Store {
     /// The names in a folder; none when it is not there.
     pub(crate) fn names(&self, folder: &Path) -> Vec<OsString> {
         let entries = DiskTree.list(&self.directory.join(folder)).unwrap_or_default();
-        entries.into_iter().map(|Entry { name, .. }| name).collect()
+        entries.into_iter().map(|DirectoryEntry { name, .. }| name).collect()
     }
 
     /// Keeps a file, given in parts; its folder is made.

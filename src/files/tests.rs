@@ -125,7 +125,7 @@ fn walked_by_walkdir(top: &Path, options: WalkOptions) -> Vec<String> {
     let is_hidden = |entry: &walkdir::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
     let kept = |entry: &walkdir::DirEntry| options.hidden == Hidden::Keep || !is_hidden(entry);
     let walk = walkdir::WalkDir::new(top)
-        .follow_links(options.links == Links::Follow)
+        .follow_links(options.links == LinkPolicy::Follow)
         .max_depth(options.max_depth)
         .sort_by_file_name()
         .into_iter()
@@ -149,7 +149,7 @@ fn walked(tree: &dyn FileTree, top: &Path, options: WalkOptions) -> Vec<String> 
         Err(error) => error.to_string(),
         Ok(Walked { path, depth, kind }) => format!("{} {depth} {kind:?}", top.join(path).display()),
     };
-    Walk::new(tree, top, options).map(line).collect()
+    TreeWalk::new(tree, top, options).map(line).collect()
 }
 
 #[test]
@@ -159,11 +159,11 @@ fn directories_are_walked_over_as_walkdir_does() {
     let mut lines = 0;
     for top in ["root", "root/sub", "other", "root/sub/other"].map(|top| fixture.home.join(top)) {
         for (links, hidden, max_depth) in [
-            (Links::Follow, Hidden::Skip, usize::MAX),
-            (Links::Follow, Hidden::Keep, usize::MAX),
-            (Links::Follow, Hidden::Keep, 1),
-            (Links::Keep, Hidden::Skip, usize::MAX),
-            (Links::Keep, Hidden::Keep, 2),
+            (LinkPolicy::Follow, Hidden::Skip, usize::MAX),
+            (LinkPolicy::Follow, Hidden::Keep, usize::MAX),
+            (LinkPolicy::Follow, Hidden::Keep, 1),
+            (LinkPolicy::Keep, Hidden::Skip, usize::MAX),
+            (LinkPolicy::Keep, Hidden::Keep, 2),
         ] {
             let options = WalkOptions { links, hidden, max_depth };
             let want = walked_by_walkdir(&top, options);
@@ -177,10 +177,10 @@ fn directories_are_walked_over_as_walkdir_does() {
         }
     }
     assert!(lines > 50, "{lines}");
-    let options = WalkOptions { links: Links::Follow, hidden: Hidden::Keep, max_depth: 1 };
+    let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth: 1 };
     let missing = fixture.home.join("missing");
     for tree in fixture.trees() {
-        let error = Walk::new(tree, &missing, options).next().expect("an error").expect_err("not there");
+        let error = TreeWalk::new(tree, &missing, options).next().expect("an error").expect_err("not there");
         assert!(error.to_string().starts_with("IO error for operation on "), "{error}");
     }
 }
@@ -190,9 +190,9 @@ fn trees_in_memory_are_made_from_paths() {
     let tree =
         MemoryTree::new([("a/b.yaml", "1"), ("/a/../c.yaml", "2"), ("a/b.yaml", "3")]).expect("distinct");
     let tree = tree.with_directory("a/empty").expect("distinct").with_directory("a").expect("there");
-    let options = WalkOptions { links: Links::Follow, hidden: Hidden::Keep, max_depth: usize::MAX };
+    let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth: usize::MAX };
     let names: Vec<_> =
-        Walk::new(&tree, Path::new("/"), options).map(|w| w.expect("readable").path).collect();
+        TreeWalk::new(&tree, Path::new("/"), options).map(|w| w.expect("readable").path).collect();
     assert_eq!(names, ["a", "a/b.yaml", "a/empty", "c.yaml"].map(PathBuf::from));
     assert_eq!(tree.read(Path::new("a/b.yaml")).expect("there"), b"3", "the later one counts");
     assert!(!tree.is_on_disk());

@@ -36,7 +36,7 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// It is not there, is none, or may not be read.
-    fn list(&self, directory: &Path) -> io::Result<Vec<Entry>>;
+    fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>>;
 
     /// Whether other programs find the files of this tree by the same paths.
     fn is_on_disk(&self) -> bool;
@@ -131,7 +131,7 @@ impl Located {
 
 /// What a directory holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// Its name there.
     pub name: OsString,
     /// What it is; links are not followed.
@@ -140,10 +140,10 @@ pub struct Entry {
 
 /// A file that was opened: who has it may read it.
 #[derive(Debug)]
-pub struct OpenFile(Content);
+pub struct OpenFile(OpenContent);
 
 #[derive(Debug)]
-enum Content {
+enum OpenContent {
     Disk(File),
     Memory(Arc<[u8]>),
 }
@@ -152,11 +152,11 @@ impl OpenFile {
     /// A file whose content is at hand.
     #[must_use]
     pub fn in_memory(content: Arc<[u8]>) -> Self {
-        Self(Content::Memory(content))
+        Self(OpenContent::Memory(content))
     }
 
     pub(super) fn on_disk(file: File) -> Self {
-        Self(Content::Disk(file))
+        Self(OpenContent::Disk(file))
     }
 
     /// All of its content.
@@ -165,8 +165,8 @@ impl OpenFile {
     /// It is a directory, or the system cannot read it.
     pub fn read(self) -> io::Result<Vec<u8>> {
         match self.0 {
-            Content::Memory(content) => Ok(content.to_vec()),
-            Content::Disk(file) => {
+            OpenContent::Memory(content) => Ok(content.to_vec()),
+            OpenContent::Disk(file) => {
                 // One byte more than there is, so that the end is seen without asking for more memory.
                 let size = file.metadata().map_or(0, |metadata| metadata.len());
                 let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));

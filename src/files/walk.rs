@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::vec;
 
-use super::tree::{Entry, FileKind, FileTree};
+use super::tree::{DirectoryEntry, FileKind, FileTree, Located};
 
 /// What is done with links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkPolicy {
     /// What they lead to is walked over in their place.
     Follow,
     /// They are what they are.
@@ -29,7 +29,7 @@ pub enum Hidden {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalkOptions {
     /// Links on the way.
-    pub links: Links,
+    pub links: LinkPolicy,
     /// Hidden names.
     pub hidden: Hidden,
     /// How deep to go: 1 for what is in the directory itself.
@@ -89,34 +89,34 @@ impl std::error::Error for WalkError {
 
 /// A walk over a directory: each directory before what is in it, by name.
 #[derive(Debug)]
-pub struct Walk<'t> {
+pub struct TreeWalk<'t> {
     tree: &'t dyn FileTree,
     top: PathBuf,
     options: WalkOptions,
     /// The directories from the top to where the walk is.
-    open: Vec<Level>,
+    open: Vec<OpenDirectory>,
     /// A directory that is entered next, with its real path where it counts.
     next: Option<(PathBuf, PathBuf)>,
 }
 
 /// A directory that is being walked over.
 #[derive(Debug)]
-struct Level {
+struct OpenDirectory {
     /// Its path below the top.
     path: PathBuf,
     /// Its real path; empty where links are kept.
     real: PathBuf,
     /// What is left in it.
-    entries: vec::IntoIter<Entry>,
+    entries: vec::IntoIter<DirectoryEntry>,
 }
 
-impl<'t> Walk<'t> {
+impl<'t> TreeWalk<'t> {
     /// A walk over a directory; its path may be a link.
     #[must_use]
     pub fn new(tree: &'t dyn FileTree, top: &Path, options: WalkOptions) -> Self {
         let real = match options.links {
-            Links::Follow => tree.locate(Path::new(""), top).map(super::Located::into_path),
-            Links::Keep => Ok(PathBuf::new()),
+            LinkPolicy::Follow => tree.locate(Path::new(""), top).map(Located::into_path),
+            LinkPolicy::Keep => Ok(PathBuf::new()),
         };
         // What cannot be located cannot be listed, either, which says so.
         let next = Some((PathBuf::new(), real.unwrap_or_default()));
@@ -131,22 +131,30 @@ impl<'t> Walk<'t> {
     fn enter(&mut self, path: PathBuf, real: PathBuf) -> Result<(), WalkError> {
         let named = self.named(&path);
         let entries = self.tree.list(&named).map_err(|cause| WalkError::Io { path: named, cause })?;
-        self.open.push(Level { path, real, entries: entries.into_iter() });
+        self.open.push(OpenDirectory { path, real, entries: entries.into_iter() });
         Ok(())
     }
 
     /// What an entry of a directory is, and the real path of a directory if that counts.
-    fn look(&self, level: &Level, entry: &Entry) -> Result<(FileKind, PathBuf), WalkError> {
+    fn look(
+        &self,
+        directory: &OpenDirectory,
+        entry: &DirectoryEntry,
+    ) -> Result<(FileKind, PathBuf), WalkError> {
         match (self.options.links, entry.kind) {
-            (Links::Follow, FileKind::Link) => self.follow(level, entry),
-            (Links::Follow, FileKind::Directory) => Ok((entry.kind, level.real.join(&entry.name))),
+            (LinkPolicy::Follow, FileKind::Link) => self.follow(directory, entry),
+            (LinkPolicy::Follow, FileKind::Directory) => Ok((entry.kind, directory.real.join(&entry.name))),
             _ => Ok((entry.kind, PathBuf::new())),
         }
     }
 
-    fn follow(&self, level: &Level, entry: &Entry) -> Result<(FileKind, PathBuf), WalkError> {
-        let path = self.named(&level.path.join(&entry.name));
-        let found = match self.tree.locate(&level.real, Path::new(&entry.name)) {
+    fn follow(
+        &self,
+        directory: &OpenDirectory,
+        entry: &DirectoryEntry,
+    ) -> Result<(FileKind, PathBuf), WalkError> {
+        let path = self.named(&directory.path.join(&entry.name));
+        let found = match self.tree.locate(&directory.real, Path::new(&entry.name)) {
             Ok(found) => found,
             Err(cause) => return Err(WalkError::Io { path, cause }),
         };
@@ -158,7 +166,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-impl Iterator for Walk<'_> {
+impl Iterator for TreeWalk<'_> {
     type Item = Result<Walked, WalkError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -172,15 +180,15 @@ impl Iterator for Walk<'_> {
                 self.open.pop();
                 continue;
             };
-            let level = self.open.last()?;
-            let (kind, real) = match self.look(level, &entry) {
+            let directory = self.open.last()?;
+            let (kind, real) = match self.look(directory, &entry) {
                 Ok(found) => found,
                 Err(error) => return Some(Err(error)),
             };
             if self.options.hidden == Hidden::Skip && entry.name.to_string_lossy().starts_with('.') {
                 continue;
             }
-            let (path, depth) = (level.path.join(&entry.name), self.open.len());
+            let (path, depth) = (directory.path.join(&entry.name), self.open.len());
             if kind == FileKind::Directory && depth < self.options.max_depth {
                 self.next = Some((path.clone(), real));
             }

@@ -10,7 +10,7 @@ use super::load::{KUSTOMIZATION_FILES, Reader, Root};
 use super::options::Built;
 use super::types::TypesInBuild;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
-use crate::files::{FileKind, Hidden, Links, WalkOptions};
+use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{Merged, Rules, apply};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
 use crate::schema::{Cursor, Gvk, Schema};
@@ -98,7 +98,7 @@ impl Directories<'_> {
 
     /// The manifests of a directory and all below it, sorted by path.
     fn manifests(&self, root: &Root) -> Result<Vec<Resource>> {
-        let options = WalkOptions { links: Links::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
+        let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
         let mut resources = Vec::new();
         for walked in root.directory().walk(options) {
             let walked = walked.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileKind, FileTree, Hidden, Links, Walk, WalkOptions, Walked};
+use crate::files::{DiskTree, FileKind, FileTree, Hidden, LinkPolicy, TreeWalk, WalkOptions, Walked};
 use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
@@ -132,9 +132,9 @@ impl PackageFile {
 
 /// The paths of the manifests in a directory, below it.
 fn manifests(tree: &dyn FileTree, directory: &Path) -> Result<Vec<PathBuf>> {
-    let options = WalkOptions { links: Links::Keep, hidden: Hidden::Skip, max_depth: usize::MAX };
+    let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Skip, max_depth: usize::MAX };
     let mut paths = Vec::new();
-    for walked in Walk::new(tree, directory, options) {
+    for walked in TreeWalk::new(tree, directory, options) {
         let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
         let extension = path.extension().and_then(|e| e.to_str());
         let is_file = || match kind {

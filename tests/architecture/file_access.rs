@@ -1,4 +1,6 @@
-//! Only the room `files` touches files.
+//! Files are read and written by the room `files` alone.
+//!
+//! What a macro makes is not seen, nor a method by another name that does the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
