@@ -413,15 +413,14 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..200)
 }
 
-<<<<<<< ours
 fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![Just(Reading::Kustomize), Just(Reading::Kubectl)]
-=======
+}
+
 /// A thousand cases, or as many as `PROPTEST_CASES` says if that is more.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     ProptestConfig { cases: default.cases.max(1000), failure_persistence: None, ..default }
->>>>>>> theirs
 }
 
 proptest! {
