@@ -81,7 +81,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Spanned<T> {
     }
 }
 
-/// Builds a [`Spanned`] from what [`Access`] hands out.
+/// Builds a [`Spanned`] from what [`SpannedFields`] hands out.
 struct Pair<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for Pair<T> {
@@ -105,19 +105,19 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Pair<T> {
 }
 
 /// The fields of a [`Spanned`]: the numbers of the span, then the value.
-pub(super) struct Access<D> {
+pub(super) struct SpannedFields<D> {
     span: Span,
     value: Option<D>,
     next: usize,
 }
 
-impl<D> Access<D> {
+impl<D> SpannedFields<D> {
     pub(super) fn new(span: Span, value: D) -> Self {
         Self { span, value: Some(value), next: 0 }
     }
 }
 
-impl<'de, D: Deserializer<'de>> MapAccess<'de> for Access<D> {
+impl<'de, D: Deserializer<'de>> MapAccess<'de> for SpannedFields<D> {
     type Error = D::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, D::Error> {

@@ -1,0 +1,349 @@
+//! A node as serde reads it.
+
+use std::borrow::Cow;
+
+use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
+use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
+use serde_yaml::Value as Leaf;
+
+use super::error::{DecodeError, DecodePath, DecodeStep};
+use super::options::{DecodeOptions, UnknownFields};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::yaml::meta::Style;
+use crate::yaml::node::{Entry, Key, Node, Value};
+use crate::yaml::scalar::Resolved;
+use crate::yaml::spanned;
+use crate::yaml::suggest::{one_of, suggestion};
+use crate::yaml::yaml_1_1::{as_text, resolve_1_1};
+
+/// Reads one node.
+#[derive(Clone, Copy)]
+pub(super) struct NodeDeserializer<'de, 'p> {
+    pub node: &'de Node,
+    pub path: Option<&'p DecodePath<'p>>,
+    pub options: DecodeOptions,
+}
+
+impl<'de> NodeDeserializer<'de, '_> {
+    /// The type of the scalar; none for maps and lists.
+    fn scalar(&self) -> Option<Resolved<'de>> {
+        self.node.scalar_text().map(|text| resolve_1_1(text, self.node.meta.style, self.node.meta.tag))
+    }
+
+    fn is_null(&self) -> bool {
+        matches!(self.scalar(), Some(Resolved::Null))
+    }
+
+    /// Adds the place to an error that has none yet.
+    fn placed<T>(&self, result: Result<T, DecodeError>) -> Result<T, DecodeError> {
+        result.map_err(|DecodeError(error)| {
+            let error = if error.labels().is_empty() { error.at(self.node.span()) } else { error };
+            DecodeError(match self.path {
+                Some(path) => error.field(path),
+                None => error,
+            })
+        })
+    }
+
+    /// The error that something else was wanted here.
+    fn wanted(&self, what: &str) -> DecodeError {
+        let found = self.scalar().map_or_else(|| self.node.type_name(), |scalar| scalar.type_name());
+        let mut error = Diagnostic::error(Code::WrongType, format!("expected {what}, found {found}"));
+        let text = self.node.scalar_text().map_or("", |text| text.as_str());
+        match (what, self.scalar()) {
+            ("a string", Some(_)) => error = error.help(format!("quote it: \"{text}\"")),
+            ("a list", Some(_)) => error = error.help("begin each entry with `- `"),
+            ("a list", None) => error = error.help("put `- ` before the first field of each entry"),
+            ("a number" | "a boolean", Some(Resolved::Str(_))) if self.node.meta.style != Style::Plain => {
+                error = error.help("remove the quotes");
+            }
+            _ => {}
+        }
+        let error = error.at(self.node.span());
+        DecodeError(match self.path {
+            Some(path) => error.field(path),
+            None => error,
+        })
+    }
+
+    /// The scalar as a value that serde_yaml visits, with its checks of ranges.
+    fn number(&self) -> Result<Leaf, DecodeError> {
+        match self.scalar() {
+            Some(Resolved::Null) => Ok(Leaf::from(0)),
+            Some(Resolved::Int(i)) => Ok(Leaf::from(i)),
+            Some(Resolved::UInt(u)) => Ok(Leaf::from(u)),
+            // Through JSON a float without a fraction is an integer.
+            #[allow(clippy::cast_possible_truncation)] // Smaller than 2^63.
+            Some(Resolved::Float(f)) if f.fract() == 0.0 && f.abs() < 9.2e18 => Ok(Leaf::from(f as i64)),
+            Some(Resolved::Float(f)) if f.is_finite() => Ok(Leaf::from(f)),
+            _ => Err(self.wanted("a number")),
+        }
+    }
+
+    fn visit_text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let result = match self.scalar() {
+            Some(Resolved::Null) => visitor.visit_borrowed_str(""),
+            Some(Resolved::Str(text)) => visitor.visit_borrowed_str(text),
+            Some(scalar) if self.options.scalars_as_strings => {
+                visitor.visit_string(as_text(scalar).unwrap_or_default())
+            }
+            _ => return Err(self.wanted("a string")),
+        };
+        self.placed(result)
+    }
+
+    fn visit_list<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let list: &[Node] = match &self.node.value {
+            Value::List(list) => list,
+            Value::Scalar(_) if self.is_null() => &[],
+            _ => return Err(self.wanted("a list")),
+        };
+        self.placed(visitor.visit_seq(ListEntries { of: self, list: list.iter().enumerate() }))
+    }
+
+    fn fields(&self) -> Result<&'de [Entry], DecodeError> {
+        match &self.node.value {
+            Value::Map(map) => Ok(map.entries()),
+            Value::Scalar(_) if self.is_null() => Ok(&[]),
+            _ => Err(self.wanted("a map")),
+        }
+    }
+
+    fn visit_fields<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let entries = self.fields()?.iter();
+        self.placed(visitor.visit_map(MapFields { of: self, entries, value: None }))
+    }
+
+    fn visit_struct<V: Visitor<'de>>(
+        self,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let mut known: Vec<(&'static str, &'de Entry)> = Vec::new();
+        for entry in self.fields()? {
+            let key = entry.key.text.as_str();
+            let exact = names.iter().find(|name| **name == key);
+            let Some(name) = exact.or_else(|| names.iter().find(|name| name.eq_ignore_ascii_case(key)))
+            else {
+                if self.options.unknown_fields == UnknownFields::Deny {
+                    return Err(self.unknown(&entry.key, names));
+                }
+                continue;
+            };
+            // Two spellings of one field: the peer reads fields in sorted order, so the last of these counts.
+            match known.iter_mut().find(|(seen, _)| seen == name) {
+                Some((_, earlier)) if earlier.key.text.as_str() < key => *earlier = entry,
+                Some(_) => {}
+                None => known.push((name, entry)),
+            }
+        }
+        known.retain(|(_, entry)| !entry.value.is_null());
+        self.placed(visitor.visit_map(StructFields { of: self, entries: known.into_iter(), value: None }))
+    }
+
+    fn unknown(&self, key: &Key, names: &[&str]) -> DecodeError {
+        let error = Diagnostic::error(Code::UnknownField, format!("there is no field `{}` here", key.text));
+        let help = suggestion(&key.text, names).or_else(|| (names.len() <= 8).then(|| one_of(names)));
+        let error = match help {
+            Some(help) => error.help(help),
+            None => error,
+        };
+        let step = DecodePath { parent: self.path, step: DecodeStep::Field(&key.text) };
+        DecodeError(error.at(key.meta.span).field(step))
+    }
+}
+
+/// Hands a scalar that was checked to be a number to serde_yaml.
+macro_rules! numbers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            let number = self.number()?;
+            self.placed(number.$method(visitor).map_err(de::Error::custom))
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let leaf = match self.scalar() {
+            None if self.node.as_list().is_some() => return self.visit_list(visitor),
+            None => return self.visit_fields(visitor),
+            Some(Resolved::Null) => Leaf::Null,
+            Some(Resolved::Bool(b)) => Leaf::Bool(b),
+            Some(Resolved::Str(text) | Resolved::Timestamp(text)) => {
+                return self.placed(visitor.visit_borrowed_str(text));
+            }
+            Some(_) => self.number()?,
+        };
+        self.placed(leaf.deserialize_any(visitor).map_err(de::Error::custom))
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let value = match self.scalar() {
+            Some(Resolved::Bool(value)) => value,
+            Some(Resolved::Null) => false,
+            _ => return Err(self.wanted("a boolean")),
+        };
+        self.placed(Leaf::Bool(value).deserialize_bool(visitor).map_err(de::Error::custom))
+    }
+
+    numbers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
+        deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.visit_text(visitor)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.visit_text(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.visit_text(visitor)
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.visit_text(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        if self.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        self.placed(visitor.visit_newtype_struct(self))
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.visit_list(visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value, DecodeError> {
+        self.visit_list(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _len: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        self.visit_list(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.visit_fields(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        if name == spanned::NAME {
+            return self.placed(visitor.visit_map(spanned::SpannedFields::new(self.node.span(), self)));
+        }
+        self.visit_struct(fields, visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let Some(Resolved::Str(text)) = self.scalar() else { return Err(self.wanted("a string")) };
+        self.placed(visitor.visit_enum(text.into_deserializer()))
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct }
+}
+
+/// The entries of a list.
+struct ListEntries<'de, 'p> {
+    of: NodeDeserializer<'de, 'p>,
+    list: std::iter::Enumerate<std::slice::Iter<'de, Node>>,
+}
+
+impl<'de> de::SeqAccess<'de> for ListEntries<'de, '_> {
+    type Error = DecodeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DecodeError> {
+        let Some((i, node)) = self.list.next() else { return Ok(None) };
+        let path = DecodePath { parent: self.of.path, step: DecodeStep::Index(i) };
+        seed.deserialize(NodeDeserializer { node, path: Some(&path), ..self.of }).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.list.len())
+    }
+}
+
+/// The fields of a map with keys of any name.
+struct MapFields<'de, 'p> {
+    of: NodeDeserializer<'de, 'p>,
+    entries: std::slice::Iter<'de, Entry>,
+    value: Option<&'de Entry>,
+}
+
+impl<'de> de::MapAccess<'de> for MapFields<'de, '_> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+        self.value = self.entries.next();
+        let Some(Entry { key, .. }) = self.value else { return Ok(None) };
+        let text = match resolve_1_1(&key.text, key.meta.style, key.meta.tag) {
+            Resolved::Str(text) => Cow::Borrowed(text),
+            other => as_text(other).map(Cow::Owned).ok_or_else(|| {
+                let error = Diagnostic::error(Code::WrongType, "a key cannot be null").at(key.meta.span);
+                DecodeError(error.help(format!("quote it: \"{}\"", key.text)))
+            })?,
+        };
+        self.of.placed(seed.deserialize(CowStrDeserializer::new(text))).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DecodeError> {
+        let Some(Entry { key, value }) = self.value else { return Err(de::Error::custom("no value")) };
+        let path = DecodePath { parent: self.of.path, step: DecodeStep::Field(&key.text) };
+        seed.deserialize(NodeDeserializer { node: value, path: Some(&path), ..self.of })
+    }
+}
+
+/// The fields of a struct, by its own names for them.
+struct StructFields<'de, 'p> {
+    of: NodeDeserializer<'de, 'p>,
+    entries: std::vec::IntoIter<(&'static str, &'de Entry)>,
+    value: Option<(&'static str, &'de Node)>,
+}
+
+impl<'de> de::MapAccess<'de> for StructFields<'de, '_> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+        let Some((name, entry)) = self.entries.next() else { return Ok(None) };
+        self.value = Some((name, &entry.value));
+        seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DecodeError> {
+        let Some((name, node)) = self.value else { return Err(de::Error::custom("no value")) };
+        let path = DecodePath { parent: self.of.path, step: DecodeStep::Field(name) };
+        seed.deserialize(NodeDeserializer { node, path: Some(&path), ..self.of })
+    }
+}

@@ -1,0 +1,38 @@
+//! Nodes to typed configuration, by the rules with which kustomize reads its own files.
+//!
+//! Owns what sigs.k8s.io/yaml and Go's `encoding/json` do on the way from a kustomization file to
+//! a struct: YAML 1.1 booleans (`yes`, `on`, `y`), field names in any case, null as "not given".
+//! Knows no particular configuration; the structs describe themselves through serde.
+
+mod deserializer;
+mod error;
+mod options;
+#[cfg(test)]
+mod tests;
+
+pub use options::{DecodeOptions, UnknownFields};
+
+use serde::de::DeserializeOwned;
+
+use self::deserializer::NodeDeserializer;
+use super::node::Node;
+use crate::diagnostic::Result;
+
+/// A typed value from a tree, as kustomize reads a kustomization file.
+///
+/// Structs should have `#[serde(default, rename_all = "camelCase")]`; `flatten` is not supported,
+/// since it hides the names of the fields. [`Spanned`](super::Spanned) keeps the place of a value.
+///
+/// # Errors
+/// Unknown fields and values of wrong types, with their place and field path.
+pub fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T> {
+    from_node_with(node, DecodeOptions::default())
+}
+
+/// A typed value from a tree.
+///
+/// # Errors
+/// As [`from_node`].
+pub fn from_node_with<T: DeserializeOwned>(node: &Node, options: DecodeOptions) -> Result<T> {
+    T::deserialize(NodeDeserializer { node, path: None, options }).map_err(|error| error.0)
+}
