@@ -1,0 +1,167 @@
+//! Texts that the parser is shown in place of others, and the way back to places in these.
+//!
+//! Owns which lines are padded; knows nothing of events.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::yaml::json_stream::further_values;
+
+/// The byte order mark that may begin a text.
+pub(in crate::yaml) const BOM: &str = "\u{feff}";
+
+/// How many bytes of a scalar or collection are looked at for its end.
+const FAR: usize = 1 << 16;
+
+/// How many times its own size a text may cost to pad: in bytes that are added, and in bytes that are looked at in
+/// vain. Real ones cost about their size; this bounds what others can ask for.
+pub(super) const MOST_WORK: usize = 8;
+
+/// A text in which spaces are put at the start of some lines, or `---` between documents.
+pub(super) struct Padded<'t> {
+    text: Cow<'t, str>,
+    /// The bytes of the byte order mark, of which the parser does not know.
+    mark: usize,
+    /// Where the padding begins in the padded text, how many bytes it has, and how many stand before it.
+    pads: Vec<(usize, usize, usize)>,
+    pub lines: &'t [Pad],
+    /// Whether the padding separates documents.
+    pub is_separated: bool,
+}
+
+/// What separates documents that have nothing between them.
+const SEPARATOR: &str = "\n---\n";
+
+/// So many spaces at the start of a line.
+pub(super) struct Pad {
+    pub line: usize,
+    pub spaces: usize,
+}
+
+impl<'t> Padded<'t> {
+    pub fn not(text: &'t str) -> Self {
+        let text = Cow::Borrowed(text);
+        Self { mark: mark_of(&text), text, pads: Vec::new(), lines: &[], is_separated: false }
+    }
+
+    /// JSON objects that follow each other; none when the text is anything else.
+    pub fn separated(text: &'t str) -> Option<Self> {
+        let mark = mark_of(text);
+        let (mut padded, mut pads, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
+        for start in further_values(&text[mark..])? {
+            let start = mark + start;
+            padded.push_str(&text[done..start]);
+            pads.push((padded.len(), SEPARATOR.len(), padded.len() - start));
+            padded.push_str(SEPARATOR);
+            done = start;
+        }
+        padded.push_str(&text[done..]);
+        Some(Self { text: Cow::Owned(padded), mark, pads, lines: &[], is_separated: true })
+    }
+
+    pub fn new(text: &'t str, lines: &'t [Pad]) -> Self {
+        let (mut padded, mut pads, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
+        for Pad { line, spaces } in lines {
+            padded.push_str(&text[done..*line]);
+            pads.push((padded.len(), *spaces, padded.len() - line));
+            padded.extend(std::iter::repeat_n(' ', *spaces));
+            done = *line;
+        }
+        padded.push_str(&text[done..]);
+        Self { text: Cow::Owned(padded), mark: mark_of(text), pads, lines, is_separated: false }
+    }
+
+    /// What the parser sees.
+    pub fn body(&self) -> &str {
+        &self.text[self.mark..]
+    }
+
+    /// The place in the original text of a place in the body.
+    pub fn original(&self, at: usize) -> usize {
+        let at = at + self.mark;
+        match self.pads.partition_point(|(start, ..)| *start < at).checked_sub(1).map(|i| self.pads[i]) {
+            None => at,
+            Some((start, spaces, before)) => at.max(start + spaces) - spaces - before,
+        }
+    }
+}
+
+/// How many bytes of byte order mark a text begins with.
+pub(in crate::yaml) fn mark_of(text: &str) -> usize {
+    if text.starts_with(BOM) { BOM.len() } else { 0 }
+}
+
+/// What stands on a line in front of its key or value, and, behind the key, the anchor and the tag, the first
+/// character of a value that may go on over many lines.
+static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+    let key = r##"(?:[^\s'"#\[{][^#\r\n]*?|'[^'\r\n]*'|"[^"\r\n]*"):[ \t]+"##;
+    Regex::new(&format!(r#"^([ ]*(?:[-?:] +)*)(?:{key})?(?:[&!]\S*[ \t]+)*(['"\[{{])"#)).expect("valid")
+});
+
+/// Pads for all lines that seem to be further lines of quoted scalars and flow collections.
+pub(super) fn pads(text: &str) -> Vec<Pad> {
+    let (mut pads, mut at) = (Vec::new(), 0);
+    let mut work = text.len().saturating_mul(MOST_WORK);
+    while let Some(length) = text[at..].find('\n') {
+        let found = OPENING.captures(&text[at..at + length]);
+        let found = found.and_then(|found| Some((found.get(1)?.len(), at + found.get(2)?.start())));
+        at += length + 1;
+        let Some((indicators, opening)) = found else { continue };
+        let Some(end) = closing(text, opening) else {
+            work = work.saturating_sub(FAR.min(text.len() - opening));
+            if work == 0 {
+                return pads;
+            }
+            continue;
+        };
+        // With spaces before them, `---` and `...` would no longer end the document.
+        while at <= end && !text[at..].starts_with("---") && !text[at..].starts_with("...") {
+            let next = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
+            // Deeper than the map or list that the value stands in.
+            let spaces = indicators + 2;
+            if !text[at..next].trim_matches([' ', '\r', '\n']).is_empty() {
+                let Some(left) = work.checked_sub(spaces) else { return pads };
+                work = left;
+                pads.push(Pad { line: at, spaces });
+            }
+            at = next;
+        }
+    }
+    pads
+}
+
+/// Where the quotes or brackets close that open at `at`, if that is not far away.
+fn closing(text: &str, at: usize) -> Option<usize> {
+    let (mut depth, mut blank) = (0_usize, true);
+    let mut bytes = (at..).zip(text.as_bytes()[at..].iter().copied()).take(FAR).peekable();
+    while let Some((i, byte)) = bytes.next() {
+        match byte {
+            b'\'' | b'"' => {
+                while let Some((end, inner)) = bytes.next() {
+                    let doubled = byte == b'\'' && bytes.peek().is_some_and(|(_, next)| *next == b'\'');
+                    if inner == b'\\' && byte == b'"' || inner == byte && doubled {
+                        bytes.next();
+                    } else if inner == byte {
+                        if depth == 0 {
+                            return Some(end);
+                        }
+                        break;
+                    }
+                }
+            }
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(i);
+                }
+            }
+            b'#' if blank => while bytes.next_if(|(_, inner)| *inner != b'\n').is_some() {},
+            _ => {}
+        }
+        blank = byte.is_ascii_whitespace();
+    }
+    None
+}

@@ -1,0 +1,99 @@
+//! Texts that only libyaml reads, and texts that only it refuses.
+
+use crate::source::SourceMap;
+use crate::yaml::{ParseOptions, parse_documents, to_json};
+
+/// The documents as JSON, or the message and `line:column`.
+fn read(text: &str) -> String {
+    let sources = SourceMap::default();
+    match parse_documents(&sources, sources.add("t.yaml", text), ParseOptions::default()) {
+        Ok(documents) => documents.iter().map(|node| to_json(node).expect("finite")).collect(),
+        Err(error) => {
+            let span = error.labels().first().expect("a place").span;
+            let (line, column) = sources.get(span.source).expect("there").line_column(span.start);
+            format!("{} {line}:{column}", error.message())
+        }
+    }
+}
+
+#[test]
+fn indentation_within_quotes_and_brackets_means_nothing() {
+    let table = [
+        ("a:\n  b: 'one\n two\n\nthree'\n  c: d\n", r#"{"a":{"b":"one two\nthree","c":"d"}}"#),
+        ("a:\n  - k: \"one \\\nit''s \\\" two\"\n    c: d\n", r#"{"a":[{"c":"d","k":"one it''s \" two"}]}"#),
+        ("- - 'it''s\nme' # why\n  - \"\n\"\n", r#"[["it's me"," "]]"#),
+        ("a: \"x\n\ty\"\nb: [\n\tc, # d'\n\t{e: 'f\n\tg'},\n\t]\n", r#"{"a":"x y","b":["c",{"e":"f g"}]}"#),
+        ("'a key': &x !!str 'b\nc'\n\"d\": *x\n", r#"{"a key":"b c","d":"b c"}"#),
+        ("\u{feff}a: 'x\ny'\nb: 'x\ny'\n", r#"{"a":"x y","b":"x y"}"#),
+        // What only looks so is not touched.
+        (
+            "a: |\n  b: 'x\n  y'\n  c: [\n  d\nb: 'x\ny'\n",
+            "{\"a\":\"b: 'x\\ny'\\nc: [\\nd\\n\",\"b\":\"x y\"}",
+        ),
+        ("a: |\n  [ -f\n  ]\nb: don't\nc: 'x\ny'\n", r#"{"a":"[ -f\n]\n","b":"don't","c":"x y"}"#),
+    ];
+    for (text, want) in table {
+        assert_eq!(read(text), want, "{text}");
+    }
+}
+
+#[test]
+fn places_are_those_of_the_text_as_it_is() {
+    let text = "a: 'x\ny'\nb: 'x\ny'\nc: d\n";
+    let sources = SourceMap::default();
+    let id = sources.add("t.yaml", text);
+    let documents = parse_documents(&sources, id, ParseOptions::default()).expect("YAML");
+    for (name, want) in [("a", "'x\ny'"), ("b", "'x\ny'"), ("c", "d")] {
+        let span = documents[0].get(name).expect("there").span();
+        assert_eq!(&text[span.start as usize..span.end as usize], want);
+    }
+    assert_eq!(read("a: 'x\ny'\nb: 'x\n y'\nb: 1\n"), "the key `b` stands here twice 5:1");
+    assert!(read("a: 'x\ny\n---\nz'\n").starts_with("invalid indentation"));
+    assert_eq!(read("a: 'x\ny'\nb: {\n"), "invalid indentation in multiline quoted scalar 2:1");
+}
+
+#[test]
+fn padding_is_bounded_by_the_size_of_the_text() {
+    let deep = " ".repeat(1000);
+    let text = format!("a: |\n{deep}b: 'c\n{}'\n", "d\n".repeat(30_000)).repeat(3);
+    let added: usize = super::padding::pads(&text).iter().map(|pad| pad.spaces).sum();
+    assert!(added > text.len() && added <= text.len() * super::padding::MOST_WORK, "{added}");
+    let open = "- [\n".repeat(100_000);
+    assert!(super::padding::pads(&open).is_empty());
+}
+
+#[test]
+fn tabs_do_not_indent() {
+    let wrong = "a tab stands where YAML looks for indentation";
+    let table = [
+        ("\t\n", Some("1:1")),
+        ("a: b\n\t\n", Some("2:1")),
+        ("a: b\n  \t\nc: d\n", None),
+        ("a: \"b\"\n  \t\nc: d\n", Some("2:3")),
+        ("a:\n\t\n  b: c\n", Some("2:1")),
+        ("a:\n  -\tb\n", Some("2:4")),
+        ("a:\tb\n", None),
+        ("a: b # c\n\t# d\n", None),
+        ("# c\n\n\t\n\t# d\na: b\n", None),
+        ("# c\n\t\n\t\n# d\na: |  # e|9\n  f\n  \tg\n", None),
+        ("a: b\n\n\t# d\n", Some("3:1")),
+        ("a: |\n  x\n\n  \ty\n   \t\n", None),
+        ("a: |\n  x\n\t\nb: y\n", Some("3:1")),
+        ("a: |\n  \tx\n", Some("2:3")),
+        ("a: |2 # c\n  \tx\n", None),
+        ("a: >-\n\n  x\n \t\n", Some("4:2")),
+        ("a: b\n  \tc\n", None),
+        ("{\n\t\"a\": [\n\t\t1\n\t]\n}\n", None),
+    ];
+    for (text, place) in table {
+        let (got, want) = (read(text), place.map(|place| format!("{wrong} {place}")));
+        assert_eq!(got.starts_with(wrong), want.is_some(), "{text:?}: {got}");
+        assert_eq!(got, want.unwrap_or(got.clone()), "{text:?}");
+    }
+}
+
+#[test]
+fn a_document_behind_dots_begins_with_dashes() {
+    assert_eq!(read("a: b\n...\n---\nc: d\n...\n"), r#"{"a":"b"}{"c":"d"}"#);
+    assert_eq!(read("a: b\n...\nc: d\n"), "a document begins without `---` behind the end of another 3:1");
+}
