@@ -1,0 +1,319 @@
+//! Events to trees: nodes with their places and comments, anchors and aliases.
+
+use std::borrow::Cow;
+
+use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::fields::{add_field, is_merge, key_of, merge_in};
+use super::options::ParseOptions;
+use super::tags::{binary, check_tag, tag_of};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::{Reading, SourceId, Span};
+use crate::yaml::events::{EventPlace, MAX_DEPTH};
+use crate::yaml::meta::{Comments, Meta, Style, Tag};
+use crate::yaml::node::{Key, Map, Node, Value};
+use crate::yaml::yaml_1_1::settle;
+
+/// How many nodes the aliases of one text may add. Real manifests stay below a few thousand.
+const MAX_ALIASED: usize = 1_000_000;
+
+/// A map or list whose end has not come yet.
+struct Frame {
+    node: Node,
+    anchor: usize,
+    key: Option<Key>,
+    /// The values of `<<`, each with the number of fields above it, until the map is complete.
+    merges: Vec<(usize, Node)>,
+    /// The keys so far, once there are many.
+    seen: FxHashSet<SmolStr>,
+}
+
+struct Anchored {
+    node: Node,
+    nodes: usize,
+    depth: usize,
+}
+
+/// The documents so far, and what is open of the next.
+pub(super) struct TreeBuilder<'t> {
+    source: SourceId,
+    text: &'t str,
+    options: ParseOptions,
+    stack: Vec<Frame>,
+    anchors: FxHashMap<usize, Anchored>,
+    aliased: usize,
+    /// The line on which the last scalar, alias or flow collection ended.
+    last_line: usize,
+    /// Comments above what comes next.
+    above: Vec<SmolStr>,
+    pub documents: Vec<Node>,
+    document_complete: bool,
+}
+
+impl<'t> TreeBuilder<'t> {
+    pub fn new(source: SourceId, text: &'t str, options: ParseOptions) -> Self {
+        Self {
+            source,
+            text,
+            options,
+            stack: Vec::new(),
+            anchors: FxHashMap::default(),
+            aliased: 0,
+            last_line: 0,
+            above: Vec::new(),
+            documents: Vec::new(),
+            document_complete: false,
+        }
+    }
+
+    fn span(&self, place: &EventPlace) -> Span {
+        Span::new(self.source, place.range.start, place.range.end)
+    }
+
+    pub fn event(&mut self, event: Event<'_>, place: &EventPlace) -> Result<()> {
+        if matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::MappingEnd | Event::SequenceEnd)
+            && !place.range.is_empty()
+        {
+            self.last_line = place.last_line;
+        }
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let node = self.scalar(text, style, tag.as_deref(), place)?;
+                self.anchor(anchor, &node);
+                self.place(node)?;
+            }
+            Event::MappingStart(style, anchor, _) => {
+                self.open(Value::Map(Map::new()), style, anchor, place)?;
+            }
+            Event::SequenceStart(style, anchor, _) => {
+                self.open(Value::List(Vec::new()), style, anchor, place)?;
+            }
+            Event::MappingEnd | Event::SequenceEnd => self.close(place)?,
+            Event::Alias(id) => {
+                let node = self.alias(id, place)?;
+                self.place(node)?;
+            }
+            Event::Comment(text, placement) => self.comment(&text, placement, place),
+            Event::DocumentStart(..) => self.document_complete = false,
+            Event::DocumentEnd => {
+                if !self.document_complete {
+                    self.documents.push(Node::null().with_span(self.span(place)));
+                }
+                self.anchors.clear();
+            }
+            Event::StreamEnd => self.foot_comments(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn scalar(
+        &mut self,
+        text: Cow<'_, str>,
+        style: ScalarStyle,
+        tag: Option<&granit_parser::Tag>,
+        place: &EventPlace,
+    ) -> Result<Node> {
+        let at = self.span(place);
+        let style = match style {
+            ScalarStyle::Plain => Style::Plain,
+            ScalarStyle::SingleQuoted => Style::SingleQuoted,
+            ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+            ScalarStyle::Literal => Style::Literal,
+            ScalarStyle::Folded => Style::Folded,
+        };
+        // The parser writes `~` where nothing stands; what stands there decides.
+        let nothing = style == Style::Plain && at.start == at.end;
+        let mut text = if nothing { SmolStr::default() } else { SmolStr::new(text) };
+        // A block at the end of a text that has no line break there has none at its end, either.
+        let is_block = matches!(style, Style::Literal | Style::Folded);
+        if is_block && at.end as usize >= self.text.len() && !self.text.ends_with('\n') {
+            text = text.strip_suffix('\n').map_or(text.clone(), SmolStr::from);
+        }
+        let tag = tag.map_or(Tag::None, tag_of);
+        match tag {
+            Tag::None | Tag::Str | Tag::Other => {}
+            Tag::Binary => text = binary(&text).map_err(|error| error.at(at))?,
+            _ => check_tag(&text, tag, self.options.reading).map_err(|error| error.at(at))?,
+        }
+        let (text, tag) = match self.options.reading {
+            Reading::Kustomize => (text, tag),
+            Reading::Kubectl => settle(text, style, tag),
+        };
+        Ok(Node { value: Value::Scalar(text), meta: Meta { span: at, style, tag, ..Meta::default() } })
+    }
+
+    fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, place: &EventPlace) -> Result<()> {
+        if self.stack.len() >= MAX_DEPTH {
+            return Err(too_deep().at(self.span(place)));
+        }
+        let style = if style == StructureStyle::Flow { Style::Flow } else { Style::Block };
+        let mut meta = Meta { span: self.span(place), style, ..Meta::default() };
+        // A comment above a list entry that is a map or a list belongs to the entry.
+        if self.stack.last().is_some_and(|f| matches!(f.node.value, Value::List(_))) {
+            meta.comments = head(&mut self.above);
+        }
+        let node = Node { value, meta };
+        self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: FxHashSet::default() });
+        Ok(())
+    }
+
+    fn close(&mut self, place: &EventPlace) -> Result<()> {
+        let Some(mut frame) = self.stack.pop() else { return Ok(()) };
+        frame.node.meta.span.end = if frame.node.meta.style == Style::Flow {
+            self.span(place).end
+        } else {
+            match &frame.node.value {
+                Value::Map(map) => {
+                    map.entries().last().map(|e| e.value.meta.span.end.max(e.key.meta.span.end))
+                }
+                Value::List(list) => list.last().map(|n| n.meta.span.end),
+                Value::Scalar(_) => None,
+            }
+            .unwrap_or(frame.node.meta.span.end)
+            .max(frame.node.meta.span.start)
+        };
+        if let Value::Map(map) = &mut frame.node.value {
+            let own = map.len();
+            for (above, merge) in frame.merges {
+                let winning = match self.options.reading {
+                    Reading::Kustomize => 0..own,
+                    Reading::Kubectl => above..own,
+                };
+                merge_in(map, merge, winning)?;
+            }
+        }
+        self.anchor(frame.anchor, &frame.node);
+        self.place(frame.node)
+    }
+
+    /// Puts a complete node where it belongs: into the open map or list, or among the documents.
+    fn place(&mut self, mut node: Node) -> Result<()> {
+        let Some(frame) = self.stack.last_mut() else {
+            self.document_complete = true;
+            self.documents.push(node);
+            return Ok(());
+        };
+        match &mut frame.node.value {
+            Value::List(list) => {
+                // Maps and lists got theirs when they began; what is above now belongs to what follows.
+                let begins = matches!(node.value, Value::Scalar(_)) || node.meta.aliased;
+                if begins && !self.above.is_empty() && node.meta.comments.is_none() {
+                    node.meta.comments = head(&mut self.above);
+                }
+                list.push(node);
+                Ok(())
+            }
+            Value::Map(map) => match frame.key.take() {
+                None => {
+                    let mut key = key_of(node, self.options)?;
+                    key.meta.comments = head(&mut self.above);
+                    frame.key = Some(key);
+                    Ok(())
+                }
+                Some(key) if is_merge(&key) => {
+                    if self.options.reading == Reading::Kustomize && !frame.merges.is_empty() {
+                        return Err(Diagnostic::error(
+                            Code::DuplicateKey,
+                            "the merge key `<<` stands here twice",
+                        )
+                        .at(key.meta.span));
+                    }
+                    frame.merges.push((map.len(), node));
+                    Ok(())
+                }
+                Some(key) => add_field(map, &mut frame.seen, key, node, self.options.duplicate_keys),
+            },
+            Value::Scalar(_) => Ok(()),
+        }
+    }
+
+    fn anchor(&mut self, anchor: usize, node: &Node) {
+        if anchor != 0 {
+            let (nodes, depth) = measure(node);
+            self.anchors.insert(anchor, Anchored { node: node.clone(), nodes, depth });
+        }
+    }
+
+    fn alias(&mut self, id: usize, place: &EventPlace) -> Result<Node> {
+        let at = self.span(place);
+        let Some(anchored) = self.anchors.get(&id) else {
+            return Err(
+                Diagnostic::error(Code::Syntax, "an alias stands inside the value that it names").at(at)
+            );
+        };
+        self.aliased += anchored.nodes;
+        if self.aliased > MAX_ALIASED {
+            let message = format!("the aliases of this text expand to more than {MAX_ALIASED} values");
+            return Err(Diagnostic::error(Code::LimitExceeded, message)
+                .at(at)
+                .help("write the repeated values out, or use fewer levels of aliases"));
+        }
+        if self.stack.len() + anchored.depth > MAX_DEPTH {
+            return Err(too_deep().at(at));
+        }
+        let mut node = anchored.node.clone();
+        node.meta.aliased = true;
+        node.meta.span = at;
+        node.meta.comments = None;
+        Ok(node)
+    }
+
+    fn comment(&mut self, text: &str, placement: Placement, place: &EventPlace) {
+        let text = smol_str::format_smolstr!("#{text}");
+        if placement == Placement::Right && self.line_comment(&text, place.first_line) {
+            return;
+        }
+        self.above.push(text);
+    }
+
+    /// Gives a comment to what stands before it on its line.
+    fn line_comment(&mut self, text: &SmolStr, line: usize) -> bool {
+        if self.last_line != line {
+            return false;
+        }
+        let meta = match self.stack.last_mut() {
+            None => self.documents.last_mut().map(|d| &mut d.meta),
+            Some(Frame { key: Some(key), .. }) => Some(&mut key.meta),
+            Some(frame) => match &mut frame.node.value {
+                Value::Map(map) => map.entries_mut().last_mut().map(|e| &mut e.value.meta),
+                Value::List(list) => list.last_mut().map(|n| &mut n.meta),
+                Value::Scalar(_) => None,
+            },
+        };
+        let Some(meta) = meta else { return false };
+        meta.comments.get_or_insert_default().line = Some(text.clone());
+        true
+    }
+
+    fn foot_comments(&mut self) {
+        if let Some(document) = self.documents.last_mut().filter(|_| !self.above.is_empty()) {
+            document.meta.comments.get_or_insert_default().foot = std::mem::take(&mut self.above);
+        }
+    }
+}
+
+fn head(above: &mut Vec<SmolStr>) -> Option<Box<Comments>> {
+    if above.is_empty() {
+        return None;
+    }
+    Some(Box::new(Comments { head: std::mem::take(above), ..Comments::default() }))
+}
+
+fn too_deep() -> Diagnostic {
+    let message = format!("maps and lists are nested more than {MAX_DEPTH} levels deep");
+    Diagnostic::error(Code::LimitExceeded, message)
+}
+
+/// The number of nodes and the depth of a tree.
+fn measure(node: &Node) -> (usize, usize) {
+    let children: &mut dyn Iterator<Item = &Node> = match &node.value {
+        Value::Scalar(_) => return (1, 0),
+        Value::Map(map) => &mut map.iter().map(|(_, v)| v),
+        Value::List(list) => &mut list.iter(),
+    };
+    let (nodes, depth) = children.map(measure).fold((0, 0), |(n, d), (cn, cd)| (n + cn, d.max(cd)));
+    (nodes + 1, depth + 1)
+}

@@ -1,0 +1,55 @@
+//! What the tags of scalars ask for.
+
+use base64::Engine as _;
+use smol_str::SmolStr;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::Reading;
+use crate::yaml::meta::{Style, Tag};
+use crate::yaml::scalar::{Resolved, resolve};
+use crate::yaml::yaml_1_1::resolve_1_1;
+
+pub(super) fn tag_of(tag: &granit_parser::Tag) -> Tag {
+    if tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty() {
+        return Tag::Str;
+    }
+    match tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() {
+        Some("str") => Tag::Str,
+        Some("int") => Tag::Int,
+        Some("float") => Tag::Float,
+        Some("bool") => Tag::Bool,
+        Some("null") => Tag::Null,
+        Some("binary") => Tag::Binary,
+        Some("timestamp") => Tag::Timestamp,
+        _ => Tag::Other,
+    }
+}
+
+/// A tag that the text does not fit is an error in go-yaml, and so in kustomize and kubectl.
+pub(super) fn check_tag(text: &str, tag: Tag, reading: Reading) -> Result<()> {
+    let resolved = match (reading, tag) {
+        (Reading::Kubectl, Tag::Bool) => resolve_1_1(text, Style::Plain, tag),
+        _ => resolve(text, Style::Plain, tag),
+    };
+    let (fits, name) = match (tag, resolved) {
+        (Tag::Int, r) => (matches!(r, Resolved::Int(_) | Resolved::UInt(_)), "!!int"),
+        (Tag::Float, r) => (matches!(r, Resolved::Float(_)), "!!float"),
+        (Tag::Bool, r) => (matches!(r, Resolved::Bool(_)), "!!bool"),
+        (Tag::Null, r) => (matches!(r, Resolved::Null), "!!null"),
+        (Tag::Timestamp, r) => (matches!(r, Resolved::Timestamp(_)), "!!timestamp"),
+        _ => (true, ""),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Diagnostic::error(Code::WrongType, format!("`{text}` cannot be read as {name}")))
+}
+
+/// The text behind `!!binary`.
+pub(super) fn binary(text: &str) -> Result<SmolStr> {
+    let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(compact)
+        .map_err(|_| Diagnostic::error(Code::InvalidValue, "the value of `!!binary` is not base64"))?;
+    Ok(String::from_utf8_lossy(&bytes).into())
+}
