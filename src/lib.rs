@@ -21,7 +21,8 @@
 //!
 //! # Overview
 //!
-//! - [`yaml`] reads texts into trees that know where everything stands, and prints and edits them.
+//! - [`yaml`] reads texts as kustomize or as kubectl does into trees that know where everything stands, and prints
+//!   and edits them.
 //! - [`schema`] knows the types: an embedded table of Kubernetes, OpenAPI documents, CRDs, a cluster.
 //! - [`patch`] applies and makes strategic merge patches, JSON patches and JSON merge patches.
 //! - [`merge`] has kyaml's two-way and three-way merges; [`package`] runs them over files and directories.

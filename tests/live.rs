@@ -426,6 +426,25 @@ fn flags_choose_the_cluster_and_the_user() {
 }
 
 #[test]
+fn what_is_applied_is_what_kubectl_applies_of_the_build() {
+    let Some(rig) = Rig::new("what_is_applied_is_what_kubectl_applies_of_the_build") else { return };
+    rig.create_namespace();
+    let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n";
+    rig.file("base/map.yaml", &format!("{head}data: {{day: 2024-01-31, n: x, 1: one}}\n"));
+    rig.file("over/map.yaml", &format!("{head}data: {{time: 2024-01-31 10:20:30, on: 'yes'}}\n"));
+    let want = r#"{"1":"one","day":"2024-01-31","false":"x","time":"2024-01-31 10:20:30","true":"yes"}"#;
+
+    rig.smp(&["apply", "over", "-n", &rig.name]).ended(0);
+    assert_eq!(rig.live("configmap/m", "{.data}"), want);
+    let built = rig.file("built.yaml", &rig.smp(&["build", "over"]).ended(0).stdout);
+    rig.kubectl(&["diff", "-n", &rig.name, "-f", built.to_str().expect("a path")]);
+
+    rig.kubectl(&["delete", "configmap", "m", "-n", &rig.name]);
+    rig.kubectl(&["apply", "-n", &rig.name, "-f", built.to_str().expect("a path")]);
+    assert_eq!(rig.live("configmap/m", "{.data}"), want);
+}
+
+#[test]
 fn kubectl_runs_it_as_a_plugin() {
     let Some(rig) = Rig::new("kubectl_runs_it_as_a_plugin") else { return };
     rig.create_namespace();

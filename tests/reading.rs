@@ -262,3 +262,95 @@ fn kustomize_reads_the_same() {
         },
     );
 }
+
+/// What the commands read, and leave as it is written.
+#[cfg(feature = "cli")]
+mod commands {
+    use std::fs;
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    use tempfile::TempDir;
+
+    const HEAD: &str = "apiVersion: example.com/v1\nkind: Row\nmetadata: {name: row}\n";
+
+    fn folder(files: &[(&str, &str)]) -> TempDir {
+        let folder = tempfile::tempdir().expect("a directory");
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+        folder
+    }
+
+    fn run(folder: &TempDir, args: &[&str], stdin: &str) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+        command.args(args).current_dir(folder.path()).env("KUBECONFIG", "none");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        child.stdin.take().expect("piped").write_all(stdin.as_bytes()).expect("written");
+        let output = child.wait_with_output().expect("ended");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn row(value: &str) -> String {
+        format!("{HEAD}value: {value}\n")
+    }
+
+    #[test]
+    fn plain_directories_and_their_plain_bases_are_read_as_by_kubectl() {
+        let (base, over) = (row("{day: 2024-01-31, on: y}"), row("{n: Off, time: 2024-01-31}"));
+        let folder = folder(&[("base/row.yaml", &base), ("o/row.yaml", &over)]);
+        let built = run(&folder, &["build", "o"], "");
+        let value =
+            "value:\n  day: \"2024-01-31\"\n  \"false\": false\n  time: \"2024-01-31\"\n  \"true\": true\n";
+        assert!(built.ends_with(value), "{built}");
+        // Who reads what is printed reads the same.
+        assert_eq!(
+            run(&folder, &["patch", "-f", "-", "--type=merge", "-p", "{}", "-o", "yaml"], &built),
+            built
+        );
+
+        fs::write(folder.path().join("base/kustomization.yaml"), "resources: [row.yaml]\n").expect("written");
+        let built = run(&folder, &["build", "o"], "");
+        let value = "value:\n  day: \"2024-01-31T00:00:00Z\"\n  \"false\": false\n  \"on\": \"y\"\n  time: \"2024-01-31\"\n";
+        assert!(built.ends_with(value), "what a kustomization loads is read as by kustomize: {built}");
+    }
+
+    #[test]
+    fn patches_and_what_they_patch_are_read_as_by_kubectl() {
+        let text = format!("{HEAD}value: yes # on\nday: 2024-01-31\nn: {{y: 1}}\nnew: ~\n");
+        let folder = folder(&[("row.yaml", &text), ("patch.yaml", "n: {on: 2}\nnew: no\n")]);
+        let want = text.replace("{y: 1}", "{y: 2}").replace("new: ~", "new: false");
+        let patch = ["patch", "-f", "row.yaml", "--type=merge", "--patch-file=patch.yaml"];
+        assert_eq!(run(&folder, &patch, ""), want);
+        let operations = "[{op: replace, path: /false/true, value: 2}, {op: replace, path: /new, value: no}]";
+        assert_eq!(run(&folder, &["patch", "-f", "-", "--type=json", "-p", operations], &text), want);
+        run(&folder, &[&patch[..], &["--in-place"]].concat(), "");
+        assert_eq!(fs::read_to_string(folder.path().join("row.yaml")).expect("there"), want);
+
+        let objects = "{\"a\": 1}{\"a\": 2}\n";
+        let patched = run(&folder, &["patch", "-f", "-", "--type=merge", "-p", "a: y"], objects);
+        assert_eq!(patched, "{\"a\": true}{\"a\": true}\n");
+    }
+
+    #[test]
+    fn patches_are_made_of_what_kubectl_reads() {
+        let (one, other) = (row("{on: yes, day: \"2024-01-31\"}"), row("{\"true\": true, day: 2024-01-31}"));
+        let folder = folder(&[("one.yaml", &one), ("other.yaml", &other)]);
+        assert_eq!(run(&folder, &["create-patch", "--type=merge", "one.yaml", "other.yaml"], ""), "{}\n");
+    }
+
+    #[test]
+    fn merges_follow_kyaml_which_reads_as_kustomize() {
+        let dest = row("{on: yes, day: 2024-01-31} # as it is");
+        let folder = folder(&[("source.yaml", &row("{\"on\": \"yes\"}")), ("dest.yaml", &dest)]);
+        assert_eq!(run(&folder, &["merge", "source.yaml", "dest.yaml"], ""), dest);
+    }
+}

@@ -31,7 +31,8 @@ fuzz_target!(|bytes: &[u8]| {
         &mut Vec::new(),
     );
     let Ok(Some(after)) = merged else { return };
-    let edited = edit(dest, Reading::Kustomize, &before, &[Some(after.clone())]).expect("the text can be edited");
+    let edited =
+        edit(dest, Reading::Kustomize, &before, &[Some(after.clone())]).expect("the text can be edited");
     let again = read(&edited);
     assert!(
         again.as_deref() == Some(std::slice::from_ref(&after)),
@@ -57,7 +58,8 @@ fuzz_target!(|bytes: &[u8]| {
 /// Whole files, of any number of documents, give texts that can be read.
 fn whole_files(original: &str, updated: &str, dest: &str) {
     let sources = SourceMap::default();
-    let package = |name: &str, text: &str| Package::of_text(name, text.to_owned(), Reading::Kustomize, &sources).ok();
+    let package =
+        |name: &str, text: &str| Package::of_text(name, text.to_owned(), Reading::Kustomize, &sources).ok();
     let (Some(original), Some(updated), Some(dest)) =
         (package("original", original), package("updated", updated), package("dest", dest))
     else {

@@ -183,7 +183,11 @@ fn print_canonical(
     format: PatchOutput,
     sources: &SourceMap,
 ) -> std::result::Result<(), Failure> {
-    let documents = documents_of("<result>", changed.stream(), sources)?;
+    let mut documents = Vec::new();
+    for file in &changed.files {
+        let text = file.text.clone().unwrap_or_default();
+        documents.extend(documents_of(&file.path.display().to_string(), text, sources)?);
+    }
     let documents = documents.iter().filter(|node| !node.is_null());
     print(&match format {
         PatchOutput::Yaml => yaml::to_documents(documents)?,

@@ -27,6 +27,20 @@ pub struct ParseOptions {
 
 impl ParseOptions {
     /// Reads as kubectl does, without comments. Equal keys are errors; kubectl silently takes the last.
+    ///
+    /// ```
+    /// use kubectl_smp::source::SourceMap;
+    /// use kubectl_smp::yaml::{ParseOptions, parse_one, to_json};
+    ///
+    /// let sources = SourceMap::default();
+    /// let text = "{day: 2024-01-31, n: yes}";
+    /// let read = |options| parse_one(&sources, sources.add("example", text), options);
+    /// let by_kustomize = read(ParseOptions::default())?;
+    /// assert_eq!(to_json(&by_kustomize)?, r#"{"day":"2024-01-31T00:00:00Z","n":"yes"}"#);
+    /// let by_kubectl = read(ParseOptions::kubectl())?;
+    /// assert_eq!(to_json(&by_kubectl)?, r#"{"day":"2024-01-31","false":true}"#);
+    /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+    /// ```
     #[must_use]
     pub fn kubectl() -> Self {
         Self { reading: Reading::Kubectl, ..Self::default() }
