@@ -35,8 +35,7 @@ impl Layout {
 
     /// A field whose name stands at `column`.
     pub fn field(self, key: &Key, value: &Node, column: usize) -> String {
-        let mut out = String::new();
-        head(&key.meta, column, &mut out);
+        let mut out = head(&key.meta, column);
         let name = name(key, self.reading);
         if name.len() > LONGEST_NAME {
             out.extend(["? ", &name, "\n", &spaces(column)]);
@@ -50,15 +49,14 @@ impl Layout {
 
     /// A list entry whose dash stands at `column`.
     pub fn entry(self, node: &Node, column: usize) -> String {
-        let mut out = String::new();
-        head(&node.meta, column, &mut out);
+        let mut out = head(&node.meta, column);
         let mut node = Cow::Borrowed(node);
         if let Some(first) = node.as_map().and_then(|map| map.entries().first())
             && comments(&first.key.meta).is_some_and(|c| !c.head.is_empty())
             && is_block(&node)
         {
             // What stands above the first field stands above the dash.
-            head(&first.key.meta, column, &mut out);
+            out.push_str(&head(&first.key.meta, column));
             let map = node.to_mut().as_map_mut();
             if let Some(comments) = map.and_then(|m| m.entries_mut().first_mut()?.key.meta.comments.as_mut())
             {
@@ -97,8 +95,7 @@ impl Layout {
 
     /// A whole document, with a line break at the end.
     pub fn document(self, node: &Node) -> String {
-        let mut out = String::new();
-        head(&node.meta, 0, &mut out);
+        let mut out = head(&node.meta, 0);
         match &node.value {
             Value::Map(map) if is_block(node) => out.push_str(&self.map(map, 0)),
             Value::List(list) if is_block(node) => out.push_str(&self.list(list, 0)),
@@ -188,12 +185,9 @@ fn line_comment(meta: &Meta) -> Option<&str> {
 }
 
 /// The comments above, each on its line, with the indentation of what follows.
-fn head(meta: &Meta, column: usize, out: &mut String) {
-    for line in comments(meta).map(|c| c.head.as_slice()).unwrap_or_default() {
-        out.push_str(line);
-        out.push('\n');
-        out.push_str(&spaces(column));
-    }
+fn head(meta: &Meta, column: usize) -> String {
+    let lines = comments(meta).map(|c| c.head.as_slice()).unwrap_or_default();
+    lines.iter().fold(String::new(), |head, line| head + line + "\n" + &spaces(column))
 }
 
 pub(super) fn spaces(columns: usize) -> String {

@@ -238,6 +238,20 @@ impl OutlineEvent {
     }
 }
 
+/// What stands behind the anchor and tag of a value, as in [`Part`].
+struct Body {
+    kind: PartKind,
+    end: usize,
+    open: bool,
+}
+
+impl Body {
+    /// Of what no blank lines belong to.
+    fn inline(kind: PartKind, end: usize) -> Self {
+        Self { kind, end, open: false }
+    }
+}
+
 /// Lines up events and text. The parser bounds how deep its functions call each other.
 struct OutlineBuilder<'t> {
     text: &'t str,
@@ -255,55 +269,45 @@ impl OutlineBuilder<'_> {
         let start = if event.is_empty() && properties == 0 { from } else { self.skip(from) };
         let behind = self.behind_properties(start, properties)?;
         let content = if event.is_empty() { behind } else { self.skip(behind) };
-        let mut part = Part {
-            start,
-            content,
-            end: content,
-            anchor: event.anchor,
-            tagged: event.tagged,
-            open: false,
-            kind: PartKind::Scalar,
-        };
-        match event.kind {
+        let body = match event.kind {
             EventKind::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded) => {
-                part.kind = PartKind::BlockScalar;
-                (part.end, part.open) = self.block_scalar(content, event.at.end)?;
+                let (end, open) = self.block_scalar(content, event.at.end)?;
+                Body { kind: PartKind::BlockScalar, end, open }
             }
-            EventKind::Scalar(..) if event.is_empty() => {}
-            EventKind::Scalar(..) => part.end = end_at(content, &event.at)?,
+            EventKind::Scalar(..) if event.is_empty() => Body::inline(PartKind::Scalar, content),
+            EventKind::Scalar(..) => Body::inline(PartKind::Scalar, end_at(content, &event.at)?),
             EventKind::Alias(id) => {
-                part.kind = PartKind::Alias(id);
-                part.end = end_at(content, &event.at)?;
                 self.aliases.push((start, id));
+                Body::inline(PartKind::Alias(id), end_at(content, &event.at)?)
             }
-            EventKind::Map(style) => self.map(&mut part, style)?,
-            EventKind::List(style) => self.list(&mut part, style)?,
+            EventKind::Map(style) => self.map(content, style)?,
+            EventKind::List(style) => self.list(content, style)?,
             EventKind::End => return None,
-        }
+        };
         if event.anchor != 0 {
-            self.anchors.insert(event.anchor, part.start..part.end);
+            self.anchors.insert(event.anchor, start..body.end);
         }
-        Some(part)
+        let OutlineEvent { anchor, tagged, .. } = event;
+        let Body { kind, end, open } = body;
+        Some(Part { start, content, end, anchor, tagged, open, kind })
     }
 
-    fn map(&mut self, part: &mut Part, style: StructureStyle) -> Option<()> {
-        let mut fields = Vec::new();
-        let braces = style == StructureStyle::Flow && self.byte(part.content) == Some(b'{');
-        let mut from = part.content + usize::from(braces);
+    fn map(&mut self, content: usize, style: StructureStyle) -> Option<Body> {
+        let (mut fields, mut open) = (Vec::new(), false);
+        let braces = style == StructureStyle::Flow && self.byte(content) == Some(b'{');
+        let mut from = content + usize::from(braces);
         loop {
             if let Some(end) = self.end() {
-                part.end = if braces { end } else { from };
-                break;
+                let end = if braces { end } else { from };
+                return Some(Body { kind: PartKind::Map { style, fields }, end, open });
             }
             let mut field = self.field(from, style)?;
             from = field.value.end;
-            part.open = field.value.open;
+            open = field.value.open;
             field.comma = if braces { self.comma(from) } else { None };
             from = field.comma.map_or(from, |comma| comma + 1);
             fields.push(field);
         }
-        part.kind = PartKind::Map { style, fields };
-        Some(())
     }
 
     fn field(&mut self, from: usize, style: StructureStyle) -> Option<FieldPart> {
@@ -330,14 +334,14 @@ impl OutlineBuilder<'_> {
         Some(FieldPart { start, name, merge, from, colon, value, comma: None })
     }
 
-    fn list(&mut self, part: &mut Part, style: StructureStyle) -> Option<()> {
-        let mut entries = Vec::new();
+    fn list(&mut self, content: usize, style: StructureStyle) -> Option<Body> {
+        let (mut entries, mut open) = (Vec::new(), false);
         let flow = style == StructureStyle::Flow;
-        let mut from = part.content + usize::from(flow);
+        let mut from = content + usize::from(flow);
         loop {
             if let Some(end) = self.end() {
-                part.end = if flow { end } else { from };
-                break;
+                let end = if flow { end } else { from };
+                return Some(Body { kind: PartKind::List { style, entries }, end, open });
             }
             let start = self.skip(from);
             if !flow && self.byte(start) != Some(b'-') {
@@ -345,13 +349,11 @@ impl OutlineBuilder<'_> {
             }
             let value = self.part(if flow { from } else { start + 1 })?;
             from = value.end;
-            part.open = value.open;
+            open = value.open;
             let comma = if flow { self.comma(from) } else { None };
             from = comma.map_or(from, |comma| comma + 1);
             entries.push(EntryPart { start, value, comma });
         }
-        part.kind = PartKind::List { style, entries };
-        Some(())
     }
 
     /// Takes the end of a map or list, if it comes next, and says where it stands.

@@ -70,6 +70,7 @@ impl<'t> Lines<'t> {
         (follows && behind.starts_with('#')).then(|| self.text.len() - behind.len())
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.tabs.is_empty() && self.pads.is_empty()
     }

@@ -120,7 +120,7 @@ fn read_once(
 ) -> Result<(), Unreadable> {
     let mut documents = 0;
     for event in Parser::new_from_str_with_options(padded.body(), options(comments)) {
-        let (event, span) = event.map_err(|error| Unreadable::Syntax {
+        let (mut event, span) = event.map_err(|error| Unreadable::Syntax {
             kind: Some(error.kind().clone()),
             message: error.info().clone(),
             at: padded.original(error.marker().byte_offset().unwrap_or_default()),
@@ -131,17 +131,14 @@ fn read_once(
             first_line: span.start.line(),
             last_line: span.end.line(),
         };
-        if let Event::DocumentStart(explicit, _) = event {
-            if documents > 0 && !explicit {
+        if let Event::DocumentStart(explicit, _) = &mut event {
+            if documents > 0 && !*explicit {
                 let message = "a document begins without `---` behind the end of another";
                 return Err(Unreadable::not_libyaml(message, place.range.start));
             }
+            *explicit &= !padded.is_separated;
             documents += 1;
         }
-        let event = match event {
-            Event::DocumentStart(_, version) if padded.is_separated => Event::DocumentStart(false, version),
-            other => other,
-        };
         if !lines.is_empty() {
             lines.event(&event, &span, &place.range);
         }

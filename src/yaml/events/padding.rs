@@ -78,7 +78,8 @@ impl<'t> Padded<'t> {
         &self.text[self.mark..]
     }
 
-    /// The place in the original text of a place in the body.
+    /// The place in the original text of a place in the body. Each event asks twice.
+    #[inline]
     pub fn original(&self, at: usize) -> usize {
         let at = at + self.mark;
         match self.pads.partition_point(|(start, ..)| *start < at).checked_sub(1).map(|i| self.pads[i]) {

@@ -1,4 +1,6 @@
 //! Keys and fields of maps: keys of other types, equal keys, `<<`.
+//!
+//! What every field passes through is inlined into the loop over events.
 
 use std::ops::Range;
 
@@ -13,10 +15,12 @@ use crate::yaml::node::{Entry, Key, Map, Node, Value};
 use crate::yaml::scalar::{Resolved, resolve};
 use crate::yaml::yaml_1_1::key_text;
 
+#[inline]
 pub(super) fn is_merge(key: &Key) -> bool {
     key.text == "<<" && key.meta.style == Style::Plain && key.meta.tag == Tag::None
 }
 
+#[inline]
 pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
     let Value::Scalar(mut text) = node.value else {
         return Err(Diagnostic::error(
@@ -44,6 +48,7 @@ pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
 /// From this many fields on, keys are looked up in a table.
 const MANY: usize = 16;
 
+#[inline]
 pub(super) fn add_field(
     map: &mut Map,
     seen: &mut FxHashSet<SmolStr>,
