@@ -4,7 +4,7 @@
 
 use smol_str::SmolStr;
 
-use super::identity::{Comparison, Identity, KeyRule, MergeKeys, NullKey};
+use super::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::path::PathElement;
@@ -131,9 +131,9 @@ impl Association {
 /// What counts of the keys of a list.
 fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: Several) -> MergeKeys {
     let (null, comparison) = match policy {
-        ListPolicy::Overlay => (NullKey::Absent, Comparison::Data),
-        ListPolicy::Apiserver | ListPolicy::Typed => (NullKey::Value, Comparison::Data),
-        _ => (NullKey::Absent, Comparison::Text),
+        ListPolicy::Overlay => (NullKey::Absent, KeyComparison::Data),
+        ListPolicy::Apiserver | ListPolicy::Typed => (NullKey::Value, KeyComparison::Data),
+        _ => (NullKey::Absent, KeyComparison::Text),
     };
     let rule = |i: usize, name: &SmolStr| {
         let default = match policy {
@@ -142,7 +142,7 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: S
             _ => default_of(element, name, comparison),
         };
         // kustomize tells entries apart by those of their keys that they have.
-        let is_optional = comparison == Comparison::Text && i > 0;
+        let is_optional = comparison == KeyComparison::Text && i > 0;
         default.unwrap_or(if is_optional { KeyRule::Optional } else { KeyRule::Required })
     };
     let keys = names.into_iter().enumerate().map(|(i, name)| {
@@ -153,7 +153,7 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: S
 }
 
 /// The default that the schema has for a key.
-pub(crate) fn default_of(element: Cursor<'_>, key: &str, comparison: Comparison) -> Option<KeyRule> {
+pub(crate) fn default_of(element: Cursor<'_>, key: &str, comparison: KeyComparison) -> Option<KeyRule> {
     element.key_default(key).and_then(|json| comparison.default(json)).map(KeyRule::Default)
 }
 

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::association::{patch_merge_keys, recommended_keys};
 use super::directive::{PATCH, PATCH_MERGE_KEY, is_delete};
 use super::entry_match::lacks;
-use super::identity::{Comparison, Identity, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::order::{Rank, permuted, server_order};
 use super::trail::Trail;
 use crate::diagnostic::{Code, Result};
@@ -87,8 +87,9 @@ impl OrderKeys {
         let more: Vec<_> = more.filter(|key| seen.insert(key.clone())).collect();
         let needed: Vec<_> = needed.into_iter().map(|key| (key, KeyRule::Required)).collect();
         let more = more.into_iter().map(|key| (key, KeyRule::Optional));
-        let keys =
-            |keys: Vec<_>| (!keys.is_empty()).then(|| MergeKeys::new(keys, NullKey::Value, Comparison::Data));
+        let keys = |keys: Vec<_>| {
+            (!keys.is_empty()).then(|| MergeKeys::new(keys, NullKey::Value, KeyComparison::Data))
+        };
         Self { default: keys(needed.clone()), keys: keys(needed.into_iter().chain(more).collect()) }
     }
 

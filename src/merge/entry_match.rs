@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
 use super::directive::{Action, PATCH_MERGE_KEY, action};
-use super::identity::{Comparison, FEW, Identity, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::rules::Rules;
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -114,10 +114,10 @@ impl<'s> ListKeys<'s> {
     }
 
     /// What is compared where entries name their keys.
-    fn comparison(&self) -> Comparison {
+    fn comparison(&self) -> KeyComparison {
         match self.rules {
-            Rules::Kustomize { .. } | Rules::Kyaml => Comparison::Text,
-            Rules::Overlay | Rules::Apiserver => Comparison::Data,
+            Rules::Kustomize { .. } | Rules::Kyaml => KeyComparison::Text,
+            Rules::Overlay | Rules::Apiserver => KeyComparison::Data,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::yaml::{Entry, Map, Node, Value};
 
 /// What a patch makes of a field.
 #[derive(Debug)]
-pub(crate) enum Field {
+pub(crate) enum MergedField {
     /// It is as it shall be: changed in place, or still not there.
     Done,
     /// It is another value.
@@ -20,7 +20,7 @@ pub(crate) enum Field {
     Gone,
 }
 
-impl Field {
+impl MergedField {
     /// A value that may be none.
     pub(crate) fn of(value: Option<Node>) -> Self {
         value.map_or(Self::Gone, Self::Value)
@@ -34,7 +34,7 @@ impl Field {
 pub(crate) fn merge<'p, E>(
     dest: &mut Map,
     patch: impl Iterator<Item = &'p Entry>,
-    mut merge: impl FnMut(Option<&mut Node>, &'p Entry) -> std::result::Result<Field, E>,
+    mut merge: impl FnMut(Option<&mut Node>, &'p Entry) -> std::result::Result<MergedField, E>,
 ) -> std::result::Result<(), E> {
     let index = dest.index();
     let fields: Vec<_> = patch.map(|entry| (entry, index.position(&entry.key.text))).collect();
@@ -42,10 +42,12 @@ pub(crate) fn merge<'p, E>(
     for (entry, position) in fields {
         let live = position.map(|position| &mut dest.entries_mut()[position].value);
         match (merge(live, entry)?, position) {
-            (Field::Done, _) | (Field::Gone, None) => {}
-            (Field::Gone, Some(position)) => gone.push(position),
-            (Field::Value(value), Some(position)) => put(&mut dest.entries_mut()[position].value, value),
-            (Field::Value(value), None) => dest.push(entry.key.clone(), value),
+            (MergedField::Done, _) | (MergedField::Gone, None) => {}
+            (MergedField::Gone, Some(position)) => gone.push(position),
+            (MergedField::Value(value), Some(position)) => {
+                put(&mut dest.entries_mut()[position].value, value)
+            }
+            (MergedField::Value(value), None) => dest.push(entry.key.clone(), value),
         }
     }
     if !gone.is_empty() {

@@ -79,14 +79,14 @@ impl KeyValue {
 
 /// What of a key's value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
+pub enum KeyComparison {
     /// What it is: `80` is `8e1`, and not `"80"`. A map or list is no key.
     Data,
     /// How it is written, as in kustomize: `1` is `"1"`. What has no text is as good as null.
     Text,
 }
 
-impl Comparison {
+impl KeyComparison {
     /// The value of a field; none when it is no key at all.
     #[must_use]
     pub fn value(self, map: &Map, name: &str) -> Option<KeyValue> {
@@ -186,7 +186,7 @@ pub struct MergeKeys {
     names: Vec<SmolStr>,
     rules: Vec<KeyRule>,
     null: NullKey,
-    comparison: Comparison,
+    comparison: KeyComparison,
 }
 
 impl MergeKeys {
@@ -195,7 +195,7 @@ impl MergeKeys {
     pub fn new(
         keys: impl IntoIterator<Item = (SmolStr, KeyRule)>,
         null: NullKey,
-        comparison: Comparison,
+        comparison: KeyComparison,
     ) -> Self {
         let (names, rules) = keys.into_iter().unzip();
         Self { names, rules, null, comparison }
@@ -209,7 +209,7 @@ impl MergeKeys {
 
     /// What of their values counts.
     #[must_use]
-    pub fn comparison(&self) -> Comparison {
+    pub fn comparison(&self) -> KeyComparison {
         self.comparison
     }
 
@@ -282,8 +282,8 @@ mod tests {
         assert_ne!(of("80"), KeyValue::of(&Node::string("80")));
         assert_ne!(of("1.5"), of("1"));
         assert_eq!(of("18446744073709551615"), of("18446744073709551615.0"));
-        assert_eq!(Comparison::Data.default("\"TCP\""), of("TCP"));
-        assert_eq!(Comparison::Data.default("80"), of("80"));
+        assert_eq!(KeyComparison::Data.default("\"TCP\""), of("TCP"));
+        assert_eq!(KeyComparison::Data.default("80"), of("80"));
         assert_eq!(KeyValue::of(&Node::list(Vec::new())), None);
     }
 
@@ -297,8 +297,8 @@ mod tests {
             ("null", None, None),
         ];
         for (json, data, as_text) in table {
-            assert_eq!(Comparison::Data.default(json), data, "{json}");
-            assert_eq!(Comparison::Text.default(json), as_text, "{json}");
+            assert_eq!(KeyComparison::Data.default(json), data, "{json}");
+            assert_eq!(KeyComparison::Text.default(json), as_text, "{json}");
         }
     }
 
@@ -326,9 +326,9 @@ mod tests {
             ("[80]", &tcp, NullKey::Value, "-"),
         ];
         for (entry, rule, null, want) in table {
-            assert_eq!(named(entry, rule, null, Comparison::Data), want, "{entry} {rule:?} {null:?}");
+            assert_eq!(named(entry, rule, null, KeyComparison::Data), want, "{entry} {rule:?} {null:?}");
         }
-        let text = |entry, rule| named(entry, rule, NullKey::Absent, Comparison::Text);
+        let text = |entry, rule| named(entry, rule, NullKey::Absent, KeyComparison::Text);
         assert_eq!(text("{port: 0x50, protocol: ''}", &tcp), "[port=0x50,protocol=TCP]");
         assert_eq!(text("{port: 80, protocol: {}}", &optional), "[port=80]");
         assert_eq!(text("{port: '', protocol: x}", &optional), "-");
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn the_keys_that_an_entry_lacks_are_told() {
         let keys = ["a", "b"].map(|name| (name.into(), KeyRule::Required));
-        let keys = MergeKeys::new(keys, NullKey::Absent, Comparison::Data);
+        let keys = MergeKeys::new(keys, NullKey::Absent, KeyComparison::Data);
         assert_eq!(keys.missing(&node("{b: null}")), ["a", "b"]);
         assert_eq!(keys.missing(&node("{a: [], c: 1}")), ["b"], "a map or list is there, and no key");
         assert_eq!(keys.required().collect::<Vec<_>>(), ["a", "b"]);

@@ -11,11 +11,11 @@ use crate::yaml::Node;
 #[derive(Debug, Clone, Copy)]
 pub struct Trail<'t> {
     parent: Option<&'t Trail<'t>>,
-    link: Link<'t>,
+    element: TrailElement<'t>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Link<'t> {
+enum TrailElement<'t> {
     Root,
     Field(&'t str),
     Index(usize),
@@ -28,37 +28,37 @@ impl<'t> Trail<'t> {
     /// The root of an object.
     #[must_use]
     pub fn root() -> Self {
-        Self { parent: None, link: Link::Root }
+        Self { parent: None, element: TrailElement::Root }
     }
 
     /// A field of the map that stands here.
     #[must_use]
     pub fn field(&'t self, name: &'t str) -> Self {
-        Self { parent: Some(self), link: Link::Field(name) }
+        Self { parent: Some(self), element: TrailElement::Field(name) }
     }
 
     /// An entry of the list that stands here.
     #[must_use]
     pub fn index(&'t self, index: usize) -> Self {
-        Self { parent: Some(self), link: Link::Index(index) }
+        Self { parent: Some(self), element: TrailElement::Index(index) }
     }
 
     /// An entry that is named by its key fields as far as it has them, else by its position.
     #[must_use]
     pub fn entry(&'t self, entry: &'t Node, keys: &'t [SmolStr], index: usize) -> Self {
-        Self { parent: Some(self), link: Link::Entry(entry, keys, index) }
+        Self { parent: Some(self), element: TrailElement::Entry(entry, keys, index) }
     }
 
     /// An entry that is named by the values of its keys.
     #[must_use]
     pub(crate) fn named(&'t self, keys: &'t MergeKeys, name: &'t Identity) -> Self {
-        Self { parent: Some(self), link: Link::Named(keys, name) }
+        Self { parent: Some(self), element: TrailElement::Named(keys, name) }
     }
 
     /// An entry that is named by the texts of its keys; the key `""` stands for the entry itself.
     #[must_use]
     pub fn texts(&'t self, keys: &'t [SmolStr], texts: &'t [SmolStr]) -> Self {
-        Self { parent: Some(self), link: Link::Texts(keys, texts) }
+        Self { parent: Some(self), element: TrailElement::Texts(keys, texts) }
     }
 
     /// The path, for messages.
@@ -67,7 +67,7 @@ impl<'t> Trail<'t> {
         let mut elements = Vec::new();
         let mut here = Some(self);
         while let Some(trail) = here {
-            elements.extend(trail.link.element());
+            elements.extend(trail.element.path_element());
             here = trail.parent;
         }
         elements.into_iter().rev().collect()
@@ -81,8 +81,8 @@ impl<'t> Trail<'t> {
     }
 }
 
-impl Link<'_> {
-    fn element(&self) -> Option<PathElement> {
+impl TrailElement<'_> {
+    fn path_element(&self) -> Option<PathElement> {
         Some(match *self {
             Self::Root => return None,
             Self::Field(name) => PathElement::Field(name.into()),

@@ -88,7 +88,7 @@ impl Checkout {
 pub struct Remotes {
     cache: Cache,
     offline: bool,
-    files: Memo<Arc<[u8]>, http::Failure>,
+    files: Memo<Arc<[u8]>, http::HttpFailure>,
     repositories: Memo<(PathBuf, String), Diagnostic>,
     missing: Mutex<Vec<(String, Span)>>,
 }
@@ -202,11 +202,11 @@ impl Remotes {
         self.missing().unwrap_or_else(unreachable)
     }
 
-    fn get(&self, url: &str) -> std::result::Result<Arc<[u8]>, http::Failure> {
+    fn get(&self, url: &str) -> std::result::Result<Arc<[u8]>, http::HttpFailure> {
         self.files.get(url, || {
             if self.offline {
                 let bytes = self.cache.file(url).map(Arc::from);
-                return bytes.ok_or_else(|| http::Failure::NoAnswer("it is not in the cache".into()));
+                return bytes.ok_or_else(|| http::HttpFailure::NoAnswer("it is not in the cache".into()));
             }
             let bytes = http::get(url)?;
             self.cache.keep_file(url, &bytes);
@@ -215,15 +215,17 @@ impl Remotes {
     }
 }
 
-fn no_file(url: &str, failure: &http::Failure) -> Diagnostic {
+fn no_file(url: &str, failure: &http::HttpFailure) -> Diagnostic {
     let shown = without_password(url);
-    let code = if *failure == http::Failure::Unsupported { Code::Unsupported } else { Code::Remote };
+    let code = if *failure == http::HttpFailure::Unsupported { Code::Unsupported } else { Code::Remote };
     let error = Diagnostic::error(code, format!("`{shown}` cannot be fetched: {failure}"));
     match failure {
-        http::Failure::Status(_) if RepoSpec::parse(url).is_ok() => {
+        http::HttpFailure::Status(_) if RepoSpec::parse(url).is_ok() => {
             error.help("this may be the URL of a repository; a file is needed here")
         }
-        http::Failure::Unsupported => error.help("build it with the feature `remote`, or use a local copy"),
+        http::HttpFailure::Unsupported => {
+            error.help("build it with the feature `remote`, or use a local copy")
+        }
         _ => error,
     }
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use crate::merge::align;
-use crate::merge::fields::{self, Field, put};
+use crate::merge::fields::{self, MergedField, put};
 use crate::yaml::{Map, Node, Value};
 
 /// Applies a JSON merge patch.
@@ -20,15 +20,15 @@ pub fn apply_json_merge(dest: &mut Node, patch: &Node) {
     let Value::Map(map) = &mut dest.value else { return };
     let Ok(()) = fields::merge(map, changes.entries().iter(), |live, entry| -> Result<_, Infallible> {
         Ok(match live {
-            _ if entry.value.is_null() => Field::Gone,
+            _ if entry.value.is_null() => MergedField::Gone,
             Some(live) => {
                 apply_json_merge(live, &entry.value);
-                Field::Done
+                MergedField::Done
             }
             None => {
                 let mut new = Node::null();
                 apply_json_merge(&mut new, &entry.value);
-                Field::Value(new)
+                MergedField::Value(new)
             }
         })
     });

@@ -2,7 +2,7 @@
 //! last, what shall be, and what the cluster has.
 
 use super::conflict::check_maps;
-use super::create::{Part, diff};
+use super::create::{PatchPart, diff};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
 use crate::merge::apiserver::join_patches;
@@ -60,14 +60,14 @@ pub fn create_three_way(
     let root = Trail::root();
     let nothing = Node::map(Map::new());
     let original = if original.is_null() { &nothing } else { original };
-    let changes = diff(current, modified, kind, Part::Changes)?;
-    let deletions = diff(original, modified, kind, Part::Deletions)?;
+    let changes = diff(current, modified, kind, PatchPart::Changes)?;
+    let deletions = diff(original, modified, kind, PatchPart::Deletions)?;
     let patch = join_patches(deletions, &changes, kind, &root)?;
     if options.same_identity {
         keeps_identity(&patch, &root)?;
     }
     if !options.overwrite {
-        let others = diff(original, current, kind, Part::Unordered)?;
+        let others = diff(original, current, kind, PatchPart::Unordered)?;
         check_maps(&patch, &others, kind, &root)?;
     }
     Ok(Node::map(patch))

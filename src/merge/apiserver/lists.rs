@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::target::Target;
+use super::target::MergeTarget;
 use super::types::element;
 use crate::diagnostic::Result;
 use crate::merge::association::{Association, ListPolicy};
@@ -69,7 +69,7 @@ pub(super) fn is_replace(entry: &Node) -> bool {
 pub(super) fn replacement(
     patch: &[Node],
     keys: &ListKeys<'_>,
-    target: Target,
+    target: MergeTarget,
     at: &Trail<'_>,
 ) -> Result<Ranked> {
     let mut ranked = Ranked::default();

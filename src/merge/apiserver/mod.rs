@@ -13,14 +13,14 @@ pub(crate) mod types;
 use rustc_hash::FxHashSet;
 
 use self::lists::{is_replace, list_keys, ranked, replacement, union};
-use self::target::Target;
+use self::target::MergeTarget;
 use self::types::{EntryKind, declared, declared_list, element, entry_kind, known, strategy};
 use super::directive::{
     Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
     is_directive, map_without_directives,
 };
 use super::element_order::{OrderKeys, Ranked};
-use super::fields::{self, Field};
+use super::fields::{self, MergedField};
 use super::identity::KeyValue;
 use super::keyed_list::KeyedList;
 use super::merged::Merged;
@@ -37,7 +37,7 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     let root = Trail::root();
     let (into, from) = fields::maps(&mut dest, patch)?;
     known(kind, &root)?;
-    Target::Object.merge_map(into, from, kind, &root)?;
+    MergeTarget::Object.merge_map(into, from, kind, &root)?;
     let deleted = action(from, &root)? == Some(Action::Delete);
     Ok(Merged::of((!deleted).then_some(dest)))
 }
@@ -49,11 +49,11 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
 /// # Errors
 /// Directives that differ; what the API server would refuse.
 pub(crate) fn join_patches(mut first: Map, second: &Map, kind: Cursor<'_>, at: &Trail<'_>) -> Result<Map> {
-    Target::Patch.merge_map(&mut first, second, kind, at)?;
+    MergeTarget::Patch.merge_map(&mut first, second, kind, at)?;
     Ok(first)
 }
 
-impl Target {
+impl MergeTarget {
     fn merge_map(self, dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
         match (action(patch, at)?, self) {
             (None, _) => {}
@@ -90,7 +90,7 @@ impl Target {
         };
         fields::merge(dest, patch.entries().iter().filter(is_open), |live, entry| match live {
             Some(live) => self.merge_value(live, entry, cursor, &at.field(&entry.key.text)),
-            None => Ok(Field::of(self.added(&entry.value))),
+            None => Ok(MergedField::of(self.added(&entry.value))),
         })
     }
 
@@ -101,7 +101,7 @@ impl Target {
         entry: &Entry,
         parent: Cursor<'_>,
         at: &Trail<'_>,
-    ) -> Result<Field> {
+    ) -> Result<MergedField> {
         let (name, patch) = (entry.key.text.as_str(), &entry.value);
         match (&mut live.value, &patch.value) {
             _ if is_directive(name) => {}
@@ -110,19 +110,19 @@ impl Target {
                 if !strategy(cursor, at)?.replace {
                     // Deleted or replaced: the field stays, with what is left.
                     self.merge_map(map, changes, cursor, at)?;
-                    return Ok(Field::Done);
+                    return Ok(MergedField::Done);
                 }
             }
             (Value::List(list), Value::List(changes)) => {
                 let cursor = declared_list(parent, name, patch, at)?;
                 if strategy(cursor, at)?.merge {
                     *list = self.merge_list(std::mem::take(list), changes, cursor, at)?.in_order();
-                    return Ok(Field::Done);
+                    return Ok(MergedField::Done);
                 }
             }
-            _ => return Ok(Field::of(self.added(patch))),
+            _ => return Ok(MergedField::of(self.added(patch))),
         }
-        Ok(Field::Value(self.replacing(patch)))
+        Ok(MergedField::Value(self.replacing(patch)))
     }
 
     /// Merges two lists whose strategy is to merge.
@@ -245,7 +245,7 @@ fn delete_from_lists(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail
         match entry_kind([live.as_slice(), gone.as_slice()], &here)? {
             None => {}
             Some(EntryKind::Map) => {
-                *live = Target::Object.merge_list(std::mem::take(live), gone, list, &here)?.in_order();
+                *live = MergeTarget::Object.merge_list(std::mem::take(live), gone, list, &here)?.in_order();
             }
             Some(_) => {
                 let gone: FxHashSet<_> = gone.iter().filter_map(KeyValue::of).collect();

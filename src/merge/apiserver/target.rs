@@ -8,7 +8,7 @@ use crate::yaml::{Map, Node, Value};
 
 /// What a patch is merged into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum MergeTarget {
     /// An object.
     Object,
     /// Another patch, which keeps nulls and directives.
@@ -23,7 +23,7 @@ enum Kept {
     Everything,
 }
 
-impl Target {
+impl MergeTarget {
     /// A value for a field that was not there; none when nothing is left of it.
     pub(super) fn added(self, node: &Node) -> Option<Node> {
         match self {

@@ -13,7 +13,7 @@ use super::directive::{
 };
 use super::element_order::OrderKeys;
 use super::entry_match::ListKeys;
-use super::fields::{self, Field};
+use super::fields::{self, MergedField};
 use super::identity::{Identity, KeyValue};
 use super::keyed_list::KeyedList;
 use super::merged::Merged;
@@ -66,7 +66,9 @@ impl Overlay {
         delete_from_lists(dest, patch, at)?;
         fields::merge(dest, fields::plain(patch), |live, entry| {
             let (here, field) = (at.field(&entry.key.text), cursor.field(&entry.key.text));
-            let Some(live) = live else { return Ok(Field::of(self.added(&entry.value, field, &here)?)) };
+            let Some(live) = live else {
+                return Ok(MergedField::of(self.added(&entry.value, field, &here)?));
+            };
             check_type(live, &entry.value, field, &here)?;
             self.merge_value(live, &entry.value, field, &here)
         })?;
@@ -80,23 +82,23 @@ impl Overlay {
         patch: &Node,
         cursor: Cursor<'_>,
         at: &Trail<'_>,
-    ) -> Result<Field> {
+    ) -> Result<MergedField> {
         match (&mut live.value, &patch.value) {
-            (_, Value::Scalar(_)) if patch.is_null() => Ok(Field::Gone),
-            (_, Value::Scalar(_)) => Ok(Field::Value(patch.clone())),
+            (_, Value::Scalar(_)) if patch.is_null() => Ok(MergedField::Gone),
+            (_, Value::Scalar(_)) => Ok(MergedField::Value(patch.clone())),
             (Value::Map(map), Value::Map(changes)) => match action(changes, at)? {
-                Some(Action::Delete) => Ok(Field::Gone),
+                Some(Action::Delete) => Ok(MergedField::Gone),
                 Some(Action::Merge) | None if !is_atomic(cursor) => {
                     self.merge_map(map, changes, cursor, cursor.patch_strategy(), at)?;
-                    Ok(Field::Done)
+                    Ok(MergedField::Done)
                 }
-                _ => Ok(Field::Value(self.made_of(patch, cursor, at)?)),
+                _ => Ok(MergedField::Value(self.made_of(patch, cursor, at)?)),
             },
             (Value::List(list), Value::List(_)) => {
                 *list = self.merge_list(std::mem::take(list), patch, cursor, at)?;
-                Ok(Field::Done)
+                Ok(MergedField::Done)
             }
-            _ => Ok(Field::of(self.added(patch, cursor, at)?)),
+            _ => Ok(MergedField::of(self.added(patch, cursor, at)?)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::keys::{CreationKeys, whole, whole_entries};
 use super::lists::{EntryDiff, diff_scalars};
-use super::parts::{ListPatch, Part, add_retain_keys, map_of};
+use super::parts::{ListPatch, PatchPart, add_retain_keys, map_of};
 use crate::diagnostic::{Code, Result};
 use crate::merge::apiserver::types::{
     EntryKind, declared, declared_list, element, entry_kind, known, strategy,
@@ -17,13 +17,18 @@ use crate::yaml::{Entry, Key, Map, Node, Value};
 ///
 /// # Errors
 /// As [`create`](super::create).
-pub(in crate::patch) fn diff(original: &Node, modified: &Node, kind: Cursor<'_>, part: Part) -> Result<Map> {
+pub(in crate::patch) fn diff(
+    original: &Node,
+    modified: &Node,
+    kind: Cursor<'_>,
+    part: PatchPart,
+) -> Result<Map> {
     let root = Trail::root();
     known(kind, &root)?;
     part.maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default(), &root)
 }
 
-impl Part {
+impl PatchPart {
     /// The patch between two maps, by the patch strategy of the field or list that they stand in.
     fn maps(
         self,

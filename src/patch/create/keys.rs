@@ -9,7 +9,7 @@ use crate::merge::association::{
 };
 use crate::merge::directive::{PATCH, PATCH_MERGE_KEY};
 use crate::merge::entry_match::lacks;
-use crate::merge::identity::{Comparison, Identity, KeyRule, MergeKeys, NullKey};
+use crate::merge::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
 use crate::merge::{Rules, Trail, align};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, Map, Node, Value};
@@ -43,12 +43,14 @@ impl CreationKeys {
         };
         let rule = |name: &SmolStr| match rules {
             _ if default.is_empty() || default.contains(name) => KeyRule::Required,
-            Rules::Overlay => default_of(list.element(), name, Comparison::Data).unwrap_or(KeyRule::Optional),
+            Rules::Overlay => {
+                default_of(list.element(), name, KeyComparison::Data).unwrap_or(KeyRule::Optional)
+            }
             _ => KeyRule::Optional,
         };
         let directive = names.iter().map(|name| Node::string(name.clone())).collect();
         let keys = names.into_iter().map(|name| (name.clone(), rule(&name)));
-        let keys = MergeKeys::new(keys, null, Comparison::Data);
+        let keys = MergeKeys::new(keys, null, KeyComparison::Data);
         Some(Self { keys, directive: Some(Node::list(directive)) })
     }
 

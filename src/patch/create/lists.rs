@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, ToSmolStr as _};
 
 use super::keys::CreationKeys;
-use super::parts::{ListPatch, Part};
+use super::parts::{ListPatch, PatchPart};
 use crate::diagnostic::Result;
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::{Rules, Trail};
@@ -16,7 +16,7 @@ use crate::yaml::{Map, Node};
 /// What is known of a list of maps.
 pub(super) struct EntryDiff<'s> {
     pub(super) keys: CreationKeys,
-    pub(super) part: Part,
+    pub(super) part: PatchPart,
     pub(super) element: Cursor<'s>,
 }
 
@@ -132,7 +132,7 @@ fn go_text(value: &KeyValue) -> SmolStr {
 }
 
 /// Scalars are counted: of two equal ones, one can be removed, though applying that removes both.
-pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: Part) -> ListPatch {
+pub(super) fn diff_scalars(original: &[Node], modified: &[Node], part: PatchPart) -> ListPatch {
     let sorted = |list: &[Node]| {
         let text = |node| KeyValue::of(node).as_ref().map(go_text).unwrap_or_default();
         let mut sorted: Vec<(SmolStr, Node)> = list.iter().map(|node| (text(node), node.clone())).collect();

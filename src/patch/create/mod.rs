@@ -13,7 +13,7 @@ mod parts;
 mod tests;
 
 pub(super) use apiserver::diff;
-pub(super) use parts::Part;
+pub(super) use parts::PatchPart;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Rules;
@@ -34,7 +34,7 @@ use crate::yaml::Node;
 /// schema does not have, each with its field path. Rules that no patch can be made for.
 pub fn create(original: &Node, modified: &Node, kind: Cursor<'_>, rules: Rules) -> Result<Node> {
     let patch = match rules {
-        Rules::Apiserver => diff(original, modified, kind, Part::Everything)?,
+        Rules::Apiserver => diff(original, modified, kind, PatchPart::Everything)?,
         Rules::Overlay => overlay::diff(original, modified, kind)?,
         Rules::Kustomize { .. } | Rules::Kyaml => {
             let message = "patches are made for the API server and for overlays";

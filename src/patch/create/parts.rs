@@ -8,7 +8,7 @@ use crate::yaml::{Entry, Map, Node};
 
 /// Which differences a patch tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::patch) enum Part {
+pub(in crate::patch) enum PatchPart {
     /// All.
     Everything,
     /// What was changed or added.
@@ -19,7 +19,7 @@ pub(in crate::patch) enum Part {
     Unordered,
 }
 
-impl Part {
+impl PatchPart {
     pub(super) fn has_changes(self) -> bool {
         self != Self::Deletions
     }

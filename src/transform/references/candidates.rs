@@ -128,7 +128,7 @@ impl<'r> Candidates<'r> {
         found.retain(|&i| {
             self.get(i).is_some_and(|r| is_meant(r, referrer.resource, reference, &referrer.bound))
         });
-        for context in [Context::AsFarAsKnown, Context::Same] {
+        for context in [NameContext::AsFarAsKnown, NameContext::Same] {
             if found.len() > 1 {
                 found.retain(|&i| self.get(i).is_some_and(|r| context.is_of(r, referrer.resource)));
             }
@@ -217,14 +217,14 @@ fn is_meant(resource: &Resource, referrer: &Resource, reference: &Reference<'_>,
 
 /// What the prefixes and suffixes of two resources must have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Context {
+enum NameContext {
     /// They are the same as far as both have any.
     AsFarAsKnown,
     /// They are the same, and none is only the same as none.
     Same,
 }
 
-impl Context {
+impl NameContext {
     fn is_of(self, a: &Resource, b: &Resource) -> bool {
         let same = |a: &[SmolStr], b: &[SmolStr]| {
             if a.is_empty() || b.is_empty() {
