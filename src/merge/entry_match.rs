@@ -42,14 +42,14 @@ pub(crate) enum Pattern {
     Keys(MergeKeys),
 }
 
-/// What an entry of a patch asks for.
+/// What the entry must have that an entry of a patch is about.
 #[derive(Debug)]
-pub(crate) struct Search {
-    /// What the match must have, in the order in which that is tried.
-    pub(crate) wanted: Vec<(Pattern, Identity)>,
+pub(crate) struct EntryMatch {
+    /// The name by some keys; where nothing has it, the next one counts.
+    pub(crate) by: Vec<(Pattern, Identity)>,
     /// Whether `$patchMergeKey` says so.
     pub(crate) named: bool,
-    /// Whether matches are deleted.
+    /// Whether it is deleted.
     pub(crate) delete: bool,
     pub(crate) several: Several,
 }
@@ -92,11 +92,11 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// What an entry of a patch asks for.
+    /// What an entry of a patch is about.
     ///
     /// # Errors
     /// An entry that is no map, or lacks a key; a malformed directive.
-    pub(crate) fn search(&self, entry: &Node, at: &Trail<'_>) -> Result<Search> {
+    pub(crate) fn entry_match(&self, entry: &Node, at: &Trail<'_>) -> Result<EntryMatch> {
         let map = entry.as_map().ok_or_else(|| self.not_a_map(entry, at))?;
         let action = action(map, at)?;
         if action == Some(Action::Merge) && self.rules == Rules::Apiserver {
@@ -109,8 +109,8 @@ impl<'s> ListKeys<'s> {
         }
         let own = self.keys.as_ref().and_then(|keys| Some((keys, keys.identify(entry)?)));
         let (keys, identity) = own.ok_or_else(|| self.missing_key(entry, at))?;
-        let wanted = vec![by_own_keys(keys, identity)];
-        Ok(Search { wanted, named: false, delete, several: self.several })
+        let by = vec![by_own_keys(keys, identity)];
+        Ok(EntryMatch { by, named: false, delete, several: self.several })
     }
 
     /// What is compared where entries name their keys.
@@ -121,9 +121,14 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// The search for the values that an entry has for the keys which it names, null where one only has to
+    /// The match by the values that an entry has for the keys which it names, null where one only has to
     /// be there.
-    fn by_named_keys(&self, named: &[(SmolStr, KeyValue)], entry: &Node, action: Option<Action>) -> Search {
+    fn by_named_keys(
+        &self,
+        named: &[(SmolStr, KeyValue)],
+        entry: &Node,
+        action: Option<Action>,
+    ) -> EntryMatch {
         let delete = action == Some(Action::Delete);
         let keys = |rule: &dyn Fn(&SmolStr, &KeyValue) -> KeyRule| {
             let keys = named.iter().map(|(name, value)| (name.clone(), rule(name, value)));
@@ -142,11 +147,11 @@ impl<'s> ListKeys<'s> {
                 default_of(self.element, name, self.comparison()).unwrap_or(KeyRule::Optional)
             })),
         };
-        let mut wanted = vec![(Pattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
+        let mut by = vec![(Pattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
         let otherwise = otherwise.and_then(|keys| Some((keys.identify(entry)?, keys)));
-        wanted.extend(otherwise.map(|(identity, keys)| (Pattern::Keys(keys), identity)));
+        by.extend(otherwise.map(|(identity, keys)| (Pattern::Keys(keys), identity)));
         let several = if by_presence { Several::First } else { Several::Refused };
-        Search { wanted, named: true, delete, several }
+        EntryMatch { by, named: true, delete, several }
     }
 
     fn named_values(
@@ -277,7 +282,7 @@ fn told_apart_by(keys: &[&str]) -> String {
     format!("entries of this list are told apart by `{keys}`: each entry needs a value there")
 }
 
-/// The API server's own dialect has no word for what happens anyway.
+/// The API server's own rules have no word for what happens anyway.
 pub(crate) fn merge_in_list(entry: &Node, at: &Trail<'_>) -> Diagnostic {
     at.error(Code::Directive, "`$patch: merge` cannot stand in an entry of a list")
         .at(entry.span())

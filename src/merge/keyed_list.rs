@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::association::Several;
-use super::entry_match::{ListKeys, Pattern, Search};
+use super::entry_match::{EntryMatch, ListKeys, Pattern};
 use super::identity::{FEW, Identity};
 use super::rules::Rules;
 use super::trail::Trail;
@@ -22,8 +22,8 @@ pub(crate) struct KeyedList<'k> {
     pub(crate) live: usize,
     /// How many of them were deleted.
     pub(crate) deleted: usize,
-    /// What the entries of the patch ask for.
-    pub(crate) searches: Vec<Search>,
+    /// What the entries of the patch are about.
+    pub(crate) wanted: Vec<EntryMatch>,
     /// By each pattern that is asked for, the list's own keys first: the entries as they were before
     /// anything was merged.
     indexes: Vec<(Pattern, Index)>,
@@ -32,20 +32,20 @@ pub(crate) struct KeyedList<'k> {
 }
 
 impl<'k> KeyedList<'k> {
-    /// A list and what the entries of a patch ask of it.
+    /// A list and what the entries of a patch are about.
     ///
     /// # Errors
-    /// As [`ListKeys::search`].
+    /// As [`ListKeys::entry_match`].
     pub(crate) fn new(
         live: Vec<Node>,
         patch: &[Node],
         keys: &'k ListKeys<'k>,
         at: &Trail<'_>,
     ) -> Result<Self> {
-        let search = |(i, entry): (usize, &Node)| keys.search(entry, &at.index(i));
-        let searches: Vec<Search> = patch.iter().enumerate().map(search).collect::<Result<_>>()?;
+        let read = |(i, entry): (usize, &Node)| keys.entry_match(entry, &at.index(i));
+        let wanted: Vec<EntryMatch> = patch.iter().enumerate().map(read).collect::<Result<_>>()?;
         let mut indexes = vec![(Pattern::Own, Index::default())];
-        for (pattern, _) in searches.iter().flat_map(|search| &search.wanted) {
+        for (pattern, _) in wanted.iter().flat_map(|wanted| &wanted.by) {
             if indexes.iter().all(|(known, _)| known != pattern) {
                 indexes.push((pattern.clone(), Index::default()));
             }
@@ -56,7 +56,7 @@ impl<'k> KeyedList<'k> {
             }
         }
         let (touched, entries): (Vec<_>, Vec<_>) = live.into_iter().map(|entry| (None, Some(entry))).unzip();
-        Ok(Self { keys, live: entries.len(), entries, deleted: 0, searches, indexes, touched })
+        Ok(Self { keys, live: entries.len(), entries, deleted: 0, wanted, indexes, touched })
     }
 
     /// Merges the entries of a patch, deletions first, each into its match. `merge` makes one entry of a
@@ -71,9 +71,10 @@ impl<'k> KeyedList<'k> {
         mut merge: impl FnMut(Option<Node>, &Node, &Trail<'_>) -> Result<Node>,
     ) -> Result<()> {
         self.delete(patch, at)?;
-        for (i, entry) in
-            patch.iter().enumerate().filter(|(i, _)| !self.searches[*i].delete).collect::<Vec<_>>()
-        {
+        for (i, entry) in patch.iter().enumerate() {
+            if self.wanted[i].delete {
+                continue;
+            }
             let slot = self.find(i, entry, at)?;
             let live = slot.and_then(|slot| self.entries[slot].take());
             let merged = merge(live, entry, &at.entry(entry, self.keys.names(), i))?;
@@ -87,13 +88,12 @@ impl<'k> KeyedList<'k> {
     /// # Errors
     /// In kustomize's lists, several matches of an entry that does not name its keys.
     pub(crate) fn delete(&mut self, patch: &[Node], at: &Trail<'_>) -> Result<()> {
-        let Self { keys, entries, searches, indexes, .. } = self;
-        for (i, search) in searches.iter().enumerate().filter(|(_, search)| search.delete) {
-            let found =
-                search.wanted.iter().map(|wanted| matches(indexes, entries, wanted).collect::<Vec<_>>());
+        let Self { keys, entries, wanted, indexes, .. } = self;
+        for (i, wanted) in wanted.iter().enumerate().filter(|(_, wanted)| wanted.delete) {
+            let found = wanted.by.iter().map(|by| slots(indexes, entries, by).collect::<Vec<_>>());
             let Some(found) = found.into_iter().find(|found| !found.is_empty()) else { continue };
-            if found.len() > 1 && !search.named && matches!(keys.rules(), Rules::Kustomize { .. }) {
-                return Err(ambiguous(&found, entries, (search, &patch[i]), &at.index(i)));
+            if found.len() > 1 && !wanted.named && matches!(keys.rules(), Rules::Kustomize { .. }) {
+                return Err(ambiguous(&found, entries, (wanted, &patch[i]), &at.index(i)));
             }
             self.deleted += found.len();
             for slot in found {
@@ -108,17 +108,17 @@ impl<'k> KeyedList<'k> {
     /// # Errors
     /// Several match; another entry of the patch was about it.
     pub(crate) fn find(&mut self, i: usize, entry: &Node, at: &Trail<'_>) -> Result<Option<usize>> {
-        let Self { entries, searches, indexes, .. } = self;
-        let search = &searches[i];
+        let Self { entries, wanted, indexes, .. } = self;
+        let wanted = &wanted[i];
         let mut found = None;
-        for wanted in &search.wanted {
-            let mut slots = matches(indexes, entries, wanted);
-            found = slots.next();
-            let is_only = search.several == Several::First || slots.next().is_none();
-            drop(slots);
+        for by in &wanted.by {
+            let mut fitting = slots(indexes, entries, by);
+            found = fitting.next();
+            let is_only = wanted.several == Several::First || fitting.next().is_none();
+            drop(fitting);
             if !is_only {
-                let all: Vec<usize> = matches(indexes, entries, wanted).collect();
-                return Err(ambiguous(&all, entries, (search, entry), &at.index(i)));
+                let all: Vec<usize> = slots(indexes, entries, by).collect();
+                return Err(ambiguous(&all, entries, (wanted, entry), &at.index(i)));
             }
             if found.is_some() {
                 break;
@@ -127,7 +127,7 @@ impl<'k> KeyedList<'k> {
         match found.and_then(|slot| self.touched[slot]) {
             Some(first) if self.keys.rules() != Rules::Apiserver => {
                 let message = format!("the patch has two entries for the same one: [{first}] and [{i}]");
-                let help = if search.named {
+                let help = if wanted.named {
                     "join the two"
                 } else {
                     "join the two, or tell them apart by naming more keys under `$patchMergeKey`"
@@ -168,7 +168,7 @@ impl<'k> KeyedList<'k> {
 }
 
 /// The slots that fit, in order.
-fn matches(
+fn slots(
     indexes: &mut [(Pattern, Index)],
     entries: &[Option<Node>],
     (pattern, identity): &(Pattern, Identity),
@@ -180,13 +180,13 @@ fn matches(
 fn ambiguous(
     slots: &[usize],
     entries: &[Option<Node>],
-    (search, entry): (&Search, &Node),
+    (wanted, entry): (&EntryMatch, &Node),
     at: &Trail<'_>,
 ) -> Diagnostic {
     let positions: Vec<String> = slots.iter().map(|slot| format!("[{slot}]")).collect();
     let message = format!("{} entries match this one of the patch: {}", slots.len(), positions.join(", "));
-    let help = match search.wanted.as_slice() {
-        _ if search.named => "name more keys under `$patchMergeKey`, so that one entry is left",
+    let help = match wanted.by.as_slice() {
+        _ if wanted.named => "name more keys under `$patchMergeKey`, so that one entry is left",
         [(Pattern::Own, _)] => {
             "entries of this list must differ in their keys: remove or change the others first"
         }

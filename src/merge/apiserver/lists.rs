@@ -31,10 +31,10 @@ pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
 /// # Errors
 /// An entry that lacks its merge key.
 pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<Ranked> {
-    let by_slot = list.searches.iter().any(|search| search.named);
+    let by_slot = list.wanted.iter().any(|wanted| wanted.named);
     let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
-    for (position, search) in list.searches.iter().enumerate().filter(|(_, s)| !s.delete && !s.named) {
-        if let [(_, identity)] = search.wanted.as_slice() {
+    for (position, wanted) in list.wanted.iter().enumerate().filter(|(_, w)| !w.delete && !w.named) {
+        if let [(_, identity)] = wanted.by.as_slice() {
             in_patch.entry(identity).or_insert(position);
         }
     }

@@ -14,7 +14,7 @@ use super::position::{ListRule, Position};
 use super::tuples::Tuples;
 use super::walk::{Decision, Here, partners, retain, same_kind};
 use crate::diagnostic::Result;
-use crate::merge::{Conflict, Exceptions, Merged, Trail};
+use crate::merge::{Conflict, Merged, Trail};
 use crate::schema::Schema;
 use crate::yaml::{Entry, List, Map, Node, Value};
 
@@ -247,11 +247,7 @@ impl<'s> Merge3<'s> {
     fn list(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Here<'_, 's>) -> Result<Decision> {
         let lists = dest.as_deref().into_iter().chain(others.iter()).filter_map(Node::as_list);
         let lists: Vec<&[Node]> = lists.map(Vec::as_slice).collect();
-        let keys = self.options.infer_keys.keys();
-        let rule = match self.options.exceptions {
-            Exceptions::None => here.at.list_rule(&lists, keys, self.schema),
-            Exceptions::Listed => here.at.list_rule_without_losses(&lists, None, keys, self.schema),
-        };
+        let rule = here.at.list_rule(&lists, None, self.options, self.schema);
         if rule.replaces() {
             let leaf = if here.at.is_known() { Leaf::List } else { Leaf::UnknownList };
             return Ok(self.leaf(leaf, dest.as_deref(), others, here.trail));

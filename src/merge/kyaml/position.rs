@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use smol_str::SmolStr;
 
 use super::infer;
+use super::options::MergeOptions;
 use super::tuples::Keys;
 use crate::diagnostic::Result;
 use crate::merge::association::{Association, ListPolicy};
@@ -157,20 +158,30 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// How kustomize merges a list here; where nothing is known, by whether the entries have one of `keys`.
-    pub(super) fn list_rule(&self, sides: &[&[Node]], keys: &[SmolStr], schema: &'s Schema) -> ListRule<'s> {
+    /// How a list merges, of which these are the `sides`, and perhaps one of them the patch's.
+    ///
+    /// Where nothing is known that depends on whether the entries have a key that may be inferred.
+    pub(super) fn list_rule(
+        &self,
+        sides: &[&[Node]],
+        patch: Option<&[Node]>,
+        options: &MergeOptions,
+        schema: &'s Schema,
+    ) -> ListRule<'s> {
+        let keys = options.infer_keys.keys();
+        if options.exceptions == Exceptions::Listed {
+            return self.rule_without_losses(sides, patch, keys, schema);
+        }
         match self.association(ListPolicy::Kyaml, schema) {
             Association::Unknown if infer::is_keyed(sides, keys) => ListRule::Inferred,
             association => association.into(),
         }
     }
 
-    /// How a list merges with nothing lost silently.
-    ///
-    /// As [`Position::list_rule`], but lists of custom resources, which have no patch strategy, merge
-    /// by their list type; a patch merge key may name several keys; an inferred key is one that all
-    /// entries have; and where an entry of the patch has `$patchMergeKey`, any list merges.
-    pub(super) fn list_rule_without_losses(
+    /// Lists of custom resources, which have no patch strategy, merge by their list type; a patch merge
+    /// key may name several keys; an inferred key is one that all entries have; and where an entry of the
+    /// patch has `$patchMergeKey`, any list merges.
+    fn rule_without_losses(
         &self,
         sides: &[&[Node]],
         patch: Option<&[Node]>,
@@ -322,9 +333,9 @@ mod tests {
 
     #[test]
     fn keys_have_defaults_where_nothing_may_get_lost() {
-        let schema = Schema::embedded();
+        let (schema, options) = (Schema::embedded(), MergeOptions::kustomize(Exceptions::Listed));
         let ports = at("{apiVersion: v1, kind: Service}", &["spec", "ports"], &schema);
-        let ListRule::Keyed(rule) = ports.list_rule_without_losses(&[], None, &[], &schema) else {
+        let ListRule::Keyed(rule) = ports.list_rule(&[], None, &options, &schema) else {
             panic!("ports have keys")
         };
         let tcp = KeyRule::Default(KeyValue::Str("TCP".into()));

@@ -71,13 +71,13 @@ impl Lists<'_> {
         let used_keys = used_keys(&[list.as_slice(), &*theirs], keys);
         let mut dest = KeyedList::new(std::mem::take(list), theirs, keys, trail)?;
         keys.check_distinct(theirs.iter(), trail)?;
-        if !dest.searches.iter().any(|search| search.named) {
+        if !dest.wanted.iter().any(|wanted| wanted.named) {
             keys.check_distinct(dest.entries.iter().flatten(), trail)?;
         }
         dest.delete(theirs, trail)?;
         let mut results = Vec::with_capacity(theirs.len());
         for (i, entry) in theirs.iter_mut().enumerate() {
-            if dest.searches[i].delete {
+            if dest.wanted[i].delete {
                 continue;
             }
             let name = keys.identify(entry, &Pattern::Own);

@@ -127,7 +127,7 @@ impl<'s> Merge2<'s> {
                 self.own_fields(map, Side::Patch, here)?;
             }
             Value::List(list) => {
-                let rule = self.list_rule(here.at, &[list.as_slice()], Some(list));
+                let rule = here.at.list_rule(&[list], Some(list), self.options, self.schema);
                 if rule.replaces() {
                     return Ok(Decision::Replace(node));
                 }
@@ -216,11 +216,12 @@ impl<'s> Merge2<'s> {
         adopt(dest, &with);
         let Value::List(list) = &mut dest.value else { return Ok(Decision::Keep) };
         let theirs = with.patch().and_then(Node::as_list).map(Vec::as_slice);
-        let rule = match (&with, theirs) {
-            (Counterpart::Patch(_), Some(theirs)) => self.list_rule(here.at, &[list, theirs], Some(theirs)),
-            (Counterpart::None(Side::Patch), _) => self.list_rule(here.at, &[list], Some(list)),
-            _ => self.list_rule(here.at, &[list], None),
+        let (sides, from_patch): (&[&[Node]], _) = match (&with, theirs) {
+            (Counterpart::Patch(_), Some(theirs)) => (&[list, theirs], Some(theirs)),
+            (Counterpart::None(Side::Patch), _) => (&[list], Some(list.as_slice())),
+            _ => (&[list], None),
         };
+        let rule = here.at.list_rule(sides, from_patch, self.options, self.schema);
         let patch = match with {
             Counterpart::Patch(patch) => patch,
             Counterpart::None(_) if rule.replaces() => return Ok(Decision::Keep),
@@ -249,15 +250,6 @@ impl<'s> Merge2<'s> {
             Action::Merge => self.entries(list, theirs, &rule, here)?,
         }
         Ok(Decision::Keep)
-    }
-
-    fn list_rule(&self, at: &Position<'s>, sides: &[&[Node]], from_patch: Option<&[Node]>) -> ListRule<'s> {
-        match self.options.exceptions {
-            Exceptions::None => at.list_rule(sides, self.infer_keys(), self.schema),
-            Exceptions::Listed => {
-                at.list_rule_without_losses(sides, from_patch, self.infer_keys(), self.schema)
-            }
-        }
     }
 
     fn infer_keys(&self) -> &'s [SmolStr] {

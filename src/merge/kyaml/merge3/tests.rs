@@ -1,6 +1,7 @@
 //! Tables of three-way merges.
 
 use super::*;
+use crate::merge::Exceptions;
 use crate::merge::kyaml::options::{InferKeys, ListOrder};
 use crate::merge::kyaml::testing::{commented, node, outcome, wanted};
 
