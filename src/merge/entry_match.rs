@@ -35,7 +35,7 @@ pub(crate) struct ListKeys<'s> {
 
 /// By which keys entries are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Pattern {
+pub(crate) enum KeyPattern {
     /// All those of the list.
     Own,
     /// Others.
@@ -46,7 +46,7 @@ pub(crate) enum Pattern {
 #[derive(Debug)]
 pub(crate) struct EntryMatch {
     /// The name by some keys; where nothing has it, the next one counts.
-    pub(crate) by: Vec<(Pattern, Identity)>,
+    pub(crate) by: Vec<(KeyPattern, Identity)>,
     /// Whether `$patchMergeKey` says so.
     pub(crate) named: bool,
     /// Whether it is deleted.
@@ -85,10 +85,10 @@ impl<'s> ListKeys<'s> {
     }
 
     /// The name of an entry by the keys of a pattern.
-    pub(crate) fn identify(&self, entry: &Node, pattern: &Pattern) -> Option<Identity> {
+    pub(crate) fn identify(&self, entry: &Node, pattern: &KeyPattern) -> Option<Identity> {
         match pattern {
-            Pattern::Own => self.keys.as_ref()?.identify(entry),
-            Pattern::Keys(keys) => keys.identify(entry),
+            KeyPattern::Own => self.keys.as_ref()?.identify(entry),
+            KeyPattern::Keys(keys) => keys.identify(entry),
         }
     }
 
@@ -147,9 +147,9 @@ impl<'s> ListKeys<'s> {
                 default_of(self.element, name, self.comparison()).unwrap_or(KeyRule::Optional)
             })),
         };
-        let mut by = vec![(Pattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
+        let mut by = vec![(KeyPattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
         let otherwise = otherwise.and_then(|keys| Some((keys.identify(entry)?, keys)));
-        by.extend(otherwise.map(|(identity, keys)| (Pattern::Keys(keys), identity)));
+        by.extend(otherwise.map(|(identity, keys)| (KeyPattern::Keys(keys), identity)));
         let several = if by_presence { Several::First } else { Several::Refused };
         EntryMatch { by, named: true, delete, several }
     }
@@ -227,7 +227,7 @@ impl<'s> ListKeys<'s> {
         at: &Trail<'_>,
     ) -> Result<()> {
         let own = |entry: &Node| match entry.get(PATCH_MERGE_KEY) {
-            None => self.identify(entry, &Pattern::Own),
+            None => self.identify(entry, &KeyPattern::Own),
             Some(_) => None,
         };
         let (spans, names): (Vec<_>, Vec<_>) = entries.map(|entry| (entry.span(), own(entry))).unzip();
@@ -255,16 +255,16 @@ pub(crate) fn first_double(names: &[Option<Identity>]) -> Option<[usize; 2]> {
 }
 
 /// What has the same keys, as far as the entry has them.
-fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (Pattern, Identity) {
+fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
     let there = |value: &KeyValue| *value != KeyValue::Absent;
     if identity.values().iter().all(there) {
-        return (Pattern::Own, identity);
+        return (KeyPattern::Own, identity);
     }
     let (known, values): (Vec<_>, Vec<_>) =
         keys.iter().zip(identity.values()).filter(|(_, value)| there(value)).unzip();
     let known = known.into_iter().map(|(name, rule)| (name.clone(), rule.clone()));
     let known = MergeKeys::new(known, NullKey::Absent, keys.comparison());
-    (Pattern::Keys(known), values.into_iter().cloned().collect())
+    (KeyPattern::Keys(known), values.into_iter().cloned().collect())
 }
 
 /// The error for an entry that lacks keys.

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::association::Several;
-use super::entry_match::{EntryMatch, ListKeys, Pattern};
+use super::entry_match::{EntryMatch, KeyPattern, ListKeys};
 use super::identity::{FEW, Identity};
 use super::rules::Rules;
 use super::trail::Trail;
@@ -26,7 +26,7 @@ pub(crate) struct KeyedList<'k> {
     pub(crate) wanted: Vec<EntryMatch>,
     /// By each pattern that is asked for, the list's own keys first: the entries as they were before
     /// anything was merged.
-    indexes: Vec<(Pattern, Index)>,
+    indexes: Vec<(KeyPattern, Index)>,
     /// The first entry of the patch that was about each slot.
     pub(crate) touched: Vec<Option<usize>>,
 }
@@ -44,7 +44,7 @@ impl<'k> KeyedList<'k> {
     ) -> Result<Self> {
         let read = |(i, entry): (usize, &Node)| keys.entry_match(entry, &at.index(i));
         let wanted: Vec<EntryMatch> = patch.iter().enumerate().map(read).collect::<Result<_>>()?;
-        let mut indexes = vec![(Pattern::Own, Index::default())];
+        let mut indexes = vec![(KeyPattern::Own, Index::default())];
         for (pattern, _) in wanted.iter().flat_map(|wanted| &wanted.by) {
             if indexes.iter().all(|(known, _)| known != pattern) {
                 indexes.push((pattern.clone(), Index::default()));
@@ -169,9 +169,9 @@ impl<'k> KeyedList<'k> {
 
 /// The slots that fit, in order.
 fn slots(
-    indexes: &mut [(Pattern, Index)],
+    indexes: &mut [(KeyPattern, Index)],
     entries: &[Option<Node>],
-    (pattern, identity): &(Pattern, Identity),
+    (pattern, identity): &(KeyPattern, Identity),
 ) -> impl Iterator<Item = usize> {
     let index = indexes.iter_mut().find(|(known, _)| known == pattern);
     index.into_iter().flat_map(|(_, index)| index.find(identity, |slot| entries[slot].is_some()))
@@ -187,7 +187,7 @@ fn ambiguous(
     let message = format!("{} entries match this one of the patch: {}", slots.len(), positions.join(", "));
     let help = match wanted.by.as_slice() {
         _ if wanted.named => "name more keys under `$patchMergeKey`, so that one entry is left",
-        [(Pattern::Own, _)] => {
+        [(KeyPattern::Own, _)] => {
             "entries of this list must differ in their keys: remove or change the others first"
         }
         _ => "give this entry more keys, or name them under `$patchMergeKey`",

@@ -8,7 +8,7 @@ use crate::diagnostic::Result;
 use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::{Action, PATCH, PATCH_MERGE_KEY, action, is_delete};
 use crate::merge::element_order::Ranked;
-use crate::merge::entry_match::{ListKeys, Pattern, merge_in_list};
+use crate::merge::entry_match::{KeyPattern, ListKeys, merge_in_list};
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::keyed_list::KeyedList;
 use crate::merge::order::Rank;
@@ -44,7 +44,7 @@ pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -
         let Some(entry) = entry else { continue };
         // A key that the patch sets to null is gone by now.
         let touched = list.touched[slot];
-        let is_named = touched.is_none() || keys.identify(entry, &Pattern::Own).is_some();
+        let is_named = touched.is_none() || keys.identify(entry, &KeyPattern::Own).is_some();
         let identity = list.name(slot).filter(|_| is_named);
         let identity = identity.ok_or_else(|| keys.missing_key(entry, &at.index(slot)))?;
         let mut live = (slot < list.live).then_some(slot);
@@ -84,7 +84,7 @@ pub(super) fn replacement(
             Some(Action::Merge) => return Err(merge_in_list(entry, &here)),
             Some(Action::Delete) | None => {}
         }
-        let identity = keys.identify(entry, &Pattern::Own);
+        let identity = keys.identify(entry, &KeyPattern::Own);
         let identity = identity.ok_or_else(|| keys.missing_key(entry, &here))?;
         if action.is_none() {
             let live = if by_slot { position } else { *first.entry(identity).or_insert(position) };

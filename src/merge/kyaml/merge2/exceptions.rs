@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::counterpart::{Counterpart, Side};
 use crate::diagnostic::Result;
 use crate::merge::directive::PATCH_MERGE_KEY;
-use crate::merge::entry_match::{ListKeys, Pattern, first_double};
+use crate::merge::entry_match::{KeyPattern, ListKeys, first_double};
 use crate::merge::identity::Identity;
 use crate::merge::keyed_list::KeyedList;
 use crate::merge::kyaml::options::ListOrder;
@@ -26,7 +26,7 @@ pub(super) struct Lists<'l> {
 }
 
 /// An entry of the result that the patch speaks of.
-enum Entry {
+enum MergedEntry {
     /// It was in this slot.
     Merged(usize),
     New(Node),
@@ -80,7 +80,7 @@ impl Lists<'_> {
             if dest.wanted[i].delete {
                 continue;
             }
-            let name = keys.identify(entry, &Pattern::Own);
+            let name = keys.identify(entry, &KeyPattern::Own);
             let here = match keys.keys().zip(name.as_ref()) {
                 Some((keys, name)) => trail.named(keys, name),
                 None => trail.index(i),
@@ -109,17 +109,17 @@ fn settle(
     slot: Option<usize>,
     decision: Decision,
     order: ListOrder,
-) -> Option<Entry> {
+) -> Option<MergedEntry> {
     match (decision, slot) {
-        (Decision::Replace(node), None) => (!is_nothing(&node)).then_some(Entry::New(node)),
+        (Decision::Replace(node), None) => (!is_nothing(&node)).then_some(MergedEntry::New(node)),
         // Where entries go to the front, kustomize 5.8 puts the old one back over its replacement.
         (Decision::Replace(node), Some(slot)) => {
             if order == ListOrder::Append {
                 dest.entries[slot] = Some(node);
             }
-            Some(Entry::Merged(slot))
+            Some(MergedEntry::Merged(slot))
         }
-        (Decision::Keep, slot) => slot.map(Entry::Merged),
+        (Decision::Keep, slot) => slot.map(MergedEntry::Merged),
         (Decision::Remove, slot) => {
             if let Some(slot) = slot {
                 dest.entries[slot] = None;
@@ -148,11 +148,16 @@ fn used_keys(lists: &[&[Node]], keys: &ListKeys<'_>) -> usize {
 /// The merged list in its order: the new entries behind those of dest or before them.
 ///
 /// Where one key tells all entries apart, kustomize 5.8 moves the changed ones to the front, too.
-fn arrange(mut dest: Vec<Option<Node>>, results: Vec<Entry>, order: ListOrder, used_keys: usize) -> List {
+fn arrange(
+    mut dest: Vec<Option<Node>>,
+    results: Vec<MergedEntry>,
+    order: ListOrder,
+    used_keys: usize,
+) -> List {
     let take = |entry| match entry {
-        Entry::New(node) => Some(node),
-        Entry::Merged(slot) if order == ListOrder::Prepend && used_keys <= 1 => dest[slot].take(),
-        Entry::Merged(_) => None,
+        MergedEntry::New(node) => Some(node),
+        MergedEntry::Merged(slot) if order == ListOrder::Prepend && used_keys <= 1 => dest[slot].take(),
+        MergedEntry::Merged(_) => None,
     };
     let moved: Vec<_> = results.into_iter().filter_map(take).collect();
     let stays = dest.into_iter().flatten();
@@ -165,7 +170,7 @@ fn arrange(mut dest: Vec<Option<Node>>, results: Vec<Entry>, order: ListOrder, u
 /// Of entries with equal keys in a list that the patch does not speak of the last one stays, as in
 /// kustomize: where the first one was if one key tells the entries apart, else where it is.
 fn drop_doubles(list: &mut List, keys: &ListKeys<'_>) {
-    let names: Vec<_> = list.iter().map(|entry| keys.identify(entry, &Pattern::Own)).collect();
+    let names: Vec<_> = list.iter().map(|entry| keys.identify(entry, &KeyPattern::Own)).collect();
     if first_double(&names).is_none() {
         return;
     }
