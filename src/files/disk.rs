@@ -4,6 +4,8 @@ use std::fs::{self, File, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use walkdir::WalkDir;
+
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
 /// The file system, as this process sees it.
@@ -30,13 +32,14 @@ impl FileTree for DiskTree {
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
-        let entry = |entry: io::Result<fs::DirEntry>| {
-            let entry = entry?;
-            Ok(DirectoryEntry { name: entry.file_name(), kind: kind(entry.file_type()?) })
-        };
-        let mut entries = fs::read_dir(directory)?.map(entry).collect::<io::Result<Vec<_>>>()?;
-        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(entries)
+        // The dot makes the system refuse what is no directory.
+        let entries = WalkDir::new(directory.join(".")).min_depth(1).max_depth(1).sort_by_file_name();
+        let listed = entries.into_iter().map(|entry| {
+            let entry = entry
+                .map_err(|error| error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into()))?;
+            Ok(DirectoryEntry { name: entry.file_name().to_owned(), kind: kind(entry.file_type()) })
+        });
+        listed.collect()
     }
 
     fn is_on_disk(&self) -> bool {
