@@ -75,19 +75,10 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     for window in args.targets.chunks(WINDOW) {
         let built = build_window(&builder, window);
         for (target, built) in window.iter().zip(built) {
-            let outcome = built.map(|built| {
-                render::print(&built.warnings, sources);
-                built.resources
-            });
-            let printed = outcome.map_err(Failure::from).and_then(|resources| {
-                printer.target(args, target, &resources)?;
-                if args.targets.len() == 1 {
-                    // The program ends: to take a large set apart would only cost time.
-                    std::mem::forget(resources);
-                }
-                Ok(())
-            });
-            match printed {
+            match built
+                .map_err(Failure::from)
+                .and_then(|built| print_built(&mut printer, args, target, built, sources))
+            {
                 Ok(()) => {}
                 Err(Failure::Problems(problems)) => {
                     render::print(&problems, sources);
@@ -98,16 +89,37 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
         }
     }
     printer.finish()?;
-    if failed.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+    Ok(ended(&failed, args.targets.len()))
+}
+
+/// Prints what was built of one target, its warnings first.
+fn print_built(
+    printer: &mut Printer,
+    args: &BuildArgs,
+    target: &Path,
+    built: Built,
+    sources: &SourceMap,
+) -> Result<(), Failure> {
+    render::print(&built.warnings, sources);
+    printer.target(args, target, &built.resources)?;
+    if args.targets.len() == 1 {
+        // The program ends: to take a large set apart would only cost time.
+        std::mem::forget(built.resources);
     }
-    if args.targets.len() > 1 {
+    Ok(())
+}
+
+/// The exit status of a build of `all` targets; where there are several, says which failed.
+fn ended(failed: &[&PathBuf], all: usize) -> ExitCode {
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    if all > 1 {
         let names: Vec<_> = failed.iter().map(|t| t.display().to_string()).collect();
-        let message =
-            format!("{} of {} targets failed: {}", failed.len(), args.targets.len(), names.join(", "));
+        let message = format!("{} of {all} targets failed: {}", failed.len(), names.join(", "));
         render::print_plain(crate::diagnostic::Severity::Error, &message);
     }
-    Ok(ExitCode::FAILURE)
+    ExitCode::FAILURE
 }
 
 fn build_window(builder: &Builder, targets: &[PathBuf]) -> Vec<Result<Built, Diagnostic>> {
