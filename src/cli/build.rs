@@ -14,7 +14,7 @@ use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _, create_directories, replace_file};
-use crate::overlay::{Builder, Built, Targets};
+use crate::overlay::{Builder, Built};
 use crate::resource::{ResId, Resource, ResourceSet};
 use crate::source::SourceMap;
 use crate::yaml;
@@ -64,7 +64,7 @@ const WINDOW: usize = 64;
 
 /// Builds all targets. One that fails prints nothing; the others are printed all the same.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
-    let builder = args.target.builder(sources, Targets::count(args.targets.len()))?;
+    let builder = args.target.builder(sources, &args.targets)?;
     let mut printer = Printer {
         output: Output::of(args),
         stdout: BufWriter::with_capacity(1 << 16, io::stdout()),
@@ -207,7 +207,9 @@ fn write_directory(directory: &Path, resources: &ResourceSet) -> Result<(), Fail
     let namespaces: BTreeSet<_> = namespaced.map(ResId::effective_namespace).collect();
     let mut files = BTreeMap::new();
     for resource in resources {
-        let name = file_name(resource, namespaces.len() > 1)?;
+        let id = resource.id();
+        let namespace = (namespaces.len() > 1 && !id.cluster_scoped).then(|| id.effective_namespace());
+        let name = file_name(resource, namespace)?;
         files.insert(name, yaml::to_yaml(resource.node()).map_err(|d| d.resource(resource.id()))?);
     }
     create_directories(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
@@ -218,16 +220,12 @@ fn write_directory(directory: &Path, resources: &ResourceSet) -> Result<(), Fail
 }
 
 /// kustomize's name of a resource's file: group, version, kind and name in lower case, behind the
-/// namespace when the resources are in several.
-fn file_name(resource: &Resource, with_namespace: bool) -> Result<String, Diagnostic> {
+/// namespace, which is given when the resources are in several.
+fn file_name(resource: &Resource, namespace: Option<&str>) -> Result<String, Diagnostic> {
     let id = resource.id();
     let parts = [&id.gvk.group, &id.gvk.version, &id.gvk.kind].map(SmolStr::as_str);
     let gvk = parts.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("_");
-    let namespace = if with_namespace && !id.cluster_scoped {
-        format!("{}_", id.effective_namespace())
-    } else {
-        String::new()
-    };
+    let namespace = namespace.map(|namespace| format!("{namespace}_")).unwrap_or_default();
     let name = format!("{namespace}{gvk}_{}.yaml", id.name).to_lowercase();
     if name.contains(['/', '\\', '\0']) {
         return Err(Diagnostic::error(Code::InvalidValue, format!("`{name}` cannot be the name of a file"))

@@ -10,7 +10,6 @@ use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, TreeWalk, WalkOptions};
-use crate::overlay::Targets;
 use crate::resource::{Resource, flatten_lists};
 use crate::schema::Schema;
 use crate::source::{SourceId, SourceMap};
@@ -45,7 +44,7 @@ impl ObjectArgs {
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
         let resources = match &self.target_directory {
             Some(target) => {
-                let built = self.target.builder(sources, Targets::One)?.build(target)?;
+                let built = self.target.builder(sources, std::slice::from_ref(target))?.build(target)?;
                 render::print(&built.warnings, sources);
                 built.resources.into_iter().collect()
             }

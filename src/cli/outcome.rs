@@ -13,6 +13,8 @@ use crate::source::SourceMap;
 pub(super) enum Failure {
     /// Problems with places, to be shown on stderr.
     Problems(Vec<Diagnostic>),
+    /// Arguments that do not fit together.
+    Usage(String),
     /// Anything else.
     Other(anyhow::Error),
 }
@@ -41,12 +43,19 @@ impl From<ReplaceError> for Failure {
     }
 }
 
+/// The exit status for arguments that make no command, as clap has it.
+const USAGE: u8 = 2;
+
 pub(super) type Outcome = Result<ExitCode, Failure>;
 
 /// Says on stderr why a command did not succeed.
 pub(super) fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
     match failure {
         Failure::Problems(problems) => render::print(problems, sources),
+        Failure::Usage(message) => {
+            render::print_plain(Severity::Error, message);
+            return ExitCode::from(USAGE);
+        }
         // Whoever reads our output has seen enough: `kubectl smp build | head`.
         Failure::Other(error) if is_broken_pipe(error) => return ExitCode::SUCCESS,
         Failure::Other(error) => render::print_plain(Severity::Error, &format!("{error:#}")),

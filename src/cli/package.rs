@@ -9,6 +9,7 @@ use super::target::SchemaArgs;
 use super::{Failure, render};
 use crate::diagnostic::Result;
 use crate::files::replace_file;
+use crate::overlay::ChainUse;
 use crate::package::{ChangedPackage, Package, write_files};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
@@ -63,7 +64,7 @@ pub(super) fn report(changed: &ChangedPackage) -> std::result::Result<(), Failur
 
 /// The schema for the manifests of packages, CRDs among them included.
 pub(super) fn schema_of(packages: &[&Package], args: &SchemaArgs, sources: &SourceMap) -> Result<Schema> {
-    let mut chain = args.chain(sources, false)?;
+    let mut chain = args.chain(sources, ChainUse::Manifests)?;
     let mut own = Schema::none();
     for package in packages {
         package.add_types(&mut own)?;

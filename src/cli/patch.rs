@@ -11,6 +11,7 @@ use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Exceptions, Rules};
+use crate::overlay::ChainUse;
 use crate::package::{ChangedPackage, Package, PatchKind, Patches, patch_package, write_files};
 use crate::patch::{self, ThreeWayOptions, create_json_merge, create_json_patch};
 use crate::source::{Reading, SourceMap};
@@ -35,9 +36,9 @@ pub(super) struct PatchArgs {
     #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
     patch_type: PatchType,
 
-    /// Rules of strategic merges
-    #[arg(long, value_enum, default_value_t = PatchDialect::Apiserver)]
-    dialect: PatchDialect,
+    /// Rules of strategic merges; without it the API server's
+    #[arg(long, value_enum)]
+    dialect: Option<PatchDialect>,
 
     /// Output format; without it the text of the file, changed where the patch changes it
     #[arg(short, long, value_enum, conflicts_with = "in_place")]
@@ -80,9 +81,9 @@ pub(super) struct CreatePatchArgs {
     #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
     patch_type: PatchType,
 
-    /// By whose rules the patch will be applied
-    #[arg(long, value_enum, default_value_t = CreateDialect::Apiserver)]
-    dialect: CreateDialect,
+    /// By whose rules the strategic patch will be applied; without it the API server's
+    #[arg(long, value_enum)]
+    dialect: Option<CreateDialect>,
 
     /// Output format
     #[arg(short, long, value_enum, default_value_t = PatchOutput::Yaml)]
@@ -137,7 +138,7 @@ enum PatchOutput {
 
 /// Patches all documents that the patch is for, or changes nothing.
 pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
-    let patches = Patches::new(read_patches(args, sources)?, &args.kind())?;
+    let patches = Patches::new(read_patches(args, sources)?, &args.kind()?)?;
     let package = read_package(args, sources)?;
     let schema = schema_of(&[&package], &args.schema, sources)?;
     let changed = patch_package(&package, &patches, &schema, args.schema_type.as_deref())?;
@@ -154,13 +155,23 @@ pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
 }
 
 impl PatchArgs {
-    fn kind(&self) -> PatchKind {
-        match self.patch_type {
-            PatchType::Json => PatchKind::Json,
-            PatchType::Merge => PatchKind::Merge,
-            PatchType::Strategic => PatchKind::Strategic(self.dialect.rules()),
+    fn kind(&self) -> std::result::Result<PatchKind, Failure> {
+        match (self.patch_type, self.dialect) {
+            (PatchType::Strategic, dialect) => {
+                Ok(PatchKind::Strategic(dialect.map_or(Rules::Apiserver, PatchDialect::rules)))
+            }
+            (_, Some(_)) => Err(only_strategic("--dialect")),
+            (PatchType::Merge, None) => Ok(PatchKind::Merge),
+            (PatchType::Json, None) => Ok(PatchKind::Json),
         }
     }
+}
+
+/// What only strategic merge patches have a use for.
+fn only_strategic(argument: &str) -> Failure {
+    Failure::Usage(format!(
+        "`{argument}` is for strategic merge patches: leave it out, or use --type=strategic"
+    ))
 }
 
 fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
@@ -204,8 +215,29 @@ fn no_schema(document: &Node) -> Diagnostic {
         .help("name one with --schema (and --schema-type), or use --type=merge")
 }
 
+impl CreatePatchArgs {
+    /// # Errors
+    /// Arguments that would have no effect.
+    fn check(&self) -> std::result::Result<(), Failure> {
+        if self.patch_type != PatchType::Strategic {
+            let given = [(self.dialect.is_some(), "--dialect"), (self.overwrite, "--overwrite")];
+            return given
+                .into_iter()
+                .find(|(is, _)| *is)
+                .map_or(Ok(()), |(_, name)| Err(only_strategic(name)));
+        }
+        if self.current.is_some() && matches!(self.dialect, Some(CreateDialect::Overlay)) {
+            let message =
+                "three-way patches are made for the API server: leave out `--dialect` or `--current`";
+            return Err(Failure::Usage(message.into()));
+        }
+        Ok(())
+    }
+}
+
 /// Prints the patch that turns the original into the modified manifest.
 pub(super) fn run_create(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
+    args.check()?;
     let read = |path: &PathBuf| read_document(path, sources);
     let (original, modified) = (read(&args.original)?, read(&args.modified)?);
     let current = args.current.as_ref().map(read).transpose()?;
@@ -229,7 +261,7 @@ fn strategic(
     current: Option<&Node>,
     sources: &SourceMap,
 ) -> std::result::Result<Node, Failure> {
-    let mut chain = args.schema.chain(sources, false)?;
+    let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
     let schema = chain.resolve(gvk_of(modified).as_ref())?;
     render::print(&chain.take_warnings(), sources);
     let cursor =
@@ -239,8 +271,8 @@ fn strategic(
         return Ok(patch::create_three_way(original, modified, current, cursor, &options)?);
     }
     let rules = match args.dialect {
-        CreateDialect::Apiserver => Rules::Apiserver,
-        CreateDialect::Overlay => Rules::Overlay,
+        None | Some(CreateDialect::Apiserver) => Rules::Apiserver,
+        Some(CreateDialect::Overlay) => Rules::Overlay,
     };
     Ok(patch::create(original, modified, cursor, rules)?)
 }

@@ -11,6 +11,7 @@ use super::target::SchemaArgs;
 use super::{Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _, replace_file};
+use crate::overlay::ChainUse;
 use crate::schema::{Gvk, compile, read_model, show};
 use crate::source::SourceMap;
 
@@ -73,7 +74,7 @@ pub(super) fn run(args: &SchemaCommand, sources: &SourceMap) -> Outcome {
 }
 
 fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
-    let mut chain = args.schema.chain(sources, false)?;
+    let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
     // A kind that nobody at hand knows is asked for by its full name.
     let kind = args.path.split('.').next().unwrap_or_default();
     let asked = args.api_version.as_ref().map(|version| Gvk::from_manifest(version, kind));

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::Failure;
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _};
 use crate::merge::{Exceptions, Rules};
-use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, Reorder, Targets};
+use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, KUSTOMIZATION_FILES, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::SourceMap;
@@ -57,13 +58,14 @@ pub(super) struct SchemaArgs {
 }
 
 impl SchemaArgs {
-    /// The chain of sources; a hermetic one asks cache and cluster only when they were chosen.
-    pub(super) fn chain(&self, sources: &SourceMap, hermetic: bool) -> Result<SchemaChain, Diagnostic> {
+    /// The chain of sources; for kustomizations it asks cache and cluster only when they were chosen.
+    pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
         let file = match &self.schema {
             SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
             _ => None,
         };
         let cache = SchemaCache::open(None);
+        let hermetic = used == ChainUse::Kustomizations;
         let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
         #[cfg(feature = "cluster")]
         let links = self.with_cluster(links);
@@ -102,7 +104,7 @@ fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagn
 enum DialectArg {
     /// Overlay rules for plain directories, kustomize's with the documented exceptions for kustomizations
     Auto,
-    /// Merge by all list map keys of the schema
+    /// For plain directories: merge by all that the schema says, list types and list map keys first
     Overlay,
     /// Exactly as kustomize, bug for bug
     Kustomize,
@@ -111,7 +113,7 @@ enum DialectArg {
 impl DialectArg {
     fn rules(self) -> BuildRules {
         match self {
-            // A kustomization has no rules of overlays.
+            // A base that is a kustomization is built as one, whatever is merged over it.
             Self::Auto | Self::Overlay => BuildRules::default(),
             Self::Kustomize => BuildRules {
                 kustomizations: Exceptions::None,
@@ -135,12 +137,29 @@ enum ReorderArg {
     None,
 }
 
+fn has_kustomization(target: &Path) -> bool {
+    KUSTOMIZATION_FILES.iter().any(|name| DiskTree.has(&target.join(name)))
+}
+
 impl TargetArgs {
     /// A builder for these arguments.
-    pub(super) fn builder(&self, sources: &SourceMap, targets: Targets) -> Result<Builder, Diagnostic> {
+    ///
+    /// # Errors
+    /// As [`Builder::new`], and overlays' rules for a kustomization, which has none.
+    pub(super) fn builder(&self, sources: &SourceMap, targets: &[PathBuf]) -> Result<Builder, Failure> {
+        if matches!(self.dialect, DialectArg::Overlay)
+            && let Some(target) = targets.iter().find(|target| has_kustomization(target))
+        {
+            let message = format!(
+                "`--dialect overlay` is for plain directories, and {} has a kustomization: leave it out, or use \
+                 --dialect=kustomize",
+                target.display()
+            );
+            return Err(Failure::Usage(message));
+        }
         let (schema, texts) = (self.schema.clone(), sources.clone());
-        let make_chain = Box::new(move |use_| schema.chain(&texts, use_ == ChainUse::Kustomizations));
-        Builder::new(sources.clone(), self.options(), make_chain, targets)
+        let make_chain = Box::new(move |used| schema.chain(&texts, used));
+        Ok(Builder::new(sources.clone(), self.options(), make_chain, Targets::count(targets.len()))?)
     }
 
     fn options(&self) -> BuildOptions {

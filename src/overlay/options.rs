@@ -79,8 +79,8 @@ impl Targets {
 pub enum ChainUse {
     /// Kustomizations, whose build must not depend on where it runs: the chain is hermetic.
     Kustomizations,
-    /// Plain directories.
-    Directories,
+    /// Plain manifests, in directories or alone.
+    Manifests,
 }
 
 /// Makes a chain of schema sources.

@@ -104,7 +104,7 @@ impl Types {
         let chain = match &mut *chain {
             Some(chain) => chain,
             // Only builds that need it look for a cluster.
-            none => none.insert((self.make_chain)(ChainUse::Directories)?),
+            none => none.insert((self.make_chain)(ChainUse::Manifests)?),
         };
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());
