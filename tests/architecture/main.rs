@@ -1,4 +1,9 @@
-//! The rooms of the house import only what stands to their left.
+//! The rooms of the house import only what stands to their left, no files of a room import each
+//! other in a circle, and the name of a type means one thing.
+
+mod circles;
+mod names;
+mod source;
 
 use std::fs;
 use std::path::Path;
@@ -90,4 +95,12 @@ fn the_check_can_fail() {
     assert!(!may_import("yaml", "merge"));
     assert!(may_import("cli", "cluster"));
     assert_eq!(imports("use crate::cluster::apply;"), [(1, "cluster".to_string())]);
+}
+
+/// Rooms that are rebuilt now and are not yet held to the rules for files and names.
+const EXEMPT: &[&str] = &["overlay", "transform", "resource", "package", "patch", "merge"];
+
+/// The name of the room that a file stands in.
+fn room(file: &str) -> &str {
+    file.split('/').next().unwrap_or_default().trim_end_matches(".rs")
 }

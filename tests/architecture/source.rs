@@ -1,0 +1,381 @@
+//! The library's own source, as far as the checks need it: its files, and for each the modules and
+//! types that it defines, what it imports, and the paths in its code. Tests are left out.
+//!
+//! This is no compiler. Not seen: what macros make, methods (which are called by no path), names
+//! that a glob brings in, and `self` and `super` of a module that has no file of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
+
+/// The segments of a path such as `super::parse::parse_one`.
+pub type Segments = Vec<String>;
+
+/// One file of the library.
+#[derive(Debug, Default)]
+pub struct SourceFile {
+    /// Its path below `src/`, with slashes.
+    pub name: String,
+    /// The module that it is; none for the root of the crate.
+    pub module: Segments,
+    /// The modules in files of their own that it declares, those of tests left out.
+    pub children: BTreeSet<String>,
+    /// The names of all that it defines at its top.
+    pub items: BTreeSet<String>,
+    /// The types that it defines, wherever they stand, with their lines.
+    pub types: Vec<(String, usize)>,
+    /// What names that its imports bring in stand for.
+    pub bindings: BTreeMap<String, Segments>,
+    /// What it imports, and the paths in its code. What it hands on with `pub use` is not among them,
+    /// unless its own code has the name.
+    pub paths: BTreeSet<Segments>,
+}
+
+/// The files below a directory, by their path from there with slashes, with their texts.
+fn texts(directory: &Path) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(directory).expect("a readable directory") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name").to_string();
+        if path.is_dir() {
+            texts.extend(
+                self::texts(&path).into_iter().map(|(below, text)| (format!("{name}/{below}"), text)),
+            );
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            texts.push((name, fs::read_to_string(&path).expect("a source file")));
+        }
+    }
+    texts.sort();
+    texts
+}
+
+/// The files of this library that are part of it when no tests are built.
+pub fn library() -> Vec<SourceFile> {
+    let texts = texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let files = files(&texts);
+    assert!(files.len() > 150, "only {} files were found", files.len());
+    files
+}
+
+/// Those of the files of some library.
+fn files(texts: &[(String, String)]) -> Vec<SourceFile> {
+    let texts = texts.iter().filter(|(name, _)| name != "main.rs");
+    let (files, tests): (Vec<_>, Vec<_>) = texts.map(|(name, text)| read(name, text)).unzip();
+    let tests = tests.concat();
+    files.into_iter().filter(|file| !tests.iter().any(|test| file.module.starts_with(test))).collect()
+}
+
+/// The files of a library that is made up.
+pub fn made_up(texts: &[(&str, &str)]) -> Vec<SourceFile> {
+    let texts: Vec<_> = texts.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
+    files(&texts)
+}
+
+/// A file, and the modules in files of their own that it declares for tests.
+fn read(name: &str, text: &str) -> (SourceFile, Vec<Segments>) {
+    let stem = name.trim_end_matches(".rs");
+    let mut module: Segments = stem.split('/').map(str::to_string).collect();
+    module.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
+    let Tokens { all: tokens, test_modules } = Tokens::of(text);
+    let tests = test_modules.into_iter().map(|test| [module.clone(), vec![test]].concat()).collect();
+    let file = SourceFile { name: name.into(), module, ..SourceFile::default() };
+    let mut reader = Reader::of(file, &tokens);
+    reader.all();
+    let used = reader.handed_on.into_iter().filter(|(name, _)| reader.words.contains(name));
+    reader.file.paths.extend(used.map(|(_, path)| path));
+    (reader.file, tests)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    /// With its line.
+    Word(String, usize),
+    /// `::`
+    Separator,
+    Sign(char),
+}
+
+impl Token {
+    fn is(&self, word: &str) -> bool {
+        matches!(self, Self::Word(text, _) if text == word)
+    }
+}
+
+/// The tokens of a source, and the modules in files of their own that it declares for tests. Items of
+/// tests, attributes, literals and lifetimes are left out.
+#[derive(Default)]
+struct Tokens {
+    all: Vec<Token>,
+    test_modules: Vec<String>,
+}
+
+impl Tokens {
+    fn of(text: &str) -> Self {
+        let mut tokens = Self::default();
+        tokens.add(text.parse().expect("Rust"));
+        tokens
+    }
+
+    fn add(&mut self, stream: TokenStream) {
+        let mut trees = stream.into_iter().peekable();
+        while let Some(tree) = trees.next() {
+            match tree {
+                TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                    // `#![...]` is one of the whole file.
+                    trees.next_if(|next| is_sign(next, '!'));
+                    if trees.next().is_some_and(|attribute| is_for_tests(&attribute)) {
+                        self.leave_out_item(&mut trees);
+                    }
+                }
+                TokenTree::Punct(punct) if punct.as_char() == '\'' => drop(trees.next()),
+                TokenTree::Punct(punct) if punct.as_char() == ':' => {
+                    let second =
+                        trees.next_if(|next| punct.spacing() == Spacing::Joint && is_sign(next, ':'));
+                    self.all.push(second.map_or(Token::Sign(':'), |_| Token::Separator));
+                }
+                TokenTree::Punct(punct) => self.all.push(Token::Sign(punct.as_char())),
+                TokenTree::Ident(word) => {
+                    self.all.push(Token::Word(word.to_string(), word.span().start().line));
+                }
+                TokenTree::Group(group) => self.add_group(&group),
+                TokenTree::Literal(_) => {}
+            }
+        }
+    }
+
+    fn add_group(&mut self, group: &Group) {
+        let (open, close) = match group.delimiter() {
+            Delimiter::Parenthesis => ('(', ')'),
+            Delimiter::Brace => ('{', '}'),
+            Delimiter::Bracket => ('[', ']'),
+            Delimiter::None => return self.add(group.stream()),
+        };
+        self.all.push(Token::Sign(open));
+        self.add(group.stream());
+        self.all.push(Token::Sign(close));
+    }
+
+    /// Passes over an item, which ends with its body or with a semicolon.
+    fn leave_out_item(&mut self, trees: &mut impl Iterator<Item = TokenTree>) {
+        let mut words = Vec::new();
+        for tree in trees {
+            match tree {
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => return,
+                TokenTree::Punct(punct) if punct.as_char() == ';' => break,
+                TokenTree::Ident(word) => words.push(word.to_string()),
+                _ => {}
+            }
+        }
+        if let [.., keyword, name] = words.as_slice()
+            && keyword == "mod"
+        {
+            self.test_modules.push(name.clone());
+        }
+    }
+}
+
+fn is_sign(tree: &TokenTree, sign: char) -> bool {
+    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign)
+}
+
+/// `[cfg(test)]` and `[cfg(all(test, ...))]`.
+fn is_for_tests(attribute: &TokenTree) -> bool {
+    let text: String = attribute.to_string().chars().filter(|c| !c.is_whitespace()).collect();
+    text.starts_with("[cfg(test)") || text.starts_with("[cfg(all(test,")
+}
+
+/// One past the bracket that closes the one at `at`.
+fn closing(tokens: &[Token], at: usize) -> usize {
+    let mut depth = 0;
+    for (i, token) in tokens.iter().enumerate().skip(at) {
+        match token {
+            Token::Sign('(') => depth += 1,
+            Token::Sign(')') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return i + 1;
+        }
+    }
+    tokens.len()
+}
+
+/// What stands between two braces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Block {
+    /// Of an `impl` or `trait`, where `type` names a part of a trait.
+    Members,
+    Other,
+}
+
+/// Goes through the tokens of a file.
+struct Reader<'t> {
+    file: SourceFile,
+    tokens: &'t [Token],
+    at: usize,
+    blocks: Vec<Block>,
+    /// What the next brace opens.
+    next_block: Block,
+    /// The names of its `pub use`, and what they stand for.
+    handed_on: Vec<(String, Segments)>,
+    /// All words of its code.
+    words: BTreeSet<String>,
+}
+
+impl<'t> Reader<'t> {
+    fn of(file: SourceFile, tokens: &'t [Token]) -> Self {
+        let (blocks, handed_on, words) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { file, tokens, at: 0, blocks, next_block: Block::Other, handed_on, words }
+    }
+
+    fn all(&mut self) {
+        while let Some(token) = self.tokens.get(self.at) {
+            let begins = self.begins_item();
+            self.at += 1;
+            match token {
+                Token::Sign('{') => self.blocks.push(std::mem::replace(&mut self.next_block, Block::Other)),
+                Token::Sign('}') => drop(self.blocks.pop()),
+                Token::Sign(';') => self.next_block = Block::Other,
+                Token::Word(word, _) if word == "pub" => self.visibility(),
+                Token::Word(word, line) if begins => self.item_or_code(word, *line),
+                Token::Word(word, _) => self.code(word),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether an item may begin here.
+    fn begins_item(&self) -> bool {
+        let before = self.at.checked_sub(1).map(|i| &self.tokens[i]);
+        before.is_none_or(|token| match token {
+            Token::Sign(sign) => matches!(sign, ';' | '{' | '}' | ']' | ')'),
+            Token::Word(word, _) => matches!(word.as_str(), "pub" | "unsafe" | "async" | "const"),
+            Token::Separator => false,
+        })
+    }
+
+    /// Passes over `(crate)`, and reads a re-export.
+    fn visibility(&mut self) {
+        if self.tokens.get(self.at) == Some(&Token::Sign('(')) {
+            self.at = closing(self.tokens, self.at);
+        }
+        if self.tokens.get(self.at).is_some_and(|token| token.is("use")) {
+            self.at += 1;
+            let names = self.import();
+            self.handed_on.extend(names);
+        }
+    }
+
+    /// Reads an item, if this is the first word of one.
+    fn item_or_code(&mut self, word: &str, line: usize) {
+        if matches!(word, "impl" | "trait") {
+            self.next_block = Block::Members;
+        }
+        match word {
+            "use" => {
+                let names = self.import();
+                self.file.paths.extend(names.into_iter().map(|(_, path)| path));
+            }
+            "mod" => self.module(),
+            "struct" | "enum" | "trait" | "type" => self.type_item(word, line),
+            "fn" | "const" | "static" => drop(self.item()),
+            _ => self.code(word),
+        }
+    }
+
+    fn code(&mut self, word: &str) {
+        self.words.insert(word.into());
+        self.path(word);
+    }
+
+    /// Takes the name behind a keyword, if one follows.
+    fn name(&mut self) -> Option<String> {
+        let Token::Word(name, _) = self.tokens.get(self.at).filter(|token| !token.is("fn"))? else {
+            return None;
+        };
+        self.at += 1;
+        Some(name.clone())
+    }
+
+    fn item(&mut self) -> Option<String> {
+        let name = self.name();
+        if self.blocks.is_empty() {
+            self.file.items.extend(name.clone());
+        }
+        name
+    }
+
+    fn module(&mut self) {
+        let name = self.name();
+        if self.tokens.get(self.at) == Some(&Token::Sign(';')) {
+            self.file.children.extend(name);
+        } else {
+            self.file.items.extend(name);
+        }
+    }
+
+    fn type_item(&mut self, keyword: &str, line: usize) {
+        let is_member = keyword == "type" && self.blocks.last() == Some(&Block::Members);
+        let name = self.item().filter(|_| !is_member);
+        self.file.types.extend(name.map(|name| (name, line)));
+    }
+
+    /// Reads an import behind its `use`: the names and what they stand for.
+    fn import(&mut self) -> Vec<(String, Segments)> {
+        let mut names = Vec::new();
+        self.import_tree(&Segments::new(), &mut names);
+        if self.blocks.is_empty() {
+            self.file.bindings.extend(names.iter().cloned());
+        }
+        names
+    }
+
+    /// Reads one tree of an import, to the `,`, `}` or `;` behind it.
+    fn import_tree(&mut self, before: &Segments, names: &mut Vec<(String, Segments)>) {
+        let (mut path, mut name, mut names_something) = (before.clone(), None, false);
+        while let Some(token) = self.tokens.get(self.at) {
+            match token {
+                Token::Sign(',' | '}' | ';') => break,
+                Token::Sign('{') => {
+                    while !matches!(self.tokens.get(self.at), Some(Token::Sign('}')) | None) {
+                        self.at += 1;
+                        self.import_tree(&path, names);
+                    }
+                    self.at += 1;
+                    return;
+                }
+                Token::Word(word, _) if word == "as" => {
+                    self.at += 1;
+                    name = self.name();
+                    continue;
+                }
+                Token::Word(word, _) if word == "self" && !path.is_empty() => names_something = true,
+                Token::Word(word, _) => {
+                    path.push(word.clone());
+                    names_something = true;
+                }
+                _ => names_something |= *token == Token::Sign('*'),
+            }
+            self.at += 1;
+        }
+        if names_something {
+            let name = name.or_else(|| path.last().cloned()).unwrap_or_default();
+            names.push((name, path));
+        }
+    }
+
+    /// Reads a path in code, of which `first` is the first segment.
+    fn path(&mut self, first: &str) {
+        let before = self.at.checked_sub(2).map(|i| &self.tokens[i]);
+        let mut path = vec![first.to_string()];
+        while let [Token::Separator, Token::Word(word, _), ..] = &self.tokens[self.at..] {
+            path.push(word.clone());
+            self.at += 2;
+        }
+        if path.len() > 1 && before != Some(&Token::Separator) {
+            self.file.paths.insert(path);
+        }
+    }
+}
