@@ -10,9 +10,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2};
+use kubectl_smp::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Rules, apply, merge2};
 use kubectl_smp::package::{Package, merge3_packages, write_files};
-use kubectl_smp::patch::{ApplyOptions, CreateOptions, apply, create};
+use kubectl_smp::patch::create;
 use kubectl_smp::schema::{Gvk, Schema};
 use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::{Map, Node};
@@ -36,26 +36,25 @@ fn lists(length: usize) {
     let object = pod(names("a"));
     let (one, all) = (pod([(format!("c{}", length / 2), "b".to_string())]), pod(names("b")));
     for (name, patch) in [("one", &one), ("all", &all)] {
-        for (dialect, options) in
-            [("apiserver", ApplyOptions::apiserver()), ("overlay", ApplyOptions::overlay())]
-        {
-            measure(&format!("{dialect}: patch {name} of {length} entries"), || {
-                let mut dest = object.clone();
+        for (name_of_rules, rules) in [("apiserver", Rules::Apiserver), ("overlay", Rules::Overlay)] {
+            measure(&format!("{name_of_rules}: patch {name} of {length} entries"), || {
+                let dest = object.clone();
                 let start = Instant::now();
-                let _ = apply(&mut dest, patch, kind, &options, &mut Vec::new()).expect("applies");
+                let _merged = apply(dest, patch, kind, &schema, rules).expect("applies");
                 start.elapsed()
             });
         }
         measure(&format!("kustomize: patch {name} of {length} entries"), || {
             let dest = Some(object.clone());
             let start = Instant::now();
-            merge2(dest, patch, &schema, &MergeOptions::kustomize(), &mut Vec::new()).expect("merges");
+            let options = MergeOptions::kustomize(Exceptions::None);
+            let _ = merge2(dest, patch, &schema, &options).expect("merges");
             start.elapsed()
         });
     }
     measure(&format!("apiserver: create a patch of all of {length} entries"), || {
         let start = Instant::now();
-        create(&object, &all, kind, &CreateOptions::apiserver()).expect("made");
+        create(&object, &all, kind, Rules::Apiserver).expect("made");
         start.elapsed()
     });
 }

@@ -227,6 +227,42 @@ impl std::error::Error for Diagnostic {}
 /// The result of everything that can fail here.
 pub type Result<T> = std::result::Result<T, Diagnostic>;
 
+/// A value, and what is odd about it or about the way to it.
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct Warned<T> {
+    /// The value.
+    pub value: T,
+    /// What is odd.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl<T> Warned<T> {
+    /// The value alone; what is odd about it joins other warnings.
+    pub fn note_in(self, warnings: &mut Vec<Diagnostic>) -> T {
+        warnings.extend(self.warnings);
+        self.value
+    }
+
+    /// What is made of the value; what is odd about that comes behind the rest.
+    pub fn and_then<U>(self, make: impl FnOnce(T) -> Warned<U>) -> Warned<U> {
+        let mut made = make(self.value);
+        made.warnings.splice(0..0, self.warnings);
+        made
+    }
+
+    /// Another value made of this one, with the same warnings.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Warned<U> {
+        Warned { value: make(self.value), warnings: self.warnings }
+    }
+}
+
+impl<T> From<T> for Warned<T> {
+    fn from(value: T) -> Self {
+        Self { value, warnings: Vec::new() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,28 +4,31 @@
 //! do, by the merge schema of each kind, and builds kustomizations and plain overlay directories.
 //!
 //! ```
-//! use kubectl_smp::patch::{ApplyOptions, apply_json};
+//! use kubectl_smp::merge::Rules;
+//! use kubectl_smp::patch::apply_json;
 //! use kubectl_smp::schema::{Gvk, Schema};
 //! use serde_json::json;
 //!
 //! let schema = Schema::embedded();
 //! let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
-//! let mut live = json!({"spec": {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}});
+//! let live = json!({"spec": {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}});
 //! let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
 //! // The protocol of an entry that names none is TCP: the schema says so.
-//! apply_json(&mut live, &patch, service, &ApplyOptions::overlay())?;
+//! let patched = apply_json(&live, &patch, service, Rules::Overlay)?;
 //! let ports = json!([{"port": 53, "protocol": "UDP"}, {"port": 53, "name": "dns-tcp"}]);
-//! assert_eq!(live["spec"]["ports"], ports);
+//! assert_eq!(patched, Some(json!({"spec": {"ports": ports}})));
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
 //! # Overview
 //!
+//! - [`files`] reads and writes files; what is built may lie on disk or in memory.
 //! - [`yaml`] reads texts as kustomize or as kubectl does into trees that know where everything stands, and prints
 //!   and edits them.
 //! - [`schema`] knows the types: an embedded table of Kubernetes, OpenAPI documents, CRDs, a cluster.
-//! - [`patch`] applies and makes strategic merge patches, JSON patches and JSON merge patches.
-//! - [`merge`] has kyaml's two-way and three-way merges; [`package`] runs them over files and directories.
+//! - [`merge`] applies strategic merge patches by the rules of the API server, overlays and kustomize, and
+//!   has kyaml's two-way and three-way merges; [`package`] runs them over files and directories.
+//! - [`patch`] makes strategic merge patches, and makes and applies JSON patches and JSON merge patches.
 //! - [`overlay`] builds kustomizations and plain directories; [`transform`] holds kustomize's transformers.
 //! - [`diff`] compares trees, and `cluster` talks to an API server.
 //!
@@ -42,6 +45,7 @@ pub mod cli;
 pub mod cluster;
 pub mod diagnostic;
 pub mod diff;
+pub mod files;
 mod gocompat;
 pub mod merge;
 pub mod overlay;

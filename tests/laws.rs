@@ -14,11 +14,11 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use generate::{Dice, Distinct, Generator, Options};
-use kubectl_smp::merge::directive::PatchField;
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2, merge3};
-use kubectl_smp::patch::{
-    ApplyOptions, CreateOptions, Dialect, ThreeWayOptions, apply, create, create_three_way,
+use kubectl_smp::merge::directive::is_directive;
+use kubectl_smp::merge::{
+    Exceptions, InferKeys, ListOrder, MergeOptions, Merged, Rules, apply, merge2, merge3,
 };
+use kubectl_smp::patch::{ThreeWayOptions, create, create_three_way};
 use kubectl_smp::schema::{Cursor, Schema};
 use kubectl_smp::source::{SourceMap, Span};
 use kubectl_smp::yaml::{Map, Node, ParseOptions, Value, parse_one, to_json, write_documents_as_written};
@@ -60,12 +60,10 @@ fn json(node: &Node) -> String {
     to_json(node).expect("finite")
 }
 
-fn patched(dest: &Node, patch: &Node, cursor: Cursor<'_>, dialect: Dialect) -> Result<Node, String> {
-    let (mut dest, mut options) = (dest.clone(), ApplyOptions::apiserver());
-    options.dialect = dialect;
-    let _ =
-        ok(&format!("apply {}", json(patch)), apply(&mut dest, patch, cursor, &options, &mut Vec::new()))?;
-    Ok(dest)
+fn patched(dest: &Node, patch: &Node, cursor: Cursor<'_>, rules: Rules) -> Result<Node, String> {
+    let merged = apply(dest.clone(), patch, cursor, &Schema::none(), rules);
+    let merged = ok(&format!("apply {}", json(patch)), merged)?;
+    Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
 }
 
 /// kubectl's patches miss a change that only sorts a list of scalars.
@@ -109,17 +107,15 @@ fn two(generator: &mut Generator<'_>) -> (Node, Node) {
 }
 
 /// The patch from one object to the other gets there, once and twice.
-fn arrives(a: &Node, b: &Node, cursor: Cursor<'_>, dialect: Dialect) -> Verdict {
-    let mut options = CreateOptions::apiserver();
-    options.dialect = dialect;
-    let patch = ok("create", create(a, b, cursor, &options))?;
-    let once = patched(a, &patch, cursor, dialect)?;
+fn arrives(a: &Node, b: &Node, cursor: Cursor<'_>, rules: Rules) -> Verdict {
+    let patch = ok("create", create(a, b, cursor, rules))?;
+    let once = patched(a, &patch, cursor, rules)?;
     same("once", &once, b, &[a, &patch])?;
-    let twice = patched(&once, &patch, cursor, dialect)?;
+    let twice = patched(&once, &patch, cursor, rules)?;
     same("twice", &twice, b, &[a, &patch])?;
     // kubectl's patch for no change may give an order that the entries have anyway.
-    let nothing = ok("create nothing", create(b, b, cursor, &options))?;
-    same("nothing", &patched(b, &nothing, cursor, dialect)?, b, &[&nothing])
+    let nothing = ok("create nothing", create(b, b, cursor, rules))?;
+    same("nothing", &patched(b, &nothing, cursor, rules)?, b, &[&nothing])
 }
 
 #[test]
@@ -129,7 +125,7 @@ fn patches_of_the_server_get_there() {
         let cursor = generator.root;
         sort_merged_scalars(&mut a, cursor);
         sort_merged_scalars(&mut b, cursor);
-        arrives(&a, &b, cursor, Dialect::Apiserver)
+        arrives(&a, &b, cursor, Rules::Apiserver)
     });
 }
 
@@ -137,10 +133,10 @@ fn patches_of_the_server_get_there() {
 fn patches_of_overlays_get_there() {
     check(right(Distinct::AllKeys), |generator, _| {
         let (a, b) = two(generator);
-        arrives(&a, &b, generator.root, Dialect::Overlay)?;
+        arrives(&a, &b, generator.root, Rules::Overlay)?;
         // As a patch, an object changes what it says and, a second time, nothing more.
-        let once = patched(&a, &b, generator.root, Dialect::Overlay)?;
-        let twice = patched(&once, &b, generator.root, Dialect::Overlay)?;
+        let once = patched(&a, &b, generator.root, Rules::Overlay)?;
+        let twice = patched(&once, &b, generator.root, Rules::Overlay)?;
         same("an object twice", &twice, &once, &[&a, &b])
     });
 }
@@ -160,15 +156,15 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
             ok("create", create_three_way(original, modified, current, cursor, &options))
         };
         let nothing = create(&modified, &modified, &modified)?;
-        let merged = patched(&modified, &nothing, cursor, Dialect::Apiserver)?;
+        let merged = patched(&modified, &nothing, cursor, Rules::Apiserver)?;
         same("nothing changed", &merged, &modified, &[&modified, &nothing])?;
         let patch = create(&original, &modified, &original)?;
-        let merged = patched(&original, &patch, cursor, Dialect::Apiserver)?;
+        let merged = patched(&original, &patch, cursor, Rules::Apiserver)?;
         same("nobody else changed it", &merged, &modified, &[&original, &patch])?;
         let patch = create(&original, &modified, &current)?;
-        let merged = decoded(&patched(&current, &patch, cursor, Dialect::Apiserver)?);
+        let merged = decoded(&patched(&current, &patch, cursor, Rules::Apiserver)?);
         let again = create(&modified, &modified, &merged)?;
-        let twice = patched(&merged, &again, cursor, Dialect::Apiserver)?;
+        let twice = patched(&merged, &again, cursor, Rules::Apiserver)?;
         same("applied again", &decoded(&twice), &merged, &[&original, &modified, &current, &patch, &again])
     });
 }
@@ -233,13 +229,12 @@ fn merges_know_what_did_not_change() {
     check(right(Distinct::AllKeys), |generator, schema| {
         let (a, b) = two(generator);
         let cursor = generator.root;
-        let options = MergeOptions::auto();
+        let options = MergeOptions::kustomize(Exceptions::Listed);
         let three = |original: &Node, updated: &Node, dest: &Node| {
-            let mut conflicts = Vec::new();
-            let merged =
-                merge3(Some(original), Some(updated), Some(dest.clone()), schema, &options, &mut conflicts);
-            let merged = ok("merge3", merged)?.unwrap_or_else(|| Node::map(Map::new()));
-            if conflicts.is_empty() { Ok(merged) } else { Err(format!("{conflicts:?}")) }
+            let merged = merge3(Some(original), Some(updated), Some(dest.clone()), schema, &options);
+            let Merged { node, conflicts, .. } = ok("merge3", merged)?;
+            let node = node.unwrap_or_else(|| Node::map(Map::new()));
+            if conflicts.is_empty() { Ok(node) } else { Err(format!("{conflicts:?}")) }
         };
         let dest_changed = three(&a, &a, &b)?;
         if !is_but_for_shells(&dest_changed, &b, cursor, Order::Kept) {
@@ -251,8 +246,8 @@ fn merges_know_what_did_not_change() {
         }
         same("both changed alike", &three(&a, &b, &b)?, &b, &[&a, &b])?;
         let two = |dest: &Node, patch: &Node| {
-            let merged = ok("merge2", merge2(Some(dest.clone()), patch, schema, &options, &mut Vec::new()))?;
-            Ok::<_, String>(merged.unwrap_or_else(|| Node::map(Map::new())))
+            let merged = ok("merge2", merge2(Some(dest.clone()), patch, schema, &options))?;
+            Ok::<_, String>(merged.node.unwrap_or_else(|| Node::map(Map::new())))
         };
         same("with itself", &two(&a, &a)?, &a, &[&a])?;
         let once = two(&a, &b)?;
@@ -277,9 +272,8 @@ fn leaves<'n>(node: &'n Node, visit: &mut impl FnMut(&'n Node) -> Verdict) -> Ve
 
 fn no_directive(node: &Node) -> Verdict {
     match &node.value {
-        Value::Map(map) => map.iter().try_for_each(|(name, value)| match PatchField::of(name) {
-            PatchField::Plain => no_directive(value),
-            _ => Err(format!("`{name}` is left")),
+        Value::Map(map) => map.iter().try_for_each(|(name, value)| {
+            if is_directive(name) { Err(format!("`{name}` is left")) } else { no_directive(value) }
         }),
         Value::List(list) => list.iter().try_for_each(no_directive),
         Value::Scalar(_) => Ok(()),
@@ -315,20 +309,22 @@ fn results_have_no_directives_and_their_values_come_from_the_inputs() {
         let updated = written(&sources, &b)?;
         generator.direct(&mut b);
         let (a, b) = (written(&sources, &a)?, written(&sources, &b)?);
-        for dialect in [Dialect::Apiserver, Dialect::Overlay] {
+        for rules in [Rules::Apiserver, Rules::Overlay] {
             // Wrong patches are refused.
-            let Ok(result) = patched(&a, &b, generator.root, dialect) else { continue };
-            no_directive(&result).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
-            of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, dialect, &[&a, &b]))?;
+            let Ok(result) = patched(&a, &b, generator.root, rules) else { continue };
+            no_directive(&result).map_err(|error| shown(&error, rules, &[&a, &b]))?;
+            of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, rules, &[&a, &b]))?;
         }
-        for options in [MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()), MergeOptions::auto()] {
-            if let Ok(Some(result)) = merge2(Some(a.clone()), &b, schema, &options, &mut Vec::new()) {
+        for options in [
+            MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()),
+            MergeOptions::kustomize(Exceptions::Listed),
+        ] {
+            if let Ok(Merged { node: Some(result), .. }) = merge2(Some(a.clone()), &b, schema, &options) {
                 of_inputs(&result, &[&a, &b]).map_err(|error| shown(&error, &options, &[&a, &b]))?;
             }
             let sides = [&a, &updated, &third];
-            let merged =
-                merge3(Some(&a), Some(&updated), Some(third.clone()), schema, &options, &mut Vec::new());
-            if let Ok(Some(result)) = merged {
+            let merged = merge3(Some(&a), Some(&updated), Some(third.clone()), schema, &options);
+            if let Ok(Merged { node: Some(result), .. }) = merged {
                 of_inputs(&result, &sides).map_err(|error| shown(&error, &options, &sides))?;
             }
         }

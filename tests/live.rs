@@ -1,9 +1,10 @@
-//! Tests against a real API server. They run when `SMP_TEST_KUBECONFIG` names its kubeconfig; see
-//! `tests/live/README.md`. Each test has a namespace and API group of its own.
+//! Tests against a real API server, whose kubeconfig `SMP_TEST_KUBECONFIG` names; see `tests/live/README.md`.
+//! Each test has a namespace and API group of its own.
 
 #![cfg(all(feature = "cli", feature = "cluster"))]
 #![allow(missing_docs)]
 
+mod needs;
 #[path = "live/rig.rs"]
 mod rig;
 
@@ -97,8 +98,9 @@ fn install_crd(rig: &Rig) {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
-    let Some(rig) = Rig::new("a_schema_comes_from_the_cluster_and_then_from_the_cache") else { return };
+    let rig = Rig::new();
     install_crd(&rig);
     rig.file("base/gadget.yaml", GADGET);
     rig.file("overlay/gadget.yaml", GADGET_OVERLAY);
@@ -130,8 +132,9 @@ fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn built_in_kinds_are_built_without_asking_the_cluster() {
-    let Some(rig) = Rig::new("built_in_kinds_are_built_without_asking_the_cluster") else { return };
+    let rig = Rig::new();
     rig.file("base/web.yaml", DEPLOYMENT);
     rig.file("overlay/web.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: 3"));
     let witness = Witness::start(&rig);
@@ -140,11 +143,9 @@ fn built_in_kinds_are_built_without_asking_the_cluster() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn an_overlay_of_custom_resources_is_merged_by_key_applied_and_applied_again() {
-    let Some(rig) = Rig::new("an_overlay_of_custom_resources_is_merged_by_key_applied_and_applied_again")
-    else {
-        return;
-    };
+    let rig = Rig::new();
     install_crd(&rig);
     rig.create_namespace();
     rig.file("base/gadget.yaml", GADGET);
@@ -172,8 +173,9 @@ fn an_overlay_of_custom_resources_is_merged_by_key_applied_and_applied_again() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn definitions_and_namespaces_go_first_whatever_their_place() {
-    let Some(rig) = Rig::new("definitions_and_namespaces_go_first_whatever_their_place") else { return };
+    let rig = Rig::new();
     let text = documents(&[GADGET, DEPLOYMENT, CRD, NAMESPACE]);
     let names = |suffix: &str| {
         let line = |object: &str| format!("{object} serverside-applied{suffix}\n").replace("NAME", &rig.name);
@@ -213,8 +215,9 @@ fn definitions_and_namespaces_go_first_whatever_their_place() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn conflicts_name_each_field_and_its_manager() {
-    let Some(rig) = Rig::new("conflicts_name_each_field_and_its_manager") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     rig.file("other.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: 5").replace("web:1", "web:2"));
@@ -244,8 +247,9 @@ fn conflicts_name_each_field_and_its_manager() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn dry_runs_leave_the_cluster_as_it_is() {
-    let Some(rig) = Rig::new("dry_runs_leave_the_cluster_as_it_is") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     for (dry_run, suffix) in [("client", "dry run"), ("server", "server dry run")] {
@@ -263,8 +267,9 @@ fn dry_runs_leave_the_cluster_as_it_is() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn diff_tells_by_its_status() {
-    let Some(rig) = Rig::new("diff_tells_by_its_status") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     rig.smp(&["diff", "-f", "web.yaml"]).ended(1);
@@ -284,8 +289,9 @@ fn diff_tells_by_its_status() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn diff_hides_what_secrets_hold() {
-    let Some(rig) = Rig::new("diff_hides_what_secrets_hold") else { return };
+    let rig = Rig::new();
     let secret = |value: &str| {
         let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: NAME}\nstringData: {a: VALUE, b: same}\n";
         rig.file("secret.yaml", &text.replace("VALUE", value));
@@ -308,8 +314,9 @@ fn diff_hides_what_secrets_hold() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn an_external_program_shows_the_differences() {
-    let Some(rig) = Rig::new("an_external_program_shows_the_differences") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
@@ -331,8 +338,9 @@ fn an_external_program_shows_the_differences() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn nothing_is_applied_when_something_is_wrong() {
-    let Some(rig) = Rig::new("nothing_is_applied_when_something_is_wrong") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     let closed = closed_address();
@@ -354,8 +362,9 @@ fn nothing_is_applied_when_something_is_wrong() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn what_the_server_refuses_does_not_stop_the_others() {
-    let Some(rig) = Rig::new("what_the_server_refuses_does_not_stop_the_others") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     let bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, namespace: NAME}\ndata: {a: {b: c}}\n";
     let good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good, namespace: NAME}\n";
@@ -371,8 +380,9 @@ fn what_the_server_refuses_does_not_stop_the_others() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn warnings_of_the_server_are_shown_once() {
-    let Some(rig) = Rig::new("warnings_of_the_server_are_shown_once") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     let endpoints =
         |name| format!("apiVersion: v1\nkind: Endpoints\nmetadata: {{name: {name}, namespace: NAME}}\n");
@@ -382,8 +392,9 @@ fn warnings_of_the_server_are_shown_once() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn many_objects_are_applied_in_parallel_and_reported_in_order() {
-    let Some(rig) = Rig::new("many_objects_are_applied_in_parallel_and_reported_in_order") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     rig.file("many.yaml", &config_maps(150));
     let want: Vec<_> = (0..150).map(|i| format!("configmap/c{i} serverside-applied")).collect();
@@ -394,8 +405,9 @@ fn many_objects_are_applied_in_parallel_and_reported_in_order() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn flags_choose_the_cluster_and_the_user() {
-    let Some(rig) = Rig::new("flags_choose_the_cluster_and_the_user") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n");
     let namespace = rig.name.as_str();
@@ -426,8 +438,9 @@ fn flags_choose_the_cluster_and_the_user() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn what_is_applied_is_what_kubectl_applies_of_the_build() {
-    let Some(rig) = Rig::new("what_is_applied_is_what_kubectl_applies_of_the_build") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n";
     rig.file("base/map.yaml", &format!("{head}data: {{day: 2024-01-31, n: x, 1: one}}\n"));
@@ -445,8 +458,9 @@ fn what_is_applied_is_what_kubectl_applies_of_the_build() {
 }
 
 #[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn kubectl_runs_it_as_a_plugin() {
-    let Some(rig) = Rig::new("kubectl_runs_it_as_a_plugin") else { return };
+    let rig = Rig::new();
     rig.create_namespace();
     let map = rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_kubectl-smp")).parent().expect("a folder");

@@ -1,6 +1,6 @@
 //! The rules of two-way and three-way merges as kyaml documents them, rule by rule.
 
-use kubectl_smp::merge::{Conflict, InferKeys, ListOrder, MergeOptions, merge2, merge3};
+use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2, merge3};
 use kubectl_smp::package::{Package, merge2_packages};
 use kubectl_smp::schema::Schema;
 use kubectl_smp::source::{Reading, SourceMap};
@@ -63,9 +63,8 @@ fn two_way_merges() {
         ("[{name: y}, {v: 1}]", "[{name: x}, {v: 1}]", "[{name: y}, {v: 1}]"),
     ];
     for (source, dest, want) in table {
-        let merged =
-            merge2(Some(holder(dest)), &holder(source), &Schema::none(), &options(), &mut Vec::new());
-        let got = shown(merged.expect("merged").as_ref());
+        let merged = merge2(Some(holder(dest)), &holder(source), &Schema::none(), &options());
+        let got = shown(merged.expect("merged").node.as_ref());
         let want = shown(Some(&holder(want)));
         assert_eq!(sorted(&got), sorted(&want), "{source:?} over {dest:?}");
     }
@@ -125,10 +124,8 @@ fn three_way_merges() {
     for (original, updated, dest, want) in table {
         let sides = [original, updated, dest].map(holder);
         let [original, updated, dest] = sides.clone();
-        let mut conflicts: Vec<Conflict> = Vec::new();
-        let merged =
-            merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options(), &mut conflicts);
-        let got = shown(merged.expect("merged").as_ref());
+        let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options());
+        let got = shown(merged.expect("merged").node.as_ref());
         let want = shown(Some(&holder(want)));
         assert_eq!(sorted(&got), sorted(&want), "{sides:?}");
     }

@@ -4,10 +4,10 @@
 use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2};
+use kubectl_smp::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Rules, apply, merge2};
 use kubectl_smp::patch::{
-    ApplyOptions, CreateOptions, ThreeWayOptions, apply, apply_json_merge, create, create_json_merge,
-    create_json_patch, create_three_way, parse_json_patch,
+    ThreeWayOptions, apply_json_merge, create, create_json_merge, create_json_patch, create_three_way,
+    parse_json_patch,
 };
 use kubectl_smp::schema::{Cursor, Gvk, Schema};
 use kubectl_smp::yaml::{Map, Node};
@@ -36,20 +36,21 @@ fn run(from: &mut Unstructured<'_>) -> Result<()> {
     let mut patch = plain.clone();
     add_directives(from, &mut patch)?;
 
-    for options in [ApplyOptions::apiserver(), ApplyOptions::overlay()] {
-        let mut merged = original.clone();
-        let done = apply(&mut merged, &patch, kind, &options, &mut Vec::new()).is_ok();
-        assert!(options == ApplyOptions::apiserver() || !done || !has_directive(&merged), "{merged:?}");
+    for rules in [Rules::Apiserver, Rules::Overlay] {
+        let merged = apply(original.clone(), &patch, kind, &SCHEMA, rules);
+        let merged = merged.ok().and_then(|merged| merged.node);
+        let is_clean = merged.as_ref().is_none_or(|merged| !has_directive(merged));
+        assert!(rules == Rules::Apiserver || is_clean, "{merged:?}");
     }
     for options in [
-        MergeOptions::kustomize(),
-        MergeOptions::auto(),
+        MergeOptions::kustomize(Exceptions::None),
+        MergeOptions::kustomize(Exceptions::Listed),
         MergeOptions::kyaml(ListOrder::Append, InferKeys::usual()),
     ] {
-        let _ = merge2(Some(original.clone()), &patch, &SCHEMA, &options, &mut Vec::new());
+        let _ = merge2(Some(original.clone()), &patch, &SCHEMA, &options);
     }
-    for options in [CreateOptions::apiserver(), CreateOptions::overlay()] {
-        let _ = create(&original, &modified, kind, &options);
+    for rules in [Rules::Apiserver, Rules::Overlay] {
+        let _ = create(&original, &modified, kind, rules);
     }
     let _ = create_three_way(&original, &modified, &current, kind, &ThreeWayOptions::default());
 

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge3};
+use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, Merged, merge3};
 use kubectl_smp::package::{Package, merge2_packages, merge3_packages};
 use kubectl_smp::schema::Schema;
 use kubectl_smp::source::{Reading, SourceMap};
@@ -22,15 +22,8 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let ([original], [updated], [node]) = (&original[..], &updated[..], &before[..]) else { return };
     let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::usual());
-    let merged = merge3(
-        Some(original),
-        Some(updated),
-        Some(node.clone()),
-        &Schema::embedded(),
-        &options,
-        &mut Vec::new(),
-    );
-    let Ok(Some(after)) = merged else { return };
+    let merged = merge3(Some(original), Some(updated), Some(node.clone()), &Schema::embedded(), &options);
+    let Ok(Merged { node: Some(after), .. }) = merged else { return };
     let edited =
         edit(dest, Reading::Kustomize, &before, &[Some(after.clone())]).expect("the text can be edited");
     let again = read(&edited);

@@ -1,7 +1,6 @@
 //! `kubectl smp build`: render overlays.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +13,8 @@ use smol_str::SmolStr;
 use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::overlay::{Builder, Built};
+use crate::files::{DiskTree, FileTree as _, create_directories, replace_file};
+use crate::overlay::{Builder, Built, Targets};
 use crate::resource::{ResId, Resource, ResourceSet};
 use crate::source::SourceMap;
 use crate::yaml;
@@ -53,7 +53,7 @@ impl Output {
             "yaml" => Self::Yaml,
             "json" => Self::Json,
             "name" => Self::Name,
-            path if Path::new(path).is_dir() => Self::Directory(path.into()),
+            path if DiskTree.is_directory(Path::new(path)) => Self::Directory(path.into()),
             path => Self::File(path.into()),
         }
     }
@@ -64,7 +64,7 @@ const WINDOW: usize = 64;
 
 /// Builds all targets. One that fails prints nothing; the others are printed all the same.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
-    let builder = args.target.builder(sources, args.targets.len() > 1)?;
+    let builder = args.target.builder(sources, Targets::count(args.targets.len()))?;
     let mut printer = Printer {
         output: Output::of(args),
         stdout: BufWriter::with_capacity(1 << 16, io::stdout()),
@@ -135,7 +135,7 @@ impl Printer {
             Output::Directory(directory) => return write_directory(directory, resources),
             Output::File(path) => {
                 let text = yaml::to_documents(resources.iter().map(Resource::node))?;
-                return Ok(write_file(path, text.as_bytes())?);
+                return Ok(replace_file(path, text.as_bytes())?);
             }
             Output::Name => {
                 for resource in resources {
@@ -198,9 +198,9 @@ fn write_directory(directory: &Path, resources: &ResourceSet) -> Result<(), Fail
         let name = file_name(resource, namespaces.len() > 1)?;
         files.insert(name, yaml::to_yaml(resource.node()).map_err(|d| d.resource(resource.id()))?);
     }
-    fs::create_dir_all(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
+    create_directories(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     for (name, text) in files {
-        write_file(&directory.join(name), text.as_bytes())?;
+        replace_file(&directory.join(name), text.as_bytes())?;
     }
     Ok(())
 }
@@ -223,14 +223,4 @@ fn file_name(resource: &Resource, with_namespace: bool) -> Result<String, Diagno
             .at(resource.node().span().at_start()));
     }
     Ok(name)
-}
-
-/// Writes a file whole: beside its place first, then renamed.
-pub(super) fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory)
-        .with_context(|| format!("{} cannot be written to", directory.display()))?;
-    file.write_all(bytes)?;
-    file.persist(path).with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(())
 }

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{DiskTree, FileTree as _};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::source::SourceMap;
 use crate::yaml::{self, Node, ParseOptions};
@@ -14,7 +15,7 @@ pub(super) fn read_documents(path: &Path, sources: &SourceMap) -> Result<Vec<Nod
         return documents_of("<stdin>", read_stdin()?, sources);
     }
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| io_error(&name, &error))?;
+    let bytes = DiskTree.read(path).map_err(|error| io_error(&name, &error))?;
     let text = yaml::decode(bytes).map_err(|d| d.note(format!("in {name}")))?;
     documents_of(&name, text, sources)
 }

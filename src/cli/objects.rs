@@ -9,6 +9,8 @@ use super::target::TargetArgs;
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, TreeWalk, WalkOptions};
+use crate::overlay::Targets;
 use crate::resource::{Resource, flatten_lists};
 use crate::schema::Schema;
 use crate::source::{SourceId, SourceMap};
@@ -43,7 +45,7 @@ impl ObjectArgs {
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
         let resources = match &self.target_directory {
             Some(target) => {
-                let built = self.target.builder(sources, false)?.build(target)?;
+                let built = self.target.builder(sources, Targets::One)?.build(target)?;
                 render::print(&built.warnings, sources);
                 built.resources.into_iter().collect()
             }
@@ -70,17 +72,17 @@ impl ObjectArgs {
 
     /// The files that a path stands for: of a directory those with the names of manifests, sorted.
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>> {
-        if !path.is_dir() {
+        if !DiskTree.is_directory(path) {
             return Ok(vec![path.to_path_buf()]);
         }
-        let depth = if self.recursive { usize::MAX } else { 1 };
-        let walk = walkdir::WalkDir::new(path).max_depth(depth).follow_links(true).sort_by_file_name();
+        let max_depth = if self.recursive { usize::MAX } else { 1 };
+        let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
         let mut files = Vec::new();
-        for entry in walk {
-            let entry = entry.map_err(|error| unreadable(path, &error))?;
-            let extension = entry.path().extension().and_then(|e| e.to_str());
-            if entry.file_type().is_file() && matches!(extension, Some("json" | "yaml" | "yml")) {
-                files.push(entry.into_path());
+        for walked in TreeWalk::new(&DiskTree, path, options) {
+            let walked = walked.map_err(|error| unreadable(path, &error))?;
+            let extension = walked.path.extension().and_then(|e| e.to_str());
+            if walked.kind == FileKind::File && matches!(extension, Some("json" | "yaml" | "yml")) {
+                files.push(path.join(walked.path));
             }
         }
         Ok(files)
@@ -93,7 +95,7 @@ fn read(path: &Path, sources: &SourceMap) -> Result<SourceId> {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        std::fs::read(path)
+        DiskTree.read(path)
     };
     let text = decode(bytes.map_err(|error| unreadable(path, &error))?)
         .map_err(|error| error.note(format!("in {}", path.display())))?;

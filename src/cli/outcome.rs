@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::render;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::files::ReplaceError;
 use crate::source::SourceMap;
 
 /// Why a command did not succeed.
@@ -30,6 +31,12 @@ impl From<anyhow::Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<ReplaceError> for Failure {
+    fn from(error: ReplaceError) -> Self {
         Self::Other(error.into())
     }
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::build::write_file;
 use super::target::SchemaArgs;
 use super::{Failure, render};
 use crate::diagnostic::Result;
-use crate::package::{Changed, Package, write_files};
+use crate::files::replace_file;
+use crate::package::{ChangedPackage, Package, write_files};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
 
@@ -27,11 +27,11 @@ pub(super) struct WriteArgs {
 
 impl WriteArgs {
     /// Writes or prints the result, and says what changed.
-    pub(super) fn write(&self, changed: &Changed) -> std::result::Result<(), Failure> {
+    pub(super) fn write(&self, changed: &ChangedPackage) -> std::result::Result<(), Failure> {
         if self.in_place {
             write_files(&changed.files)?;
         } else if let Some(path) = &self.output {
-            write_file(path, changed.stream().as_bytes())?;
+            replace_file(path, changed.stream().as_bytes())?;
         } else {
             print(&changed.stream())?;
         }
@@ -47,7 +47,7 @@ pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
 }
 
 /// Says on stderr what changed, so that it mixes with no output.
-pub(super) fn report(changed: &Changed) -> std::result::Result<(), Failure> {
+pub(super) fn report(changed: &ChangedPackage) -> std::result::Result<(), Failure> {
     let mut stderr = io::stderr().lock();
     for change in &changed.changes {
         writeln!(stderr, "{change}")?;

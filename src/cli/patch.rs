@@ -10,11 +10,9 @@ use super::package::{print, report, schema_of};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::MergeOptions;
-use crate::package::{Changed, Package, PatchKind, Patches, patch_package, write_files};
-use crate::patch::{
-    self, ApplyOptions, CreateOptions, ThreeWayOptions, create_json_merge, create_json_patch,
-};
+use crate::merge::{Exceptions, Rules};
+use crate::package::{ChangedPackage, Package, PatchKind, Patches, patch_package, write_files};
+use crate::patch::{self, ThreeWayOptions, create_json_merge, create_json_patch};
 use crate::source::{Reading, SourceMap};
 use crate::yaml::{self, Node};
 
@@ -115,6 +113,16 @@ enum PatchDialect {
     Kustomize,
 }
 
+impl PatchDialect {
+    fn rules(self) -> Rules {
+        match self {
+            Self::Apiserver => Rules::Apiserver,
+            Self::Overlay => Rules::Overlay,
+            Self::Kustomize => Rules::Kustomize { exceptions: Exceptions::None },
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CreateDialect {
     Apiserver,
@@ -147,16 +155,10 @@ pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
 
 impl PatchArgs {
     fn kind(&self) -> PatchKind {
-        match (self.patch_type, self.dialect) {
-            (PatchType::Json, _) => PatchKind::Json,
-            (PatchType::Merge, _) => PatchKind::Merge,
-            (PatchType::Strategic, PatchDialect::Apiserver) => {
-                PatchKind::Strategic(ApplyOptions::apiserver())
-            }
-            (PatchType::Strategic, PatchDialect::Overlay) => PatchKind::Strategic(ApplyOptions::overlay()),
-            (PatchType::Strategic, PatchDialect::Kustomize) => {
-                PatchKind::Kustomize(MergeOptions::kustomize())
-            }
+        match self.patch_type {
+            PatchType::Json => PatchKind::Json,
+            PatchType::Merge => PatchKind::Merge,
+            PatchType::Strategic => PatchKind::Strategic(self.dialect.rules()),
         }
     }
 }
@@ -179,7 +181,7 @@ fn read_package(args: &PatchArgs, sources: &SourceMap) -> Result<Package> {
 }
 
 fn print_canonical(
-    changed: &Changed,
+    changed: &ChangedPackage,
     format: PatchOutput,
     sources: &SourceMap,
 ) -> std::result::Result<(), Failure> {
@@ -236,9 +238,9 @@ fn strategic(
         let options = ThreeWayOptions::default().overwrite(args.overwrite);
         return Ok(patch::create_three_way(original, modified, current, cursor, &options)?);
     }
-    let options = match args.dialect {
-        CreateDialect::Apiserver => CreateOptions::apiserver(),
-        CreateDialect::Overlay => CreateOptions::overlay(),
+    let rules = match args.dialect {
+        CreateDialect::Apiserver => Rules::Apiserver,
+        CreateDialect::Overlay => Rules::Overlay,
     };
-    Ok(patch::create(original, modified, cursor, &options)?)
+    Ok(patch::create(original, modified, cursor, rules)?)
 }

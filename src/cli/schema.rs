@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::build::write_file;
 use super::target::SchemaArgs;
 use super::{Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::schema::{Gvk, compile, read_model, show};
 use crate::source::SourceMap;
 
@@ -95,13 +95,13 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
 fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     let mut models = Vec::with_capacity(args.documents.len());
     for path in &args.documents {
-        let bytes = std::fs::read(path).map_err(|error| {
+        let bytes = DiskTree.read(path).map_err(|error| {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
         })?;
         models.push(read_model(path, bytes, sources)?);
     }
     let graph = compile::compile(models)?;
-    write_file(&args.output, graph.as_bytes())?;
+    replace_file(&args.output, graph.as_bytes())?;
     let (kinds, size) = (graph.kinds().count(), graph.as_bytes().len());
     writeln!(io::stdout(), "{}: {kinds} kinds, {size} bytes", args.output.display())?;
     Ok(ExitCode::SUCCESS)

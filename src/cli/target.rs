@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::overlay::{BuildOptions, Builder, Dialect, Reorder};
+use crate::files::{DiskTree, FileTree as _};
+use crate::merge::{Exceptions, Rules};
+use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::SourceMap;
@@ -89,7 +91,7 @@ impl SchemaArgs {
 }
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = DiskTree.read(path).map_err(|error| {
         Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
             .help("name an OpenAPI document, CRDs, or a compiled schema")
     })?;
@@ -104,6 +106,19 @@ enum DialectArg {
     Overlay,
     /// Exactly as kustomize, bug for bug
     Kustomize,
+}
+
+impl DialectArg {
+    fn rules(self) -> BuildRules {
+        match self {
+            // A kustomization has no rules of overlays.
+            Self::Auto | Self::Overlay => BuildRules::default(),
+            Self::Kustomize => BuildRules {
+                kustomizations: Exceptions::None,
+                directories: Rules::Kustomize { exceptions: Exceptions::None },
+            },
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -122,20 +137,17 @@ enum ReorderArg {
 
 impl TargetArgs {
     /// A builder for these arguments.
-    pub(super) fn builder(&self, sources: &SourceMap, many: bool) -> Result<Builder, Diagnostic> {
+    pub(super) fn builder(&self, sources: &SourceMap, targets: Targets) -> Result<Builder, Diagnostic> {
         let (schema, texts) = (self.schema.clone(), sources.clone());
-        let make_chain = Box::new(move |hermetic| schema.chain(&texts, hermetic));
-        Builder::new(sources.clone(), self.options(), make_chain, many)
+        let make_chain = Box::new(move |use_| schema.chain(&texts, use_ == ChainUse::Kustomizations));
+        Builder::new(sources.clone(), self.options(), make_chain, targets)
     }
 
     fn options(&self) -> BuildOptions {
         BuildOptions {
+            tree: Arc::new(DiskTree),
             bases: self.base.clone(),
-            dialect: match self.dialect {
-                DialectArg::Auto => Dialect::Auto,
-                DialectArg::Overlay => Dialect::Overlay,
-                DialectArg::Kustomize => Dialect::Kustomize,
-            },
+            rules: self.dialect.rules(),
             restrict_loads: matches!(self.load_restrictor, LoadRestrictor::RootOnly),
             reorder: self.reorder.map(|order| match order {
                 ReorderArg::Legacy => Reorder::Legacy,

@@ -1,12 +1,10 @@
 //! An external program that shows differences: `KUBECTL_EXTERNAL_DIFF`.
 
-use std::path::Path;
 use std::process::Command;
-
-use tempfile::TempDir;
 
 use super::diff::ObjectDiff;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::TemporaryDirectory;
 
 /// Lets a program show the differences and returns whether there are any.
 ///
@@ -22,8 +20,8 @@ pub fn external_diff(program: &str, objects: &[ObjectDiff]) -> Result<bool> {
     for diff in objects {
         let name = diff.object.file_name().replace(['/', '\\'], "_");
         let (before, after) = diff.texts()?;
-        write(&live.path().join(&name), &before)?;
-        write(&merged.path().join(&name), &after)?;
+        write(&live, &name, &before)?;
+        write(&merged, &name, &after)?;
     }
     let mut words = program.split(' ');
     let command = words.next().unwrap_or_default();
@@ -42,14 +40,15 @@ pub fn external_diff(program: &str, objects: &[ObjectDiff]) -> Result<bool> {
     }
 }
 
-fn directory(prefix: &str) -> Result<TempDir> {
-    tempfile::Builder::new().prefix(prefix).tempdir().map_err(|error| {
+fn directory(prefix: &str) -> Result<TemporaryDirectory> {
+    TemporaryDirectory::new(prefix).map_err(|error| {
         Diagnostic::error(Code::Io, format!("no directory can be made for the differences: {error}"))
     })
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| {
+fn write(directory: &TemporaryDirectory, name: &str, text: &str) -> Result<()> {
+    directory.write(name, text.as_bytes()).map_err(|error| {
+        let path = directory.path().join(name);
         Diagnostic::error(Code::Io, format!("{} cannot be written: {error}", path.display()))
     })
 }

@@ -16,6 +16,7 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 use super::failure::{Endpoint, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{DiskTree, FileTree as _};
 
 /// What kubectl's own flags say about the connection; everything may be left open.
 #[derive(Debug, Clone, Default)]
@@ -279,7 +280,8 @@ fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
         }
         (_, Some(path)) if !path.is_empty() => {
             let what = "the certificate authority";
-            let text = std::fs::read_to_string(path).map_err(|e| unreadable(Path::new(path), what, &e))?;
+            let text =
+                DiskTree.read_text(Path::new(path)).map_err(|e| unreadable(Path::new(path), what, &e))?;
             (format!("{what} {path}"), text)
         }
         _ => return Ok(None),
@@ -301,7 +303,7 @@ fn pem_certificates(text: &str) -> Option<Vec<Vec<u8>>> {
 }
 
 fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
-    paths.into_iter().filter(|path| path.exists()).collect()
+    paths.into_iter().filter(|path| DiskTree.has(path)).collect()
 }
 
 fn unreadable(path: &Path, what: &str, error: &(dyn std::error::Error + 'static)) -> Diagnostic {

@@ -1,11 +1,10 @@
 //! The semantic comparison of two trees: the places where their data differs.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use smol_str::SmolStr;
-
-use crate::path::{FieldPath, PathElement, PathValue};
-use crate::schema::{Cursor, ListType};
-use crate::yaml::{Map, Node, Value};
+use crate::merge::align::{self, Aligned};
+use crate::merge::association::{Association, ListPolicy};
+use crate::path::{FieldPath, PathElement};
+use crate::schema::Cursor;
+use crate::yaml::{Entry, Map, Node, Value};
 
 /// One place where two trees differ.
 #[derive(Debug, Clone)]
@@ -83,93 +82,35 @@ impl<'n> Walk<'n> {
         }
     }
 
-    fn at(&mut self, step: PathElement, old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>) {
-        self.path.push(step);
+    fn at(&mut self, element: PathElement, old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>) {
+        self.path.push(element);
         self.pair(old, new, cursor);
         self.path.pop();
     }
 
     fn maps(&mut self, old: &'n Map, new: &'n Map, cursor: Cursor<'_>) {
-        let (in_old, in_new) = (old.index(), new.index());
-        for (name, value) in new.iter() {
-            let before = in_old.position(name).and_then(|i| old.entries().get(i)).map(|e| &e.value);
-            self.at(PathElement::Field(name.into()), before, Some(value), cursor.field(name));
-        }
-        for (name, value) in old.iter().filter(|(name, _)| in_new.position(name).is_none()) {
-            self.at(PathElement::Field(name.into()), Some(value), None, cursor.field(name));
+        for [new, old] in align::fields([new, old]) {
+            let Some(Entry { key, .. }) = new.or(old) else { continue };
+            let (old, new) = (old.map(|e| &e.value), new.map(|e| &e.value));
+            self.at(PathElement::Field(key.text.clone()), old, new, cursor.field(&key.text));
         }
     }
 
     fn lists(&mut self, old: &'n [Node], new: &'n [Node], cursor: Cursor<'_>) {
-        let element = cursor.element();
-        let identity = Identity::of(cursor);
-        let (Some(before), Some(after)) = (identity.steps(old, element), identity.steps(new, element)) else {
-            for i in 0..old.len().max(new.len()) {
-                self.at(PathElement::Index(i), old.get(i), new.get(i), element);
-            }
-            return;
-        };
-        let by_step: FxHashMap<&PathElement, &Node> = before.iter().zip(old).collect();
-        for (step, value) in after.iter().zip(new) {
-            self.at(step.clone(), by_step.get(step).copied(), Some(value), element);
+        let association = Association::of(cursor, ListPolicy::Typed);
+        let by_name = align::entries([new, old], &association).and_then(|rows| {
+            let named = |row: Aligned<2>| Some((association.element(&row.name)?, row.at));
+            rows.into_iter().map(named).collect::<Option<Vec<_>>>()
+        });
+        let rows = by_name.unwrap_or_else(|| {
+            let at = |i, len| Some(i).filter(|i| *i < len);
+            let row = |i| (PathElement::Index(i), [at(i, new.len()), at(i, old.len())]);
+            (0..old.len().max(new.len())).map(row).collect()
+        });
+        for (element, [at_new, at_old]) in rows {
+            let (old, new) = (at_old.map(|i| &old[i]), at_new.map(|i| &new[i]));
+            self.at(element, old, new, cursor.element());
         }
-        let still: FxHashSet<&PathElement> = after.iter().collect();
-        for (step, value) in before.iter().zip(old).filter(|(step, _)| !still.contains(step)) {
-            self.at(step.clone(), Some(value), None, element);
-        }
-    }
-}
-
-/// What names the entries of a list.
-enum Identity {
-    Position,
-    Value,
-    Keys(Vec<SmolStr>),
-}
-
-impl Identity {
-    /// As server-side apply has it, else as strategic merge patches do.
-    fn of(cursor: Cursor<'_>) -> Self {
-        match cursor.list_type() {
-            Some(ListType::Map) => Self::Keys(cursor.list_map_keys().map(SmolStr::from).collect()),
-            Some(ListType::Set) => Self::Value,
-            Some(ListType::Atomic) => Self::Position,
-            None if !cursor.patch_strategy().merge => Self::Position,
-            None => match cursor.patch_merge_key() {
-                Some(keys) => Self::Keys(keys.split(',').map(|k| SmolStr::from(k.trim())).collect()),
-                None => Self::Value,
-            },
-        }
-    }
-
-    /// The names of all entries; none when one has no name or two have the same.
-    fn steps(&self, list: &[Node], element: Cursor<'_>) -> Option<Vec<PathElement>> {
-        let steps: Vec<_> = list.iter().map(|node| self.step(node, element)).collect::<Option<_>>()?;
-        let distinct: FxHashSet<&PathElement> = steps.iter().collect();
-        (distinct.len() == steps.len()).then_some(steps)
-    }
-
-    fn step(&self, node: &Node, element: Cursor<'_>) -> Option<PathElement> {
-        match self {
-            Self::Position => None,
-            Self::Value => PathValue::of(node).map(PathElement::Value),
-            Self::Keys(keys) => {
-                let value = |key: &SmolStr| match node.get(key) {
-                    Some(value) => PathValue::of(value),
-                    None => element.key_default(key).and_then(|json| PathValue::of(&default_node(json))),
-                };
-                let pairs = keys.iter().map(|key| Some((key.clone(), value(key)?)));
-                pairs.collect::<Option<Vec<_>>>().filter(|p| !p.is_empty()).map(PathElement::Key)
-            }
-        }
-    }
-}
-
-/// A scalar from the JSON text in which schemas keep defaults.
-fn default_node(json: &str) -> Node {
-    match serde_json::from_str(json) {
-        Ok(serde_json::Value::String(text)) => Node::string(text),
-        _ => Node::plain(json),
     }
 }
 

@@ -72,11 +72,10 @@ impl<'p> Translation<'p> {
     }
 
     fn piece(&mut self) -> Translated {
-        let repeated = std::mem::take(&mut self.repeated);
         match self.take() {
-            Some(operator @ ('*' | '+' | '?')) => self.repetition(repeated, &operator.to_string())?,
+            Some(operator @ ('*' | '+' | '?')) => return self.repetition(&operator.to_string()),
             Some('{') => match self.bounds()? {
-                Some(bounds) => self.repetition(repeated, &format!("{{{bounds}}}"))?,
+                Some(bounds) => return self.repetition(&format!("{{{bounds}}}")),
                 None => self.push_literal('{'),
             },
             Some('(') => self.group()?,
@@ -86,11 +85,12 @@ impl<'p> Translation<'p> {
             Some(other) => self.push_literal(other),
             None => {}
         }
+        self.repeated = false;
         Ok(())
     }
 
-    fn repetition(&mut self, repeated: bool, operator: &str) -> Translated {
-        if repeated {
+    fn repetition(&mut self, operator: &str) -> Translated {
+        if self.repeated {
             return Err("a repetition is repeated");
         }
         self.out.push_str(operator);

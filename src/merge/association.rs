@@ -1,24 +1,39 @@
-//! Which entries of two lists belong together, by what the schema says and by whose rules it is read.
+//! How a list merges, by what the schema says and by whose reading of it.
+//!
+//! The one reader of list types, list map keys, patch strategies and patch merge keys.
 
-use super::Trail;
+use smol_str::SmolStr;
+
+use super::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
+use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::schema::{Cursor, ListType};
+use crate::path::PathElement;
+use crate::schema::{Cursor, Directives, ListType, MapType};
 use crate::source::Span;
 use crate::yaml::Node;
 
-/// By whose rules a patch is applied or made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Dialect {
-    /// As the API server applies a strategic merge patch: patch strategies and patch merge keys only.
-    #[default]
-    Apiserver,
-    /// By everything that the schema says, list types and list map keys first; existing order is kept.
+/// Whose reading of a schema counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListPolicy {
+    /// Overlays': the list type, and where there is none the patch strategy.
     Overlay,
+    /// The API server's for strategic merge patches: the patch strategy alone.
+    Apiserver,
+    /// kyaml's: the patch strategy says whether a list merges, and list map keys go before the patch
+    /// merge key, which is one key whatever it is.
+    Kyaml,
+    /// kyaml's, with nothing lost: a patch merge key can be several, and keys have defaults.
+    Kustomize,
+    /// The same for types that are not part of Kubernetes. They have no patch strategies, so the list
+    /// type counts.
+    KustomizeCustom,
+    /// Server-side apply's: as overlays', and null is a key like any other.
+    Typed,
 }
 
 /// What becomes of a list when another one is merged into it.
-#[derive(Debug, Clone)]
-pub enum Association<'s> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Association {
     /// Nothing is known of the list, so it is replaced whole.
     Unknown,
     /// It is one value: replaced whole.
@@ -26,44 +41,144 @@ pub enum Association<'s> {
     /// Its entries are distinct values: the union is formed.
     Set,
     /// Entries with equal keys belong together and are merged.
-    Keyed(MergeKeys<'s>),
+    Keyed {
+        /// The keys.
+        keys: MergeKeys,
+        /// What follows when several entries have those of one of a patch.
+        several: Several,
+    },
 }
 
-/// The fields that name the entries of a list.
-#[derive(Debug, Clone)]
-pub struct MergeKeys<'s> {
-    /// Their names, in the schema's order; not empty.
-    pub names: Vec<&'s str>,
-    /// The schema of the entries.
-    pub element: Cursor<'s>,
-    /// Whether each entry has keys of its own, so that several with the same ones are a mistake.
-    pub unique: bool,
+/// What follows when several entries match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Several {
+    /// The first one is meant.
+    First,
+    /// Each has keys of its own, so that this is a mistake.
+    Refused,
 }
 
-impl<'s> MergeKeys<'s> {
-    /// The JSON text of the default that stands for a key that an entry lacks.
+impl Association {
+    /// How a list merges.
     #[must_use]
-    pub fn default_of(&self, key: &str) -> Option<&'s str> {
-        if self.unique { self.element.key_default(key) } else { None }
+    pub fn of(list: Cursor<'_>, policy: ListPolicy) -> Self {
+        if !list.is_known() {
+            return Self::Unknown;
+        }
+        // Nearly all lists.
+        if list.list_type().is_none() && !list.patch_strategy().merge {
+            return Self::Atomic;
+        }
+        Self::read(list.directives(), list.element(), policy)
     }
+
+    /// How a list with these directives merges, whose entries are of the type `element`.
+    #[must_use]
+    pub fn read(list: Directives, element: Cursor<'_>, policy: ListPolicy) -> Self {
+        let Directives { list_type, list_map_keys, patch_strategy, patch_merge_key, .. } = list;
+        let keys = |names, several| Self::Keyed { keys: keys(names, element, policy, several), several };
+        let by_type = |names: Vec<SmolStr>| match list_type {
+            Some(ListType::Atomic) => Some(Self::Atomic),
+            Some(ListType::Set) => Some(Self::Set),
+            Some(ListType::Map) if !names.is_empty() => Some(keys(names, Several::Refused)),
+            Some(ListType::Map) | None => None,
+        };
+        let merge_keys = || match policy {
+            ListPolicy::Kyaml => patch_merge_key.iter().cloned().collect(),
+            _ => patch_merge_key.as_deref().map(split_keys).unwrap_or_default(),
+        };
+        let by_strategy = |names: Vec<SmolStr>, several| match names {
+            _ if !patch_strategy.merge => Self::Atomic,
+            names if names.is_empty() => Self::Set,
+            names => keys(names, several),
+        };
+        match policy {
+            ListPolicy::Overlay | ListPolicy::Typed => {
+                by_type(list_map_keys).unwrap_or_else(|| by_strategy(merge_keys(), Several::First))
+            }
+            ListPolicy::Apiserver => by_strategy(merge_keys(), Several::First),
+            ListPolicy::KustomizeCustom if !patch_strategy.merge => {
+                by_type(list_map_keys).unwrap_or(Self::Atomic)
+            }
+            ListPolicy::Kyaml | ListPolicy::Kustomize | ListPolicy::KustomizeCustom => {
+                let keys = if list_map_keys.is_empty() { merge_keys() } else { list_map_keys };
+                by_strategy(keys, Several::Refused)
+            }
+        }
+    }
+
+    /// What names an entry of the list, if anything does.
+    #[must_use]
+    pub fn identify(&self, entry: &Node) -> Option<Identity> {
+        match self {
+            Self::Unknown | Self::Atomic => None,
+            Self::Set => Identity::of_value(entry).ok(),
+            Self::Keyed { keys, .. } => keys.identify(entry),
+        }
+    }
+
+    /// The step to an entry of that name; none to a map or list that is its own name.
+    #[must_use]
+    pub fn element(&self, name: &Identity) -> Option<PathElement> {
+        match (self, name) {
+            (Self::Keyed { keys, .. }, name) => Some(keys.element(name)),
+            (_, Identity::One(value)) => Some(PathElement::Value(value.in_path())),
+            _ => None,
+        }
+    }
+}
+
+/// What counts of the keys of a list.
+fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: Several) -> MergeKeys {
+    let (null, comparison) = match policy {
+        ListPolicy::Overlay => (NullKey::Absent, KeyComparison::Data),
+        ListPolicy::Apiserver | ListPolicy::Typed => (NullKey::Value, KeyComparison::Data),
+        _ => (NullKey::Absent, KeyComparison::Text),
+    };
+    let rule = |i: usize, name: &SmolStr| {
+        let default = match policy {
+            ListPolicy::Overlay if several == Several::First => None,
+            ListPolicy::Apiserver | ListPolicy::Kyaml => None,
+            _ => default_of(element, name, comparison),
+        };
+        // kustomize tells entries apart by those of their keys that they have.
+        let is_optional = comparison == KeyComparison::Text && i > 0;
+        default.unwrap_or(if is_optional { KeyRule::Optional } else { KeyRule::Required })
+    };
+    let keys = names.into_iter().enumerate().map(|(i, name)| {
+        let rule = rule(i, &name);
+        (name, rule)
+    });
+    MergeKeys::new(keys, null, comparison)
+}
+
+/// The default that the schema has for a key.
+pub(crate) fn default_of(element: Cursor<'_>, key: &str, comparison: KeyComparison) -> Option<KeyRule> {
+    element.key_default(key).and_then(|json| comparison.default(json)).map(KeyRule::Default)
 }
 
 /// Splits `a,b` into its keys; none when there are none.
 #[must_use]
-pub fn split_keys(keys: &str) -> Vec<&str> {
-    keys.split(',').map(str::trim).filter(|key| !key.is_empty()).collect()
+pub fn split_keys(keys: &str) -> Vec<SmolStr> {
+    keys.split(',').map(str::trim).filter(|key| !key.is_empty()).map(SmolStr::from).collect()
 }
 
 /// The keys of the field's `x-kubernetes-patch-merge-key`, one or several with commas between.
 #[must_use]
-pub fn patch_merge_keys(list: Cursor<'_>) -> Vec<&str> {
+pub fn patch_merge_keys(list: Cursor<'_>) -> Vec<SmolStr> {
     list.patch_merge_key().map(split_keys).unwrap_or_default()
 }
 
 /// The keys of the field's `x-kubernetes-recommended-patch-merge-key`.
 #[must_use]
-pub fn recommended_keys(list: Cursor<'_>) -> Vec<&str> {
+pub fn recommended_keys(list: Cursor<'_>) -> Vec<SmolStr> {
     list.recommended_merge_key().map(split_keys).unwrap_or_default()
+}
+
+/// Whether a map is one value, by everything that the schema says.
+#[must_use]
+pub fn is_atomic(map: Cursor<'_>) -> bool {
+    map.map_type() == Some(MapType::Atomic) || map.patch_strategy().replace
 }
 
 /// What is to be said when the list at `at`, of which nothing is known, gives way to another one.
@@ -74,62 +189,11 @@ pub(crate) fn replaced_unknown(old: &[Node], new: &[Node], span: Span, at: &Trai
     changes.then(|| Diagnostic::warning(Code::NoSchema, message).field(at.path()).at(span).help(help))
 }
 
-impl<'s> Association<'s> {
-    /// How the overlay dialect reads the schema of a list: the list type first, then the patch strategy.
-    #[must_use]
-    pub fn overlay(list: Cursor<'s>) -> Self {
-        if !list.is_known() {
-            return Self::Unknown;
-        }
-        let keyed = |names, unique| Self::Keyed(MergeKeys { names, element: list.element(), unique });
-        match list.list_type() {
-            Some(ListType::Atomic) => return Self::Atomic,
-            Some(ListType::Map) if list.list_map_keys().len() > 0 => {
-                return keyed(list.list_map_keys().collect(), true);
-            }
-            _ => {}
-        }
-        let merges = list.patch_strategy().merge;
-        let names = patch_merge_keys(list);
-        if merges && !names.is_empty() {
-            keyed(names, false)
-        } else if merges || list.list_type() == Some(ListType::Set) {
-            Self::Set
-        } else {
-            Self::Atomic
-        }
-    }
-
-    /// How the API server reads it: a list merges only if its patch strategy says so.
-    ///
-    /// A merging list without a merge key can hold scalars only.
-    #[must_use]
-    pub fn apiserver(list: Cursor<'s>) -> Self {
-        let strategy = list.patch_strategy();
-        if !strategy.merge {
-            return if list.is_known() { Self::Atomic } else { Self::Unknown };
-        }
-        let names = patch_merge_keys(list);
-        if names.is_empty() {
-            return Self::Set;
-        }
-        Self::Keyed(MergeKeys { names, element: list.element(), unique: false })
-    }
-
-    /// How a dialect reads it.
-    #[must_use]
-    pub fn of(list: Cursor<'s>, dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Apiserver => Self::apiserver(list),
-            Dialect::Overlay => Self::overlay(list),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Directives, Model, PatchStrategy, TypeDef, TypeGraph, TypeKind};
+    use crate::merge::identity::KeyValue;
+    use crate::schema::{Model, PatchStrategy, TypeDef, TypeGraph, TypeKind};
 
     fn graph(directives: Directives) -> TypeGraph {
         let mut port = TypeDef::of(TypeKind::Object);
@@ -143,15 +207,18 @@ mod tests {
         model.compile().expect("small")
     }
 
-    fn describe(association: &Association<'_>) -> String {
+    /// Keys that an entry can lack with `?`, or with what stands for them.
+    fn describe(association: &Association) -> String {
+        let key = |(name, rule): (&SmolStr, &KeyRule)| match rule {
+            KeyRule::Required => name.to_string(),
+            KeyRule::Default(KeyValue::Str(text)) => format!("{name}={text}"),
+            _ => format!("{name}?"),
+        };
         match association {
             Association::Unknown => "unknown".into(),
             Association::Atomic => "atomic".into(),
             Association::Set => "set".into(),
-            Association::Keyed(keys) => {
-                let default = keys.default_of("protocol").unwrap_or("-");
-                format!("{} {default}", keys.names.join("+"))
-            }
+            Association::Keyed { keys, .. } => keys.iter().map(key).collect::<Vec<_>>().join("+"),
         }
     }
 
@@ -170,32 +237,56 @@ mod tests {
         }
     }
 
+    const POLICIES: [ListPolicy; 6] = [
+        ListPolicy::Overlay,
+        ListPolicy::Apiserver,
+        ListPolicy::Kyaml,
+        ListPolicy::Kustomize,
+        ListPolicy::KustomizeCustom,
+        ListPolicy::Typed,
+    ];
+
     #[test]
-    fn each_dialect_reads_its_own_words() {
-        // Directives, as an overlay reads them, as the API server does.
+    fn each_policy_reads_its_own_words() {
+        let ports = &["port", "protocol"];
+        let (atomic, set, map) = (Some(ListType::Atomic), Some(ListType::Set), Some(ListType::Map));
+        // Directives, and the list in the order of the policies.
         let table = [
-            (list(None, &[], "", None), "atomic", "atomic"),
-            (list(Some(ListType::Atomic), &[], "merge", Some("type")), "atomic", "type -"),
+            (list(None, &[], "", None), ["atomic"; 6]),
+            (list(atomic, &[], "merge", Some("type")), ["atomic", "type", "type", "type", "type", "atomic"]),
             (
-                list(Some(ListType::Map), &["port", "protocol"], "merge", Some("port")),
-                "port+protocol \"TCP\"",
-                "port -",
+                list(map, ports, "merge", Some("port")),
+                [
+                    "port+protocol=TCP",
+                    "port",
+                    "port+protocol?",
+                    "port+protocol=TCP",
+                    "port+protocol=TCP",
+                    "port+protocol=TCP",
+                ],
             ),
-            (list(Some(ListType::Map), &["name"], "", None), "name \"TCP\"", "atomic"),
-            (list(Some(ListType::Map), &[], "", None), "atomic", "atomic"),
-            (list(Some(ListType::Set), &[], "", None), "set", "atomic"),
-            (list(None, &[], "merge", None), "set", "set"),
-            (list(None, &[], "merge,retainKeys", Some("a, b")), "a+b -", "a+b -"),
-            (list(None, &[], "retainKeys", Some("a")), "atomic", "atomic"),
+            (list(map, &["name"], "", None), ["name", "atomic", "atomic", "atomic", "name", "name"]),
+            (list(map, &[], "", None), ["atomic"; 6]),
+            (list(set, &[], "", None), ["set", "atomic", "atomic", "atomic", "set", "set"]),
+            (list(None, &[], "merge", None), ["set"; 6]),
+            (
+                list(None, &[], "merge,retainKeys", Some("a, b")),
+                ["a+b", "a+b", "a, b", "a+b?", "a+b?", "a+b"],
+            ),
+            (list(None, &[], "retainKeys", Some("a")), ["atomic"; 6]),
+            (
+                list(None, &[], "merge", Some("protocol")),
+                ["protocol", "protocol", "protocol", "protocol=TCP", "protocol=TCP", "protocol=TCP"],
+            ),
         ];
-        for (directives, overlay, apiserver) in table {
+        for (directives, want) in table {
             let graph = graph(directives.clone());
             let cursor = graph.named("root").expect("defined").field("list");
-            assert_eq!(describe(&Association::overlay(cursor)), overlay, "{directives:?}");
-            assert_eq!(describe(&Association::apiserver(cursor)), apiserver, "{directives:?}");
+            let got = POLICIES.map(|policy| describe(&Association::of(cursor, policy)));
+            assert_eq!(got, want, "{directives:?}");
         }
-        for dialect in [Dialect::Overlay, Dialect::Apiserver] {
-            assert_eq!(describe(&Association::of(Cursor::unknown(), dialect)), "unknown");
+        for policy in POLICIES {
+            assert_eq!(Association::of(Cursor::unknown(), policy), Association::Unknown);
         }
     }
 }

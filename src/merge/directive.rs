@@ -4,7 +4,7 @@
 
 use super::trail::Trail;
 use crate::diagnostic::{Code, Result};
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Entry, Map, Node, Value};
 
 /// Says what happens to the whole map, or to an entry of a list.
 pub const PATCH: &str = "$patch";
@@ -28,52 +28,19 @@ pub enum Action {
     Delete,
 }
 
-/// What a field of a patch is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PatchField<'k> {
-    /// A field of the object.
-    Plain,
-    /// `$patch`
-    Patch,
-    /// `$retainKeys`
-    RetainKeys,
-    /// `$patchMergeKey`
-    PatchMergeKey,
-    /// `$setElementOrder/field`
-    SetElementOrder(&'k str),
-    /// `$deleteFromPrimitiveList/field`
-    DeleteFromPrimitiveList(&'k str),
-    /// Begins like one of the last two and names no field.
-    Malformed,
+/// Whether a field of that name is a directive, well-formed or not.
+#[must_use]
+pub fn is_directive(name: &str) -> bool {
+    name.starts_with('$')
+        && (matches!(name, PATCH | RETAIN_KEYS | PATCH_MERGE_KEY)
+            || name.starts_with(SET_ELEMENT_ORDER)
+            || name.starts_with(DELETE_FROM_PRIMITIVE_LIST))
 }
 
-impl<'k> PatchField<'k> {
-    /// Reads the name of a field.
-    #[must_use]
-    pub fn of(key: &'k str) -> Self {
-        if !key.starts_with('$') {
-            return Self::Plain;
-        }
-        match key {
-            PATCH => return Self::Patch,
-            RETAIN_KEYS => return Self::RetainKeys,
-            PATCH_MERGE_KEY => return Self::PatchMergeKey,
-            _ => {}
-        }
-        if let Some(rest) = key.strip_prefix(SET_ELEMENT_ORDER) {
-            return rest.strip_prefix('/').map_or(Self::Malformed, Self::SetElementOrder);
-        }
-        if let Some(rest) = key.strip_prefix(DELETE_FROM_PRIMITIVE_LIST) {
-            return rest.strip_prefix('/').map_or(Self::Malformed, Self::DeleteFromPrimitiveList);
-        }
-        Self::Plain
-    }
-
-    /// Whether this is a directive, well-formed or not.
-    #[must_use]
-    pub fn is_directive(self) -> bool {
-        self != Self::Plain
-    }
+/// The field that a directive for a list is about.
+pub(crate) fn list_of(name: &str) -> Option<&str> {
+    let list = [SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST].iter().find_map(|d| name.strip_prefix(*d))?;
+    list.strip_prefix('/')
 }
 
 /// Reads `$patch` of a map.
@@ -96,6 +63,31 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
     }
 }
 
+/// Whether an entry asks to be deleted: in a patch, that is; elsewhere such a field is data.
+pub(crate) fn is_delete(entry: &Node) -> bool {
+    entry.get(PATCH).and_then(Node::as_str) == Some("delete")
+}
+
+/// Reads the fields that are the directive `name` for a list: each with the field that it is about.
+///
+/// # Errors
+/// One that names no field.
+pub(crate) fn about_lists<'p>(
+    patch: &'p Map,
+    name: &str,
+    at: &Trail<'_>,
+) -> Result<Vec<(&'p str, &'p Entry)>> {
+    let directives = patch.entries().iter().filter(|entry| entry.key.text.starts_with(name));
+    let read = |entry: &'p Entry| match entry.key.text[name.len()..].strip_prefix('/') {
+        Some(field) => Ok((field, entry)),
+        None => Err(at
+            .error(Code::Directive, format!("`{}` names no field", entry.key.text))
+            .at(entry.key.meta.span)
+            .help(format!("write `{name}/field`"))),
+    };
+    directives.map(read).collect()
+}
+
 /// The value as data: without the directives that stand anywhere in it.
 #[must_use]
 pub fn without_directives(node: &Node) -> Node {
@@ -112,7 +104,7 @@ pub fn without_directives(node: &Node) -> Node {
 pub fn map_without_directives(map: &Map) -> Map {
     let mut out = Map::new();
     for entry in map.entries() {
-        if !PatchField::of(&entry.key.text).is_directive() {
+        if !is_directive(&entry.key.text) {
             out.push(entry.key.clone(), without_directives(&entry.value));
         }
     }
@@ -125,21 +117,29 @@ mod tests {
 
     #[test]
     fn names_of_directives() {
+        // Whether it is one, and for which list.
         let table = [
-            ("name", PatchField::Plain),
-            ("$ref", PatchField::Plain),
-            ("$patch", PatchField::Patch),
-            ("$patches", PatchField::Plain),
-            ("$retainKeys", PatchField::RetainKeys),
-            ("$patchMergeKey", PatchField::PatchMergeKey),
-            ("$setElementOrder/a/b", PatchField::SetElementOrder("a/b")),
-            ("$setElementOrder/", PatchField::SetElementOrder("")),
-            ("$setElementOrder", PatchField::Malformed),
-            ("$setElementOrders/x", PatchField::Malformed),
-            ("$deleteFromPrimitiveList/finalizers", PatchField::DeleteFromPrimitiveList("finalizers")),
+            ("name", false, None),
+            ("$ref", false, None),
+            ("$patch", true, None),
+            ("$patches", false, None),
+            ("$retainKeys", true, None),
+            ("$patchMergeKey", true, None),
+            ("$setElementOrder/a/b", true, Some("a/b")),
+            ("$setElementOrder/", true, Some("")),
+            ("$setElementOrder", true, None),
+            ("$setElementOrders/x", true, None),
+            ("$deleteFromPrimitiveList/finalizers", true, Some("finalizers")),
         ];
-        for (key, want) in table {
-            assert_eq!(PatchField::of(key), want, "{key}");
+        for (name, want, list) in table {
+            assert_eq!((is_directive(name), list_of(name)), (want, list), "{name}");
+        }
+        let root = Trail::root();
+        for name in ["$setElementOrder", "$setElementOrders/x"] {
+            let map: Map = [(name, Node::null())].into_iter().collect();
+            let error = about_lists(&map, SET_ELEMENT_ORDER, &root).expect_err(name);
+            assert_eq!(error.message(), format!("`{name}` names no field"));
+            assert!(about_lists(&map, DELETE_FROM_PRIMITIVE_LIST, &root).is_ok_and(|found| found.is_empty()));
         }
     }
 

@@ -9,12 +9,19 @@ use crate::yaml::Node;
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Merged {
-    /// The result; none when nothing is left of the object.
+    /// The result. None when the object is deleted; one that only lost all its fields is an empty map.
     pub node: Option<Node>,
     /// What was done and perhaps not meant, such as a list that was replaced for want of a schema.
     pub warnings: Vec<Diagnostic>,
     /// What both sides of a three-way merge changed, in the order in which it was met.
     pub conflicts: Vec<Conflict>,
+}
+
+impl Merged {
+    /// A result of which there is nothing to say.
+    pub fn of(node: Option<Node>) -> Self {
+        Self { node, warnings: Vec::new(), conflicts: Vec::new() }
+    }
 }
 
 /// A field that both sides changed, and not to the same value.

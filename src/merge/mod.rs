@@ -1,18 +1,34 @@
-//! What merging is made of: which values belong together, which directives a patch may hold, and in
-//! which order entries stand afterwards.
+//! Merging trees: patches into objects, and three versions of an object into one.
 //!
-//! Shares alignment, not control flow: the algorithms are recursive functions elsewhere, each with its
-//! rule in plain sight. Must not know patches' formats beyond their directives, nor resources.
-//! kustomize's merges, whose outcome follows from how kyaml walks, have a room of their own in `kyaml`.
+//! Each of the [`Rules`] has its engine, a recursive function with its rule in plain sight: `overlay`,
+//! `apiserver`, and for kustomize's and kyaml's rules `kyaml`, whose outcome follows from how kyaml walks.
+//!
+//! What they share is here: `association` says how a list merges, `identity` what names its entries,
+//! `entry_match` which of them an entry of a patch is about, `keyed_list` holds them meanwhile, and
+//! `element_order` and `order` say how they stand afterwards. `fields` is the loop over the fields of a
+//! map, `align` lines trees up that are only compared. Must not know resources, nor how patches are made.
 
 pub mod align;
+pub(crate) mod apiserver;
+mod apply;
 pub mod association;
 pub mod directive;
+mod element_order;
+pub(crate) mod entry_match;
+pub(crate) mod fields;
+pub mod identity;
+mod keyed_list;
 mod kyaml;
 mod merged;
-pub mod order;
+mod order;
+mod overlay;
 mod rules;
+#[cfg(test)]
+pub(crate) mod testing;
 mod trail;
 
-pub use kyaml::{Conflict, ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules, merge2, merge3};
+pub use apply::apply;
+pub use kyaml::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, merge2, merge3};
+pub use merged::{Conflict, Merged};
+pub use rules::{Exceptions, Rules};
 pub use trail::Trail;

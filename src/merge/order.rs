@@ -15,11 +15,11 @@ pub struct Rank {
 
 /// The positions of entries in the order that the API server gives them.
 ///
-/// What the patch speaks of stands in the patch's order, the rest in the live order; the two are woven
+/// What the patch speaks of stands in the patch's order, the rest in the live order; the two are put
 /// together by their places in the live list, as far as both have one. (apimachinery 0.36,
 /// `normalizeElementOrder`.)
 #[must_use]
-pub fn weave(ranks: &[Rank]) -> Vec<usize> {
+pub fn server_order(ranks: &[Rank]) -> Vec<usize> {
     let (patched, rest): (Vec<usize>, Vec<usize>) = (0..ranks.len()).partition(|&i| ranks[i].patch.is_some());
     let patched = side(&patched, ranks, |rank| rank.patch);
     let rest = side(&rest, ranks, |rank| rank.live);
@@ -103,14 +103,14 @@ mod tests {
             (Some(0), Some(3)),
             (Some(2), None),
         ]);
-        assert_eq!(weave(&ranks), [0, 2, 3, 1, 4]);
+        assert_eq!(server_order(&ranks), [0, 2, 3, 1, 4]);
     }
 
     #[test]
     fn new_entries_come_before_what_follows() {
         // Live a b, patch new b: nothing can stand before an entry that the live list lacks.
         let ranks = ranks(&[(None, Some(0)), (Some(1), Some(1)), (Some(0), None)]);
-        assert_eq!(weave(&ranks), [2, 0, 1]);
+        assert_eq!(server_order(&ranks), [2, 0, 1]);
     }
 
     #[test]
@@ -118,12 +118,12 @@ mod tests {
         let mut ranks = ranks(&[(Some(0), None), (Some(1), None), (None, Some(0)), (None, Some(1))]);
         ranks[0].last = true;
         ranks[2].last = true;
-        assert_eq!(weave(&ranks), [1, 0, 3, 2]);
+        assert_eq!(server_order(&ranks), [1, 0, 3, 2]);
     }
 
     #[test]
     fn entries_without_any_position_are_turned_round() {
-        assert_eq!(weave(&ranks(&[(None, None), (None, None), (None, None)])), [2, 1, 0]);
-        assert_eq!(weave(&ranks(&[(None, None), (None, Some(5)), (None, Some(3))])), [2, 1, 0]);
+        assert_eq!(server_order(&ranks(&[(None, None), (None, None), (None, None)])), [2, 1, 0]);
+        assert_eq!(server_order(&ranks(&[(None, None), (None, Some(5)), (None, Some(3))])), [2, 1, 0]);
     }
 }

@@ -2,6 +2,7 @@
 
 use smol_str::SmolStr;
 
+use super::identity::{Identity, MergeKeys};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::path::{FieldPath, PathElement, PathValue};
 use crate::yaml::Node;
@@ -10,15 +11,16 @@ use crate::yaml::Node;
 #[derive(Debug, Clone, Copy)]
 pub struct Trail<'t> {
     parent: Option<&'t Trail<'t>>,
-    step: Step<'t>,
+    element: TrailElement<'t>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step<'t> {
+enum TrailElement<'t> {
     Root,
     Field(&'t str),
     Index(usize),
-    Entry(&'t Node, &'t [&'t str], usize),
+    Entry(&'t Node, &'t [SmolStr], usize),
+    Named(&'t MergeKeys, &'t Identity),
     Texts(&'t [SmolStr], &'t [SmolStr]),
 }
 
@@ -26,31 +28,37 @@ impl<'t> Trail<'t> {
     /// The root of an object.
     #[must_use]
     pub fn root() -> Self {
-        Self { parent: None, step: Step::Root }
+        Self { parent: None, element: TrailElement::Root }
     }
 
     /// A field of the map that stands here.
     #[must_use]
     pub fn field(&'t self, name: &'t str) -> Self {
-        Self { parent: Some(self), step: Step::Field(name) }
+        Self { parent: Some(self), element: TrailElement::Field(name) }
     }
 
     /// An entry of the list that stands here.
     #[must_use]
     pub fn index(&'t self, index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Index(index) }
+        Self { parent: Some(self), element: TrailElement::Index(index) }
     }
 
     /// An entry that is named by its key fields as far as it has them, else by its position.
     #[must_use]
-    pub fn entry(&'t self, entry: &'t Node, keys: &'t [&'t str], index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Entry(entry, keys, index) }
+    pub fn entry(&'t self, entry: &'t Node, keys: &'t [SmolStr], index: usize) -> Self {
+        Self { parent: Some(self), element: TrailElement::Entry(entry, keys, index) }
+    }
+
+    /// An entry that is named by the values of its keys.
+    #[must_use]
+    pub(crate) fn named(&'t self, keys: &'t MergeKeys, name: &'t Identity) -> Self {
+        Self { parent: Some(self), element: TrailElement::Named(keys, name) }
     }
 
     /// An entry that is named by the texts of its keys; the key `""` stands for the entry itself.
     #[must_use]
     pub fn texts(&'t self, keys: &'t [SmolStr], texts: &'t [SmolStr]) -> Self {
-        Self { parent: Some(self), step: Step::Texts(keys, texts) }
+        Self { parent: Some(self), element: TrailElement::Texts(keys, texts) }
     }
 
     /// The path, for messages.
@@ -59,7 +67,7 @@ impl<'t> Trail<'t> {
         let mut elements = Vec::new();
         let mut here = Some(self);
         while let Some(trail) = here {
-            elements.extend(trail.step.element());
+            elements.extend(trail.element.path_element());
             here = trail.parent;
         }
         elements.into_iter().rev().collect()
@@ -73,13 +81,14 @@ impl<'t> Trail<'t> {
     }
 }
 
-impl Step<'_> {
-    fn element(&self) -> Option<PathElement> {
+impl TrailElement<'_> {
+    fn path_element(&self) -> Option<PathElement> {
         Some(match *self {
             Self::Root => return None,
             Self::Field(name) => PathElement::Field(name.into()),
             Self::Index(index) => PathElement::Index(index),
             Self::Entry(node, keys, index) => entry_element(node, keys, index),
+            Self::Named(keys, name) => keys.element(name),
             Self::Texts([key], [text]) if key.is_empty() => PathElement::Value(text_value(text)),
             Self::Texts(keys, texts) => {
                 let pairs = keys.iter().zip(texts).filter(|(_, text)| !text.is_empty());
@@ -95,11 +104,10 @@ fn text_value(text: &SmolStr) -> PathValue {
 }
 
 /// The step to an entry: the key fields that it has, or its position when it has none.
-#[must_use]
-pub fn entry_element(node: &Node, keys: &[&str], index: usize) -> PathElement {
-    let present = |key: &&str| {
+fn entry_element(node: &Node, keys: &[SmolStr], index: usize) -> PathElement {
+    let present = |key: &SmolStr| {
         let value = PathValue::of(node.get(key)?)?;
-        (value != PathValue::Null).then(|| ((*key).into(), value))
+        (value != PathValue::Null).then(|| (key.clone(), value))
     };
     let fields: Vec<_> = keys.iter().filter_map(present).collect();
     if fields.is_empty() { PathElement::Index(index) } else { PathElement::Key(fields) }
@@ -114,7 +122,7 @@ mod tests {
         let entry = Node::map([("name", Node::string("web")), ("port", Node::null())].into_iter().collect());
         let root = Trail::root();
         let list = root.field("list");
-        let keys = ["name", "port"];
+        let keys = ["name".into(), "port".into()];
         let item = list.entry(&entry, &keys, 3);
         assert_eq!(item.field("x").path().to_string(), "list[name=web].x");
         assert_eq!(list.entry(&Node::null(), &keys, 3).path().to_string(), "list[3]");

@@ -4,27 +4,28 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
-use walkdir::WalkDir;
 
-use super::types::Census;
-use super::{Builder, Built, Dialect, Root};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{MergeOptions, merge2};
-use crate::patch::{self, ApplyOptions, Outcome};
+use super::build::{self, BuildContext};
+use super::load::{KUSTOMIZATION_FILES, Reader, Root};
+use super::options::Built;
+use super::types::TypesInBuild;
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
+use crate::merge::{Merged, Rules, apply};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Identity {
+struct LayerKey {
     group: SmolStr,
     kind: SmolStr,
     namespace: SmolStr,
     name: SmolStr,
 }
 
-impl Identity {
+impl LayerKey {
     fn of(resource: &Resource) -> Self {
         let id = resource.id();
         Self {
@@ -38,38 +39,44 @@ impl Identity {
 
 /// Resources by identity, in the order in which they came.
 #[derive(Debug, Default)]
-struct Layer {
+struct DirectoryLayer {
     resources: Vec<Option<Resource>>,
-    positions: FxHashMap<Identity, usize>,
+    positions: FxHashMap<LayerKey, usize>,
 }
 
-impl Layer {
+impl DirectoryLayer {
     fn add(&mut self, resource: Resource) {
-        self.positions.insert(Identity::of(&resource), self.resources.len());
+        self.positions.insert(LayerKey::of(&resource), self.resources.len());
         self.resources.push(Some(resource));
     }
 
     fn position(&self, resource: &Resource) -> Option<usize> {
-        self.positions.get(&Identity::of(resource)).copied().filter(|&i| self.resources[i].is_some())
+        self.positions.get(&LayerKey::of(resource)).copied().filter(|&i| self.resources[i].is_some())
     }
 }
 
-impl Builder {
+/// Builds plain directories.
+pub(super) struct Directories<'b> {
+    pub reader: &'b Reader,
+    pub context: &'b BuildContext<'b>,
+}
+
+impl Directories<'_> {
     /// Builds a plain directory over its base.
     pub(super) fn directory(&self, root: &Root) -> Result<Built> {
         let mut warnings = Vec::new();
-        let mut layer = Layer::default();
-        let overlay = self.manifests(root.path())?;
-        let bases = self.bases_of(root, overlay.is_empty())?;
+        let mut layer = DirectoryLayer::default();
+        let overlay = self.manifests(root)?;
+        let bases = self.bases_of(root, &overlay)?;
         let mut over = Vec::new();
         for (i, base) in bases.iter().enumerate() {
             let base = self.reader.open(base)?;
             let resources = if base.kustomization_file()?.is_some() {
-                let built = self.kustomization(&base)?;
+                let built = build::kustomization(&base, self.context)?;
                 warnings.extend(built.warnings);
                 built.resources.into_iter().collect()
             } else {
-                self.manifests(base.path())?
+                self.manifests(&base)?
             };
             if i == 0 {
                 for resource in resources {
@@ -83,53 +90,53 @@ impl Builder {
             }
         }
         over.extend(overlay);
-        self.merge_over(&mut layer, over, &mut warnings)?;
+        warnings.extend(self.merge_over(&mut layer, over)?);
         let mut resources = ResourceSet::new();
         layer.resources.into_iter().flatten().try_for_each(|r| resources.append(r))?;
         Ok(Built { resources, warnings })
     }
 
     /// The manifests of a directory and all below it, sorted by path.
-    fn manifests(&self, directory: &Path) -> Result<Vec<Resource>> {
+    fn manifests(&self, root: &Root) -> Result<Vec<Resource>> {
+        let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
         let mut resources = Vec::new();
-        let hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
-        let walk = WalkDir::new(directory)
-            .follow_links(true)
-            .sort_by_file_name()
-            .into_iter()
-            .filter_entry(|e| e.depth() == 0 || !hidden(e.file_name()));
-        for entry in walk {
-            let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+        for walked in root.directory().walk(options) {
+            let walked = walked.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
             let is_manifest =
-                entry.path().extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
-            if !entry.file_type().is_file() || !is_manifest {
+                walked.path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
+            if walked.kind != FileKind::File || !is_manifest {
                 continue;
             }
-            if entry.depth() > 1 && super::KUSTOMIZATION_FILES.iter().any(|name| entry.file_name() == *name) {
-                return Err(kustomization_inside(&self.reader.shown(entry.path())));
+            let path = root.path().join(&walked.path);
+            let is_kustomization = |name: &&str| walked.path.file_name().is_some_and(|own| own == *name);
+            if walked.depth > 1 && KUSTOMIZATION_FILES.iter().any(is_kustomization) {
+                return Err(kustomization_inside(&self.reader.shown(&path)));
             }
-            let source = self.reader.text(entry.path())?;
+            let source = root.text_at(&path)?;
             let documents = parse_documents(self.reader.sources(), source, ParseOptions::kubectl())?;
             for node in flatten_lists(documents)? {
-                resources.push(Resource::new(node, &self.schema)?);
+                resources.push(Resource::new(node, self.context.types.known())?);
             }
         }
         Ok(resources)
     }
 
     /// `--base`, else `base/` beside the target, else beside its parent.
-    fn bases_of(&self, root: &Root, empty: bool) -> Result<Vec<PathBuf>> {
-        if !self.options.bases.is_empty() {
-            return Ok(self.options.bases.clone());
+    fn bases_of(&self, root: &Root, overlay: &[Resource]) -> Result<Vec<PathBuf>> {
+        let given = &self.context.options.bases;
+        if !given.is_empty() {
+            return Ok(given.clone());
         }
-        let beside = |path: Option<&Path>| path.map(|p| p.join("base")).filter(|p| p.is_dir());
+        let is_directory =
+            |path: &PathBuf| root.directory().locate(path).is_ok_and(|found| found.is_directory());
+        let beside = |path: Option<&Path>| path.map(|p| p.join("base")).filter(is_directory);
         let parent = root.path().parent();
         let shown = root.shown();
         match beside(parent).or_else(|| beside(parent.and_then(Path::parent))) {
             // A base itself is rendered as it is.
             Some(base) if base == root.path() => Ok(Vec::new()),
             Some(base) if !root.path().starts_with(&base) => Ok(vec![base]),
-            _ if empty => Err(Diagnostic::error(
+            _ if overlay.is_empty() => Err(Diagnostic::error(
                 Code::MissingField,
                 format!("{} has no kustomization file and no manifests", shown.display()),
             )
@@ -143,39 +150,43 @@ impl Builder {
         }
     }
 
-    fn merge_over(
-        &self,
-        layer: &mut Layer,
-        over: Vec<Resource>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<()> {
-        let mut census = Census::default();
-        layer.resources.iter().flatten().chain(&over).for_each(|r| census.count(r.node()));
+    /// Merges manifests over a layer; returns what is odd about it.
+    fn merge_over(&self, layer: &mut DirectoryLayer, over: Vec<Resource>) -> Result<Vec<Diagnostic>> {
+        let mut in_build = TypesInBuild::default();
+        layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
         let merged: FxHashSet<Gvk> =
             over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
-        let schema = self.types_of_directory(&census, &merged, warnings)?;
-        let merge = Merge::of(self.options.dialect);
+        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, &merged)?;
+        let rules = self.context.options.rules.directories;
         for patch in over {
             let Some(i) = layer.position(&patch) else {
-                layer.add(added(&patch, &merge, &schema)?);
+                layer.add(added(&patch, rules, &schema)?);
                 continue;
             };
             let Some(resource) = layer.resources[i].as_mut() else { continue };
-            let (id, mut notes) = (resource.id().to_string(), Vec::new());
-            let left = merge.run(resource.node_mut(), patch.node(), &patch.id().gvk, &schema, &mut notes);
-            warnings.extend(notes.into_iter().map(|note| note.resource(&id)));
-            if left.map_err(|problem| problem.resource(&id))? {
+            let id = resource.id().to_string();
+            let dest = std::mem::replace(resource.node_mut(), Node::null());
+            let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id))?;
+            warnings.extend(merged.warnings.into_iter().map(|warning| warning.resource(&id)));
+            if let Some(node) = merged.node {
+                *resource.node_mut() = node;
                 resource.sync(&schema);
             } else {
                 layer.resources[i] = None;
             }
         }
-        Ok(())
+        Ok(warnings)
     }
 }
 
+/// Merges a document into a manifest.
+fn merge(dest: Node, patch: &Resource, rules: Rules, schema: &Schema) -> Result<Merged> {
+    let kind = schema.kind(&patch.id().gvk).unwrap_or_else(Cursor::unknown);
+    apply(dest, patch.node(), kind, schema, rules)
+}
+
 /// An overlay manifest that has no counterpart in the base: added without its directives.
-fn added(patch: &Resource, merge: &Merge, schema: &Schema) -> Result<Resource> {
+fn added(patch: &Resource, rules: Rules, schema: &Schema) -> Result<Resource> {
     let directive = patch.node().get("$patch").filter(|d| d.as_str() == Some("delete"));
     if let Some(directive) = directive {
         let message = "there is nothing to delete: the base has no such resource";
@@ -184,11 +195,10 @@ fn added(patch: &Resource, merge: &Merge, schema: &Schema) -> Result<Resource> {
             .resource(patch.id())
             .help("remove this document, or correct its kind, name or namespace"));
     }
-    let mut node = Node::map(Map::new()).with_span(patch.node().span());
-    // What is new replaces nothing, so there is nothing to note.
-    let merged = merge.run(&mut node, patch.node(), &patch.id().gvk, schema, &mut Vec::new());
-    merged.map_err(|problem| problem.resource(patch.id()))?;
-    Resource::new(node, schema)
+    let nothing = Node::map(Map::new()).with_span(patch.node().span());
+    // What is new replaces nothing, so there is nothing to warn of.
+    let merged = merge(nothing, patch, rules, schema).map_err(|problem| problem.resource(patch.id()))?;
+    Resource::new(merged.node.unwrap_or_else(Node::null), schema)
 }
 
 fn twice(second: &Resource, first: Option<&Resource>) -> Diagnostic {
@@ -204,46 +214,4 @@ fn kustomization_inside(path: &Path) -> Diagnostic {
     let message = format!("{} is a kustomization inside a plain directory", path.display());
     Diagnostic::error(Code::InvalidValue, message)
         .help("build its directory itself, or give the target a kustomization.yaml that lists it")
-}
-
-/// How documents of a plain directory are merged over those of its base.
-enum Merge {
-    /// By a dialect of strategic merge patches.
-    Strategic(ApplyOptions),
-    /// As kustomize merges patches.
-    Kustomize(MergeOptions),
-}
-
-impl Merge {
-    fn of(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Auto | Dialect::Overlay => Self::Strategic(ApplyOptions::overlay()),
-            Dialect::Apiserver => Self::Strategic(ApplyOptions::apiserver()),
-            Dialect::Kustomize => Self::Kustomize(MergeOptions::kustomize()),
-        }
-    }
-
-    /// Merges a document into a manifest. Returns whether anything is left of it.
-    fn run(
-        &self,
-        dest: &mut Node,
-        patch: &Node,
-        gvk: &Gvk,
-        schema: &Schema,
-        notes: &mut Vec<Diagnostic>,
-    ) -> Result<bool> {
-        match self {
-            Self::Strategic(options) => {
-                let cursor = schema.kind(gvk).unwrap_or_else(Cursor::unknown);
-                Ok(patch::apply(dest, patch, cursor, options, notes)? != Outcome::Deleted)
-            }
-            Self::Kustomize(options) => {
-                let before = std::mem::replace(dest, Node::null());
-                let merged = merge2(Some(before), patch, schema, options, notes)?;
-                let kept = merged.is_some();
-                *dest = merged.unwrap_or_else(Node::null);
-                Ok(kept)
-            }
-        }
-    }
 }

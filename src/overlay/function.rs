@@ -6,6 +6,7 @@
 
 mod container;
 mod legacy;
+mod options;
 mod protocol;
 mod spec;
 
@@ -15,10 +16,12 @@ use std::process::Command;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use self::protocol::Output;
+pub use self::options::FunctionOptions;
+use self::protocol::FunctionOutput;
 use self::spec::{ContainerSpec, ExecSpec, FunctionSpec};
 use super::{origin, process};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::files::{Directory, TemporaryFile};
 use crate::gocompat::strconv::parse_bool;
 use crate::resource::{Behavior, Generated, Resource, ResourceSet};
 use crate::schema::Schema;
@@ -26,33 +29,11 @@ use crate::source::SourceMap;
 use crate::transform::Files;
 use crate::yaml::{Node, to_yaml};
 
-/// What the command line says about functions and plugins.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
-pub struct FunctionOptions {
-    /// Whether anything that is not built in may run (`--enable-alpha-plugins`).
-    pub plugins: bool,
-    /// Whether functions may be executables of this machine (`--enable-exec`).
-    pub exec: bool,
-    /// Whether containers that ask for the network get it (`--network`).
-    ///
-    /// They get the one of the host; kustomize's `--network-name` has no effect there, either.
-    pub network: bool,
-    /// More mounts for containers, as in `type=bind,src=DIR,dst=DIR` (`--mount`).
-    pub mounts: Vec<String>,
-    /// More variables, `NAME=VALUE` or, for containers, `NAME` (`--env`).
-    pub env: Vec<String>,
-    /// Whether containers run as the current user instead of `nobody` (`--as-current-user`).
-    pub as_current_user: bool,
-    /// The directory of plugins; none: where kustomize looks for it.
-    pub plugin_home: Option<PathBuf>,
-}
-
 /// The kustomization that names a function.
 #[derive(Clone, Copy)]
 pub struct FunctionSite<'s> {
-    /// Its directory, as a real path. Functions run in it.
-    pub root: &'s Path,
+    /// Its directory. Functions run in it.
+    pub root: &'s Directory,
     /// Reads the files that the configuration names.
     pub files: &'s dyn Files,
     /// The texts of the run.
@@ -91,26 +72,20 @@ impl Functions {
     ///
     /// # Errors
     /// It may not be run, is not there, fails, or prints what are no resources.
-    pub fn generate(
-        &self,
-        config: &Resource,
-        site: FunctionSite<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Vec<Resource>> {
+    pub fn generate(&self, config: &Resource, site: FunctionSite<'_>) -> Result<Warned<Vec<Resource>>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
-        let Some(output) = self.run(config, &[], site, warnings).map_err(named)? else {
-            return Ok(Vec::new());
-        };
-        let resources = output.items.into_iter().map(|(mut node, _)| {
+        let Warned { value: output, warnings } = self.run(config, &[], site).map_err(named)?;
+        let resources = output.unwrap_or_default().items.into_iter().map(|(mut node, _)| {
             let generated = generator_options(&mut node)?;
             let mut resource = Resource::new(node, site.schema)?;
             resource.generated = Some(generated);
             Ok(resource)
         });
-        resources.collect::<Result<_>>().map_err(|error| error.note(made_by(config)))
+        let value = resources.collect::<Result<_>>().map_err(|error| error.note(made_by(config)))?;
+        Ok(Warned { value, warnings })
     }
 
-    /// Lets a transformer change, add and remove resources.
+    /// Lets a transformer change, add and remove resources; returns what it says beside.
     ///
     /// A resource stays what it was, with its former names, as long as it keeps its annotations.
     /// On an error the resources are as they were.
@@ -122,13 +97,15 @@ impl Functions {
         config: &Resource,
         resources: &mut ResourceSet,
         site: FunctionSite<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<()> {
+    ) -> Result<Vec<Diagnostic>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
-        let output = self.run(config, resources.as_slice(), site, warnings).map_err(named)?;
-        let Some(output) = output else { return Ok(()) };
-        *resources = put_back(resources, output, site.schema).map_err(|error| error.note(made_by(config)))?;
-        Ok(())
+        let Warned { value: output, warnings } =
+            self.run(config, resources.as_slice(), site).map_err(named)?;
+        if let Some(output) = output {
+            *resources =
+                put_back(resources, output, site.schema).map_err(|error| error.note(made_by(config)))?;
+        }
+        Ok(warnings)
     }
 
     fn run(
@@ -136,8 +113,7 @@ impl Functions {
         config: &Resource,
         resources: &[Resource],
         site: FunctionSite<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Option<Output>> {
+    ) -> Result<Warned<Option<FunctionOutput>>> {
         let noted: Vec<Node> = resources.iter().map(noted).collect();
         let nodes = || noted.iter();
         let configuration = noted_origin(config);
@@ -145,28 +121,28 @@ impl Functions {
         let (mut command, what, input) = match &plugin {
             Plugin::Exec(spec) => {
                 let input = protocol::resource_list(nodes(), &configuration)?;
-                (self.exec(spec, site.root), format!("the function `{}`", spec.path), input)
+                (self.exec(spec, site.root.path()), format!("the function `{}`", spec.path), input)
             }
             Plugin::Container(spec) => {
                 let input = protocol::resource_list(nodes(), &configuration)?;
                 let mut command = Command::new(&self.docker);
-                command.args(container::arguments(spec, &self.options, site.root)?);
+                command.args(container::arguments(spec, &self.options, site.root.path())?);
                 (command, format!("the function in the container {}", spec.image), input)
             }
             Plugin::Executable(path) => {
-                return run_plugin(path, config.node(), nodes(), site, warnings).map(Some);
+                return Ok(run_plugin(path, config.node(), nodes(), site)?.map(Some));
             }
             Plugin::Nothing => {
                 let message = "this function names neither a container nor an executable, so nothing was run";
                 let at = config.node().span().at_start();
-                warnings.push(Diagnostic::warning(Code::MissingField, message).at(at).resource(config.id()));
-                return Ok(None);
+                let warning = Diagnostic::warning(Code::MissingField, message).at(at).resource(config.id());
+                return Ok(Warned { value: None, warnings: vec![warning] });
             }
         };
         check_directory(site.root)?;
-        command.current_dir(site.root);
+        command.current_dir(site.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
-        conclude(ended, &what, config, site.sources, warnings).map(Some)
+        Ok(conclude(ended, &what, config, site.sources)?.map(Some))
     }
 
     fn plugin(&self, config: &Resource, sources: &SourceMap) -> Result<Plugin> {
@@ -211,12 +187,22 @@ impl Functions {
 }
 
 /// A function must not be let loose on the whole system.
-fn check_directory(root: &Path) -> Result<()> {
-    if root.parent().is_none() {
+fn check_directory(root: &Directory) -> Result<()> {
+    check_on_disk(root)?;
+    if root.path().parent().is_none() {
         let message = "functions are not run in the root directory of the file system";
         return Err(Diagnostic::error(Code::OutsideRoot, message));
     }
     Ok(())
+}
+
+/// Programs cannot be run in a directory that only this one sees.
+fn check_on_disk(root: &Directory) -> Result<()> {
+    if root.is_on_disk() {
+        return Ok(());
+    }
+    let message = format!("{} is not on disk, and functions run in its directory", root.path().display());
+    Err(Diagnostic::error(Code::Unsupported, message).help("build it from a directory on disk"))
 }
 
 /// Runs an executable of the plugin directory: the configuration in a file, resources as documents.
@@ -225,23 +211,21 @@ fn run_plugin<'n>(
     config: &Node,
     resources: impl Iterator<Item = &'n Node>,
     site: FunctionSite<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Output> {
-    use std::io::Write as _;
-
+) -> Result<Warned<FunctionOutput>> {
     /// The longest string that Linux passes to a program.
     const MAX_VARIABLE: usize = 131_071;
 
+    check_on_disk(site.root)?;
     let what = format!("the plugin `{}`", path.display());
     let text = to_yaml(config)?;
     let unwritten = |error: std::io::Error| {
         Diagnostic::error(Code::Io, format!("the configuration cannot be written for {what}: {error}"))
     };
-    let mut file = tempfile::Builder::new().prefix("kust-plugin-config-").tempfile().map_err(unwritten)?;
-    file.write_all(text.as_bytes()).map_err(unwritten)?;
+    let file = TemporaryFile::with("kust-plugin-config-", text.as_bytes()).map_err(unwritten)?;
     let mut command = Command::new(path);
-    command.arg(file.path()).args(legacy::arguments(config, site.files)?).current_dir(site.root);
-    let root = site.root.to_string_lossy().into_owned();
+    command.arg(file.path()).args(legacy::arguments(config, site.files)?);
+    command.current_dir(site.root.path());
+    let root = site.root.path().to_string_lossy().into_owned();
     for (name, value) in [("KUSTOMIZE_PLUGIN_CONFIG_STRING", text), ("KUSTOMIZE_PLUGIN_CONFIG_ROOT", root)] {
         if name.len() + 1 + value.len() <= MAX_VARIABLE {
             command.env(name, value);
@@ -255,8 +239,7 @@ fn run_plugin<'n>(
         &format!("<output of {}>", path.display()),
         site.sources,
     )?;
-    warnings.extend(said(&what, &messages));
-    Ok(output)
+    Ok(Warned { value: output, warnings: said(&what, &messages).into_iter().collect() })
 }
 
 /// What came of a function: its output, or an error with its own words and findings.
@@ -265,8 +248,7 @@ fn conclude(
     what: &str,
     config: &Resource,
     sources: &SourceMap,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Output> {
+) -> Result<Warned<FunctionOutput>> {
     let name = format!("<output of {}>", config.id());
     let output = protocol::read_output(std::mem::take(&mut ended.output), &name, sources);
     if !ended.status.success() {
@@ -277,13 +259,13 @@ fn conclude(
         return Err(findings.into_iter().fold(ended.failure(what), add));
     }
     let output = output?;
-    warnings.extend(said(what, &ended.messages));
+    let mut warnings: Vec<Diagnostic> = said(what, &ended.messages).into_iter().collect();
     // A function that finds errors and ends well does not stop the build, as in kustomize.
     let found = output.findings.iter().filter(|finding| finding.severity != "info").map(|finding| {
         Diagnostic::warning(Code::Command, format!("{what} found: {}: {}", finding.severity, finding.text))
     });
     warnings.extend(found);
-    Ok(output)
+    Ok(Warned { value: output, warnings })
 }
 
 /// A warning with what a program that succeeded wrote to standard error.
@@ -316,7 +298,7 @@ fn generator_options(node: &mut Node) -> Result<Generated> {
 }
 
 /// The resources after a transformer: those that were there in their places, new ones behind.
-fn put_back(before: &ResourceSet, output: Output, schema: &Schema) -> Result<ResourceSet> {
+fn put_back(before: &ResourceSet, output: FunctionOutput, schema: &Schema) -> Result<ResourceSet> {
     let mut positions: FxHashMap<SmolStr, usize> = FxHashMap::default();
     for (i, resource) in before.iter().enumerate() {
         positions.insert(protocol::id_of(resource.node())?.into(), i);
@@ -346,7 +328,7 @@ fn put_back(before: &ResourceSet, output: Output, schema: &Schema) -> Result<Res
 /// The manifest with all notes, which kustomize has among the annotations.
 fn noted(resource: &Resource) -> Node {
     let mut node = noted_origin(resource);
-    for (key, text) in resource.notes() {
+    for (key, text) in resource.build_annotations() {
         protocol::annotate(&mut node, key, &text);
     }
     node

@@ -6,22 +6,20 @@
 
 mod values;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use serde::Deserialize;
-use serde_yaml::Mapping;
-use tempfile::TempDir;
-
 use super::load::clean;
 use super::process;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{Directory, DiskTree, FileTree as _, TemporaryDirectory};
 use crate::schema::Schema;
 use crate::source::{SourceMap, Span};
 use crate::transform::Files;
 use crate::yaml::{Node, ParseOptions, decode, parse_documents, to_yaml};
+use serde::Deserialize;
+use serde_yaml::Mapping;
 
 /// The field `helmGlobals`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -147,8 +145,8 @@ impl Default for HelmOptions {
 /// The kustomization that a chart stands in.
 #[derive(Clone, Copy)]
 pub struct ChartSite<'s> {
-    /// Its directory, as a real path.
-    pub root: &'s Path,
+    /// Its directory.
+    pub root: &'s Directory,
     /// Whether charts may be pulled into it; else they are pulled into a temporary directory.
     pub writable: bool,
     /// Reads the files that it names, with its restrictions.
@@ -292,7 +290,7 @@ struct Release<'h> {
     chart: &'h HelmChart,
     site: ChartSite<'h>,
     /// For values files, for helm's own files, for charts that cannot be kept.
-    temporary: TempDir,
+    temporary: TemporaryDirectory,
     /// `HELM_CONFIG_HOME`.
     home: String,
     /// The directory that has the chart's directory.
@@ -301,7 +299,13 @@ struct Release<'h> {
 
 impl<'h> Release<'h> {
     fn new(helm: &'h Helm, chart: &'h HelmChart, globals: &HelmGlobals, site: ChartSite<'h>) -> Result<Self> {
-        let temporary = tempfile::Builder::new().prefix("helm-").tempdir().map_err(|error| {
+        if !site.root.is_on_disk() {
+            let message = format!("{} is not on disk, where helm could find it", site.root.path().display());
+            return Err(
+                Diagnostic::error(Code::Unsupported, message).help("build it from a directory on disk")
+            );
+        }
+        let temporary = TemporaryDirectory::new("helm-").map_err(|error| {
             Diagnostic::error(Code::Io, format!("no temporary directory can be made: {error}"))
         })?;
         let home = match globals.config_home.as_str() {
@@ -309,7 +313,7 @@ impl<'h> Release<'h> {
             home => home.to_string(),
         };
         let chart_home = if globals.chart_home.is_empty() { "charts" } else { &globals.chart_home };
-        let mut charts = clean(&site.root.join(chart_home));
+        let mut charts = clean(&site.root.path().join(chart_home));
         // Several versions of one chart can be pulled.
         if !chart.version.is_empty() && !chart.repo.is_empty() {
             charts = charts.join(format!("{}-{}", chart.name, chart.version));
@@ -326,7 +330,7 @@ impl<'h> Release<'h> {
 
     /// Pulls the chart if it is not there.
     fn provide(&mut self) -> Result<()> {
-        if self.directory().is_dir() {
+        if self.site.root.locate(self.directory()).is_ok_and(|found| found.is_directory()) {
             return Ok(());
         }
         if self.chart.repo.is_empty() {
@@ -342,15 +346,16 @@ impl<'h> Release<'h> {
     }
 
     fn render(&self) -> Result<Vec<u8>> {
+        const VALUES: &str = "kustomize-values.yaml";
+
         let values = self.values()?;
-        let file = self.temporary.path().join("kustomize-values.yaml");
-        fs::write(&file, values).map_err(|error| {
+        self.temporary.write(VALUES, &values).map_err(|error| {
             Diagnostic::error(Code::Io, format!("the values cannot be written for helm: {error}"))
         })?;
-        let mut files = vec![file];
+        let mut files = vec![self.temporary.path().join(VALUES)];
         for path in &self.chart.additional_values_files {
             self.site.files.read(path, self.site.at).map_err(|e| e.field("additionalValuesFiles"))?;
-            files.push(clean(&self.site.root.join(path)));
+            files.push(clean(&self.site.root.path().join(path)));
         }
         let arguments = template_arguments(self.chart, &self.helm.options, &self.directory(), &files);
         self.helm.run(&arguments, &self.home)
@@ -388,7 +393,7 @@ impl<'h> Release<'h> {
         }
         if own.starts_with(self.temporary.path()) {
             let missing = |error| Diagnostic::error(Code::Io, format!("values.yaml of the chart: {error}"));
-            return fs::read(&own).map(|content| (own, content)).map_err(missing);
+            return DiskTree.read(&own).map(|content| (own, content)).map_err(missing);
         }
         let content = self.site.files.read(&own.to_string_lossy(), self.site.at)?;
         Ok((own, content))

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::helm::{HelmChart, HelmChartArgs, HelmGlobals};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::{
-    GeneratorArgs, GeneratorOptions, Image, Label, Patch, Replacement, Replica, SortOptions, Var,
+    GeneratorArgs, GeneratorOptions, Image, LabelArgs, Patch, Replacement, Replica, SortOptions, Var,
 };
 use crate::yaml::{DuplicateKeys, Map, Node, ParseOptions, Spanned, from_node, parse_documents};
 
@@ -34,7 +34,7 @@ pub struct Kustomization {
     /// Labels for everything, selectors among them.
     pub common_labels: BTreeMap<SmolStr, SmolStr>,
     /// Labels, for what each entry says.
-    pub labels: Vec<Label>,
+    pub labels: Vec<LabelArgs>,
     /// Annotations for everything.
     pub common_annotations: BTreeMap<SmolStr, SmolStr>,
     /// Strategic merge patches: files, or the patches themselves.
@@ -119,7 +119,7 @@ impl Kustomization {
     ///
     /// # Errors
     /// Malformed YAML, unknown fields, values of wrong types, a wrong kind, a file without content.
-    pub fn read(sources: &SourceMap, source: SourceId, warnings: &mut Vec<Diagnostic>) -> Result<Self> {
+    pub fn read(sources: &SourceMap, source: SourceId) -> Result<Warned<Self>> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
         let node = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
         let at = if node.span().is_none() { Span::new(source, 0, 0) } else { node.span().at_start() };
@@ -133,7 +133,7 @@ impl Kustomization {
             }
         };
         let mut kustomization: Self = if node.is_null() { Self::default() } else { from_node(&node)? };
-        warnings.extend(fields.entries().iter().filter_map(|e| deprecation(&e.key.text, e.key.meta.span)));
+        let deprecated = fields.entries().iter().filter_map(|e| deprecation(&e.key.text, e.key.meta.span));
         kustomization.check_kind()?;
         if fields.iter().all(|(key, value)| says_nothing(key, value)) {
             return Err(Diagnostic::error(Code::MissingField, "this kustomization is empty")
@@ -141,7 +141,7 @@ impl Kustomization {
                 .help("list what it is made of under `resources:`"));
         }
         kustomization.fix();
-        Ok(kustomization)
+        Ok(Warned { value: kustomization, warnings: deprecated.collect() })
     }
 
     /// Whether it is a component.
@@ -211,20 +211,19 @@ fn says_nothing(key: &str, value: &Node) -> bool {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Result<Kustomization>, Vec<String>) {
+    fn read(text: &str) -> Result<Warned<Kustomization>> {
         let sources = SourceMap::default();
         let source = sources.add("kustomization.yaml", text);
-        let mut warnings = Vec::new();
-        let read = Kustomization::read(&sources, source, &mut warnings);
-        (read, warnings.iter().map(ToString::to_string).collect())
+        Kustomization::read(&sources, source)
     }
 
     #[test]
     fn older_fields_move_and_are_warned_of() {
-        let (k, warnings) = read(
+        let Warned { value: k, warnings } = read(
             "bases: [b]\nresources: [a]\nimageTags: [{name: x}]\nconfigMapGenerator: [{name: c, env: e}]\n",
-        );
-        let k = k.expect("valid");
+        )
+        .expect("valid");
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         assert_eq!(k.resources.iter().map(|r| r.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(k.images.len(), 1);
         assert_eq!(k.config_map_generator[0].envs.len(), 1);
@@ -244,7 +243,7 @@ mod tests {
             "apiVersion: v1\nresources: []\n",
             "resources: {}\n",
         ] {
-            assert!(read(text).0.is_err(), "{text:?}");
+            assert!(read(text).is_err(), "{text:?}");
         }
         for text in [
             "resources: []\n",
@@ -253,7 +252,7 @@ mod tests {
             "resources: []\nresources: []\n",
             "resources: []\n---\nfoo\n",
         ] {
-            assert!(read(text).0.is_ok(), "{text:?}: {:?}", read(text).0.err());
+            assert!(read(text).is_ok(), "{text:?}: {:?}", read(text).err());
         }
     }
 }

@@ -1,16 +1,16 @@
-//! All file reading: directories that a build may read from, and the texts in them.
+//! Which files a build may read: the directories that it goes through, and the texts in them.
 //!
 //! A [`Root`] is one directory with a kustomization. Files are read only from in and below it,
 //! symbolic links followed, unless the load restriction is lifted; other directories are entered
 //! as roots of their own.
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::RepoSpec;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{Directory, FileKind, FileTree, Located};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::Files;
 use crate::yaml;
@@ -21,6 +21,7 @@ pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization
 /// What all reading of one run shares.
 #[derive(Debug, Clone)]
 pub struct Reader {
+    tree: Arc<dyn FileTree>,
     sources: SourceMap,
     /// Whether files must be in or below the root that names them.
     restricted: bool,
@@ -29,16 +30,21 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader that adds texts to `sources`.
+    /// A reader of a tree that adds texts to `sources`.
     ///
     /// # Errors
     /// The working directory cannot be found.
-    pub fn new(sources: SourceMap, restricted: bool, remotes: Remotes) -> Result<Self> {
-        let here = std::env::current_dir().and_then(|d| d.canonicalize());
-        let working_directory = here.map_err(|error| {
+    pub fn new(
+        tree: Arc<dyn FileTree>,
+        sources: SourceMap,
+        restricted: bool,
+        remotes: Remotes,
+    ) -> Result<Self> {
+        let working_directory = tree.working_directory().map_err(|error| {
             Diagnostic::error(Code::Io, format!("the working directory cannot be read: {}", plain(&error)))
         })?;
         Ok(Self {
+            tree,
             sources,
             restricted,
             working_directory: working_directory.into(),
@@ -74,39 +80,27 @@ impl Reader {
     pub fn open(&self, path: &Path) -> Result<Root> {
         if let Some(spec) = path.to_str().and_then(|text| RepoSpec::parse(text).ok()) {
             let checkout = Arc::new(self.remotes.repository(&spec, Span::default())?);
-            let root = checkout.root()?;
+            let directory = checkout.root()?;
             return Ok(Root {
                 reader: self.clone(),
-                path: root.into(),
+                directory,
                 visited: Vec::new(),
                 checkout: Some(checkout),
             });
         }
-        let root = path.canonicalize().map_err(|error| {
+        let found = self.tree.locate(Path::new(""), path).map_err(|error| {
             Diagnostic::error(Code::Io, format!("{}: {}", path.display(), plain(&error)))
                 .help("name a directory that has a kustomization file or manifests")
         })?;
-        if !root.is_dir() {
+        if !found.is_directory() {
             return Err(Diagnostic::error(
                 Code::Io,
                 format!("{} is a file, not a directory", path.display()),
             )
             .help("name the directory that the file is in"));
         }
-        Ok(Root { reader: self.clone(), path: root.into(), visited: Vec::new(), checkout: None })
-    }
-
-    /// Reads a file into the sources.
-    ///
-    /// # Errors
-    /// It cannot be read, or is no text.
-    pub fn text(&self, path: &Path) -> Result<SourceId> {
-        let shown = self.shown(path);
-        let named =
-            |d: Diagnostic| Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()));
-        let bytes = fs::read(path).map_err(|e| named(Diagnostic::error(Code::Io, plain(&e))))?;
-        let text = yaml::decode(bytes).map_err(named)?;
-        Ok(self.sources.add(shown.clone(), text))
+        let directory = Directory::new(self.tree.clone(), found.into_path());
+        Ok(Root { reader: self.clone(), directory, visited: Vec::new(), checkout: None })
     }
 }
 
@@ -114,8 +108,7 @@ impl Reader {
 #[derive(Debug, Clone)]
 pub struct Root {
     reader: Reader,
-    /// The real path, without symbolic links.
-    path: Arc<Path>,
+    directory: Directory,
     /// The roots that led here, the outermost first.
     visited: Vec<Arc<Path>>,
     /// The repository that it is in, when it was fetched.
@@ -137,13 +130,19 @@ impl Root {
     /// The real path.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.directory.path()
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     /// The path as the user would write it.
     #[must_use]
     pub fn shown(&self) -> PathBuf {
-        self.reader.shown(&self.path)
+        self.reader.shown(self.path())
     }
 
     /// What reads here.
@@ -170,17 +169,17 @@ impl Root {
         }
         // A file of that name comes before a repository, as in kustomize.
         if let Ok(spec) = RepoSpec::parse(path)
-            && !self.path.join(path).is_file()
+            && !self.directory.locate(path).is_ok_and(|found| found.kind() == FileKind::File)
         {
             let checkout = self.reader.remotes.repository(&spec, at)?;
             return self.enter_checkout(checkout, at).map(Target::Directory);
         }
-        let (real, is_directory) = self.real(path, at)?;
-        if is_directory {
-            return self.enter_real(path, real, at).map(Target::Directory);
+        let found = self.locate(path, at)?;
+        if found.is_directory() {
+            return self.enter_directory(path, found.into_path(), at).map(Target::Directory);
         }
-        self.check_inside(path, &real, at)?;
-        Ok(Target::File(real))
+        self.check_inside(path, found.path(), at)?;
+        Ok(Target::File(found.into_path()))
     }
 
     /// Enters a directory or repository that the kustomization names.
@@ -192,8 +191,8 @@ impl Root {
             let checkout = self.reader.remotes.repository(&spec, at)?;
             return self.enter_checkout(checkout, at);
         }
-        let (real, is_directory) = self.real(path, at)?;
-        if !is_directory {
+        let found = self.locate(path, at)?;
+        if !found.is_directory() {
             return Err(Diagnostic::error(
                 Code::Io,
                 format!("`{path}` is a file; a directory is needed here"),
@@ -201,30 +200,29 @@ impl Root {
             .at(at)
             .help("name the directory that has the kustomization file"));
         }
-        self.enter_real(path, real, at)
+        self.enter_directory(path, found.into_path(), at)
     }
 
     /// Enters a repository. Trees of repositories are shared, so that only the same directory is a
     /// cycle, not one that contains another.
     fn enter_checkout(&self, checkout: Checkout, at: Span) -> Result<Self> {
-        let real = checkout.root().map_err(|d| d.at(at))?;
-        if self.visited.iter().chain([&self.path]).any(|visited| **visited == *real) {
+        let directory = checkout.root().map_err(|d| d.at(at))?;
+        if self.way_here().any(|visited| **visited == *directory.path()) {
             let message = format!("{} leads back to what is being built", checkout.spec.raw());
             return Err(Diagnostic::error(Code::Cycle, message)
                 .at(at)
                 .help("a kustomization cannot contain itself"));
         }
-        let mut visited = self.visited.clone();
-        visited.push(self.path.clone());
-        Ok(Self {
-            reader: self.reader.clone(),
-            path: real.into(),
-            visited,
-            checkout: Some(Arc::new(checkout)),
-        })
+        let (reader, visited) = (self.reader.clone(), self.way_here().cloned().collect());
+        Ok(Self { reader, directory, visited, checkout: Some(Arc::new(checkout)) })
     }
 
-    fn enter_real(&self, path: &str, real: PathBuf, at: Span) -> Result<Self> {
+    /// The roots that led here, and this one.
+    fn way_here(&self) -> impl Iterator<Item = &Arc<Path>> {
+        self.visited.iter().chain([self.directory.shared_path()])
+    }
+
+    fn enter_directory(&self, path: &str, real: PathBuf, at: Span) -> Result<Self> {
         if Path::new(path).is_absolute() {
             return Err(Diagnostic::error(Code::OutsideRoot, format!("`{path}` is an absolute path"))
                 .at(at)
@@ -245,9 +243,8 @@ impl Root {
                 .help("what is fetched may only use directories of its own repository"));
         }
         // A root that is or contains one that led here would be read for ever.
-        if let Some(visited) = self.visited.iter().chain([&self.path]).find(|v| v.starts_with(&real)) {
-            let chain: Vec<_> = self.visited.iter().chain([&self.path]).collect();
-            let names = chain.iter().map(|p| self.reader.shown(p).display().to_string()).collect::<Vec<_>>();
+        if let Some(visited) = self.way_here().find(|v| v.starts_with(&real)) {
+            let names: Vec<_> = self.way_here().map(|p| self.reader.shown(p).display().to_string()).collect();
             let message = if **visited == *real {
                 format!("`{path}` leads back to {}, which is being built", self.reader.shown(&real).display())
             } else {
@@ -264,58 +261,20 @@ impl Root {
                     "a kustomization cannot contain itself; move what both need to a directory of its own",
                 ));
         }
-        let mut visited = self.visited.clone();
-        visited.push(self.path.clone());
-        Ok(Self { reader: self.reader.clone(), path: real.into(), visited, checkout: self.checkout.clone() })
+        let (reader, visited) = (self.reader.clone(), self.way_here().cloned().collect());
+        Ok(Self { reader, directory: self.directory.at(real), visited, checkout: self.checkout.clone() })
     }
 
-    /// As [`Self::canonicalize`], with an error that says where the path stands.
-    fn real(&self, path: &str, at: Span) -> Result<(PathBuf, bool)> {
+    /// What a path leads to; an error says where the path stands.
+    fn locate(&self, path: &str, at: Span) -> Result<Located> {
         if path.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "this path is empty").at(at));
         }
-        self.canonicalize(path).map_err(|error| {
-            let shown = self.reader.shown(&clean(&self.path.join(path)));
+        self.directory.locate(path).map_err(|error| {
+            let shown = self.reader.shown(&clean(&self.path().join(path)));
             let message = format!("`{path}` cannot be read: {}", plain(&error));
             Diagnostic::error(Code::Io, message).at(at).help(format!("looked for {}", shown.display()))
         })
-    }
-
-    /// The real path of one that is relative to this root, and whether it is a directory. The root's own path
-    /// has no links, so that only what comes behind it needs a look; where there is a link, the file system is
-    /// asked for the whole.
-    fn canonicalize(&self, path: &str) -> std::io::Result<(PathBuf, bool)> {
-        self.without_links(path).unwrap_or_else(|| {
-            let real = self.path.join(path).canonicalize()?;
-            let is_directory = real.is_dir();
-            Ok((real, is_directory))
-        })
-    }
-
-    /// None for paths with links, with `..` behind a name, and all that is no plain relative path.
-    fn without_links(&self, path: &str) -> Option<std::io::Result<(PathBuf, bool)>> {
-        if path.starts_with('/') || path.contains(['\\', ':']) {
-            return None;
-        }
-        let mut real = self.path.to_path_buf();
-        let (mut is_above, mut is_directory) = (true, true);
-        for part in path.split('/') {
-            match part {
-                _ if !is_directory => return None,
-                "" | "." => {}
-                ".." if is_above => drop(real.pop()),
-                ".." => return None,
-                name => {
-                    real.push(name);
-                    match real.symlink_metadata() {
-                        Ok(metadata) if metadata.is_symlink() => return None,
-                        Ok(metadata) => (is_above, is_directory) = (false, metadata.is_dir()),
-                        Err(error) => return Some(Err(error)),
-                    }
-                }
-            }
-        }
-        Some(Ok((real, is_directory)))
     }
 
     fn check_inside(&self, path: &str, real: &Path, at: Span) -> Result<()> {
@@ -339,7 +298,25 @@ impl Root {
             return Ok(self.reader.sources.add(path, yaml::decode(bytes).map_err(|d| d.at(at))?));
         }
         let real = self.file(path, at)?;
-        self.reader.text(&real).map_err(|d| d.at(at))
+        self.text_at(&real).map_err(|d| d.at(at))
+    }
+
+    /// Reads a file, which was found to be one that may be read, into the sources.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no text.
+    pub fn text_at(&self, path: &Path) -> Result<SourceId> {
+        let shown = self.reader.shown(path);
+        let named =
+            |d: Diagnostic| Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()));
+        let bytes = self.bytes_at(path).map_err(|e| named(Diagnostic::error(Code::Io, plain(&e))))?;
+        let text = yaml::decode(bytes).map_err(named)?;
+        Ok(self.reader.sources.add(shown.clone(), text))
+    }
+
+    /// The content of a file that may be read. All that a build reads comes this way.
+    fn bytes_at(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        self.directory.open(path)?.read()
     }
 
     /// The real path of a file that the kustomization names.
@@ -347,16 +324,16 @@ impl Root {
     /// # Errors
     /// It is not there, outside the root, or a directory.
     fn file(&self, path: &str, at: Span) -> Result<PathBuf> {
-        let (real, is_directory) = self.real(path, at)?;
-        if is_directory {
+        let found = self.locate(path, at)?;
+        if found.is_directory() {
             return Err(Diagnostic::error(
                 Code::Io,
                 format!("`{path}` is a directory; a file is needed here"),
             )
             .at(at));
         }
-        self.check_inside(path, &real, at)?;
-        Ok(real)
+        self.check_inside(path, found.path(), at)?;
+        Ok(found.into_path())
     }
 
     /// The kustomization file of this root, or none.
@@ -367,9 +344,10 @@ impl Root {
         let found: Vec<PathBuf> = KUSTOMIZATION_FILES
             .iter()
             .filter(|name| {
-                self.canonicalize(name).is_ok_and(|(real, _)| real.is_file() && self.may_read(&real))
+                let found = self.directory.locate(name);
+                found.is_ok_and(|found| found.kind() == FileKind::File && self.may_read(found.path()))
             })
-            .map(|name| self.path.join(name))
+            .map(|name| self.path().join(name))
             .collect();
         if let [first, second, ..] = found.as_slice() {
             let names = [first, second].map(|p| self.reader.shown(p).display().to_string()).join(" and ");
@@ -384,7 +362,7 @@ impl Root {
 
     /// The restriction is never lifted for what was fetched.
     fn may_read(&self, real: &Path) -> bool {
-        (!self.reader.restricted && self.checkout.is_none()) || real.starts_with(&self.path)
+        (!self.reader.restricted && self.checkout.is_none()) || real.starts_with(self.path())
     }
 
     /// Whether files may be added below it: trees of repositories are shared.
@@ -406,7 +384,7 @@ impl Files for Root {
             return self.reader.remotes.file(path, at);
         }
         let real = self.file(path, at)?;
-        fs::read(&real).map_err(|error| {
+        self.bytes_at(&real).map_err(|error| {
             Diagnostic::error(Code::Io, format!("`{path}` cannot be read: {}", plain(&error))).at(at)
         })
     }
@@ -439,77 +417,4 @@ pub(super) fn clean(path: &Path) -> PathBuf {
         }
     }
     out
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    #[test]
-    fn paths_are_resolved_as_the_file_system_does() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let home = directory.path().canonicalize().expect("its real path");
-        for folder in ["root/sub", "other"] {
-            fs::create_dir_all(home.join(folder)).expect("made");
-        }
-        for file in ["root/a.yaml", "root/sub/b.yaml", "other/c.yaml", "root/with:colon"] {
-            fs::write(home.join(file), "a: 1\n").expect("written");
-        }
-        let links = [("link.yaml", "a.yaml"), ("folder", "../other"), ("sub/up", ".."), ("lost", "nowhere")];
-        for (name, target) in links {
-            symlink(target, home.join("root").join(name)).expect("linked");
-        }
-        let reader =
-            Reader::new(SourceMap::default(), true, Remotes::new(home.join("cache"), true)).expect("made");
-        let root = reader.open(&home.join("root")).expect("a directory");
-        let absolute = home.join("other/c.yaml").display().to_string();
-        let table = [
-            "a.yaml",
-            "./a.yaml",
-            "a.yaml/",
-            "a.yaml/.",
-            "a.yaml/..",
-            "a.yaml/b",
-            "sub",
-            "sub/",
-            "sub/b.yaml",
-            "sub//b.yaml",
-            "sub/../a.yaml",
-            "..",
-            "../",
-            "../root",
-            "../root/a.yaml",
-            "../other/./c.yaml",
-            "../../..",
-            "link.yaml",
-            "folder",
-            "folder/c.yaml",
-            "folder/../root/a.yaml",
-            "sub/up",
-            "sub/up/a.yaml",
-            "lost",
-            "missing",
-            "missing/..",
-            "../missing/a.yaml",
-            "with:colon",
-            "with\\backslash",
-            ".",
-            &absolute,
-        ];
-        let (mut quick, mut found) = (0, 0);
-        for path in table {
-            let want = root.path.join(path).canonicalize();
-            let got = root.canonicalize(path).map(|(real, is_directory)| {
-                assert_eq!(is_directory, real.is_dir(), "{path}");
-                real
-            });
-            assert_eq!(got.as_ref().ok(), want.as_ref().ok(), "{path}");
-            assert_eq!(got.map_err(|e| e.kind()).err(), want.map_err(|e| e.kind()).err(), "{path}");
-            quick += usize::from(root.without_links(path).is_some());
-            found += 1;
-        }
-        assert!(quick >= 12 && quick < found, "both ways are taken: {quick} of {found}");
-    }
 }

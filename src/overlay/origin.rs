@@ -4,7 +4,6 @@ use std::path::{Component, Path};
 
 use smol_str::SmolStr;
 
-use super::build::Accumulated;
 use super::kustomization::Kustomization;
 use crate::resource::{Origin, Resource, ResourceSet};
 use crate::source::SourceMap;
@@ -156,13 +155,6 @@ pub(super) fn of_annotation(resource: &Resource) -> Option<Origin> {
             .get("configuredBy")
             .map(|_| (by("apiVersion"), by("kind"), by("name"), by("namespace"))),
     })
-}
-
-impl Accumulated {
-    /// Notes that a transformer of the kustomization file ran.
-    pub(super) fn note(&mut self, tracker: &Tracker, kind: &str, times: usize) {
-        Tracker::transformed(&mut self.resources, tracker.builtin(kind).as_ref(), times);
-    }
 }
 
 fn annotate(resource: &mut Resource, key: &str, value: &str) {

@@ -1,33 +1,57 @@
 //! The steps of a kustomization, in the order in which kustomize takes them.
+//!
+//! A step carries what it works with. Knows nothing of how steps are taken.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::helm::HelmChart;
 use super::kustomization::Kustomization;
-use crate::transform::{GeneratorArgs, Image, Label, Patch, Replacement, Replica};
+use super::tree::{Item, Plugins, Tree};
+use crate::transform::{GeneratorArgs, Image, LabelArgs, Patch, Replacement, Replica};
 use crate::yaml::Spanned;
 
 /// One step; it works on what the steps before it left.
-#[derive(Debug, Clone, Copy)]
-pub enum Step<'k> {
-    /// Loads a file, or builds a directory.
-    Resource(&'k Spanned<String>),
+#[derive(Debug)]
+pub(super) enum Step<'k> {
+    /// Takes over the manifests of a file, or builds a directory.
+    Resource(&'k Spanned<String>, Item),
+    /// Makes resources as a field says.
+    Generate(BuiltinGenerator<'k>),
+    /// Runs what `generators` names.
+    Generators(Plugins),
+    /// Lets a component work on everything so far.
+    Component(&'k Spanned<String>, Arc<Tree>),
+    /// Changes resources as a field says.
+    Transform(BuiltinTransformer<'k>),
+    /// Runs what `transformers` names.
+    Transformers(Plugins),
+    /// Runs what `validators` names.
+    Validators(Plugins),
     /// Adds to the fields that transformers know: the files of `configurations`, or just the defaults.
     Configurations,
     /// Adds fields from the OpenAPI definitions of `crds`.
     Crds,
+    /// Remembers the `vars`.
+    Vars,
+}
+
+/// A generator that fields of the kustomization configure.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum BuiltinGenerator<'k> {
     /// Makes a ConfigMap.
     ConfigMap(&'k GeneratorArgs),
     /// Makes a Secret.
     Secret(&'k GeneratorArgs),
     /// Renders a helm chart.
     HelmChart(&'k Spanned<HelmChart>),
-    /// Runs what `generators` names.
-    Generators,
-    /// Lets a component work on everything so far.
-    Component(&'k Spanned<String>),
+}
+
+/// A transformer that fields of the kustomization configure.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum BuiltinTransformer<'k> {
     /// Applies the patches of `patchesStrategicMerge`.
-    StrategicMerge,
+    StrategicMerge(&'k [Spanned<String>]),
     /// Applies `patches`.
     Patches(&'k [Patch]),
     /// Sets `namespace`.
@@ -37,7 +61,7 @@ pub enum Step<'k> {
     /// Adds `nameSuffix`.
     Suffix(&'k Spanned<String>),
     /// Adds the labels of an entry of `labels`.
-    Label(&'k Label),
+    Label(&'k LabelArgs),
     /// Adds `commonLabels`, to selectors as well.
     CommonLabels,
     /// Adds `commonAnnotations`.
@@ -50,32 +74,27 @@ pub enum Step<'k> {
     Images(&'k [Image]),
     /// Copies values between resources.
     Replacements(&'k [Replacement]),
-    /// Runs what `transformers` names.
-    Transformers,
-    /// Runs what `validators` names.
-    Validators,
-    /// Remembers the `vars`.
-    Vars,
 }
 
-impl Step<'_> {
-    /// The step in parts, one for each patch, if it has several.
-    pub(super) fn parts(self) -> Option<Vec<Self>> {
+impl BuiltinTransformer<'_> {
+    /// The transformer in parts, one for each patch.
+    pub(super) fn parts(self) -> Vec<Self> {
         match self {
-            Self::Patches(all) if all.len() > 1 => Some(all.chunks(1).map(Step::Patches).collect()),
-            Self::Json6902(all) if all.len() > 1 => Some(all.chunks(1).map(Step::Json6902).collect()),
-            _ => None,
+            Self::Patches(all) => all.chunks(1).map(Self::Patches).collect(),
+            Self::Json6902(all) => all.chunks(1).map(Self::Json6902).collect(),
+            whole => vec![whole],
         }
     }
 
-    /// kustomize's name of the transformer that the step runs, and how often it runs it.
-    pub(super) fn transformer(&self, k: &Kustomization) -> Option<(&'static str, usize)> {
+    /// kustomize's name of it and how often it runs; none where the kustomization has another entry for it.
+    pub(super) fn kind(self, k: &Kustomization) -> Option<(&'static str, usize)> {
         Some(match self {
-            Self::StrategicMerge => ("PatchStrategicMergeTransformer", 1),
+            Self::StrategicMerge(_) => ("PatchStrategicMergeTransformer", 1),
             Self::Patches(patches) => ("PatchTransformer", patches.len()),
             Self::Namespace(_) => ("NamespaceTransformer", 1),
             Self::Prefix(_) => ("PrefixTransformer", 1),
             Self::Suffix(_) => ("SuffixTransformer", 1),
+            Self::Label(_) => return None,
             // It runs for `commonLabels` whenever there are labels of either sort.
             Self::CommonLabels => ("LabelTransformer", k.labels.len() + 1),
             Self::CommonAnnotations => ("AnnotationsTransformer", 1),
@@ -83,52 +102,69 @@ impl Step<'_> {
             Self::Replicas(replicas) => ("ReplicaCountTransformer", replicas.len()),
             Self::Images(images) => ("ImageTagTransformer", images.len()),
             Self::Replacements(_) => ("ReplacementTransformer", 1),
-            _ => return None,
         })
     }
 }
 
+/// What the entries of a kustomization lead to, each list in their order.
+#[derive(Debug, Default)]
+pub(super) struct LoadedEntries {
+    pub resources: Vec<Item>,
+    pub components: Vec<Arc<Tree>>,
+    pub generators: Plugins,
+    pub transformers: Plugins,
+    pub validators: Plugins,
+}
+
 /// The steps of a kustomization.
-#[must_use]
-pub fn plan(k: &Kustomization) -> Vec<Step<'_>> {
-    let mut steps: Vec<Step<'_>> = k.resources.iter().map(Step::Resource).collect();
+pub(super) fn plan(k: &Kustomization, entries: LoadedEntries) -> Vec<Step<'_>> {
+    let resources = k.resources.iter().zip(entries.resources);
+    let mut steps: Vec<Step<'_>> = resources.map(|(path, item)| Step::Resource(path, item)).collect();
     steps.extend([Step::Configurations, Step::Crds]);
-    steps.extend(k.config_map_generator.iter().map(Step::ConfigMap));
-    steps.extend(k.secret_generator.iter().map(Step::Secret));
-    steps.extend(k.helm_charts.iter().map(Step::HelmChart));
+    steps.extend(generators(k).map(Step::Generate));
     if !k.generators.is_empty() {
-        steps.push(Step::Generators);
+        steps.push(Step::Generators(entries.generators));
     }
-    steps.extend(k.components.iter().map(Step::Component));
-    if !k.patches_strategic_merge.is_empty() {
-        steps.push(Step::StrategicMerge);
-    }
-    steps.extend(some(&k.patches).map(Step::Patches));
-    let given = |s: &&Spanned<String>| !s.is_empty();
-    steps.extend(Some(&k.namespace).filter(given).map(Step::Namespace));
-    steps.extend(Some(&k.name_prefix).filter(given).map(Step::Prefix));
-    steps.extend(Some(&k.name_suffix).filter(given).map(Step::Suffix));
-    steps.extend(k.labels.iter().map(Step::Label));
-    if !k.common_labels.is_empty() || !k.labels.is_empty() {
-        steps.push(Step::CommonLabels);
-    }
-    if !k.common_annotations.is_empty() {
-        steps.push(Step::CommonAnnotations);
-    }
-    steps.extend(some(&k.patches_json6902).map(Step::Json6902));
-    steps.extend(some(&k.replicas).map(Step::Replicas));
-    steps.extend(some(&k.images).map(Step::Images));
-    if !k.replacements.is_empty() {
-        steps.push(Step::Replacements(&k.replacements));
-    }
+    let components = k.components.iter().zip(entries.components);
+    steps.extend(components.map(|(path, tree)| Step::Component(path, tree)));
+    steps.extend(transformers(k).into_iter().map(Step::Transform));
     if !k.transformers.is_empty() {
-        steps.push(Step::Transformers);
+        steps.push(Step::Transformers(entries.transformers));
     }
     if !k.validators.is_empty() {
-        steps.push(Step::Validators);
+        steps.push(Step::Validators(entries.validators));
     }
     steps.push(Step::Vars);
     steps
+}
+
+fn generators(k: &Kustomization) -> impl Iterator<Item = BuiltinGenerator<'_>> {
+    let config_maps = k.config_map_generator.iter().map(BuiltinGenerator::ConfigMap);
+    let secrets = k.secret_generator.iter().map(BuiltinGenerator::Secret);
+    config_maps.chain(secrets).chain(k.helm_charts.iter().map(BuiltinGenerator::HelmChart))
+}
+
+fn transformers(k: &Kustomization) -> Vec<BuiltinTransformer<'_>> {
+    use BuiltinTransformer as T;
+    let given = |s: &&Spanned<String>| !s.is_empty();
+    let mut all = Vec::new();
+    all.extend(some(&k.patches_strategic_merge).map(T::StrategicMerge));
+    all.extend(some(&k.patches).map(T::Patches));
+    all.extend(Some(&k.namespace).filter(given).map(T::Namespace));
+    all.extend(Some(&k.name_prefix).filter(given).map(T::Prefix));
+    all.extend(Some(&k.name_suffix).filter(given).map(T::Suffix));
+    all.extend(k.labels.iter().map(T::Label));
+    if !k.common_labels.is_empty() || !k.labels.is_empty() {
+        all.push(T::CommonLabels);
+    }
+    if !k.common_annotations.is_empty() {
+        all.push(T::CommonAnnotations);
+    }
+    all.extend(some(&k.patches_json6902).map(T::Json6902));
+    all.extend(some(&k.replicas).map(T::Replicas));
+    all.extend(some(&k.images).map(T::Images));
+    all.extend(some(&k.replacements).map(T::Replacements));
+    all
 }
 
 /// A list, if it has any entries.
@@ -139,15 +175,34 @@ fn some<T>(list: &[T]) -> Option<&[T]> {
 impl fmt::Display for Step<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Resource(path) => write!(f, "load {}", path.value),
+            Self::Resource(path, _) => write!(f, "load {}", path.value),
+            Self::Generate(generator) => generator.fmt(f),
+            Self::Generators(_) => write!(f, "run generators"),
+            Self::Component(path, _) => write!(f, "apply component {}", path.value),
+            Self::Transform(transformer) => transformer.fmt(f),
+            Self::Transformers(_) => write!(f, "run transformers"),
+            Self::Validators(_) => write!(f, "run validators"),
             Self::Configurations => write!(f, "read configurations"),
             Self::Crds => write!(f, "read crds"),
+            Self::Vars => write!(f, "remember vars"),
+        }
+    }
+}
+
+impl fmt::Display for BuiltinGenerator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::ConfigMap(args) => write!(f, "make ConfigMap {}", args.name.value),
             Self::Secret(args) => write!(f, "make Secret {}", args.name.value),
             Self::HelmChart(chart) => write!(f, "render helm chart {}", chart.name),
-            Self::Generators => write!(f, "run generators"),
-            Self::Component(path) => write!(f, "apply component {}", path.value),
-            Self::StrategicMerge => write!(f, "apply patchesStrategicMerge"),
+        }
+    }
+}
+
+impl fmt::Display for BuiltinTransformer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StrategicMerge(_) => write!(f, "apply patchesStrategicMerge"),
             Self::Patches(all) => write!(f, "apply {} patches", all.len()),
             Self::Namespace(name) => write!(f, "set namespace {}", name.value),
             Self::Prefix(text) => write!(f, "add name prefix {}", text.value),
@@ -159,9 +214,44 @@ impl fmt::Display for Step<'_> {
             Self::Replicas(_) => write!(f, "set replicas"),
             Self::Images(_) => write!(f, "change images"),
             Self::Replacements(all) => write!(f, "make {} replacements", all.len()),
-            Self::Transformers => write!(f, "run transformers"),
-            Self::Validators => write!(f, "run validators"),
-            Self::Vars => write!(f, "remember vars"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceMap;
+
+    const KUSTOMIZATION: &str = "
+validators: [v.yaml]
+transformers: [t.yaml]
+patchesJson6902: [{path: j.yaml}]
+patches: [{path: p.yaml}, {path: q.yaml}]
+namePrefix: p-
+namespace: ns
+labels: [{pairs: {a: b}}]
+resources: [a.yaml, b.yaml]
+secretGenerator: [{name: s}]
+configMapGenerator: [{name: c}]
+";
+
+    #[test]
+    fn steps_come_in_kustomizes_order_with_what_they_need() {
+        let sources = SourceMap::default();
+        let id = sources.add("kustomization.yaml", KUSTOMIZATION);
+        let kustomization = Kustomization::read(&sources, id).expect("valid").value;
+        let resources = vec![Item::Manifests(Vec::new()), Item::Manifests(Vec::new())];
+        let steps = plan(&kustomization, LoadedEntries { resources, ..LoadedEntries::default() });
+        let shown: Vec<String> = steps.iter().map(ToString::to_string).collect();
+        let want = "load a.yaml, load b.yaml, read configurations, read crds, make ConfigMap c, make Secret s, \
+                    apply 2 patches, set namespace ns, add name prefix p-, add labels, add commonLabels, \
+                    apply patchesJson6902, run transformers, run validators, remember vars";
+        assert_eq!(shown.join(", "), want);
+        let parts = steps.iter().filter_map(|step| match step {
+            Step::Transform(transformer) => Some(transformer.parts().len()),
+            _ => None,
+        });
+        assert_eq!(parts.max(), Some(2), "each patch is a part");
     }
 }

@@ -10,12 +10,12 @@ use smol_str::SmolStr;
 
 use super::helm::{HelmChart, HelmGlobals};
 use super::load::Root;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::transform::{
-    self, FieldSpec, FieldSpecs, GeneratorArgs, GeneratorMetadata, IamPolicy, Image, Namespace, Patch,
-    PatchContext, Replacement, Replica, SubjectMode, ValueAdd,
+    self, FieldSpecs, GeneratorArgs, GeneratorMetadata, IamPolicy, Image, Namespace, Patch, PatchContext,
+    Replacement, Replica, SubjectMode, ValueAdd,
 };
 use crate::yaml::{self, DecodeOptions, Node, Spanned};
 
@@ -51,30 +51,30 @@ const TRANSFORMERS: [&str; 14] = [
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Labels {
+struct LabelsConfig {
     labels: BTreeMap<SmolStr, SmolStr>,
-    field_specs: Vec<FieldSpec>,
+    field_specs: FieldSpecs,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Annotations {
+struct AnnotationsConfig {
     annotations: BTreeMap<SmolStr, SmolStr>,
-    field_specs: Vec<FieldSpec>,
+    field_specs: FieldSpecs,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct ImageTag {
+struct ImageTagConfig {
     image_tag: Image,
-    field_specs: Vec<FieldSpec>,
+    field_specs: FieldSpecs,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct NamespaceConfig {
     metadata: NamespaceOfMetadata,
-    field_specs: Vec<FieldSpec>,
+    field_specs: FieldSpecs,
     unset_only: bool,
     set_role_binding_subjects: SubjectMode,
 }
@@ -87,35 +87,35 @@ struct NamespaceOfMetadata {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Affix {
+struct AffixConfig {
     prefix: String,
     suffix: String,
-    field_specs: Option<Vec<FieldSpec>>,
+    field_specs: Option<FieldSpecs>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct ReplicaCount {
+struct ReplicaCountConfig {
     replica: Replica,
-    field_specs: Vec<FieldSpec>,
+    field_specs: FieldSpecs,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Replacements {
+struct ReplacementsConfig {
     replacements: Vec<Replacement>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct StrategicMerge {
+struct StrategicMergeConfig {
     paths: Vec<Spanned<String>>,
     patches: Spanned<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Json6902 {
+struct Json6902Config {
     target: Option<Spanned<transform::SelectorArgs>>,
     path: Spanned<String>,
     json_op: Spanned<String>,
@@ -123,7 +123,7 @@ struct Json6902 {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct WithMetadata {
+struct MetadataConfig {
     metadata: GeneratorMetadata,
 }
 
@@ -144,129 +144,163 @@ pub(super) fn helm_chart(plugin: &Resource) -> Result<(Spanned<HelmChart>, HelmG
 }
 
 /// What a built-in generator makes.
-pub(super) fn generate(
-    plugin: &Resource,
-    context: &PluginContext<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Resource> {
+pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result<Warned<Resource>> {
     let named = || -> Result<GeneratorArgs> {
-        Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<WithMetadata>(plugin)?.metadata))
+        Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<MetadataConfig>(plugin)?.metadata))
     };
     match plugin.id().gvk.kind.as_str() {
-        "ConfigMapGenerator" => {
-            transform::config_map(&named()?, None, context.root, context.schema, warnings)
+        "ConfigMapGenerator" => transform::config_map(&named()?, None, context.root, context.schema),
+        "SecretGenerator" => transform::secret(&named()?, None, context.root, context.schema),
+        "IAMPolicyGenerator" => {
+            transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema).map(Warned::from)
         }
-        "SecretGenerator" => transform::secret(&named()?, None, context.root, context.schema, warnings),
-        "IAMPolicyGenerator" => transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema),
-        kind => Err(unknown(plugin, kind, "generator")),
+        kind => Err(unknown(plugin, kind, PluginKind::Generator)),
     }
 }
 
-/// Lets a built-in transformer change the resources.
+/// Lets a built-in transformer change the resources; returns what is odd about it.
 pub(super) fn transform(
     plugin: &Resource,
     set: &mut ResourceSet,
     context: &PluginContext<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<()> {
-    let (schema, patch) = (context.schema, &context.patch);
+) -> Result<Vec<Diagnostic>> {
     match plugin.id().gvk.kind.as_str() {
-        "AnnotationsTransformer" => {
-            let c: Annotations = config(plugin)?;
-            transform::annotations(set, &c.annotations, &FieldSpecs::from(c.field_specs), schema)
-        }
-        "LabelTransformer" => {
-            let c: Labels = config(plugin)?;
-            transform::labels(set, &c.labels, &FieldSpecs::from(c.field_specs), schema)
-        }
-        "ImageTagTransformer" => {
-            let c: ImageTag = config(plugin)?;
-            transform::images(set, &[c.image_tag], &FieldSpecs::from(c.field_specs), schema)
-        }
-        "NamespaceTransformer" => {
-            let c: NamespaceConfig = config(plugin)?;
-            let options = Namespace {
-                namespace: c.metadata.namespace,
-                unset_only: c.unset_only,
-                subjects: c.set_role_binding_subjects,
-            };
-            transform::namespace(set, &options, &FieldSpecs::from(c.field_specs), schema)
-        }
-        "PrefixTransformer" => {
-            let c: Affix = config(plugin)?;
-            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
-            transform::name_prefix(set, &c.prefix, &specs, schema)
-        }
-        "PrefixSuffixTransformer" => {
-            let c: Affix = config(plugin)?;
-            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
-            transform::name_prefix(set, &c.prefix, &specs, schema)?;
-            transform::name_suffix(set, &c.suffix, &specs, schema)
-        }
-        "SuffixTransformer" => {
-            let c: Affix = config(plugin)?;
-            let specs = FieldSpecs::from(c.field_specs.ok_or_else(|| no_field_specs(plugin))?);
-            transform::name_suffix(set, &c.suffix, &specs, schema)
-        }
-        "ReplicaCountTransformer" => {
-            let c: ReplicaCount = config(plugin)?;
-            transform::replicas(set, &[c.replica], &FieldSpecs::from(c.field_specs), schema)
-        }
         "ReplacementTransformer" => {
-            let c: Replacements = config(plugin)?;
-            let loaded = transform::load_replacements(&c.replacements, context.root, patch.sources)?;
-            transform::replacements(set, &loaded, schema, warnings)
+            let c: ReplacementsConfig = config(plugin)?;
+            let loaded = transform::load_replacements(&c.replacements, context.root, context.patch.sources)?;
+            transform::replacements(set, &loaded, context.schema)
         }
         "ValueAddTransformer" => {
             let c: ValueAdd = config(plugin)?;
             let name = context.root.path().file_name().unwrap_or_default().to_string_lossy();
-            transform::value_add(set, &c.loaded(&name, context.root, patch.sources)?, schema, warnings)
+            let loaded = c.loaded(&name, context.root, context.patch.sources)?;
+            transform::value_add(set, &loaded, context.schema)
         }
-        "PatchTransformer" => transform::patches(set, &[config::<Patch>(plugin)?], patch, warnings),
+        "PatchTransformer" => transform::patches(set, &[config::<Patch>(plugin)?], &context.patch),
         "PatchStrategicMergeTransformer" => {
-            let mut c: StrategicMerge = config(plugin)?;
-            if c.paths.is_empty() && c.patches.is_empty() {
-                return Err(Diagnostic::error(
-                    Code::MissingField,
-                    "this transformer has neither paths nor patches",
-                )
-                .at(plugin.node().span().at_start())
-                .resource(plugin.id()));
-            }
-            if !c.patches.is_empty() {
-                c.paths.push(c.patches);
-            }
-            transform::patches_strategic_merge(set, &c.paths, patch, warnings)
+            transform::patches_strategic_merge(set, &strategic_patches(plugin)?, &context.patch)
         }
         "PatchJson6902Transformer" => {
-            let c: Json6902 = config(plugin)?;
+            let c: Json6902Config = config(plugin)?;
             let one = Patch { path: c.path, patch: c.json_op, target: c.target, ..Patch::default() };
-            transform::patches_json6902(set, &[one], patch, warnings)
+            transform::patches_json6902(set, &[one], &context.patch)
         }
-        "HashTransformer" => transform::name_hashes(set),
-        kind => Err(unknown(plugin, kind, "transformer")),
+        _ => set_fields(plugin, set, context.schema).map(|()| Vec::new()),
     }
 }
 
-fn no_field_specs(plugin: &Resource) -> Diagnostic {
-    Diagnostic::error(Code::MissingField, "`fieldSpecs` is missing")
-        .at(plugin.node().span().at_start())
-        .resource(plugin.id())
-        .help("to change names, write `fieldSpecs: [{path: metadata/name}]`")
+/// Runs one of the transformers that write fields which their configuration names.
+fn set_fields(plugin: &Resource, set: &mut ResourceSet, schema: &Schema) -> Result<()> {
+    match plugin.id().gvk.kind.as_str() {
+        "AnnotationsTransformer" => {
+            let c: AnnotationsConfig = config(plugin)?;
+            transform::annotations(set, &c.annotations, &c.field_specs, schema)
+        }
+        "LabelTransformer" => {
+            let c: LabelsConfig = config(plugin)?;
+            transform::labels(set, &c.labels, &c.field_specs, schema)
+        }
+        "ImageTagTransformer" => {
+            let c: ImageTagConfig = config(plugin)?;
+            transform::images(set, &[c.image_tag], &c.field_specs, schema)
+        }
+        "NamespaceTransformer" => set_namespace(config(plugin)?, set, schema),
+        "PrefixTransformer" => {
+            let (c, specs) = affix(plugin)?;
+            transform::name_prefix(set, &c.prefix, &specs, schema)
+        }
+        "SuffixTransformer" => {
+            let (c, specs) = affix(plugin)?;
+            transform::name_suffix(set, &c.suffix, &specs, schema)
+        }
+        "PrefixSuffixTransformer" => {
+            let (c, specs) = affix(plugin)?;
+            transform::name_prefix(set, &c.prefix, &specs, schema)?;
+            transform::name_suffix(set, &c.suffix, &specs, schema)
+        }
+        "ReplicaCountTransformer" => {
+            let c: ReplicaCountConfig = config(plugin)?;
+            transform::replicas(set, &[c.replica], &c.field_specs, schema)
+        }
+        "HashTransformer" => transform::name_hashes(set),
+        kind => Err(unknown(plugin, kind, PluginKind::Transformer)),
+    }
 }
 
-fn unknown(plugin: &Resource, kind: &str, role: &str) -> Diagnostic {
-    let other = match role {
-        "generator" => TRANSFORMERS.contains(&kind).then_some("transformer"),
-        _ => GENERATORS.contains(&kind).then_some("generator"),
+fn set_namespace(config: NamespaceConfig, set: &mut ResourceSet, schema: &Schema) -> Result<()> {
+    let options = Namespace {
+        namespace: config.metadata.namespace,
+        unset_only: config.unset_only,
+        subjects: config.set_role_binding_subjects,
     };
-    let message = match other {
-        Some(other) => format!("{kind} is a {other}, and a {role} is needed here"),
-        None => format!("there is no built-in {role} {kind}"),
+    transform::namespace(set, &options, &config.field_specs, schema)
+}
+
+/// A prefix and suffix with the fields that get them, which have no default.
+fn affix(plugin: &Resource) -> Result<(AffixConfig, FieldSpecs)> {
+    let mut affix: AffixConfig = config(plugin)?;
+    let specs = affix.field_specs.take().ok_or_else(|| {
+        Diagnostic::error(Code::MissingField, "`fieldSpecs` is missing")
+            .at(plugin.node().span().at_start())
+            .resource(plugin.id())
+            .help("to change names, write `fieldSpecs: [{path: metadata/name}]`")
+    })?;
+    Ok((affix, specs))
+}
+
+/// The patches of a `PatchStrategicMergeTransformer`: files, and perhaps a text.
+fn strategic_patches(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
+    let mut c: StrategicMergeConfig = config(plugin)?;
+    if c.paths.is_empty() && c.patches.is_empty() {
+        return Err(Diagnostic::error(Code::MissingField, "this transformer has neither paths nor patches")
+            .at(plugin.node().span().at_start())
+            .resource(plugin.id()));
+    }
+    if !c.patches.is_empty() {
+        c.paths.push(c.patches);
+    }
+    Ok(c.paths)
+}
+
+/// What a configuration is named for.
+#[derive(Clone, Copy)]
+enum PluginKind {
+    Generator,
+    Transformer,
+}
+
+impl PluginKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Generator => "generator",
+            Self::Transformer => "transformer",
+        }
+    }
+
+    fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::Generator => &GENERATORS,
+            Self::Transformer => &TRANSFORMERS,
+        }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Generator => Self::Transformer,
+            Self::Transformer => Self::Generator,
+        }
+    }
+}
+
+fn unknown(plugin: &Resource, kind: &str, role: PluginKind) -> Diagnostic {
+    let (needed, other) = (role.name(), role.other());
+    let message = if other.kinds().contains(&kind) {
+        format!("{kind} is a {}, and a {needed} is needed here", other.name())
+    } else {
+        format!("there is no built-in {needed} {kind}")
     };
-    let known: &[&str] = if role == "generator" { &GENERATORS } else { &TRANSFORMERS };
     Diagnostic::error(Code::Unsupported, message)
         .at(plugin.node().get("kind").map_or(plugin.node().span(), Node::span))
         .resource(plugin.id())
-        .help(format!("there are: {}", known.join(", ")))
+        .help(format!("there are: {}", role.kinds().join(", ")))
 }

@@ -3,13 +3,13 @@
 //! Every program that a build runs (git, helm, docker, functions) is started here. Who calls this
 //! has checked that the user allowed it.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::UnnamedFile;
 
 /// How much a program may print. What is more is no manifest.
 const MAX_OUTPUT: u64 = 1 << 30;
@@ -67,12 +67,15 @@ pub(super) fn last_lines(messages: &str) -> impl Iterator<Item = &str> {
 pub(super) fn run(command: &mut Command, what: &str, input: &[u8], limit: Option<Duration>) -> Result<Ended> {
     let broken =
         |error: &io::Error| Diagnostic::error(Code::Io, format!("{what}: no temporary file: {error}"));
-    let stdin =
-        if input.is_empty() { Stdio::null() } else { file_with(input).map_err(|e| broken(&e))?.into() };
-    let output = tempfile::tempfile().map_err(|e| broken(&e))?;
-    let messages = tempfile::tempfile().map_err(|e| broken(&e))?;
-    let handle = |file: &File| file.try_clone().map(Stdio::from).map_err(|e| broken(&e));
-    command.stdin(stdin).stdout(handle(&output)?).stderr(handle(&messages)?);
+    let stream = |file: &UnnamedFile| file.stream().map_err(|e| broken(&e));
+    let stdin = if input.is_empty() {
+        Stdio::null()
+    } else {
+        stream(&UnnamedFile::with(input).map_err(|e| broken(&e))?)?
+    };
+    let output = UnnamedFile::new().map_err(|e| broken(&e))?;
+    let messages = UnnamedFile::new().map_err(|e| broken(&e))?;
+    command.stdin(stdin).stdout(stream(&output)?).stderr(stream(&messages)?);
     let mut child = command.spawn().map_err(|error| cannot_run(command, what, &error))?;
     let status = wait(&mut child, what, limit)?;
     Ok(Ended {
@@ -92,24 +95,14 @@ fn cannot_run(command: &Command, what: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(Code::Command, format!("{what}: `{program}` cannot be run: {why}"))
 }
 
-fn file_with(bytes: &[u8]) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(bytes)?;
-    file.rewind()?;
-    Ok(file)
-}
-
-fn contents(mut file: File, what: &str) -> Result<Vec<u8>> {
+fn contents(file: UnnamedFile, what: &str) -> Result<Vec<u8>> {
     let failed =
         |error: io::Error| Diagnostic::error(Code::Io, format!("{what}: its output is lost: {error}"));
-    if file.metadata().map_err(failed)?.len() > MAX_OUTPUT {
+    if file.size().map_err(failed)? > MAX_OUTPUT {
         let message = format!("{what} printed more than {MAX_OUTPUT} bytes");
         return Err(Diagnostic::error(Code::LimitExceeded, message));
     }
-    file.rewind().map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
+    file.into_content().map_err(failed)
 }
 
 /// Waits for the end, at most as long as `limit` says.

@@ -17,7 +17,7 @@ mod cache;
 mod git;
 mod http;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -25,6 +25,7 @@ use rustc_hash::FxHashMap;
 use self::cache::Cache;
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{Directory, Store};
 use crate::source::Span;
 
 /// Whether a path is the URL of a file: its scheme is `http` or `https`.
@@ -57,27 +58,28 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// The real path of the directory that the reference names.
+    /// The directory that the reference names.
     ///
     /// # Errors
     /// It is not there, is no directory, or a symbolic link leads out of the repository.
-    pub fn root(&self) -> Result<PathBuf> {
+    pub fn root(&self) -> Result<Directory> {
         let (directory, shown) = (&self.spec.directory, self.spec.shown());
         // A leading slash would make the path absolute.
-        let path = self.clone_dir.join(directory.trim_start_matches('/'));
-        let real = path.canonicalize().map_err(|_| {
+        let path = directory.trim_start_matches('/');
+        let tree = Directory::on_disk(self.clone_dir.as_path());
+        let found = tree.locate(path).map_err(|_| {
             Diagnostic::error(Code::Io, format!("{shown} has no directory `{directory}`"))
                 .note(format!("looked at commit {}", self.commit))
         })?;
-        if !real.starts_with(&self.clone_dir) {
+        if !found.path().starts_with(&self.clone_dir) {
             let message = format!("`{directory}` leads out of the repository {shown}");
             return Err(Diagnostic::error(Code::OutsideRoot, message));
         }
-        if !real.is_dir() {
+        if !found.is_directory() {
             let message = format!("`{directory}` of {shown} is a file; a directory is needed here");
             return Err(Diagnostic::error(Code::Io, message).help("name the directory that the file is in"));
         }
-        Ok(real)
+        Ok(tree.at(found.into_path()))
     }
 }
 
@@ -86,7 +88,7 @@ impl Checkout {
 pub struct Remotes {
     cache: Cache,
     offline: bool,
-    files: Memo<Arc<[u8]>, http::Failure>,
+    files: Memo<Arc<[u8]>, http::HttpFailure>,
     repositories: Memo<(PathBuf, String), Diagnostic>,
     missing: Mutex<Vec<(String, Span)>>,
 }
@@ -200,11 +202,11 @@ impl Remotes {
         self.missing().unwrap_or_else(unreachable)
     }
 
-    fn get(&self, url: &str) -> std::result::Result<Arc<[u8]>, http::Failure> {
+    fn get(&self, url: &str) -> std::result::Result<Arc<[u8]>, http::HttpFailure> {
         self.files.get(url, || {
             if self.offline {
                 let bytes = self.cache.file(url).map(Arc::from);
-                return bytes.ok_or_else(|| http::Failure::NoAnswer("it is not in the cache".into()));
+                return bytes.ok_or_else(|| http::HttpFailure::NoAnswer("it is not in the cache".into()));
             }
             let bytes = http::get(url)?;
             self.cache.keep_file(url, &bytes);
@@ -213,15 +215,17 @@ impl Remotes {
     }
 }
 
-fn no_file(url: &str, failure: &http::Failure) -> Diagnostic {
+fn no_file(url: &str, failure: &http::HttpFailure) -> Diagnostic {
     let shown = without_password(url);
-    let code = if *failure == http::Failure::Unsupported { Code::Unsupported } else { Code::Remote };
+    let code = if *failure == http::HttpFailure::Unsupported { Code::Unsupported } else { Code::Remote };
     let error = Diagnostic::error(code, format!("`{shown}` cannot be fetched: {failure}"));
     match failure {
-        http::Failure::Status(_) if RepoSpec::parse(url).is_ok() => {
+        http::HttpFailure::Status(_) if RepoSpec::parse(url).is_ok() => {
             error.help("this may be the URL of a repository; a file is needed here")
         }
-        http::Failure::Unsupported => error.help("build it with the feature `remote`, or use a local copy"),
+        http::HttpFailure::Unsupported => {
+            error.help("build it with the feature `remote`, or use a local copy")
+        }
         _ => error,
     }
 }
@@ -253,7 +257,7 @@ impl<T: Clone, E: Clone> Memo<T, E> {
 /// The directory in which a program keeps what it fetched, below the cache directory of the system.
 #[must_use]
 pub fn default_cache_dir() -> Option<PathBuf> {
-    dirs::cache_dir().map(|dir| dir.join(Path::new("kubectl-smp")).join("remote"))
+    Store::of_user("remote").map(|store| store.directory().to_path_buf())
 }
 
 #[cfg(test)]

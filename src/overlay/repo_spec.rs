@@ -50,8 +50,7 @@ impl RepoSpec {
             None => (address, false),
         };
         let (host, path) = split_host(address).map_err(|why| refused(reference, why))?;
-        let (repository, directory) =
-            split_path(path, host == FILE).map_err(|why| refused(reference, why))?;
+        let (repository, directory) = split_path(path, &host).map_err(|why| refused(reference, why))?;
         Ok(Self {
             raw: reference.to_string(),
             repository: repository.to_string(),
@@ -146,7 +145,8 @@ fn split_host(address: &str) -> std::result::Result<(String, &str), &'static str
     if scheme.is_empty() && !colon_ends_host {
         return Err("it has no scheme, such as https://");
     }
-    let (host, path) = match end_of_host(rest, colon_ends_host) {
+    let end = if colon_ends_host { end_of_host(rest) } else { rest.find('/') };
+    let (host, path) = match end {
         Some(end) => rest.split_at(end + 1),
         None => (rest, ""),
     };
@@ -166,14 +166,9 @@ fn split_user(text: &str) -> (&str, &str) {
     if is_user { text.split_at(name.len() + 1) } else { ("", text) }
 }
 
-/// The byte that ends the host, which belongs to it.
-fn end_of_host(text: &str, colon_ends_host: bool) -> Option<usize> {
-    let slash = text.find('/');
-    if !colon_ends_host {
-        return slash;
-    }
-    let colon = text.find(':');
-    match (slash, colon) {
+/// The byte that ends the host, which belongs to it, where a colon may do so.
+fn end_of_host(text: &str) -> Option<usize> {
+    match (text.find('/'), text.find(':')) {
         (Some(slash), Some(colon)) if colon == 0 || colon > slash => Some(slash),
         (Some(slash), None) => Some(slash),
         (_, colon) => colon,
@@ -188,10 +183,10 @@ fn github_host(scheme: &str, user: &str) -> String {
     "https://github.com/".to_string()
 }
 
-/// Splits a path into the repository and the directory in it.
-fn split_path(path: &str, whole: bool) -> std::result::Result<(&str, &str), &'static str> {
-    let split =
-        split_at_marker(path).or_else(|| if whole { Some((path, "")) } else { split_at_second_slash(path) });
+/// Splits a path on a host into the repository and the directory in it.
+fn split_path<'p>(path: &'p str, host: &str) -> std::result::Result<(&'p str, &'p str), &'static str> {
+    let whole = Some((path, "")).filter(|_| host == FILE);
+    let split = split_at_marker(path).or(whole).or_else(|| split_at_second_slash(path));
     let (repository, directory) =
         split.filter(|(repository, _)| !repository.is_empty()).ok_or("it names no repository")?;
     let directory_in_it = directory.strip_prefix('/').unwrap_or(directory);

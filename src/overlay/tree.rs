@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::kustomization::Kustomization;
 use super::load::{Root, Target};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::resource::flatten_lists;
 use crate::source::{SourceId, Span};
 use crate::yaml::{Node, ParseOptions, Spanned, parse_documents};
@@ -83,13 +83,12 @@ impl Tree {
     ///
     /// # Errors
     /// Whatever cannot be read, each with the place that names it.
-    pub fn load(root: &Root, shared: Option<&SharedTrees>, warnings: &mut Vec<Diagnostic>) -> Result<Self> {
+    pub fn load(root: &Root, shared: Option<&SharedTrees>) -> Result<Warned<Self>> {
         let own = SharedTrees::default();
-        Loading { trees: shared.unwrap_or(&own), alone: shared.is_none(), warnings }.tree(
-            root.clone(),
-            Role::Kustomization,
-            Span::default(),
-        )
+        let trees = shared.unwrap_or(&own);
+        let mut loading = Loading { trees, alone: shared.is_none(), warnings: Vec::new() };
+        let tree = loading.tree(root.clone(), Role::Kustomization, Span::default())?;
+        Ok(Warned { value: tree, warnings: loading.warnings })
     }
 
     /// Whether it, or a kustomization below it, sets the schema of the rest of the build.
@@ -132,7 +131,7 @@ struct Loading<'l> {
     trees: &'l SharedTrees,
     /// Whether no other target is loaded meanwhile.
     alone: bool,
-    warnings: &'l mut Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Loading<'_> {
@@ -145,8 +144,9 @@ impl Loading<'_> {
             .at(at)
             .help("add a kustomization.yaml there, or name the files in it one by one"));
         };
-        let source = root.reader().text(&file)?;
-        let kustomization = Kustomization::read(root.reader().sources(), source, self.warnings)?;
+        let source = root.text_at(&file)?;
+        let kustomization = Kustomization::read(root.reader().sources(), source)?;
+        let kustomization = kustomization.note_in(&mut self.warnings);
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
         let found = kustomization.resources.iter().map(|path| self.find(&root, path, path.span));
@@ -246,7 +246,7 @@ impl Unread {
         let source = match self {
             Self::Directory(tree) => return Ok(Item::Directory(tree)),
             Self::Text(source) => source,
-            Self::File(real, at) => root.reader().text(&real).map_err(|d| d.at(at))?,
+            Self::File(real, at) => root.text_at(&real).map_err(|d| d.at(at))?,
         };
         manifests(root, source).map(Item::Manifests)
     }
@@ -324,6 +324,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::files::DiskTree;
     use crate::overlay::load::Reader;
     use crate::overlay::remote::Remotes;
     use crate::source::SourceMap;
@@ -340,10 +341,10 @@ mod tests {
         }
         fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
         let sources = SourceMap::default();
-        let reader = Reader::new(sources.clone(), true, Remotes::new(directory.path().join("cache"), true))
-            .expect("a reader");
+        let remotes = Remotes::new(directory.path().join("cache"), true);
+        let reader = Reader::new(Arc::new(DiskTree), sources.clone(), true, remotes).expect("a reader");
         let root = reader.open(directory.path()).expect("a directory");
-        (Tree::load(&root, None, &mut Vec::new()), sources)
+        (Tree::load(&root, None).map(|tree| tree.value), sources)
     }
 
     #[test]

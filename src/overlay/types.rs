@@ -6,9 +6,10 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::load::Root;
+use super::options::{BuildRules, ChainUse, MakeChain};
 use super::tree::Tree;
-use super::{Builder, Dialect};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result, Warned};
+use crate::merge::{Exceptions, Rules};
 use crate::schema::openapi::{is_crd, read_crd, read_document};
 use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
 use crate::source::SourceId;
@@ -17,31 +18,128 @@ use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 /// The name of what CRDs among the resources say.
 const CRD: &str = "crd";
 
-/// What the manifests of a build say of types.
-#[derive(Debug, Default)]
-pub(super) struct Census<'n> {
-    crds: Vec<&'n Node>,
-    /// Kinds of which there are manifests and that can be custom.
-    custom: FxHashSet<Gvk>,
+/// The schemas of builds.
+pub(super) struct Types {
+    rules: BuildRules,
+    /// What is known without asking anyone: the schema of nearly all builds.
+    known: Arc<Schema>,
+    /// The same, with the scopes that kustomize knows.
+    known_to_kustomizations: Arc<Schema>,
+    make_chain: MakeChain,
+    /// Who is asked for the kinds that kustomizations merge.
+    hermetic: Mutex<Option<SchemaChain>>,
+    /// Who is asked for the kinds that plain directories merge.
+    chain: Mutex<Option<SchemaChain>>,
 }
 
-impl<'n> Census<'n> {
+impl Types {
+    /// # Errors
+    /// A chosen schema cannot be read.
+    pub fn new(rules: BuildRules, make_chain: MakeChain) -> Result<Self> {
+        let mut hermetic = make_chain(ChainUse::Kustomizations)?;
+        let of_directories = match rules.directories {
+            Rules::Kustomize { exceptions } => exceptions,
+            _ => Exceptions::Listed,
+        };
+        let mut schema_for = |exceptions| match exceptions {
+            Exceptions::None => Ok(Schema::kustomize()),
+            Exceptions::Listed => hermetic.resolve([]),
+        };
+        let known = schema_for(of_directories)?;
+        let known_to_kustomizations = match rules.kustomizations {
+            exceptions if exceptions == of_directories => known.clone(),
+            exceptions => schema_for(exceptions)?,
+        };
+        Ok(Self {
+            rules,
+            known_to_kustomizations: Arc::new(known_to_kustomizations.with_scopes_of_kustomize()),
+            known: Arc::new(known),
+            make_chain,
+            hermetic: Mutex::new(Some(hermetic)),
+            chain: Mutex::new(None),
+        })
+    }
+
+    /// What is known without asking anyone.
+    pub fn known(&self) -> &Schema {
+        &self.known
+    }
+
+    /// The schema of a kustomization. It never depends on where the build runs, unless asked to.
+    pub fn of_kustomization(&self, tree: &Tree) -> Result<Warned<Arc<Schema>>> {
+        let mut in_build = TypesInBuild::default();
+        tree.manifests(&mut |node| in_build.add(node));
+        let known = &self.known_to_kustomizations;
+        if self.rules.kustomizations == Exceptions::None {
+            return Ok(known.clone().into());
+        }
+        let own = self.with_own(&in_build, &in_build.custom_kinds, &self.hermetic)?;
+        Ok(own.map(|own| own.map_or_else(|| known.clone(), |own| Arc::new(own.with_scopes_of_kustomize()))))
+    }
+
+    /// The schema of a plain directory: the kinds in `merged` are asked for where need be.
+    pub fn of_directory(
+        &self,
+        in_build: &TypesInBuild<'_>,
+        merged: &FxHashSet<Gvk>,
+    ) -> Result<Warned<Arc<Schema>>> {
+        let own = self.with_own(in_build, merged, &self.chain)?;
+        Ok(own.map(|own| own.map_or_else(|| self.known.clone(), Arc::new)))
+    }
+
+    /// The schema of what is built, if the one for all is not enough.
+    fn with_own(
+        &self,
+        in_build: &TypesInBuild<'_>,
+        kinds: &FxHashSet<Gvk>,
+        chain: &Mutex<Option<SchemaChain>>,
+    ) -> Result<Warned<Option<Schema>>> {
+        let Warned { value: own, mut warnings } = in_build.graphs();
+        let knows = |gvk: &Gvk| own.iter().any(|g| g.kind(gvk).is_some()) || self.known.kind(gvk).is_some();
+        let unknown: Vec<&Gvk> = kinds.iter().filter(|gvk| !knows(gvk)).collect();
+        if own.is_empty() && unknown.is_empty() {
+            return Ok(Warned { value: None, warnings });
+        }
+        let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
+        let chain = match &mut *chain {
+            Some(chain) => chain,
+            // Only builds that need it look for a cluster.
+            none => none.insert((self.make_chain)(ChainUse::Directories)?),
+        };
+        let mut schema = chain.resolve(unknown)?;
+        warnings.extend(chain.take_warnings());
+        for graph in own.into_iter().rev() {
+            schema.push_types(CRD, graph);
+        }
+        Ok(Warned { value: Some(schema), warnings })
+    }
+}
+
+/// What the manifests of a build say of types: the CRDs among them, and kinds that may be custom.
+#[derive(Debug, Default)]
+pub(super) struct TypesInBuild<'n> {
+    crds: Vec<&'n Node>,
+    /// Kinds of which there are manifests and that can be custom.
+    custom_kinds: FxHashSet<Gvk>,
+}
+
+impl<'n> TypesInBuild<'n> {
     /// Takes note of one manifest.
-    pub fn count(&mut self, node: &'n Node) {
+    pub fn add(&mut self, node: &'n Node) {
         if is_crd(node) {
             self.crds.push(node);
         }
         let gvk = gvk_of(node);
         // Only kinds with a group of their own can be custom resources.
         if gvk.group.contains('.') {
-            self.custom.insert(gvk);
+            self.custom_kinds.insert(gvk);
         }
     }
 
     /// The types of those CRDs that the build has resources of. The others are never merged by,
     /// and reading them all would take longer than the rest of a build that only installs them.
-    fn graphs(&self, warnings: &mut Vec<Diagnostic>) -> Vec<Arc<TypeGraph>> {
-        let kinds: FxHashSet<_> = self.custom.iter().map(|gvk| (&gvk.group, &gvk.kind)).collect();
+    fn graphs(&self) -> Warned<Vec<Arc<TypeGraph>>> {
+        let kinds: FxHashSet<_> = self.custom_kinds.iter().map(|gvk| (&gvk.group, &gvk.kind)).collect();
         let needed = |crd: &&&Node| {
             let text = |path: &[&str]| {
                 crd.get_path(path).and_then(Node::as_str).map(SmolStr::new).unwrap_or_default()
@@ -49,7 +147,7 @@ impl<'n> Census<'n> {
             kinds.contains(&(&text(&["spec", "group"]), &text(&["spec", "names", "kind"])))
         };
         let read = |crd: &&Node| read_crd(crd).and_then(|model| model.compile()).map(Arc::new);
-        let mut graphs = Vec::new();
+        let (mut graphs, mut warnings) = (Vec::new(), Vec::new());
         for crd in self.crds.iter().filter(needed) {
             match read(crd) {
                 Ok(graph) => graphs.push(graph),
@@ -63,7 +161,7 @@ impl<'n> Census<'n> {
                 ),
             }
         }
-        graphs
+        Warned { value: graphs, warnings }
     }
 }
 
@@ -81,84 +179,41 @@ fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     read_document(&document)
 }
 
-/// The schema that `openapi.path` of a kustomization names. As in kustomize it takes the place of
-/// all that is built in, but only `beside` it when resources were loaded before. The CRDs of the
-/// build, if they count, stay.
+/// What becomes of the built-in schema when a kustomization names one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BuiltInSchema {
+    /// It is replaced.
+    Replaced,
+    /// It stays, and the other one is asked before it.
+    Kept,
+}
+
+/// The schema that `openapi.path` of a kustomization names. The CRDs of the build, if they count, stay.
 pub(super) fn types_of_openapi(
     root: &Root,
     source: SourceId,
     before: &Schema,
-    beside: bool,
+    built_in: BuiltInSchema,
 ) -> Result<Arc<Schema>> {
     let mut model = read_openapi(root, source)?;
-    let built_in = Schema::kustomize();
-    if beside {
-        built_in.graphs().for_each(|(_, graph)| model.complete_from(graph));
-    }
-    let openapi = Arc::new(model.compile()?);
-    let mut schema = if beside { built_in } else { Schema::kustomize_with("openapi", Arc::clone(&openapi)) };
-    for (name, graph) in before.graphs().filter(|(name, _)| *name == CRD).rev() {
-        schema.push_types(name, graph.clone());
-    }
-    if beside {
-        schema.push_types("openapi", openapi);
-    }
-    Ok(Arc::new(schema))
+    Ok(Arc::new(match built_in {
+        BuiltInSchema::Replaced => {
+            with_crds(Schema::kustomize_with("openapi", Arc::new(model.compile()?)), before)
+        }
+        BuiltInSchema::Kept => {
+            let built_in = Schema::kustomize();
+            built_in.graphs().for_each(|(_, graph)| model.complete_from(graph));
+            let mut schema = with_crds(built_in, before);
+            schema.push_types("openapi", Arc::new(model.compile()?));
+            schema
+        }
+    }))
 }
 
-impl Builder {
-    /// The schema of a kustomization. It never depends on where the build runs, unless asked to.
-    pub(super) fn types_of_kustomization(
-        &self,
-        tree: &Tree,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Arc<Schema>> {
-        let mut census = Census::default();
-        tree.manifests(&mut |node| census.count(node));
-        let schema = &self.schema_of_kustomizations;
-        if self.options.dialect == Dialect::Kustomize {
-            return Ok(schema.clone());
-        }
-        let own = self.with_own(&census, &census.custom, &self.hermetic, warnings)?;
-        Ok(own.map_or_else(|| schema.clone(), |own| Arc::new(own.with_scopes_of_kustomize())))
+/// A schema that the CRDs in another one are asked before.
+fn with_crds(mut schema: Schema, other: &Schema) -> Schema {
+    for (name, graph) in other.graphs().filter(|(name, _)| *name == CRD).rev() {
+        schema.push_types(name, graph.clone());
     }
-
-    /// The schema of a plain directory: the kinds in `merged` are asked for where need be.
-    pub(super) fn types_of_directory(
-        &self,
-        census: &Census<'_>,
-        merged: &FxHashSet<Gvk>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Arc<Schema>> {
-        let own = self.with_own(census, merged, &self.chain, warnings)?;
-        Ok(own.map_or_else(|| self.schema.clone(), Arc::new))
-    }
-
-    /// The schema of what is built, if the one for all is not enough.
-    fn with_own(
-        &self,
-        census: &Census<'_>,
-        kinds: &FxHashSet<Gvk>,
-        chain: &Mutex<Option<SchemaChain>>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Option<Schema>> {
-        let own = census.graphs(warnings);
-        let knows = |gvk: &Gvk| own.iter().any(|g| g.kind(gvk).is_some()) || self.schema.kind(gvk).is_some();
-        let unknown: Vec<&Gvk> = kinds.iter().filter(|gvk| !knows(gvk)).collect();
-        if own.is_empty() && unknown.is_empty() {
-            return Ok(None);
-        }
-        let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
-        let chain = match &mut *chain {
-            Some(chain) => chain,
-            // Only builds that need it look for a cluster.
-            none => none.insert((self.make_chain)(false)?),
-        };
-        let mut schema = chain.resolve(unknown)?;
-        warnings.extend(chain.take_warnings());
-        for graph in own.into_iter().rev() {
-            schema.push_types(CRD, graph);
-        }
-        Ok(Some(schema))
-    }
+    schema
 }

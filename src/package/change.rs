@@ -3,16 +3,17 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Result};
+use crate::files::{FileChange, change_files};
 use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
 #[derive(Debug, Clone, Default)]
-pub struct Changed {
+pub struct ChangedPackage {
     /// All its files, sorted by path.
     pub files: Vec<ChangedFile>,
     /// What changed, in the order of the files.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ManifestChange>,
     /// What both sides of a three-way merge changed; which one was taken, the options said.
     pub conflicts: Vec<Diagnostic>,
     /// What was done and perhaps not meant.
@@ -32,7 +33,7 @@ pub struct ChangedFile {
 
 /// What happened to one manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ManifestChange {
     /// The manifest, as messages call it.
     pub resource: String,
     /// The file that it is in, was in, or shall be in.
@@ -52,7 +53,7 @@ pub enum ChangeKind {
     Changed(Vec<FieldPath>),
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for ManifestChange {
     /// `shop/web.yaml: Deployment.apps web: changed spec.replicas`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: ", self.path.display(), self.resource)?;
@@ -68,7 +69,7 @@ impl fmt::Display for Change {
     }
 }
 
-impl Changed {
+impl ChangedPackage {
     /// The texts of all files as one stream of documents.
     #[must_use]
     pub fn stream(&self) -> String {
@@ -102,4 +103,15 @@ impl Changed {
             count(|kind| *kind == ChangeKind::Removed),
         ]
     }
+}
+
+/// Writes the files that changed and removes those that shall go: all of them, or none.
+///
+/// # Errors
+/// As [`change_files`].
+pub fn write_files(files: &[ChangedFile]) -> Result<()> {
+    let changed = files.iter().filter(|file| file.is_changed);
+    let changes =
+        changed.map(|file| FileChange { path: &file.path, content: file.text.as_deref().map(str::as_bytes) });
+    change_files(&changes.collect::<Vec<_>>())
 }

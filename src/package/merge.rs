@@ -1,10 +1,10 @@
 //! Merges of packages, manifest by manifest.
 
-use super::change::Changed;
-use super::pairing::pair;
-use super::plan::Plan;
+use super::change::ChangedPackage;
+use super::manifest::{Manifest, manifests};
+use super::matching::{Form, match_manifests};
+use super::plan::RewritePlan;
 use super::read::Package;
-use super::unit::{Unit, units};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Conflict, ConflictPolicy, MergeOptions, merge2, merge3};
 use crate::schema::Schema;
@@ -21,16 +21,16 @@ pub fn merge2_packages(
     dest: &Package,
     schema: &Schema,
     options: &MergeOptions,
-) -> Result<Changed> {
-    let (of_source, of_dest) = (units(source), units(dest));
-    let (mut plan, mut warnings) = (Plan::new(dest, schema), Vec::new());
-    for [dest, patch] in pair([&of_dest, &of_source], !dest.is_directory() && !source.is_directory())? {
+) -> Result<ChangedPackage> {
+    let (of_source, of_dest) = (manifests(source), manifests(dest));
+    let mut plan = RewritePlan::new(dest, schema);
+    for [dest, patch] in match_manifests([&of_dest, &of_source], Form::of(&[dest, source]))? {
         let (dest, patch) = (dest.map(|i| &of_dest[i]), patch.map(|i| &of_source[i]));
         let Some(patch) = patch else { continue };
-        let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options, &mut warnings)
+        let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options)
             .map_err(|error| error.resource(&patch.key))?;
-        plan.warn(warnings.drain(..).map(|warning| warning.resource(&patch.key)));
-        match (dest, merged) {
+        plan.warn(merged.warnings.into_iter().map(|warning| warning.resource(&patch.key)));
+        match (dest, merged.node) {
             (Some(dest), Some(merged)) => plan.change(dest, merged),
             (Some(dest), None) => plan.remove(dest),
             (None, Some(merged)) => plan.add(source, patch, merged),
@@ -41,10 +41,10 @@ pub fn merge2_packages(
 }
 
 /// The three sides of one manifest.
-struct Sides<'u, 'p> {
-    original: Option<&'u Unit<'p>>,
-    updated: Option<&'u Unit<'p>>,
-    dest: Option<&'u Unit<'p>>,
+struct Sides<'m, 'p> {
+    original: Option<&'m Manifest<'p>>,
+    updated: Option<&'m Manifest<'p>>,
+    dest: Option<&'m Manifest<'p>>,
 }
 
 /// Merges what changed from `original` to `updated` into `dest`, by the rules of [`merge3`].
@@ -60,11 +60,11 @@ pub fn merge3_packages(
     dest: &Package,
     schema: &Schema,
     options: &MergeOptions,
-) -> Result<Changed> {
-    let single = [original, updated, dest].iter().all(|package| !package.is_directory());
-    let (of_original, of_updated, of_dest) = (units(original), units(updated), units(dest));
-    let mut merge = Merge3 { updated, options, schema, plan: Plan::new(dest, schema) };
-    for [dest, original, updated] in pair([&of_dest, &of_original, &of_updated], single)? {
+) -> Result<ChangedPackage> {
+    let form = Form::of(&[original, updated, dest]);
+    let (of_original, of_updated, of_dest) = (manifests(original), manifests(updated), manifests(dest));
+    let mut merge = ThreeWayMerge { updated, options, schema, plan: RewritePlan::new(dest, schema) };
+    for [dest, original, updated] in match_manifests([&of_dest, &of_original, &of_updated], form)? {
         merge.manifest(&Sides {
             original: original.map(|i| &of_original[i]),
             updated: updated.map(|i| &of_updated[i]),
@@ -74,14 +74,14 @@ pub fn merge3_packages(
     merge.plan.finish()
 }
 
-struct Merge3<'p> {
+struct ThreeWayMerge<'p> {
     updated: &'p Package,
     options: &'p MergeOptions,
     schema: &'p Schema,
-    plan: Plan<'p>,
+    plan: RewritePlan<'p>,
 }
 
-impl Merge3<'_> {
+impl ThreeWayMerge<'_> {
     fn manifest(&mut self, sides: &Sides<'_, '_>) -> Result<()> {
         match (sides.original, sides.updated, sides.dest) {
             (Some(original), None, Some(dest)) => {
@@ -103,21 +103,14 @@ impl Merge3<'_> {
         Ok(())
     }
 
-    fn all(&mut self, sides: &Sides<'_, '_>, updated: &Unit<'_>, dest: &Unit<'_>) -> Result<()> {
-        let original = sides.original.map(|unit| unit.node);
-        let mut conflicts = Vec::new();
-        let merged = merge3(
-            original,
-            Some(updated.node),
-            Some(dest.node.clone()),
-            self.schema,
-            self.options,
-            &mut conflicts,
-        )
-        .map_err(|error| error.resource(&dest.key))?;
-        let conflicts: Vec<_> = conflicts.iter().map(|c| self.shown(c, dest)).collect();
+    fn all(&mut self, sides: &Sides<'_, '_>, updated: &Manifest<'_>, dest: &Manifest<'_>) -> Result<()> {
+        let original = sides.original.map(|manifest| manifest.node);
+        let (updated, before) = (Some(updated.node), Some(dest.node.clone()));
+        let merged = merge3(original, updated, before, self.schema, self.options)
+            .map_err(|error| error.resource(&dest.key))?;
+        let conflicts: Vec<_> = merged.conflicts.iter().map(|c| self.shown(c, dest)).collect();
         self.plan.out.conflicts.extend(conflicts);
-        match merged {
+        match merged.node {
             Some(merged) => self.plan.change(dest, merged),
             None => self.plan.remove(dest),
         }
@@ -136,7 +129,8 @@ impl Merge3<'_> {
             None => ("dest removed this resource, and the updated version changes it", "added again"),
         };
         let taken = if self.dest_wins() { "left as dest has it" } else { taken };
-        let place = |unit: Option<&Unit<'_>>| unit.map(|unit| unit.node.span().at_start());
+        let place =
+            |manifest: Option<&Manifest<'_>>| manifest.map(|manifest| manifest.node.span().at_start());
         let mut diagnostic = Diagnostic::warning(Code::Conflict, format!("{message}: it is {taken}"));
         for (span, text) in [
             (place(sides.dest), "in dest"),
@@ -145,15 +139,15 @@ impl Merge3<'_> {
         ] {
             diagnostic = diagnostic.label(span.unwrap_or_default(), text);
         }
-        if let Some(unit) = sides.dest.or(sides.updated) {
-            diagnostic = diagnostic.resource(&unit.key);
+        if let Some(manifest) = sides.dest.or(sides.updated) {
+            diagnostic = diagnostic.resource(&manifest.key);
         }
         self.plan.out.conflicts.push(diagnostic);
         self.dest_wins()
     }
 
     /// A conflict of a field with the places on all sides.
-    fn shown(&self, conflict: &Conflict, unit: &Unit<'_>) -> Diagnostic {
+    fn shown(&self, conflict: &Conflict, manifest: &Manifest<'_>) -> Diagnostic {
         let taken = if self.dest_wins() { "dest's" } else { "the updated" };
         let message = format!("both sides changed this field: {taken} value is taken");
         let sides = [
@@ -162,7 +156,7 @@ impl Merge3<'_> {
             (conflict.original, "in the original", "the original does not have it"),
         ];
         let diagnostic =
-            Diagnostic::warning(Code::Conflict, message).field(&conflict.path).resource(&unit.key);
+            Diagnostic::warning(Code::Conflict, message).field(&conflict.path).resource(&manifest.key);
         let diagnostic = if conflict.unknown_list {
             diagnostic.help("no schema says how the entries of this list are merged: give one, or infer keys")
         } else {

@@ -1,22 +1,20 @@
 //! Packages of manifests: directories, or single files, that are merged or patched in their own texts.
 //!
-//! Owns which manifests belong together, what becomes of each file, and how files are written. Merging
-//! and patching themselves are done elsewhere; must not know kustomizations or clusters.
+//! Owns which manifests belong together and what becomes of each file. Merging and patching themselves are
+//! done elsewhere; must not know kustomizations or clusters.
 
 mod change;
+mod manifest;
+mod matching;
 mod merge;
-mod pairing;
 mod patch;
 mod plan;
 mod read;
-mod unit;
-mod write;
 
-pub use change::{Change, ChangeKind, Changed, ChangedFile};
+pub use change::{ChangeKind, ChangedFile, ChangedPackage, ManifestChange, write_files};
 pub use merge::{merge2_packages, merge3_packages};
 pub use patch::{PatchKind, Patches, patch_package};
 pub use read::{Package, PackageFile};
-pub use write::write_files;
 
 #[cfg(test)]
 mod tests;

@@ -1,22 +1,20 @@
 //! Patches of packages: which manifests a patch is for, and what becomes of them.
 
-use super::change::Changed;
-use super::plan::Plan;
-use super::read::{Package, gvk_of};
-use super::unit::{Identity, Unit, units};
+use super::change::ChangedPackage;
+use super::manifest::{GroupKindName, Manifest, gvk_of, manifests};
+use super::plan::RewritePlan;
+use super::read::Package;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{MergeOptions, merge2};
-use crate::patch::{ApplyOptions, Dialect, JsonPatch, Outcome, apply, apply_json_merge, parse_json_patch};
+use crate::merge::{Merged, Rules, apply};
+use crate::patch::{JsonPatch, apply_json_merge, parse_json_patch};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::Node;
 
 /// What a patch is and by whose rules it is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchKind {
-    /// A strategic merge patch, by the API server's rules or those of overlays.
-    Strategic(ApplyOptions),
-    /// A strategic merge patch, by kustomize's rules.
-    Kustomize(MergeOptions),
+    /// A strategic merge patch.
+    Strategic(Rules),
     /// A JSON merge patch (RFC 7386).
     Merge,
     /// A JSON patch (RFC 6902).
@@ -25,20 +23,19 @@ pub enum PatchKind {
 
 /// Patches, which are applied one after the other.
 #[derive(Debug, Clone)]
-pub struct Patches(Vec<Patch>);
+pub struct Patches(Vec<TargetedPatch>);
 
 #[derive(Debug, Clone)]
-struct Patch {
+struct TargetedPatch {
     node: Node,
     kind: Kind,
     /// What it names: each part that is not empty must be the manifest's.
-    target: Identity,
+    target: GroupKindName,
 }
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Strategic(ApplyOptions),
-    Kustomize(MergeOptions),
+    Strategic(Rules),
     Merge,
     Json(JsonPatch),
 }
@@ -50,7 +47,7 @@ impl Patches {
     /// None is left, or one is malformed.
     pub fn new(documents: Vec<Node>, kind: &PatchKind) -> Result<Self> {
         let patches = documents.into_iter().filter(|node| !node.is_null());
-        let patches: Vec<_> = patches.map(|node| Patch::new(node, kind)).collect::<Result<_>>()?;
+        let patches: Vec<_> = patches.map(|node| TargetedPatch::new(node, kind)).collect::<Result<_>>()?;
         if patches.is_empty() {
             return Err(Diagnostic::error(Code::MissingField, "the patch is empty"));
         }
@@ -58,11 +55,10 @@ impl Patches {
     }
 }
 
-impl Patch {
+impl TargetedPatch {
     fn new(node: Node, kind: &PatchKind) -> Result<Self> {
         let kind = match kind {
-            PatchKind::Strategic(options) => Kind::Strategic(*options),
-            PatchKind::Kustomize(options) => Kind::Kustomize(options.clone()),
+            PatchKind::Strategic(rules) => Kind::Strategic(*rules),
             PatchKind::Merge => Kind::Merge,
             PatchKind::Json => Kind::Json(parse_json_patch(&node)?),
         };
@@ -73,13 +69,13 @@ impl Patch {
                 .at(node.span().at_start())
                 .help("for a JSON patch, a list of operations, say --type json"));
         }
-        let target = if is_json { Identity::of(&Node::null()) } else { Identity::of(&node) };
+        let target = if is_json { GroupKindName::of(&Node::null()) } else { GroupKindName::of(&node) };
         Ok(Self { node, kind, target })
     }
 
     /// Whether it is for a manifest. What neither says does not tell them apart.
     fn is_for(&self, node: &Node) -> bool {
-        let (want, have) = (&self.target, Identity::of(node));
+        let (want, have) = (&self.target, GroupKindName::of(node));
         let fits = |want: &str, have: &str| want.is_empty() || have.is_empty() || want == have;
         // Without a kind there is no group to compare.
         let group = want.kind.is_empty() || have.kind.is_empty() || want.group == have.group;
@@ -90,43 +86,26 @@ impl Patch {
     }
 
     /// The API server refuses strategic patches of what it has no types for.
-    fn check_schema(&self, unit: &Unit<'_>, known: bool) -> Result<()> {
-        let Kind::Strategic(options) = &self.kind else { return Ok(()) };
-        if known || options.dialect != Dialect::Apiserver {
+    fn check_schema(&self, manifest: &Manifest<'_>, known: bool) -> Result<()> {
+        if known || !matches!(self.kind, Kind::Strategic(Rules::Apiserver)) {
             return Ok(());
         }
-        let what = match gvk_of(unit.node) {
+        let what = match gvk_of(manifest.node) {
             gvk if gvk.kind.is_empty() => "a document without a kind".to_string(),
             gvk => gvk.to_string(),
         };
         Err(Diagnostic::error(Code::NoSchema, format!("no schema is known for {what}"))
-            .at(unit.node.span().at_start())
+            .at(manifest.node.span().at_start())
             .help("name one with --schema (and --schema-type), or use --type=merge or --dialect=overlay"))
     }
 
-    /// Applies it; none when it deletes the manifest.
-    fn apply(
-        &self,
-        mut node: Node,
-        schema: &Schema,
-        cursor: Cursor<'_>,
-        notes: &mut Vec<Diagnostic>,
-    ) -> Result<Option<Node>> {
+    fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>) -> Result<Merged> {
         match &self.kind {
-            Kind::Strategic(options) => {
-                let outcome = apply(&mut node, &self.node, cursor, options, notes)?;
-                Ok(Some(node).filter(|_| outcome != Outcome::Deleted))
-            }
-            Kind::Kustomize(options) => merge2(Some(node), &self.node, schema, options, notes),
-            Kind::Merge => {
-                apply_json_merge(&mut node, &self.node);
-                Ok(Some(node))
-            }
-            Kind::Json(patch) => {
-                patch.apply(&mut node)?;
-                Ok(Some(node))
-            }
+            Kind::Strategic(rules) => return apply(node, &self.node, kind, schema, *rules),
+            Kind::Merge => apply_json_merge(&mut node, &self.node),
+            Kind::Json(patch) => patch.apply(&mut node)?,
         }
+        Ok(Merged::of(Some(node)))
     }
 }
 
@@ -140,7 +119,7 @@ pub fn patch_package(
     patches: &Patches,
     schema: &Schema,
     type_name: Option<&str>,
-) -> Result<Changed> {
+) -> Result<ChangedPackage> {
     let type_of_rest = match type_name {
         None => Cursor::unknown(),
         Some(name) => schema.named(name).ok_or_else(|| {
@@ -148,35 +127,38 @@ pub fn patch_package(
                 .help("name a definition of the document given with --schema")
         })?,
     };
-    let units = units(package);
+    let manifests = manifests(package);
     let mut used = vec![false; patches.0.len()];
-    let mut plan = Plan::new(package, schema);
-    for unit in &units {
-        let gvk = gvk_of(unit.node);
+    let mut plan = RewritePlan::new(package, schema);
+    for manifest in &manifests {
+        let gvk = gvk_of(manifest.node);
         let cursor = schema.kind(&gvk).unwrap_or(type_of_rest);
         let known = type_name.is_some() || cursor.is_known();
-        let mut notes = Vec::new();
-        let mut node = Some(unit.node.clone());
-        for (patch, used) in patches.0.iter().zip(&mut used).filter(|(patch, _)| patch.is_for(unit.node)) {
+        let mut warnings = Vec::new();
+        let mut node = Some(manifest.node.clone());
+        for (patch, used) in patches.0.iter().zip(&mut used).filter(|(patch, _)| patch.is_for(manifest.node))
+        {
             *used = true;
-            patch.check_schema(unit, known)?;
+            patch.check_schema(manifest, known)?;
             let Some(before) = node else { break };
-            node = patch.apply(before, schema, cursor, &mut notes).map_err(|e| e.resource(&unit.key))?;
+            let merged = patch.apply(before, schema, cursor).map_err(|e| e.resource(&manifest.key))?;
+            warnings.extend(merged.warnings);
+            node = merged.node;
         }
-        plan.warn(notes.into_iter().map(|note| note.resource(&unit.key)));
+        plan.warn(warnings.into_iter().map(|warning| warning.resource(&manifest.key)));
         match node {
-            Some(node) => plan.change(unit, node),
-            None => plan.remove(unit),
+            Some(node) => plan.change(manifest, node),
+            None => plan.remove(manifest),
         }
     }
     match used.iter().zip(&patches.0).find(|(used, _)| !**used) {
-        Some((_, patch)) => Err(for_nothing(patch, &units)),
+        Some((_, patch)) => Err(for_nothing(patch, &manifests)),
         None => plan.finish(),
     }
 }
 
-fn for_nothing(patch: &Patch, units: &[Unit<'_>]) -> Diagnostic {
-    let message = if units.is_empty() {
+fn for_nothing(patch: &TargetedPatch, manifests: &[Manifest<'_>]) -> Diagnostic {
+    let message = if manifests.is_empty() {
         "there is nothing to patch"
     } else {
         "this patch is for none of the resources"

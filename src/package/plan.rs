@@ -6,58 +6,62 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::change::{Change, ChangeKind, Changed, ChangedFile};
-use super::read::{Package, PackageFile, gvk_of};
-use super::unit::{Place, Unit, items};
+use super::change::{ChangeKind, ChangedFile, ChangedPackage, ManifestChange};
+use super::manifest::{Manifest, ManifestIndex, gvk_of, items};
+use super::read::{Package, PackageFile};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::diff::compare;
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Node, edit, is_same};
 
 /// Collects what becomes of the manifests of a package.
-pub(super) struct Plan<'p> {
+pub(super) struct RewritePlan<'p> {
     package: &'p Package,
     schema: &'p Schema,
     /// The manifests that change; none for those that go.
-    after: FxHashMap<Place, Option<Node>>,
+    after: FxHashMap<ManifestIndex, Option<Node>>,
     /// New manifests by the file that they go to, and the files that they come from.
-    added: BTreeMap<PathBuf, Vec<(&'p PackageFile, Place, Node)>>,
-    pub out: Changed,
+    added: BTreeMap<PathBuf, Vec<(&'p PackageFile, ManifestIndex, Node)>>,
+    pub out: ChangedPackage,
 }
 
-impl<'p> Plan<'p> {
+impl<'p> RewritePlan<'p> {
     pub fn new(package: &'p Package, schema: &'p Schema) -> Self {
         let (after, added) = (FxHashMap::default(), BTreeMap::new());
-        Self { package, schema, after, added, out: Changed::default() }
+        Self { package, schema, after, added, out: ChangedPackage::default() }
     }
 
-    fn note(&mut self, unit: &Unit<'_>, path: PathBuf, kind: ChangeKind) {
-        self.out.changes.push(Change { resource: unit.key.to_string(), path, kind });
+    fn note(&mut self, manifest: &Manifest<'_>, path: PathBuf, kind: ChangeKind) {
+        self.out.changes.push(ManifestChange { resource: manifest.key.to_string(), path, kind });
     }
 
     /// Gives a manifest of the package another value.
-    pub fn change(&mut self, unit: &Unit<'_>, after: Node) {
-        if is_same(unit.node, &after) {
+    pub fn change(&mut self, manifest: &Manifest<'_>, after: Node) {
+        if is_same(manifest.node, &after) {
             return;
         }
-        let cursor = self.schema.kind(&gvk_of(unit.node)).unwrap_or_else(Cursor::unknown);
-        let comparison = compare(Some(unit.node), Some(&after), cursor);
+        let cursor = self.schema.kind(&gvk_of(manifest.node)).unwrap_or_else(Cursor::unknown);
+        let comparison = compare(Some(manifest.node), Some(&after), cursor);
         let paths = comparison.changes().iter().map(|change| change.path.clone()).collect();
-        self.note(unit, self.package.files()[unit.place.file].path.clone(), ChangeKind::Changed(paths));
-        self.after.insert(unit.place, Some(after));
+        self.note(
+            manifest,
+            self.package.files()[manifest.index.file].path.clone(),
+            ChangeKind::Changed(paths),
+        );
+        self.after.insert(manifest.index, Some(after));
     }
 
     /// Removes a manifest of the package.
-    pub fn remove(&mut self, unit: &Unit<'_>) {
-        self.note(unit, self.package.files()[unit.place.file].path.clone(), ChangeKind::Removed);
-        self.after.insert(unit.place, None);
+    pub fn remove(&mut self, manifest: &Manifest<'_>) {
+        self.note(manifest, self.package.files()[manifest.index.file].path.clone(), ChangeKind::Removed);
+        self.after.insert(manifest.index, None);
     }
 
     /// Adds a manifest of another package, to the file of the same path.
-    pub fn add(&mut self, from: &'p Package, unit: &Unit<'_>, node: Node) {
-        let path = self.package.place_of(unit.path);
-        self.note(unit, path.clone(), ChangeKind::Added);
-        self.added.entry(path).or_default().push((&from.files()[unit.place.file], unit.place, node));
+    pub fn add(&mut self, from: &'p Package, manifest: &Manifest<'_>, node: Node) {
+        let path = self.package.place_of(manifest.path);
+        self.note(manifest, path.clone(), ChangeKind::Added);
+        self.added.entry(path).or_default().push((&from.files()[manifest.index.file], manifest.index, node));
     }
 
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = Diagnostic>) {
@@ -68,8 +72,8 @@ impl<'p> Plan<'p> {
     ///
     /// # Errors
     /// A manifest that cannot be written.
-    pub fn finish(mut self) -> Result<Changed> {
-        let touched: BTreeSet<usize> = self.after.keys().map(|place| place.file).collect();
+    pub fn finish(mut self) -> Result<ChangedPackage> {
+        let touched: BTreeSet<usize> = self.after.keys().map(|index| index.file).collect();
         let package = self.package;
         let files = package.files().par_iter().enumerate();
         let known = files.map(|(i, file)| {
@@ -95,7 +99,7 @@ impl<'p> Plan<'p> {
         &self,
         number: usize,
         file: &PackageFile,
-        added: &[(&PackageFile, Place, Node)],
+        added: &[(&PackageFile, ManifestIndex, Node)],
     ) -> Result<ChangedFile> {
         let mut after: Vec<_> =
             file.documents.iter().enumerate().map(|(i, node)| self.document(number, i, node)).collect();
@@ -111,7 +115,7 @@ impl<'p> Plan<'p> {
 
     /// A document of the package after the changes.
     fn document(&self, file: usize, document: usize, node: &Node) -> Option<Node> {
-        let change = |item| self.after.get(&Place { file, document, item });
+        let change = |item| self.after.get(&ManifestIndex { file, document, item });
         let Some(items) = items(node) else {
             return change(None).map_or_else(|| Some(node.clone()), Clone::clone);
         };
@@ -132,14 +136,14 @@ impl<'p> Plan<'p> {
 }
 
 /// A file that the package does not have: that of the other package, without what is not added.
-fn new_file(path: PathBuf, added: &[(&PackageFile, Place, Node)]) -> Result<ChangedFile> {
+fn new_file(path: PathBuf, added: &[(&PackageFile, ManifestIndex, Node)]) -> Result<ChangedFile> {
     let Some((from, ..)) = added.first() else {
         return Ok(ChangedFile { path, text: None, is_changed: false });
     };
     let mut after = vec![None; from.documents.len()];
-    for (_, place, node) in added {
-        match place.item {
-            None => after[place.document] = Some(node.clone()),
+    for (_, index, node) in added {
+        match index.item {
+            None => after[index.document] = Some(node.clone()),
             Some(_) => after.push(Some(node.clone())),
         }
     }

@@ -1,19 +1,14 @@
 //! Reading packages: the manifests of a directory, of a file, or of a text.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use walkdir::WalkDir;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::openapi::{is_crd, read_crd};
-use crate::schema::{Gvk, Schema};
+use crate::files::{DiskTree, FileKind, FileTree, Hidden, LinkPolicy, TreeWalk, WalkOptions, Walked};
 use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
-
-use super::unit::units;
 
 /// The manifests of a directory and all below it, or of one file.
 #[derive(Debug, Clone)]
@@ -46,14 +41,31 @@ impl Package {
     /// # Errors
     /// It is not there, or a file cannot be read or is malformed.
     pub fn read(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
-        if !path.is_dir() {
+        Self::read_from(&DiskTree, path, reading, sources)
+    }
+
+    /// As [`Package::read`], from any tree of files.
+    ///
+    /// # Errors
+    /// As [`Package::read`].
+    pub fn read_from(
+        tree: &dyn FileTree,
+        path: &Path,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
+        let read = |relative, path| PackageFile::read(tree, relative, path, reading, sources);
+        if !tree.is_directory(path) {
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
-            let file = PackageFile::read(name, path.to_path_buf(), reading, sources)?;
+            let file = read(name, path.to_path_buf())?;
             return Ok(Self { root: path.to_path_buf(), is_directory: false, files: vec![file] });
         }
-        let paths = manifests(path)?;
-        let read = |(relative, path): (PathBuf, PathBuf)| PackageFile::read(relative, path, reading, sources);
-        let files = paths.into_par_iter().map(read).collect::<Result<_>>()?;
+        let names = manifests(tree, path)?;
+        let files = names.into_par_iter().map(|name| {
+            let path = path.join(&name);
+            read(name, path)
+        });
+        let files = files.collect::<Result<_>>()?;
         Ok(Self { root: path.to_path_buf(), is_directory: true, files })
     }
 
@@ -84,41 +96,20 @@ impl Package {
     pub fn place_of(&self, relative: &Path) -> PathBuf {
         if self.is_directory { self.root.join(relative) } else { self.root.clone() }
     }
-
-    /// The manifests, those in lists too.
-    pub fn manifests(&self) -> impl Iterator<Item = &Node> {
-        units(self).into_iter().map(|unit| unit.node)
-    }
-
-    /// The kinds of the manifests that have one.
-    pub fn kinds(&self) -> impl Iterator<Item = Gvk> {
-        self.manifests().map(gvk_of).filter(|gvk| !gvk.kind.is_empty())
-    }
-
-    /// Adds the types of the custom resources that its CRDs define to a schema.
-    ///
-    /// # Errors
-    /// A CRD that makes no sense.
-    pub fn add_types(&self, schema: &mut Schema) -> Result<()> {
-        for crd in self.manifests().filter(|node| is_crd(node)) {
-            schema.push_types("crd", Arc::new(read_crd(crd)?.compile()?));
-        }
-        Ok(())
-    }
-}
-
-/// Group, version and kind of a manifest, empty where it says nothing.
-pub(super) fn gvk_of(node: &Node) -> Gvk {
-    let text = |key| node.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
-    Gvk::from_manifest(text("apiVersion"), text("kind"))
 }
 
 impl PackageFile {
-    fn read(relative: PathBuf, path: PathBuf, reading: Reading, sources: &SourceMap) -> Result<Self> {
+    fn read(
+        tree: &dyn FileTree,
+        relative: PathBuf,
+        path: PathBuf,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
         let named = |error: Diagnostic| {
             Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
         };
-        let bytes = fs::read(&path).map_err(|error| {
+        let bytes = tree.read(&path).map_err(|error| {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
         })?;
         let source = sources.add(path.clone(), decode(bytes).map_err(named)?);
@@ -139,17 +130,19 @@ impl PackageFile {
     }
 }
 
-/// The paths of the manifests in a directory, in it and as the user would write them.
-fn manifests(directory: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
-    let hidden = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with('.');
-    let walk = WalkDir::new(directory).sort_by_file_name().into_iter();
+/// The paths of the manifests in a directory, below it.
+fn manifests(tree: &dyn FileTree, directory: &Path) -> Result<Vec<PathBuf>> {
+    let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Skip, max_depth: usize::MAX };
     let mut paths = Vec::new();
-    for entry in walk.filter_entry(|e| e.depth() == 0 || !hidden(e.file_name())) {
-        let entry = entry.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
-        let extension = entry.path().extension().and_then(|e| e.to_str());
-        if matches!(extension, Some("yaml" | "yml" | "json")) && entry.path().is_file() {
-            let relative = entry.path().strip_prefix(directory).unwrap_or(entry.path());
-            paths.push((relative.to_path_buf(), entry.path().to_path_buf()));
+    for walked in TreeWalk::new(tree, directory, options) {
+        let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
+        let extension = path.extension().and_then(|e| e.to_str());
+        let is_file = || match kind {
+            FileKind::Link => tree.kind(&directory.join(&path)).is_ok_and(|kind| kind == FileKind::File),
+            kind => kind == FileKind::File,
+        };
+        if matches!(extension, Some("yaml" | "yml" | "json")) && is_file() {
+            paths.push(path);
         }
     }
     Ok(paths)

@@ -3,149 +3,106 @@
 //!
 //! There the check sorts lists of scalars within the patch that it checks; here the patch stays as it is.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
-use super::strategic::{Kind, declared, element, entry_kind, strategy};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::Trail;
-use crate::merge::align::{Identity, KeyValue};
-use crate::merge::association::patch_merge_keys;
+use crate::diagnostic::{Code, Result};
+use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
+use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::{PATCH, RETAIN_KEYS};
+use crate::merge::entry_match::lacks;
+use crate::merge::identity::{Identity, KeyValue};
+use crate::merge::{Trail, align};
 use crate::schema::{Cursor, PatchStrategy};
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Entry, Map, Node, Value};
 
-/// The first conflict between two patches.
+/// Checks two patches for conflicts.
 ///
 /// # Errors
-/// Lists that cannot be compared: of mixed types, without entries, or without a merge key.
-pub(super) fn maps_conflict(
-    ours: &Map,
-    theirs: &Map,
-    cursor: Cursor<'_>,
-    at: &Trail<'_>,
-) -> Result<Option<Diagnostic>> {
-    let index = theirs.index();
-    for entry in ours.entries() {
-        let name = entry.key.text.as_str();
-        let Some(position) = index.position(name).filter(|_| name != PATCH && name != RETAIN_KEYS) else {
+/// The first conflict. Lists that cannot be compared: of mixed types, without entries, or without a merge
+/// key.
+pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    for row in align::fields([ours, theirs]) {
+        let [Some(Entry { key, value }), Some(other)] = row else { continue };
+        let name = key.text.as_str();
+        if name == PATCH || name == RETAIN_KEYS {
             continue;
-        };
-        let other = &theirs.entries()[position].value;
-        let here = at.field(name);
-        let field = match entry.value.value {
-            Value::Scalar(_) => Cursor::unknown(),
-            _ => declared(cursor, name, &entry.value, &here)?,
-        };
-        let conflict = values_conflict(&entry.value, other, field, strategy(field, &here)?, &here)?;
-        if conflict.is_some() {
-            return Ok(conflict);
         }
+        let here = at.field(name);
+        let field = match value.value {
+            Value::Scalar(_) => Cursor::unknown(),
+            _ => declared(cursor, name, value, &here)?,
+        };
+        check_values(value, &other.value, field, strategy(field, &here)?, &here)?;
     }
-    Ok(None)
+    Ok(())
 }
 
-fn conflict(ours: &Node, theirs: &Node, at: &Trail<'_>) -> Diagnostic {
-    at.error(Code::Conflict, "this was changed on both sides since it was applied last")
-        .label(ours.span(), "changed here")
-        .label(theirs.span(), "and in the cluster")
-        .help("overwrite the other change, or take it over into the manifest")
-}
-
-fn values_conflict(
+fn check_values(
     ours: &Node,
     theirs: &Node,
     cursor: Cursor<'_>,
     strategy: PatchStrategy,
     at: &Trail<'_>,
-) -> Result<Option<Diagnostic>> {
-    match (&ours.value, &theirs.value) {
-        (Value::Map(a), Value::Map(b)) => {
-            // One deletes or replaces the whole, the other one does something else.
-            if a.get(PATCH) != b.get(PATCH) {
-                return Ok(Some(conflict(ours, theirs, at)));
-            }
-            if strategy.replace {
-                return Ok(None);
-            }
-            maps_conflict(a, b, cursor, at)
-        }
+) -> Result<()> {
+    let agree = match (&ours.value, &theirs.value) {
+        // One deletes or replaces the whole, the other one does something else.
+        (Value::Map(a), Value::Map(b)) if a.get(PATCH) != b.get(PATCH) => false,
+        (Value::Map(_), Value::Map(_)) if strategy.replace => true,
+        (Value::Map(a), Value::Map(b)) => return check_maps(a, b, cursor, at),
         (Value::List(a), Value::List(b)) => {
-            let kind = entry_kind([a.as_slice(), b.as_slice()], at)?;
-            let kind = kind.ok_or_else(|| {
-                at.error(Code::Conflict, "this list was emptied on both sides since it was applied last")
-            })?;
-            match (strategy.merge, kind) {
-                (true, Kind::Map) => entries_conflict(a, b, cursor, at),
-                (true, _) => Ok(None),
-                _ if a.len() != b.len() => Ok(Some(conflict(ours, theirs, at))),
-                (false, Kind::Map) => positions_conflict(a, b, cursor, at),
-                (false, _) if scalars(a) == scalars(b) => Ok(None),
-                (false, _) => Ok(Some(conflict(ours, theirs, at))),
+            let emptied = "this list was emptied on both sides since it was applied last";
+            match entry_kind([a, b], at)?.ok_or_else(|| at.error(Code::Conflict, emptied))? {
+                EntryKind::Map if strategy.merge => return check_entries(a, b, cursor, at),
+                _ if strategy.merge => true,
+                _ if a.len() != b.len() => false,
+                EntryKind::Map => {
+                    let none = PatchStrategy::default();
+                    let check = |(i, (a, b))| check_values(a, b, element(cursor), none, &at.index(i));
+                    return a.iter().zip(b).enumerate().try_for_each(check);
+                }
+                _ => scalars(a) == scalars(b),
             }
         }
-        (Value::Scalar(_), Value::Scalar(_)) if KeyValue::of(ours) == KeyValue::of(theirs) => Ok(None),
-        _ => Ok(Some(conflict(ours, theirs, at))),
+        (Value::Scalar(_), Value::Scalar(_)) => KeyValue::of(ours) == KeyValue::of(theirs),
+        _ => false,
+    };
+    if agree {
+        return Ok(());
     }
-}
-
-fn positions_conflict(
-    ours: &[Node],
-    theirs: &[Node],
-    cursor: Cursor<'_>,
-    at: &Trail<'_>,
-) -> Result<Option<Diagnostic>> {
-    for (position, (a, b)) in ours.iter().zip(theirs).enumerate() {
-        let here = at.index(position);
-        let conflict = values_conflict(a, b, element(cursor), PatchStrategy::default(), &here)?;
-        if conflict.is_some() {
-            return Ok(conflict);
-        }
-    }
-    Ok(None)
+    Err(at
+        .error(Code::Conflict, "this was changed on both sides since it was applied last")
+        .label(ours.span(), "changed here")
+        .label(theirs.span(), "and in the cluster")
+        .help("overwrite the other change, or take it over into the manifest"))
 }
 
 /// Without order and doubles.
-fn scalars(list: &[Node]) -> Vec<KeyValue> {
-    let mut values: Vec<KeyValue> = list.iter().filter_map(KeyValue::of).collect();
-    values.sort_unstable();
-    values.dedup();
-    values
+fn scalars(list: &[Node]) -> BTreeSet<KeyValue> {
+    list.iter().filter_map(KeyValue::of).collect()
 }
 
-fn entries_conflict(
-    ours: &[Node],
-    theirs: &[Node],
-    cursor: Cursor<'_>,
-    at: &Trail<'_>,
-) -> Result<Option<Diagnostic>> {
-    let keys = patch_merge_keys(cursor);
-    let identify = |(position, entry): (usize, &Node)| {
-        let values = entry.as_map().and_then(|map| {
-            keys.iter().map(|key| KeyValue::of_field(map, key)).collect::<Option<Vec<KeyValue>>>()
-        });
-        let complete = |values: &Vec<KeyValue>| !values.contains(&KeyValue::Absent) && !values.is_empty();
-        values.filter(complete).map(Identity::of_values).ok_or_else(|| {
-            let message = format!("this entry lacks its merge key `{}`", keys.join("`, `"));
-            at.index(position).error(Code::MissingMergeKey, message).at(entry.span())
-        })
+fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    let Association::Keyed { keys, .. } = Association::of(cursor, ListPolicy::Apiserver) else {
+        let message = "the schema has no merge key for this list, so maps in it cannot be compared";
+        return Err(at.error(Code::MissingMergeKey, message));
     };
-    let identified = |list: &[Node]| list.iter().enumerate().map(identify).collect::<Result<Vec<Identity>>>();
-    // Of several with one identity the last counts.
+    let name = |(position, entry): (usize, &Node)| {
+        keys.identify(entry).ok_or_else(|| lacks(&keys.missing(entry), entry, &at.index(position)))
+    };
+    let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
+    let (our_names, their_names) = (names(ours)?, names(theirs)?);
+    // Of several with one name the last counts.
     let last = |names: &[Identity]| -> FxHashMap<Identity, usize> {
         names.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect()
     };
-    let our_names = identified(ours)?;
-    let (our_last, their_last) = (last(&our_names), last(&identified(theirs)?));
+    let (our_last, their_last) = (last(&our_names), last(&their_names));
     for (position, (name, entry)) in our_names.iter().zip(ours).enumerate() {
-        let Some(&other) = their_last.get(name).filter(|_| our_last.get(name) == Some(&position)) else {
-            continue;
-        };
-        let here = at.entry(entry, &keys, position);
-        let none = PatchStrategy::default();
-        let conflict = values_conflict(entry, &theirs[other], element(cursor), none, &here)?;
-        if conflict.is_some() {
-            return Ok(conflict);
+        if let Some(&other) = their_last.get(name).filter(|_| our_last[name] == position) {
+            let here = at.entry(entry, keys.names(), position);
+            check_values(entry, &theirs[other], element(cursor), PatchStrategy::default(), &here)?;
         }
     }
-    Ok(None)
+    Ok(())
 }

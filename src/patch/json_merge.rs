@@ -1,6 +1,10 @@
 //! JSON merge patches (RFC 7386): maps merge, null removes, all else is replaced.
 
-use crate::yaml::{Entry, Map, Node, Value};
+use std::convert::Infallible;
+
+use crate::merge::align;
+use crate::merge::fields::{self, MergedField, put};
+use crate::yaml::{Map, Node, Value};
 
 /// Applies a JSON merge patch.
 ///
@@ -14,31 +18,20 @@ pub fn apply_json_merge(dest: &mut Node, patch: &Node) {
         put(dest, Node { value: Value::Map(Map::new()), meta: patch.meta.clone() });
     }
     let Value::Map(map) = &mut dest.value else { return };
-    let index = map.index();
-    let positions: Vec<Option<usize>> = changes.iter().map(|(key, _)| index.position(key)).collect();
-    let mut gone = vec![false; map.len()];
-    for (Entry { key, value }, position) in changes.entries().iter().zip(positions) {
-        match (position, value.is_null()) {
-            (Some(position), true) => gone[position] = true,
-            (None, true) => {}
-            (Some(position), false) => apply_json_merge(&mut map.entries_mut()[position].value, value),
-            (None, false) => {
-                let mut new = Node::null();
-                apply_json_merge(&mut new, value);
-                map.push(key.clone(), new);
+    let Ok(()) = fields::merge(map, changes.entries().iter(), |live, entry| -> Result<_, Infallible> {
+        Ok(match live {
+            _ if entry.value.is_null() => MergedField::Gone,
+            Some(live) => {
+                apply_json_merge(live, &entry.value);
+                MergedField::Done
             }
-        }
-    }
-    let mut gone = gone.into_iter();
-    map.entries_mut().retain(|_| gone.next() != Some(true));
-}
-
-/// Sets a value and keeps the comments of the former one where the new one has none.
-fn put(dest: &mut Node, mut value: Node) {
-    if value.meta.comments.is_none() {
-        value.meta.comments = dest.meta.comments.take();
-    }
-    *dest = value;
+            None => {
+                let mut new = Node::null();
+                apply_json_merge(&mut new, &entry.value);
+                MergedField::Value(new)
+            }
+        })
+    });
 }
 
 /// Makes the JSON merge patch that turns `original` into `modified`.
@@ -51,17 +44,16 @@ pub fn create_json_merge(original: &Node, modified: &Node) -> Node {
         return modified.clone();
     };
     let mut patch = Map::new();
-    let index = before.index();
-    for Entry { key, value } in after.entries() {
-        match index.position(&key.text).map(|position| &before.entries()[position].value) {
-            Some(old) if old == value => {}
-            Some(old) => patch.push(key.text.clone(), create_json_merge(old, value)),
-            None => patch.push(key.text.clone(), value.clone()),
+    for row in align::fields([after, before]) {
+        match row {
+            [Some(new), Some(old)] if old.value == new.value => {}
+            [Some(new), Some(old)] => {
+                patch.push(new.key.text.clone(), create_json_merge(&old.value, &new.value));
+            }
+            [Some(new), None] => patch.push(new.key.text.clone(), new.value.clone()),
+            [None, Some(old)] => patch.push(old.key.text.clone(), Node::null()),
+            [None, None] => {}
         }
-    }
-    let index = after.index();
-    for (key, _) in before.iter().filter(|(key, _)| index.position(key).is_none()) {
-        patch.push(key, Node::null());
     }
     Node::map(patch)
 }

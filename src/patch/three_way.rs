@@ -1,10 +1,11 @@
 //! The patch of `kubectl apply` (apimachinery 0.36, `CreateThreeWayMergePatch`): from what was applied
 //! last, what shall be, and what the cluster has.
 
-use super::conflict::maps_conflict;
-use super::strategic::{Diff, combine, known, map_of};
+use super::conflict::check_maps;
+use super::create::{PatchPart, diff};
 use crate::diagnostic::{Code, Result};
 use crate::merge::Trail;
+use crate::merge::apiserver::join_patches;
 use crate::schema::Cursor;
 use crate::yaml::{Map, Node};
 
@@ -53,26 +54,21 @@ pub fn create_three_way(
     original: &Node,
     modified: &Node,
     current: &Node,
-    cursor: Cursor<'_>,
+    kind: Cursor<'_>,
     options: &ThreeWayOptions,
 ) -> Result<Node> {
     let root = Trail::root();
-    known(cursor, &root)?;
-    let nothing = Map::new();
-    let original = if original.is_null() { &nothing } else { map_of(original, &root)? };
-    let (modified, current) = (map_of(modified, &root)?, map_of(current, &root)?);
-    let diff = |from, to, diff: Diff| diff.maps(from, to, cursor, false, &root);
-    let changes = diff(current, modified, Diff { deletions: false, ..Diff::EVERYTHING })?;
-    let mut patch = diff(original, modified, Diff { changes: false, ..Diff::EVERYTHING })?;
-    combine(&mut patch, &changes, cursor, &root)?;
+    let nothing = Node::map(Map::new());
+    let original = if original.is_null() { &nothing } else { original };
+    let changes = diff(current, modified, kind, PatchPart::Changes)?;
+    let deletions = diff(original, modified, kind, PatchPart::Deletions)?;
+    let patch = join_patches(deletions, &changes, kind, &root)?;
     if options.same_identity {
         keeps_identity(&patch, &root)?;
     }
     if !options.overwrite {
-        let others = diff(original, current, Diff { order: false, ..Diff::EVERYTHING })?;
-        if let Some(conflict) = maps_conflict(&patch, &others, cursor, &root)? {
-            return Err(conflict);
-        }
+        let others = diff(original, current, kind, PatchPart::Unordered)?;
+        check_maps(&patch, &others, kind, &root)?;
     }
     Ok(Node::map(patch))
 }

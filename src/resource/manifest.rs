@@ -2,70 +2,13 @@
 
 use smol_str::SmolStr;
 
+use super::generated::Generated;
 use super::id::ResId;
+use super::origin::Origin;
 use super::shared::SharedScalars;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, Schema, Scope};
 use crate::yaml::{Map, Node, Tag, Value};
-
-/// What a generated resource does when its id exists already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Behavior {
-    /// Nothing was said: as `create`.
-    #[default]
-    Unspecified,
-    /// It must not exist.
-    Create,
-    /// It takes the place of the one that exists.
-    Replace,
-    /// Its data is merged into the one that exists.
-    Merge,
-}
-
-impl Behavior {
-    const ALL: [Self; 4] = [Self::Unspecified, Self::Create, Self::Replace, Self::Merge];
-
-    /// Its name in a kustomization.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unspecified => "unspecified",
-            Self::Create => "create",
-            Self::Replace => "replace",
-            Self::Merge => "merge",
-        }
-    }
-
-    /// The one of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|behavior| behavior.name() == name)
-    }
-}
-
-/// Marks a resource that a generator made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Generated {
-    /// How it joins resources of the same id.
-    pub behavior: Behavior,
-    /// Whether its name gets a hash of its content.
-    pub name_hash: bool,
-}
-
-/// Where a resource comes from, as the annotation `config.kubernetes.io/origin` says it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Origin {
-    /// The file, relative to the root that is built or to the repository.
-    pub path: SmolStr,
-    /// The repository of a remote base.
-    pub repo: SmolStr,
-    /// The branch, tag or commit of a remote base.
-    pub reference: SmolStr,
-    /// The kustomization file or configuration that a generator or transformer stands in.
-    pub configured_in: SmolStr,
-    /// The configuration's `apiVersion`, `kind`, `name` and `namespace`.
-    pub configured_by: Option<(SmolStr, SmolStr, SmolStr, SmolStr)>,
-}
 
 /// A manifest with its identity and history.
 ///
@@ -93,7 +36,7 @@ pub struct Resource {
     /// Whether a Helm chart made it; Helm has set the namespace then.
     pub from_helm: bool,
     /// Scalars of the manifest that are one.
-    pub(super) shared: SharedScalars,
+    shared: SharedScalars,
     /// Where it comes from, when the build keeps track of it.
     pub origin: Option<Origin>,
     /// What transformed it, when the build keeps track of it.
@@ -211,6 +154,12 @@ impl Resource {
         self.previous.first().unwrap_or(&self.id)
     }
 
+    /// What it is called and was called, the former ids first.
+    #[must_use]
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = &ResId> {
+        self.previous.iter().chain([&self.id])
+    }
+
     /// Remembers the current id as a former one: names that were written for it still mean this resource.
     pub fn store_previous_id(&mut self) {
         let mut id = self.id.clone();
@@ -280,6 +229,33 @@ impl Resource {
         if !pairs.is_empty() {
             meta.push(field, Node::map(pairs.into_iter().collect()));
         }
+    }
+}
+
+/// Scalars that are one.
+impl Resource {
+    /// Numbers for scalars that will each be added in several places: the first of `count` in a row.
+    ///
+    /// None when a resource has too many of them; its scalars are ordinary ones then.
+    pub fn reserve_shared(&mut self, count: usize) -> Option<u8> {
+        self.shared.reserve(count)
+    }
+
+    /// Makes one of all scalars that were given a reserved number. `places` says for each number in
+    /// a row how many there are.
+    pub fn share(&mut self, first: u8, places: &[usize]) {
+        self.shared.share(&mut self.node, first, places);
+    }
+
+    /// Gives all scalars that are one the value that one of them was given; of several new values
+    /// the last counts. To be called after whatever changes scalars in their place.
+    pub fn spread_shared(&mut self) {
+        self.shared.spread(&mut self.node);
+    }
+
+    /// Makes ordinary scalars of all that were one: the resource was rebuilt.
+    pub fn part_shared(&mut self) {
+        self.shared.part(&mut self.node);
     }
 }
 

@@ -3,16 +3,24 @@
 //! Knows what identifies a manifest and where names, labels and annotations stand in it; knows
 //! nothing of kustomizations or of how resources are changed.
 
+mod absorb;
+mod build_annotations;
+mod generated;
 mod id;
+mod index;
 mod manifest;
-mod notes;
+mod order;
+mod origin;
 mod selector;
 mod set;
 mod shared;
 
+pub(crate) use build_annotations::INTERNAL;
+pub use generated::{Behavior, Generated};
 pub use id::ResId;
-pub use manifest::{Behavior, Generated, Origin, Resource, flatten_lists};
-pub(crate) use notes::INTERNAL;
+pub use manifest::{Resource, flatten_lists};
+pub(crate) use order::{compare_ids, compare_kinds, kind_rank};
+pub use origin::Origin;
 pub use selector::{LabelSelector, Pattern, Selector};
 pub use set::ResourceSet;
 pub use shared::part_scalars;

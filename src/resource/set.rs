@@ -1,22 +1,20 @@
-//! An ordered set of resources with look-up by id.
-
-use rustc_hash::FxHashMap;
+//! An ordered set of resources with look-up by id, name and kind.
 
 use super::id::ResId;
-use super::manifest::{Behavior, Resource};
+use super::index::Indices;
+use super::manifest::Resource;
 use super::selector::Selector;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Schema;
-use crate::yaml::Node;
 
 /// Resources in the order in which they were added; no two have the same id.
+///
+/// What [`ResourceSet::update`] and [`ResourceSet::append`] do, the indices follow; whatever else may change
+/// ids drops them, and they are made anew when they are next needed.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceSet {
     resources: Vec<Resource>,
-    /// Positions by current id; made on demand, dropped when resources may have changed.
-    by_id: Option<FxHashMap<ResId, u32>>,
-    /// Positions by former ids, likewise.
-    by_former_id: Option<FxHashMap<ResId, Vec<usize>>>,
+    indices: Indices,
 }
 
 impl ResourceSet {
@@ -49,37 +47,105 @@ impl ResourceSet {
         self.resources.iter()
     }
 
-    /// The resources, to change, sort or filter. Ids must stay distinct.
+    /// The resources, to change all of them, sort or filter. Ids must stay distinct.
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
-        self.drop_indices();
+        self.indices = Indices::default();
         &mut self.resources
+    }
+
+    /// Changes the resource at a position, and returns what `change` does; none when there is no such position.
+    ///
+    /// A resource that is empty afterwards is deleted: nothing finds it any more, though it keeps its place
+    /// until [`ResourceSet::remove_empty`].
+    pub fn update<R>(&mut self, position: usize, change: impl FnOnce(&mut Resource) -> R) -> Option<R> {
+        let resource = self.resources.get_mut(position)?;
+        let (id, previous) = (resource.id().clone(), resource.previous.clone());
+        let done = change(resource);
+        if *resource.id() != id || resource.previous != previous {
+            self.indices.add(position, resource);
+        }
+        Some(done)
+    }
+
+    /// Takes out the resources of which nothing is left.
+    pub fn remove_empty(&mut self) {
+        if self.resources.iter().any(Resource::is_empty) {
+            self.resources_mut().retain(|resource| !resource.is_empty());
+        }
     }
 
     /// Reads all identities anew and drops what is empty.
     pub fn sync(&mut self, schema: &Schema) {
-        self.drop_indices();
-        self.resources.retain_mut(|r| {
+        self.resources_mut().retain_mut(|r| {
             r.sync(schema);
             !r.is_empty()
         });
     }
 
-    fn drop_indices(&mut self) {
-        self.by_id = None;
-        self.by_former_id = None;
-    }
-
-    fn by_id(&mut self) -> &mut FxHashMap<ResId, u32> {
-        self.by_id.get_or_insert_with(|| {
-            let position =
-                |(i, r): (usize, &Resource)| (r.id().clone(), u32::try_from(i).unwrap_or(u32::MAX));
-            self.resources.iter().enumerate().map(position).collect()
-        })
-    }
-
     /// The position of the resource that has this id now.
-    pub fn position(&mut self, id: &ResId) -> Option<usize> {
-        self.by_id().get(id).map(|&i| i as usize)
+    #[must_use]
+    pub fn position(&self, id: &ResId) -> Option<usize> {
+        let has_it = |i: &usize| self.resources.get(*i).is_some_and(|r| r.id() == id);
+        self.indices.by_id(&self.resources, id).iter().copied().rfind(has_it)
+    }
+
+    /// Whether another resource has the id of the one at a position.
+    #[must_use]
+    pub fn shares_id(&self, position: usize) -> bool {
+        let Some(id) = self.resources.get(position).map(Resource::id) else { return false };
+        let same = self.indices.by_id(&self.resources, id).iter().filter(|&&i| i != position);
+        same.copied().any(|i| self.is(i, |r| r.id() == id))
+    }
+
+    /// The positions of all resources that once had this id, ascending.
+    pub fn by_former_id(&self, id: &ResId) -> impl Iterator<Item = usize> {
+        let had_it = move |i: &usize| self.is(*i, |r| r.previous.contains(id));
+        self.indices.by_former_id(&self.resources, id).iter().copied().filter(had_it)
+    }
+
+    /// The positions of all resources that have or had this id, ascending.
+    #[must_use]
+    pub fn by_any_id(&self, id: &ResId) -> Vec<usize> {
+        let has_it = |i: &usize| self.is(*i, |r| r.id() == id);
+        let now = self.indices.by_id(&self.resources, id).iter().copied().filter(has_it);
+        let mut positions: Vec<usize> = now.chain(self.by_former_id(id)).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        positions
+    }
+
+    /// The positions of all resources that have or had this name, ascending.
+    pub fn by_name(&self, name: &str) -> impl Iterator<Item = usize> {
+        let has_it = move |i: &usize| self.is(*i, |r| r.ids().any(|id| id.name == name));
+        self.indices.by_name(&self.resources, name).iter().copied().filter(has_it)
+    }
+
+    /// The positions of all resources that a selector fits, ascending.
+    #[must_use]
+    pub fn select(&self, selector: &Selector) -> Vec<usize> {
+        self.find(selector.name.exact(), selector.kind.exact(), |resource| selector.matches(resource))
+    }
+
+    /// The positions of all resources that fit, ascending. With a name, or else a kind, only those are
+    /// looked at that have or had it.
+    pub fn find(
+        &self,
+        name: Option<&str>,
+        kind: Option<&str>,
+        fits: impl Fn(&Resource) -> bool,
+    ) -> Vec<usize> {
+        let fits = |i: &usize| self.is(*i, &fits);
+        let candidates = match (name, kind) {
+            (Some(name), _) => self.indices.by_name(&self.resources, name),
+            (None, Some(kind)) => self.indices.by_kind(&self.resources, kind),
+            (None, None) => return (0..self.len()).filter(fits).collect(),
+        };
+        candidates.iter().copied().filter(fits).collect()
+    }
+
+    /// Whether there is something at a position, and it fits.
+    fn is(&self, position: usize, fits: impl Fn(&Resource) -> bool) -> bool {
+        self.resources.get(position).is_some_and(|resource| !resource.is_empty() && fits(resource))
     }
 
     /// Adds a resource at the end.
@@ -88,13 +154,9 @@ impl ResourceSet {
     /// The id is there already; both places are named.
     pub fn append(&mut self, resource: Resource) -> Result<()> {
         if let Some(i) = self.position(resource.id()) {
-            return Err(self.twice(i, &resource));
+            return Err(self.duplicate(i, &resource));
         }
-        let position = u32::try_from(self.resources.len()).unwrap_or(u32::MAX);
-        self.by_id().insert(resource.id().clone(), position);
-        if let Some(index) = &mut self.by_former_id {
-            add_former(index, self.resources.len(), &resource);
-        }
+        self.indices.add(self.resources.len(), &resource);
         self.resources.push(resource);
         Ok(())
     }
@@ -111,71 +173,13 @@ impl ResourceSet {
         other.resources.into_iter().try_for_each(|r| self.append(r))
     }
 
-    fn twice(&self, first: usize, second: &Resource) -> Diagnostic {
+    /// What is wrong with a resource that has the id of the one at a position.
+    pub(super) fn duplicate(&self, first: usize, second: &Resource) -> Diagnostic {
         let id = second.id();
         Diagnostic::error(Code::DuplicateResource, format!("there are two resources with the id {id}"))
             .label(second.node().span().at_start(), "the second one")
             .label(self.resources[first].node().span().at_start(), "the first one")
             .help("rename one, remove one, or make the second a patch of the first")
-    }
-
-    /// The positions of all resources that a selector fits.
-    #[must_use]
-    pub fn select(&self, selector: &Selector) -> Vec<usize> {
-        self.resources.iter().enumerate().filter(|(_, r)| selector.matches(r)).map(|(i, _)| i).collect()
-    }
-
-    /// The positions of the first `most` resources that had this id.
-    fn former(&mut self, id: &ResId, most: usize) -> Vec<usize> {
-        let resources = &self.resources;
-        let index = self.by_former_id.get_or_insert_with(|| {
-            let mut index = FxHashMap::default();
-            resources.iter().enumerate().for_each(|(i, resource)| add_former(&mut index, i, resource));
-            index
-        });
-        index.get(id).into_iter().flatten().copied().take(most).collect()
-    }
-
-    /// Adds a generated resource, or lets it replace or merge with the one of its id.
-    ///
-    /// # Errors
-    /// A `create` that exists, a `merge` or `replace` that does not, several that fit.
-    pub fn absorb(&mut self, resource: Resource, schema: &Schema) -> Result<()> {
-        let behavior = resource.generated.unwrap_or_default().behavior;
-        let changes = matches!(behavior, Behavior::Merge | Behavior::Replace);
-        let found = match self.position(resource.id()) {
-            // Earlier names count as well.
-            None => self.former(resource.id(), if changes { usize::MAX } else { 1 }),
-            Some(i) => vec![i],
-        };
-        let id = resource.id();
-        let at = resource.node().span();
-        match (found.as_slice(), changes) {
-            ([], false) => self.append(resource),
-            ([], true) => Err(Diagnostic::error(
-                Code::NoMatch,
-                format!("{id} does not exist, so it cannot be merged with or replaced"),
-            )
-            .at(at)
-            .help("use `behavior: create`, or generate it in a base")),
-            ([i], true) => {
-                let before = self.resources[*i].id().clone();
-                self.resources[*i] = join(resource, &self.resources[*i], behavior);
-                self.resources[*i].sync(schema);
-                if *self.resources[*i].id() != before {
-                    self.drop_indices();
-                }
-                Ok(())
-            }
-            ([i], false) => {
-                let help = "use `behavior: merge` or `behavior: replace` to change the one that exists";
-                Err(self.twice(*i, &resource).help(help))
-            }
-            _ => {
-                Err(Diagnostic::error(Code::Ambiguous, format!("several resources could be changed by {id}"))
-                    .at(at))
-            }
-        }
     }
 }
 
@@ -197,63 +201,81 @@ impl IntoIterator for ResourceSet {
     }
 }
 
-fn add_former(index: &mut FxHashMap<ResId, Vec<usize>>, position: usize, resource: &Resource) {
-    for id in &resource.previous {
-        let positions = index.entry(id.clone()).or_default();
-        if positions.last() != Some(&position) {
-            positions.push(position);
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Pattern;
+    use crate::source::SourceMap;
+    use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
-/// Gives a generated resource the name, namespace and history of the one that it replaces, and
-/// the union of labels and annotations; for `merge` also of the data.
-fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
-    for field in ["labels", "annotations"] {
-        let strings = |r: &Resource| -> Vec<(String, String)> {
-            let pairs: Vec<_> = match field {
-                "labels" => r.labels().collect(),
-                _ => r.annotations().collect(),
-            };
-            pairs.into_iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
-        };
-        let mut pairs: std::collections::BTreeMap<_, _> = strings(old).into_iter().collect();
-        pairs.extend(strings(&new));
-        new.set_strings(field, pairs.iter().map(|(k, v)| (k.as_str(), v.as_str())));
-    }
-    new.set_name(&old.id().name);
-    new.set_namespace(&old.id().namespace);
-    if behavior == Behavior::Merge {
-        for field in ["data", "binaryData"] {
-            join_data(&mut new, old, field);
-        }
-        new.origin = old.origin.clone().or(new.origin);
-    }
-    let hash = new.generated.is_some_and(|g| g.name_hash);
-    new.generated = old.generated.map(|g| super::Generated { name_hash: g.name_hash && hash, ..g });
-    new.transformations.clone_from(&old.transformations);
-    new.previous.clone_from(&old.previous);
-    new.prefixes.clone_from(&old.prefixes);
-    new.suffixes.clone_from(&old.suffixes);
-    new.referred_by.clone_from(&old.referred_by);
-    new.vars.clone_from(&old.vars);
-    new.from_helm = old.from_helm;
-    new
-}
+    const THREE: &str = "{apiVersion: v1, kind: A, metadata: {name: x}}\n---\n\
+                         {apiVersion: v1, kind: A, metadata: {name: y, namespace: n}}\n---\n\
+                         {apiVersion: v1, kind: B, metadata: {name: x}}\n";
 
-/// The union of a data field, sorted by key; the new values win. All values become strings.
-fn join_data(new: &mut Resource, old: &Resource, field: &str) {
-    let entries = |r: &Resource| r.node().get(field).and_then(Node::as_map).cloned().unwrap_or_default();
-    let mut union: std::collections::BTreeMap<_, _> =
-        entries(old).into_iter().map(|e| (e.key.text.clone(), e)).collect();
-    union.extend(entries(new).into_iter().map(|e| (e.key.text.clone(), e)));
-    let Some(map) = new.node_mut().as_map_mut() else { return };
-    map.remove(field);
-    if !union.is_empty() {
-        let strings = union.into_values().map(|e| {
-            let text = if e.value.is_null() { None } else { e.value.scalar_text().cloned() };
-            (e.key, Node::string(text.unwrap_or_default()).with_span(e.value.span()))
+    fn set(text: &str) -> ResourceSet {
+        let sources = SourceMap::default();
+        let id = sources.add("t.yaml", text);
+        let mut set = ResourceSet::new();
+        for node in parse_documents(&sources, id, ParseOptions::default()).expect("YAML") {
+            set.append(Resource::new(node, &Schema::none()).expect("a resource")).expect("distinct");
+        }
+        set
+    }
+
+    /// What a selector finds, with the indices as they have become and with new ones.
+    fn selected(set: &ResourceSet, kind: &str, name: &str) -> Vec<usize> {
+        let pattern = |text| Pattern::new(text).expect("valid");
+        let selector = Selector { kind: pattern(kind), name: pattern(name), ..Selector::default() };
+        let found = set.select(&selector);
+        assert_eq!(found, set.clone().select(&selector), "as with new indices");
+        assert_eq!(found, set.find(None, None, |r| selector.matches(r)), "as without an index");
+        found
+    }
+
+    #[test]
+    fn selectors_find_the_same_with_an_index() {
+        let mut set = set(THREE);
+        assert_eq!(selected(&set, "", "x"), [0, 2]);
+        assert_eq!(selected(&set, "A", ""), [0, 1]);
+        assert_eq!(selected(&set, "A|B", "x|y"), [0, 1, 2]);
+        assert!(selected(&set, "B", "y").is_empty());
+        set.update(1, |r| {
+            r.store_previous_id();
+            r.set_name("z");
         });
-        map.push(field, Node::map(strings.collect()));
+        assert_eq!(selected(&set, "", "y"), [1], "the former name");
+        assert_eq!(selected(&set, "", "z"), [1], "the current name");
+    }
+
+    #[test]
+    fn indices_survive_updates() {
+        let mut set = set(THREE);
+        let id = |set: &ResourceSet, i: usize| set.as_slice()[i].id().clone();
+        let (first, second) = (id(&set, 0), id(&set, 1));
+        assert_eq!((set.position(&second), set.by_any_id(&second)), (Some(1), vec![1]));
+        set.update(1, |r| {
+            r.store_previous_id();
+            r.set_name("a");
+        });
+        assert_eq!((set.position(&second), set.by_any_id(&second)), (None, vec![1]));
+        assert_eq!(set.position(&id(&set, 1)), Some(1));
+        set.update(0, |r| r.previous.push(second.clone()));
+        assert_eq!(set.by_any_id(&second), [0, 1]);
+        assert_eq!((set.by_name("x").collect::<Vec<_>>(), set.by_name("y").count()), (vec![0, 2], 2));
+        // A name that was changed without being remembered is nobody's.
+        set.update(2, |r| r.set_name("q"));
+        assert_eq!(set.by_name("x").collect::<Vec<_>>(), [0]);
+        // Two of one id: the last one counts.
+        set.update(2, |r| {
+            r.set_name("x");
+            r.set_kind("A", &Schema::none());
+        });
+        assert_eq!((set.position(&first), set.by_any_id(&first)), (Some(2), vec![0, 2]));
+        assert_eq!([0, 1, 2].map(|i| set.shares_id(i)), [true, false, true]);
+        set.update(2, |r| *r.node_mut() = Node::map(Map::new()));
+        assert_eq!(set.by_any_id(&first), [0], "the other was deleted");
+        set.remove_empty();
+        assert_eq!((set.len(), set.position(&first)), (2, Some(0)));
+        assert_eq!(set.update(7, |_| ()), None);
     }
 }

@@ -5,7 +5,6 @@
 //! base with `commonLabels` changes the selector as well. Only JSON 6902 patches part them, since
 //! they rebuild the whole resource.
 
-use super::manifest::Resource;
 use crate::yaml::{Meta, Node, Value};
 
 /// The scalars of a resource that are one, by the number in their meta less one, each with the value
@@ -26,26 +25,24 @@ fn is_same(a: &Node, b: &Node) -> bool {
     a.scalar_text() == b.scalar_text() && a == b
 }
 
-impl Resource {
-    /// Numbers for scalars that will each be added in several places: the first of `count` in a row.
-    ///
-    /// None when a resource has too many of them; its scalars are ordinary ones then.
-    pub fn reserve_shared(&mut self, count: usize) -> Option<u8> {
-        let used = self.shared.0.len();
+impl SharedScalars {
+    /// The first of `count` numbers in a row that are not used yet; none when there are not as many.
+    pub(super) fn reserve(&mut self, count: usize) -> Option<u8> {
+        let used = self.0.len();
         let first = u8::try_from(used + 1).ok()?;
         u8::try_from(used + count).ok()?;
-        self.shared.0.resize(used + count, None);
+        self.0.resize(used + count, None);
         Some(first)
     }
 
-    /// Makes one of all scalars that were given a reserved number. `places` says for each number in
+    /// Makes one of all scalars of a tree that have a reserved number. `places` says for each number in
     /// a row how many there are.
-    pub fn share(&mut self, first: u8, places: &[usize]) {
+    pub(super) fn share(&mut self, node: &mut Node, first: u8, places: &[usize]) {
         let start = usize::from(first).saturating_sub(1);
         let shared = |i: usize| i.checked_sub(start).and_then(|i| places.get(i)).is_some_and(|&n| n > 1);
-        let mut found: Vec<Option<Node>> = vec![None; self.shared.0.len()];
+        let mut found: Vec<Option<Node>> = vec![None; self.0.len()];
         // Numbers of single scalars are taken back, so that they can be given away again.
-        visit(self.node_mut(), &mut |node, number| {
+        visit(node, &mut |node, number| {
             if number < start {
                 return;
             }
@@ -55,48 +52,46 @@ impl Resource {
                 node.meta.shared = 0;
             }
         });
-        for (old, new) in self.shared.0.iter_mut().zip(found).skip(start) {
+        for (old, new) in self.0.iter_mut().zip(found).skip(start) {
             *old = new;
         }
-        while self.shared.0.last().is_some_and(Option::is_none) {
-            self.shared.0.pop();
+        while self.0.last().is_some_and(Option::is_none) {
+            self.0.pop();
         }
     }
 
     /// Gives all scalars that are one the value that one of them was given; of several new values
-    /// the last counts. To be called after whatever changes scalars in their place.
-    pub fn spread_shared(&mut self) {
-        if self.shared.0.iter().all(Option::is_none) {
+    /// the last counts.
+    pub(super) fn spread(&mut self, node: &mut Node) {
+        if self.0.iter().all(Option::is_none) {
             return;
         }
-        let mut scalars = std::mem::take(&mut self.shared.0);
-        let before = scalars.clone();
+        let before = self.0.clone();
         let mut changed = false;
-        visit(self.node_mut(), &mut |node, number| {
+        visit(node, &mut |node, number| {
             let old = before.get(number).and_then(Option::as_ref);
             if let (Some(old), Some(now)) = (old, value_of(node))
                 && !is_same(old, &now)
             {
-                scalars[number] = Some(now);
+                self.0[number] = Some(now);
                 changed = true;
             }
         });
         if changed {
-            visit(self.node_mut(), &mut |node, number| {
-                if let (Some(Some(scalar)), Some(_)) = (scalars.get(number), node.scalar_text()) {
+            visit(node, &mut |node, number| {
+                if let (Some(Some(scalar)), Some(_)) = (self.0.get(number), node.scalar_text()) {
                     node.value = scalar.value.clone();
                     (node.meta.style, node.meta.tag) = (scalar.meta.style, scalar.meta.tag);
                 }
             });
         }
-        self.shared.0 = scalars;
     }
 
-    /// Makes ordinary scalars of all that were one: the resource was rebuilt.
-    pub fn part_shared(&mut self) {
-        if !self.shared.0.is_empty() {
-            self.shared.0.clear();
-            part_scalars(self.node_mut());
+    /// Makes ordinary scalars of all that were one.
+    pub(super) fn part(&mut self, node: &mut Node) {
+        if !self.0.is_empty() {
+            self.0.clear();
+            part_scalars(node);
         }
     }
 }
@@ -124,6 +119,7 @@ mod tests {
     use smol_str::SmolStr;
 
     use super::*;
+    use crate::resource::Resource;
     use crate::schema::Schema;
     use crate::yaml::{Map, Style};
 

@@ -7,8 +7,6 @@
 //! how documents are fetched.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -20,6 +18,7 @@ use super::graph::MAGIC;
 use super::source::SchemaSource;
 use super::{Gvk, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::Store;
 
 /// The key of a record's hash for a document that has all group-versions, as OpenAPI v2 has.
 pub const ALL_GROUPS: &str = "*";
@@ -27,8 +26,11 @@ pub const ALL_GROUPS: &str = "*";
 /// A directory with compiled schemas.
 #[derive(Debug, Clone)]
 pub struct SchemaCache {
-    directory: PathBuf,
+    store: Store,
 }
+
+/// The folder of the records.
+const SERVERS: &str = "servers";
 
 /// Which document a server had for each of its group-versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,10 +64,6 @@ impl ServerIndex {
     }
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::error(Code::Io, format!("cannot write to the schema cache {}: {error}", path.display()))
-}
-
 /// A file name for any texts; servers choose the hashes, so they are no file names themselves.
 fn file_name(parts: &[&[u8]]) -> String {
     use std::fmt::Write as _;
@@ -88,25 +86,24 @@ impl SchemaCache {
     /// None when there is no such place, as for users without a home. Nothing is created yet.
     #[must_use]
     pub fn open(directory: Option<PathBuf>) -> Option<Self> {
-        let default = || Some(dirs::cache_dir()?.join("kubectl-smp").join("schema"));
-        directory.or_else(default).map(|directory| Self { directory })
+        let store = directory.map(Store::new).or_else(|| Store::of_user("schema"));
+        store.map(|store| Self { store })
     }
 
     /// Where it is.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        &self.directory
+        self.store.directory()
     }
 
     /// The graph of a document, when it is here.
     #[must_use]
     pub fn get(&self, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
-        let path = self.entry(document, hash);
-        let bytes = fs::read(&path).ok()?;
-        let graph = open_entry(bytes);
+        let name = entry(document, hash);
+        let graph = open_entry(self.store.read(&name).ok()?);
         if graph.is_none() {
             // Another process may have replaced it just now; then one fetch is wasted, no more.
-            let _ = fs::remove_file(&path);
+            self.store.drop_file(&name);
         }
         graph.map(Arc::new)
     }
@@ -114,51 +111,56 @@ impl SchemaCache {
     /// Keeps the graph of a document.
     pub fn put(&self, document: &str, hash: &str, graph: &TypeGraph) -> Result<()> {
         let bytes = graph.as_bytes();
-        self.write(&self.entry(document, hash), &[&Sha256::digest(bytes), bytes])
+        self.keep(&entry(document, hash), &[&Sha256::digest(bytes), bytes])
     }
 
     /// What a server said last.
     #[must_use]
     pub fn index(&self, server: &str) -> Option<ServerIndex> {
-        let path = self.record(server);
-        read_index(&path).filter(|index| index.server == server)
+        self.read_index(&record(server)).filter(|index| index.server == server)
     }
 
     /// Keeps what a server says.
     pub fn put_index(&self, index: &ServerIndex) -> Result<()> {
-        let path = self.record(&index.server);
-        let text = serde_json::to_vec(index).map_err(|error| failed(&path, &error.into()))?;
-        self.write(&path, &[&text])
+        let name = record(&index.server);
+        let text = serde_json::to_vec(index).map_err(|error| self.failed(&name, &error.into()))?;
+        self.keep(&name, &[&text])
     }
 
     /// The records of all servers, the newest first.
     fn indexes(&self) -> Vec<ServerIndex> {
-        let entries = fs::read_dir(self.directory.join("servers")).into_iter().flatten().flatten();
-        let mut all: Vec<_> = entries.filter_map(|entry| read_index(&entry.path())).collect();
+        let folder = Path::new(SERVERS);
+        let names = self.store.names(folder).into_iter();
+        let mut all: Vec<_> = names.filter_map(|name| self.read_index(&folder.join(name))).collect();
         all.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.server.cmp(&b.server)));
         all
     }
 
-    /// The layout's version is part of the name, so that programs of several versions get along.
-    fn entry(&self, document: &str, hash: &str) -> PathBuf {
-        let name = file_name(&[MAGIC, document.as_bytes(), hash.as_bytes()]);
-        self.directory.join("documents").join(name)
+    fn keep(&self, name: &Path, parts: &[&[u8]]) -> Result<()> {
+        self.store.keep(name, parts).map_err(|error| self.failed(name, &error))
     }
 
-    fn record(&self, server: &str) -> PathBuf {
-        self.directory.join("servers").join(file_name(&[server.as_bytes()]) + ".json")
+    fn failed(&self, name: &Path, error: &std::io::Error) -> Diagnostic {
+        let path = self.directory().join(name);
+        Diagnostic::error(Code::Io, format!("cannot write to the schema cache {}: {error}", path.display()))
     }
 
-    fn write(&self, path: &Path, parts: &[&[u8]]) -> Result<()> {
-        let folder = path.parent().unwrap_or(&self.directory);
-        let written = || {
-            fs::create_dir_all(folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            parts.iter().try_for_each(|part| file.write_all(part))?;
-            file.persist(path).map_err(|error| error.error)
-        };
-        written().map(drop).map_err(|error| failed(path, &error))
+    fn read_index(&self, name: &Path) -> Option<ServerIndex> {
+        let index = serde_json::from_slice(&self.store.read(name).ok()?);
+        if index.is_err() {
+            self.store.drop_file(name);
+        }
+        index.ok()
     }
+}
+
+/// The layout's version is part of the name, so that programs of several versions get along.
+fn entry(document: &str, hash: &str) -> PathBuf {
+    Path::new("documents").join(file_name(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
+}
+
+fn record(server: &str) -> PathBuf {
+    Path::new(SERVERS).join(file_name(&[server.as_bytes()]) + ".json")
 }
 
 /// An entry is the checksum of a graph, then the graph.
@@ -169,15 +171,6 @@ fn open_entry(mut bytes: Vec<u8>) -> Option<TypeGraph> {
     }
     bytes.drain(..32);
     TypeGraph::from_bytes(bytes).ok()
-}
-
-fn read_index(path: &Path) -> Option<ServerIndex> {
-    let text = fs::read(path).ok()?;
-    let index = serde_json::from_slice(&text);
-    if index.is_err() {
-        let _ = fs::remove_file(path);
-    }
-    index.ok()
 }
 
 /// The cache as a link of the chain.
@@ -227,6 +220,8 @@ impl SchemaSource for CacheSource {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::schema::{KindDef, Model, TypeDef, TypeKind};
 
@@ -273,7 +268,7 @@ mod tests {
     fn corrupt_entries_and_records_are_dropped() {
         let (_guard, cache) = cache();
         cache.put("v1", "A", &graph("a")).expect("written");
-        let path = cache.entry("v1", "A");
+        let path = cache.directory().join(entry("v1", "A"));
         let good = fs::read(&path).expect("there");
         for bad in [&good[..10], &good[..good.len() - 1], &[&good[..40], b"x", &good[41..]].concat()] {
             fs::write(&path, bad).expect("writable");
@@ -281,9 +276,10 @@ mod tests {
             assert!(!path.exists());
         }
         cache.put_index(&index("https://a", "A", 0)).expect("written");
-        fs::write(cache.record("https://a"), "{").expect("writable");
+        let record = cache.directory().join(record("https://a"));
+        fs::write(&record, "{").expect("writable");
         assert_eq!(cache.index("https://a"), None);
-        assert!(!cache.record("https://a").exists());
+        assert!(!record.exists());
     }
 
     #[test]

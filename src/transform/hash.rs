@@ -8,7 +8,7 @@ use crate::yaml::{Map, Node, to_json};
 
 /// Appends the hash of their content to the names of generated resources that want it.
 ///
-/// The names from before stay known, so that references can be mended.
+/// The names from before stay known, so that references can follow.
 ///
 /// # Errors
 /// Content that is no JSON, such as infinity.

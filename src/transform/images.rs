@@ -4,8 +4,7 @@ use regex::Regex;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::field_path::{Create, set_scalar};
-use super::field_spec::FieldSpecs;
+use super::field_spec::{Create, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::regexp;
 use crate::resource::ResourceSet;
@@ -41,7 +40,7 @@ const DEFINITION: &str = "CustomResourceDefinition";
 /// # Errors
 /// An image that is no scalar, a container that is no map.
 pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schema: &Schema) -> Result<()> {
-    let changes: Vec<Change<'_>> = images.iter().filter_map(Change::new).collect();
+    let changes: Vec<ImageChange<'_>> = images.iter().filter_map(ImageChange::new).collect();
     if changes.is_empty() {
         return Ok(());
     }
@@ -75,7 +74,7 @@ fn has_containers(node: &Node) -> bool {
     }
 }
 
-fn in_containers(node: &mut Node, change: &Change<'_>) -> Result<()> {
+fn in_containers(node: &mut Node, change: &ImageChange<'_>) -> Result<()> {
     match &mut node.value {
         Value::Scalar(_) => Ok(()),
         Value::List(list) => list.iter_mut().try_for_each(|entry| in_containers(entry, change)),
@@ -87,7 +86,7 @@ fn in_containers(node: &mut Node, change: &Change<'_>) -> Result<()> {
     }
 }
 
-fn in_container(container: &mut Node, change: &Change<'_>) -> Result<()> {
+fn in_container(container: &mut Node, change: &ImageChange<'_>) -> Result<()> {
     if container.is_null() {
         return Ok(());
     }
@@ -100,19 +99,19 @@ fn in_container(container: &mut Node, change: &Change<'_>) -> Result<()> {
 }
 
 /// An entry that is ready to be used.
-struct Change<'i> {
+struct ImageChange<'i> {
     image: &'i Image,
-    name: Name,
+    name: ImageName,
 }
 
 /// What images an entry is for.
-enum Name {
+enum ImageName {
     /// Those of this name, where a dot stands for any character: nearly all entries.
     Plain(SmolStr),
     Regex(Box<Regex>),
 }
 
-impl Name {
+impl ImageName {
     fn matches(&self, image: &str) -> bool {
         let name = match self {
             Self::Regex(regex) => return regex.is_match(image),
@@ -136,17 +135,17 @@ fn is_tag_and_digest(text: &str) -> bool {
         })
 }
 
-impl<'i> Change<'i> {
+impl<'i> ImageChange<'i> {
     /// None for a name that is no regular expression: it matches nothing.
     fn new(image: &'i Image) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/:-_.@".contains(c);
         if image.name.chars().all(plain) {
-            return Some(Self { image, name: Name::Plain(image.name.clone()) });
+            return Some(Self { image, name: ImageName::Plain(image.name.clone()) });
         }
         let tag = "(:[a-zA-Z0-9_.{}-]*)?";
         let digest = "(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
         let regex = regexp::compile(&format!("^{}{tag}{digest}$", image.name)).ok()?;
-        Some(Self { image, name: Name::Regex(Box::new(regex)) })
+        Some(Self { image, name: ImageName::Regex(Box::new(regex)) })
     }
 
     fn apply(&self, field: &mut Node) -> Result<()> {
@@ -182,7 +181,7 @@ impl<'i> Change<'i> {
     }
 }
 
-/// Name, tag and digest of `[[host[:port]/]path/]name[:tag][@digest]`.
+/// ImageName, tag and digest of `[[host[:port]/]path/]name[:tag][@digest]`.
 fn split(image: &str) -> (&str, &str, &str) {
     // A colon before the first slash is that of a port.
     let path = image.find('/').unwrap_or(0);
@@ -259,11 +258,11 @@ mod tests {
             (image("(.*/)?nginx", "x", "", "", ""), "a/b/nginx:1", Some("x:1")),
         ];
         for (image, text, want) in table {
-            let change = Change::new(&image).expect("a valid name");
+            let change = ImageChange::new(&image).expect("a valid name");
             let got = change.name.matches(text).then(|| change.renamed(text));
             assert_eq!(got.as_deref(), want, "{image:?} {text}");
         }
-        assert!(Change::new(&image("[", "", "", "", "")).is_none());
+        assert!(ImageChange::new(&image("[", "", "", "", "")).is_none());
     }
 
     fn run(list: &[Image], text: &str) -> Result<ResourceSet> {

@@ -6,8 +6,7 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::config::TransformerConfig;
-use super::field_path::{Create, set_entry};
-use super::field_spec::{FieldSpec, FieldSpecs};
+use super::field_spec::{Create, FieldSpec, FieldSpecs, set_entry};
 use crate::diagnostic::Result;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
@@ -16,7 +15,7 @@ use crate::schema::Schema;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 #[allow(clippy::struct_excessive_bools)] // They are the file format's own.
-pub struct Label {
+pub struct LabelArgs {
     /// The labels.
     pub pairs: BTreeMap<SmolStr, SmolStr>,
     /// Whether selectors (and templates) get them, too.
@@ -30,7 +29,7 @@ pub struct Label {
     pub field_specs: Vec<FieldSpec>,
 }
 
-impl Label {
+impl LabelArgs {
     /// The fields that get the labels.
     ///
     /// # Errors
@@ -46,7 +45,7 @@ impl Label {
         } else {
             templates
         };
-        claims.with(FieldSpec::of_all("metadata/labels", true))
+        claims.with(FieldSpec::created_in_all("metadata/labels"))
     }
 }
 
@@ -105,7 +104,7 @@ spec:
       topologySpreadConstraints: [{labelSelector: {matchLabels: {a: b}}}, {topologyKey: zone}]
 ";
 
-    fn run(label: &Label, resources: &str) -> ResourceSet {
+    fn run(label: &LabelArgs, resources: &str) -> ResourceSet {
         let mut set = set(resources);
         let fields = label.fields(&TransformerConfig::builtin()).expect("agrees");
         labels(&mut set, &label.pairs, &fields, &Schema::kustomize()).expect("labels");
@@ -114,7 +113,7 @@ spec:
 
     #[test]
     fn metadata_only() {
-        let label = Label { pairs: pairs(&[("app", "2")]), ..Label::default() };
+        let label = LabelArgs { pairs: pairs(&[("app", "2")]), ..LabelArgs::default() };
         let set = run(&label, DEPLOYMENT);
         assert_eq!(at(&set, 0, "metadata.labels"), "app: \"2\"\nkeep: me");
         assert_eq!(at(&set, 0, "spec.selector"), "null");
@@ -123,11 +122,12 @@ spec:
 
     #[test]
     fn templates_and_selectors() {
-        let label = Label { pairs: pairs(&[("t", "1")]), include_templates: true, ..Label::default() };
+        let label =
+            LabelArgs { pairs: pairs(&[("t", "1")]), include_templates: true, ..LabelArgs::default() };
         let set = run(&label, DEPLOYMENT);
         assert_eq!(at(&set, 0, "spec.template.metadata.labels.t"), "\"1\"");
         assert_eq!(at(&set, 0, "spec.selector"), "null");
-        let label = Label { include_selectors: true, ..label };
+        let label = LabelArgs { include_selectors: true, ..label };
         let set = run(&label, DEPLOYMENT);
         assert_eq!(at(&set, 0, "spec.selector.matchLabels.t"), "\"1\"");
         let spread = "spec.template.spec.topologySpreadConstraints";
@@ -140,8 +140,11 @@ spec:
         let stateful = |claims: &str| {
             format!("{{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: s}}, spec: {{{claims}}}}}")
         };
-        let label =
-            Label { pairs: pairs(&[("t", "x")]), include_volume_claim_templates: true, ..Label::default() };
+        let label = LabelArgs {
+            pairs: pairs(&[("t", "x")]),
+            include_volume_claim_templates: true,
+            ..LabelArgs::default()
+        };
         let set = run(&label, &stateful("volumeClaimTemplates: [{metadata: {name: c}}]"));
         assert_eq!(at(&set, 0, "spec.volumeClaimTemplates.0.metadata.labels"), "t: x");
         let set = run(&label, &stateful("a: 1"));
@@ -152,11 +155,12 @@ spec:
 
     #[test]
     fn own_fields_and_conflicts() {
-        let field = FieldSpec { kind: "Foo".into(), ..FieldSpec::of_all("spec/labels", true) };
-        let label = Label { pairs: pairs(&[("a", "b")]), field_specs: vec![field], ..Label::default() };
+        let field = FieldSpec { kind: "Foo".into(), ..FieldSpec::created_in_all("spec/labels") };
+        let label =
+            LabelArgs { pairs: pairs(&[("a", "b")]), field_specs: vec![field], ..LabelArgs::default() };
         let foo = "{apiVersion: x/v1, kind: Foo, metadata: {name: f}}";
         assert_eq!(at(&run(&label, foo), 0, "spec.labels.a"), "b");
-        let conflict = Label { field_specs: vec![FieldSpec::of_all("metadata/labels", false)], ..label };
+        let conflict = LabelArgs { field_specs: vec![FieldSpec::of_all("metadata/labels")], ..label };
         let error = conflict.fields(&TransformerConfig::builtin()).expect_err("conflict");
         assert_eq!(error.code(), Code::InvalidValue);
     }
@@ -164,10 +168,13 @@ spec:
     #[test]
     fn labels_that_were_added_together_change_together() {
         // As in kustomize 5.8.1, where they are one node.
-        let selectors =
-            Label { pairs: pairs(&[("t", "1"), ("app", "x")]), include_selectors: true, ..Label::default() };
+        let selectors = LabelArgs {
+            pairs: pairs(&[("t", "1"), ("app", "x")]),
+            include_selectors: true,
+            ..LabelArgs::default()
+        };
         let mut set = run(&selectors, DEPLOYMENT);
-        let metadata: FieldSpecs = vec![FieldSpec::of_all("metadata/labels", true)].into();
+        let metadata: FieldSpecs = vec![FieldSpec::created_in_all("metadata/labels")].into();
         labels(&mut set, &pairs(&[("t", "2"), ("app", "y")]), &metadata, &Schema::kustomize())
             .expect("labels");
         assert_eq!(at(&set, 0, "spec.selector.matchLabels"), "app: x\nt: \"2\"", "`app` was there before");
@@ -180,7 +187,7 @@ spec:
 
     #[test]
     fn what_is_no_map() {
-        let specs = FieldSpecs::from(vec![FieldSpec::of_all("metadata/labels", false)]);
+        let specs = FieldSpecs::from(vec![FieldSpec::of_all("metadata/labels")]);
         let one = pairs(&[("a", "b")]);
         let run = |labels: &str| {
             let mut set =

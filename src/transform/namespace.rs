@@ -4,8 +4,7 @@ use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::field_path::{Create, set_scalar};
-use super::field_spec::FieldSpecs;
+use super::field_spec::{Create, FieldSpec, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
@@ -39,7 +38,7 @@ pub enum SubjectMode {
 
 /// Sets the namespace of all resources that live in one, and the fields that `specs` names.
 ///
-/// The ids from before stay known, so that references can be mended.
+/// The ids from before stay known, so that references can follow.
 ///
 /// # Errors
 /// A field that is no scalar; two resources that get the same id.
@@ -52,7 +51,7 @@ pub fn namespace(
     if config.namespace.is_empty() {
         return Ok(());
     }
-    let fields = Fields::new(specs);
+    let fields = NamespaceSpecs::new(specs);
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty() && !r.from_helm) {
         resource.store_previous_id();
         one(resource, config, &fields)?;
@@ -67,20 +66,20 @@ pub fn namespace(
 /// A field that is no scalar.
 pub(super) fn namespace_of(resource: &mut Resource, namespace: &str) -> Result<()> {
     let config = Namespace { namespace: namespace.into(), ..Namespace::default() };
-    one(resource, &config, &Fields::new(&FieldSpecs::default()))
+    one(resource, &config, &NamespaceSpecs::new(&FieldSpecs::default()))
 }
 
 /// The specs that count for a resource: `metadata/namespace` is always set here, `metadata/name`
 /// only in real namespaces, and the subjects of role bindings have a rule of their own.
-struct Fields {
+struct NamespaceSpecs {
     all: FieldSpecs,
     of_core: FieldSpecs,
     of_role_bindings: FieldSpecs,
 }
 
-impl Fields {
+impl NamespaceSpecs {
     fn new(specs: &FieldSpecs) -> Self {
-        let without = |drop: &dyn Fn(&super::FieldSpec) -> bool| -> FieldSpecs {
+        let without = |drop: &dyn Fn(&FieldSpec) -> bool| -> FieldSpecs {
             let kept = specs.as_slice().iter().filter(|s| s.path != "metadata/namespace" && !drop(s));
             kept.cloned().collect::<Vec<_>>().into()
         };
@@ -106,7 +105,7 @@ fn is_role_binding(kind: &str) -> bool {
     kind == "RoleBinding" || kind == "ClusterRoleBinding"
 }
 
-fn one(resource: &mut Resource, config: &Namespace, fields: &Fields) -> Result<()> {
+fn one(resource: &mut Resource, config: &Namespace, fields: &NamespaceSpecs) -> Result<()> {
     let id = resource.id().clone();
     let named = |field: &'static str| move |d: Diagnostic| d.field(field);
     if !id.cluster_scoped {
@@ -199,7 +198,6 @@ fn no_id_twice(set: &ResourceSet) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::config::TransformerConfig;
-    use super::super::field_spec::FieldSpec;
     use super::super::testing::{at, set};
     use super::*;
 
@@ -273,8 +271,10 @@ subjects:
             (SubjectMode::NoSubjects, false, ["", "old", "null", ""]),
         ];
         // A spec for the same field has no effect in bindings.
-        let spec =
-            FieldSpec { kind: "ClusterRoleBinding".into(), ..FieldSpec::of_all("subjects/namespace", true) };
+        let spec = FieldSpec {
+            kind: "ClusterRoleBinding".into(),
+            ..FieldSpec::created_in_all("subjects/namespace")
+        };
         for (subjects, unset_only, want) in table {
             let config = Namespace { unset_only, subjects, ..to("new") };
             let set = run_with(&config, &vec![spec.clone()].into(), BINDING).expect("namespace");

@@ -2,8 +2,7 @@
 
 use smol_str::{SmolStr, format_smolstr};
 
-use super::field_path::{Create, set_scalar};
-use super::field_spec::{FieldSpecs, selects};
+use super::field_spec::{Create, FieldSpecs, selects, set_scalar};
 use crate::diagnostic::Result;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::{Gvk, Schema};
@@ -12,7 +11,7 @@ use crate::yaml::{Node, Tag};
 /// The field whose change makes a new id.
 const NAME: &str = "metadata/name";
 
-/// Puts a prefix before names; the names from before stay known, so that references can be mended.
+/// Puts a prefix before names; the names from before stay known, so that references can follow.
 ///
 /// # Errors
 /// A field that is no scalar.
@@ -143,8 +142,7 @@ mod tests {
     #[test]
     fn other_fields_make_no_new_id() {
         let mut set = set("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}");
-        let specs =
-            FieldSpecs::from(vec![FieldSpec::of_all("data/x", false), FieldSpec::of_all("data/z", true)]);
+        let specs = FieldSpecs::from(vec![FieldSpec::of_all("data/x"), FieldSpec::created_in_all("data/z")]);
         name_suffix(&mut set, "-s", &specs, &Schema::kustomize()).expect("suffix");
         assert_eq!(at(&set, 0, "data"), "x: y-s\nz: -s");
         assert!(set.as_slice()[0].previous.is_empty() && set.as_slice()[0].suffixes.is_empty());

@@ -1,13 +1,11 @@
 //! Replica counts, by the names that workloads have or had.
 
-use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use smol_str::{SmolStr, format_smolstr};
 
-use super::field_path::{Create, set_scalar};
-use super::field_spec::FieldSpecs;
+use super::field_spec::{Create, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::ResourceSet;
+use crate::resource::{ResId, ResourceSet};
 use crate::schema::Schema;
 use crate::yaml::Tag;
 
@@ -31,27 +29,22 @@ pub fn replicas(
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
-    if counts.is_empty() {
-        return Ok(());
-    }
-    let mut by_name: FxHashMap<SmolStr, Vec<usize>> = FxHashMap::default();
-    for (i, resource) in set.iter().enumerate().filter(|(_, r)| !r.is_empty()) {
-        let ids = resource.previous.iter().chain([resource.id()]);
-        for id in ids.filter(|id| specs.as_slice().iter().any(|s| s.selects(&id.gvk))) {
-            let positions = by_name.entry(id.name.clone()).or_default();
-            if positions.last() != Some(&i) {
-                positions.push(i);
-            }
-        }
-    }
-    let resources = set.resources_mut();
     for replica in counts {
+        let is_meant =
+            |id: &ResId| id.name == replica.name && specs.as_slice().iter().any(|s| s.selects(&id.gvk));
+        let named = set.find(Some(&replica.name), None, |resource| resource.ids().any(is_meant));
+        if named.is_empty() {
+            return Err(unknown(replica, specs));
+        }
         let count = format_smolstr!("{}", replica.count);
-        for &i in by_name.get(&replica.name).ok_or_else(|| unknown(replica, specs))? {
-            let Some(resource) = resources.get_mut(i) else { continue };
-            let create = Create::Scalar(Tag::Int);
-            specs.visit(resource, create, &mut |field| set_scalar(field, &count, Tag::Int))?;
-            resource.sync(schema);
+        for i in named {
+            let done = set.update(i, |resource| {
+                let create = Create::Scalar(Tag::Int);
+                specs.visit(resource, create, &mut |field| set_scalar(field, &count, Tag::Int))?;
+                resource.sync(schema);
+                Ok(())
+            });
+            done.unwrap_or(Ok(()))?;
         }
     }
     Ok(())

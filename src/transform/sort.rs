@@ -1,42 +1,11 @@
 //! The order of resources: kustomize's fixed order of kinds, or the order in which they came.
 
-use std::cmp::Ordering;
-
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{ResId, Resource, ResourceSet};
-
-/// Kinds that come before all others, in this order.
-const FIRST: [&str; 22] = [
-    "Namespace",
-    "ResourceQuota",
-    "StorageClass",
-    "CustomResourceDefinition",
-    "ServiceAccount",
-    "PodSecurityPolicy",
-    "Role",
-    "ClusterRole",
-    "RoleBinding",
-    "ClusterRoleBinding",
-    "ConfigMap",
-    "Secret",
-    "Endpoints",
-    "Service",
-    "LimitRange",
-    "PriorityClass",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "Deployment",
-    "StatefulSet",
-    "CronJob",
-    "PodDisruptionBudget",
-];
-
-/// Kinds that come behind all others, in this order.
-const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+use crate::resource::{Resource, ResourceSet, compare_ids, kind_rank};
 
 /// How resources are ordered: `sortOptions` of a kustomization.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -98,7 +67,7 @@ pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     let ranks = named.map(ranks);
     let rank = |r: &Resource| match &ranks {
         Some(ranks) => ranks.get(r.id().gvk.kind.as_str()).copied().unwrap_or(0),
-        None => default_rank(&r.id().gvk.kind),
+        None => kind_rank(&r.id().gvk.kind),
     };
     // Positions are sorted, since resources are large.
     let resources = set.as_slice();
@@ -117,51 +86,6 @@ fn ranks(options: &LegacySortOptions) -> FxHashMap<&str, i64> {
     let first = first.map(|(i, kind)| (kind.as_str(), number(i) - number(options.order_first.len())));
     let last = options.order_last.iter().enumerate().map(|(i, kind)| (kind.as_str(), number(i) + 1));
     first.chain(last).collect()
-}
-
-fn default_rank(kind: &str) -> i64 {
-    let position = |list: &[&str]| list.iter().position(|k| *k == kind).and_then(|i| i64::try_from(i).ok());
-    // The two lists have no kind in common, so which is asked first does not matter.
-    position(&FIRST).map(|i| i - 22).or_else(|| position(&LAST).map(|i| i + 1)).unwrap_or(0)
-}
-
-/// kustomize's order of group, version and kind, by which field specs are sorted.
-pub(super) fn compare_kinds(a: [&str; 3], b: [&str; 3]) -> Ordering {
-    default_rank(a[2]).cmp(&default_rank(b[2])).then_with(|| compare_kind_texts(a, b))
-}
-
-/// Compares `group_version_kind`, where empty parts are `~G`, `~V` and `~K`: behind all names.
-fn compare_kind_texts(a: [&str; 3], b: [&str; 3]) -> Ordering {
-    fn text([group, version, kind]: [&str; 3]) -> impl Iterator<Item = u8> + '_ {
-        let version = or("~V", version).chain([b'_']);
-        or("~G", group).chain([b'_']).chain(version).chain(or("~K", kind))
-    }
-    if a == b { Ordering::Equal } else { text(a).cmp(text(b)) }
-}
-
-/// The order of resources whose kinds have the same rank.
-fn compare_ids(a: &ResId, b: &ResId) -> Ordering {
-    let (ga, gb) = (&a.gvk, &b.gvk);
-    if ga == gb {
-        return compare_names(a, b);
-    }
-    let order = compare_kind_texts([&ga.group, &ga.version, &ga.kind], [&gb.group, &gb.version, &gb.kind]);
-    let namespaces = ga.kind == "Namespace" && gb.kind == "Namespace";
-    // Real namespaces come before other things of that kind.
-    if namespaces && (ga.group.is_empty() || gb.group.is_empty()) { order.reverse() } else { order }
-}
-
-/// Compares `namespace|name`, where no namespace is `~X`: behind all names.
-fn compare_names(a: &ResId, b: &ResId) -> Ordering {
-    fn text(id: &ResId) -> impl Iterator<Item = u8> {
-        or("~X", &id.namespace).chain([b'|']).chain(or("~N", &id.name))
-    }
-    text(a).cmp(text(b))
-}
-
-/// The bytes of a part, or of what stands for it when it is empty.
-fn or<'t>(text: &'t str, part: &'t str) -> std::str::Bytes<'t> {
-    if part.is_empty() { text.bytes() } else { part.bytes() }
 }
 
 #[cfg(test)]

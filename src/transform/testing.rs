@@ -1,9 +1,12 @@
 //! What the tests of this room share.
 
+use super::Files;
+use super::generator::GeneratorArgs;
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
-use crate::source::SourceMap;
-use crate::yaml::{Node, ParseOptions, parse_documents, to_yaml};
+use crate::source::{SourceMap, Span};
+use crate::yaml::{Node, ParseOptions, from_node, parse_documents, to_yaml};
 
 /// The documents of a text.
 pub(super) fn nodes(text: &str) -> Vec<Node> {
@@ -42,4 +45,23 @@ pub(super) fn at(set: &ResourceSet, i: usize, path: &str) -> String {
         Err(_) => node.get(name),
     });
     node.map_or_else(String::new, |n| to_yaml(n).expect("printable").trim_end().to_string())
+}
+
+/// The arguments of a generator.
+pub(super) fn generator_args(text: &str) -> GeneratorArgs {
+    from_node(&nodes(text)[0]).expect("arguments")
+}
+
+/// Three files that generators may read.
+pub(super) struct SomeFiles;
+
+impl Files for SomeFiles {
+    fn read(&self, path: &str, at: Span) -> Result<Vec<u8>> {
+        match path {
+            "dir/text" => Ok(b"two\nlines\n".to_vec()),
+            "bin" => Ok(vec![0xff; 60]),
+            "x.env" => Ok(b"E=1\nF=2".to_vec()),
+            _ => Err(Diagnostic::error(Code::Io, format!("no file {path}")).at(at)),
+        }
+    }
 }

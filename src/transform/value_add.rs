@@ -4,9 +4,9 @@
 use serde::Deserialize;
 
 use super::Files;
-use super::lookup::{Create, lookup_create, split_slashed, text_of};
+use super::config::SelectorArgs;
 use super::namespace::namespace_of;
-use super::selector_args::SelectorArgs;
+use super::value_path::{NodeKind, lookup_create, split_slashed, text_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat;
 use crate::resource::{Resource, ResourceSet};
@@ -86,35 +86,41 @@ fn read_targets(
     Ok(more.targets)
 }
 
-/// Sets the value in all targets. Paths that lead into a null change nothing and are warned of.
+/// Sets the value in all targets. Paths that lead into a null change nothing; warnings of these are
+/// returned.
 ///
 /// # Errors
 /// Malformed selectors, fields that hold no scalar.
-pub fn value_add(
-    set: &mut ResourceSet,
-    config: &ValueAdd,
-    schema: &Schema,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<()> {
+pub fn value_add(set: &mut ResourceSet, config: &ValueAdd, schema: &Schema) -> Result<Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
     for target in &config.targets {
         let selector = target.selector.as_ref().map(SelectorArgs::compile).transpose()?.unwrap_or_default();
-        for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty() && selector.matches(r)) {
-            let placed = |id: &crate::resource::ResId, error: Diagnostic| {
-                error.at(target.field_path.span).resource(id).field(&*target.field_path)
-            };
-            let id = resource.id().clone();
-            if !add_to(resource, &config.value, target).map_err(|error| placed(&id, error))? {
-                let message = "the path leads into a null, so the value is not set";
-                warnings.push(placed(&id, Diagnostic::warning(Code::NoMatch, message)));
-            }
-            resource.sync(schema);
+        for i in set.select(&selector) {
+            let added = set.update(i, |resource| add_to(resource, &config.value, target, schema));
+            warnings.extend(added.transpose()?.flatten());
         }
     }
-    Ok(())
+    Ok(warnings)
 }
 
-/// Sets the value in one resource. Returns whether there was a place for it.
-fn add_to(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTarget) -> Result<bool> {
+/// Sets the value in one resource; returns a warning when there is no place for it.
+fn add_to(
+    resource: &mut Resource,
+    value: &Spanned<String>,
+    target: &ValueAddTarget,
+    schema: &Schema,
+) -> Result<Option<Diagnostic>> {
+    let id = resource.id().clone();
+    let placed =
+        |problem: Diagnostic| problem.at(target.field_path.span).resource(&id).field(&*target.field_path);
+    let added = add_to_field(resource, value, target).map_err(placed)?;
+    resource.sync(schema);
+    let message = "the path leads into a null, so the value is not set";
+    Ok((!added).then(|| placed(Diagnostic::warning(Code::NoMatch, message))))
+}
+
+/// Returns whether there is a place for the value.
+fn add_to_field(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTarget) -> Result<bool> {
     if *target.field_path == "metadata/namespace" {
         namespace_of(resource, value)?;
         return Ok(true);
@@ -122,7 +128,7 @@ fn add_to(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTar
     let path = split_slashed(&target.field_path);
     let of_annotations = target.field_path.trim_start_matches('/').starts_with("metadata/annotations/");
     let set = |resource: &mut Resource| set_at(resource, &path, value, target);
-    if of_annotations { resource.with_notes(set) } else { set(resource) }
+    if of_annotations { resource.with_build_annotations(set) } else { set(resource) }
 }
 
 fn set_at(
@@ -131,7 +137,7 @@ fn set_at(
     value: &Spanned<String>,
     target: &ValueAddTarget,
 ) -> Result<bool> {
-    let Some(field) = lookup_create(resource.node_mut(), path, Create::Scalar)? else { return Ok(false) };
+    let Some(field) = lookup_create(resource.node_mut(), path, NodeKind::Scalar)? else { return Ok(false) };
     if !matches!(field.value, Value::Scalar(_)) {
         let message = format!("expected a single value, found {}", field.type_name());
         return Err(Diagnostic::error(Code::WrongType, message).at(field.span()));
@@ -238,12 +244,10 @@ mod tests {
                 targets: vec![target.into()],
                 ..ValueAdd::default()
             };
-            let mut warnings = Vec::new();
-            let done = value_add(&mut set, &config, &Schema::none(), &mut warnings);
-            let got = match (done, warnings.as_slice()) {
-                (Err(_), _) => "error".into(),
-                (_, [_]) => "warned".into(),
-                _ => to_json(set.as_slice()[0].node()).expect("JSON").replace('"', ""),
+            let got = match value_add(&mut set, &config, &Schema::none()).as_deref() {
+                Err(_) => "error".into(),
+                Ok([_]) => "warned".into(),
+                Ok(_) => to_json(set.as_slice()[0].node()).expect("JSON").replace('"', ""),
             };
             assert_eq!(got, want, "{path} in {text}");
         }

@@ -6,9 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::expand::{Contents, content_at, replace};
-use super::field_path::Create;
-use super::field_spec::FieldSpecs;
+use super::field_spec::{Create, FieldSpecs};
+use super::references::{Contents, content_at, replace};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{ResId, ResourceSet};
 use crate::schema::{Gvk, Schema};
@@ -110,32 +109,15 @@ impl VarSet {
 /// # Errors
 /// Several resources fit a variable. That none does is noticed when variables are resolved.
 pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
-    if vars.is_empty() {
-        return Ok(());
-    }
-    let mut by_name: FxHashMap<SmolStr, Vec<usize>> = FxHashMap::default();
-    for (i, resource) in set.iter().enumerate().filter(|(_, r)| !r.is_empty()) {
-        for id in resource.previous.iter().chain([resource.id()]) {
-            let positions = by_name.entry(id.name.clone()).or_default();
-            if positions.last() != Some(&i) {
-                positions.push(i);
-            }
-        }
-    }
     for var in vars {
         let target = var.object.id();
         let fits = |id: &ResId| {
             id.same_gvk_and_name(&target) && (target.namespace.is_empty() || id.same_namespace(&target))
         };
-        let named = by_name.get(&target.name).into_iter().flatten();
-        let resources = set.as_slice();
-        let found: Vec<usize> = named
-            .copied()
-            .filter(|&i| resources.get(i).is_some_and(|r| r.previous.iter().chain([r.id()]).any(fits)))
-            .collect();
+        let found = set.find(Some(&target.name), None, |resource| resource.ids().any(fits));
         match found.as_slice() {
             [] => {}
-            [one] => set.resources_mut()[*one].vars.push(var.name.clone()),
+            [one] => drop(set.update(*one, |resource| resource.vars.push(var.name.clone()))),
             several => return Err(ambiguous(var, &target, several, set)),
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use kubectl_smp::diagnostic::Result;
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2, merge3};
-use kubectl_smp::patch::{ApplyOptions, CreateOptions, ThreeWayOptions, apply, create, create_three_way};
+use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, Rules, apply, merge2, merge3};
+use kubectl_smp::patch::{ThreeWayOptions, create, create_three_way};
 use kubectl_smp::schema::{Cursor, Gvk, Schema};
 use kubectl_smp::source::SourceMap;
 use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_one, to_yaml, write_documents_as_written};
@@ -113,13 +113,13 @@ impl Case {
         let (first, second) = (sides.swap_remove(0), sides.pop().unwrap_or_else(Node::null));
         match self.operation {
             Operation::Apply => {
-                let mut dest = first;
-                let (cursor, options) = (self.cursor(schemas), ApplyOptions::apiserver());
-                let _ = apply(&mut dest, &second, cursor, &options, &mut Vec::new())?;
-                Ok(dest.to_json_value())
+                let kind = self.cursor(schemas);
+                let merged = apply(first, &second, kind, &schemas.kubernetes, Rules::Apiserver)?;
+                // There nothing is left but an empty object.
+                Ok(merged.node.map_or_else(|| json!({}), |node| node.to_json_value()))
             }
             Operation::TwoWay => {
-                let patch = create(&first, &second, self.cursor(schemas), &CreateOptions::apiserver())?;
+                let patch = create(&first, &second, self.cursor(schemas), Rules::Apiserver)?;
                 Ok(patch.to_json_value())
             }
             Operation::ThreeWay => {
@@ -129,15 +129,14 @@ impl Case {
                 Ok(patch.to_json_value())
             }
             Operation::Merge2 => {
-                let merged =
-                    merge2(Some(first), &second, &schemas.kustomize, &self.options(), &mut Vec::new())?;
-                Ok(merged.map_or(Json::Null, |node| node.to_json_value()))
+                let merged = merge2(Some(first), &second, &schemas.kustomize, &self.options())?;
+                Ok(merged.node.map_or(Json::Null, |node| node.to_json_value()))
             }
             Operation::Merge3 => {
                 let (original, updated) = (Some(&first), Some(&second));
                 let (schema, options) = (&schemas.kustomize, self.options());
-                let merged = merge3(original, updated, third, schema, &options, &mut Vec::new())?;
-                Ok(merged.map_or(Json::Null, |node| node.to_json_value()))
+                let merged = merge3(original, updated, third, schema, &options)?;
+                Ok(merged.node.map_or(Json::Null, |node| node.to_json_value()))
             }
         }
     }

@@ -7,6 +7,7 @@ use kubectl_smp::diagnostic::Result;
 use serde_json::Value as Json;
 
 use super::case::{Case, Operation, Outcome};
+use super::needs::needed;
 
 pub struct Oracle {
     process: Child,
@@ -29,17 +30,17 @@ pub enum Answer {
 const TRIES: usize = 300;
 
 impl Oracle {
-    /// The one that `SMP_TEST_ORACLE` names, if it names one.
-    pub fn start() -> Option<Self> {
-        let program = std::env::var_os("SMP_TEST_ORACLE")?;
+    /// The one that `SMP_TEST_ORACLE` names.
+    pub fn start() -> Self {
+        let program = needed("SMP_TEST_ORACLE", "oracle");
         let mut process = Command::new(&program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("SMP_TEST_ORACLE={}: {error}", program.display()));
+            .unwrap_or_else(|error| panic!("SMP_TEST_ORACLE={program}: {error}"));
         let input = process.stdin.take();
         let output = BufReader::new(process.stdout.take().expect("a pipe"));
-        Some(Self { process, input, output })
+        Self { process, input, output }
     }
 
     /// The answers to some cases, in their order.

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use kubectl_smp::patch::{CreateOptions, create};
+use kubectl_smp::merge::Rules;
+use kubectl_smp::patch::create;
 use kubectl_smp::schema::Cursor;
 use kubectl_smp::yaml::{Meta, Node, Style, Tag, Value, to_json};
 
@@ -122,7 +123,7 @@ fn sort_scalars(node: &mut Node) {
 /// A live object and a patch for it: one that a program made, or one that a person wrote.
 fn patch_of(original: Node, modified: Node, generator: &mut Generator<'_>) -> (Node, Node) {
     if generator.dice.one_in(3)
-        && let Ok(patch) = create(&original, &modified, generator.root, &CreateOptions::apiserver())
+        && let Ok(patch) = create(&original, &modified, generator.root, Rules::Apiserver)
     {
         let live = if generator.dice.one_in(2) { original } else { generator.changed(&original) };
         return (live, patch);

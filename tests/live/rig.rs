@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use super::needs::needed;
+
 /// A test's own corner of the cluster: a name that nobody else uses, a folder, a cache.
 pub struct Rig {
     kubeconfig: PathBuf,
@@ -50,19 +52,13 @@ impl Ran {
 }
 
 impl Rig {
-    /// None when there is no server to test against; that is said where test harnesses do not hide it.
-    pub fn new(test: &str) -> Option<Self> {
+    #[track_caller]
+    pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let Some(kubeconfig) = std::env::var_os("SMP_TEST_KUBECONFIG").filter(|path| !path.is_empty()) else {
-            let _ = writeln!(
-                std::io::stderr(),
-                "SKIPPED {test}: SMP_TEST_KUBECONFIG names no API server (see tests/live/README.md)"
-            );
-            return None;
-        };
+        let kubeconfig = needed("SMP_TEST_KUBECONFIG", "server");
         let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_millis();
         let name = format!("smp-{since:x}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        Some(Self { kubeconfig: kubeconfig.into(), name, folder: tempfile::tempdir().expect("a folder") })
+        Self { kubeconfig: kubeconfig.into(), name, folder: tempfile::tempdir().expect("a folder") }
     }
 
     /// Writes a file into the test's folder; `NAME` in the text stands for the test's name.

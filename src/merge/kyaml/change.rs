@@ -12,7 +12,8 @@ pub(super) fn scalar_changed(original: &Node, updated: &Node, dest: Option<&Node
     untouched && !same_print(original, updated) || original.scalar_text() != updated.scalar_text()
 }
 
-pub(super) fn list_changed(original: &Node, updated: &Node, _: Option<&Node>) -> bool {
+/// Whether a list that both versions have is another one.
+pub(super) fn list_changed(original: &Node, updated: &Node) -> bool {
     !same_print(original, updated)
 }
 

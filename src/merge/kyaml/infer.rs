@@ -20,7 +20,7 @@ pub(super) fn is_keyed(sides: &[&[Node]], keys: &[SmolStr]) -> bool {
 ///
 /// # Errors
 /// The sides have different keys, or the only ones that count as having one are empty.
-pub(super) fn strict(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>) -> Result<SmolStr> {
+pub(super) fn agreed_key(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>) -> Result<SmolStr> {
     let mut agreed: Option<&SmolStr> = None;
     for side in sides.iter().filter(|side| !side.is_empty()) {
         let key = key_of(side, keys);
@@ -38,7 +38,7 @@ pub(super) fn strict(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>) -> 
 }
 
 /// The first key that all entries of all sides have; none when the sides have no entries.
-pub(super) fn lenient(sides: &[&[Node]], keys: &[SmolStr]) -> Option<SmolStr> {
+pub(super) fn common_key(sides: &[&[Node]], keys: &[SmolStr]) -> Option<SmolStr> {
     let entries = || sides.iter().copied().flatten();
     entries().next()?;
     keys.iter().find(|key| entries().all(|entry| entry.get(key).is_some())).cloned()
@@ -75,12 +75,12 @@ mod tests {
             let (dest, patch) = (node(dest), node(patch));
             let sides = [dest.as_list().expect("list").as_slice(), patch.as_list().expect("list").as_slice()];
             let got = if is_keyed(&sides, usual.keys()) {
-                strict(&sides, usual.keys(), &Trail::root()).unwrap_or("!".into())
+                agreed_key(&sides, usual.keys(), &Trail::root()).unwrap_or("!".into())
             } else {
                 "-".into()
             };
             assert_eq!(got, want, "{dest:?} {patch:?}");
-            let got = lenient(&sides, usual.keys()).unwrap_or("-".into());
+            let got = common_key(&sides, usual.keys()).unwrap_or("-".into());
             assert_eq!(got, want_lenient, "{dest:?} {patch:?}");
         }
     }

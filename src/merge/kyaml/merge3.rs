@@ -4,41 +4,23 @@
 //! taken, even where dest changed as well; what was removed is removed; the rest stays as dest has it.
 //! Maps never go as a whole, only their fields do, so that an empty map may remain.
 
-use super::change::{key_comments, list_changed, scalar_changed};
-use super::entries::{Entries, Side, places};
-use super::options::{ConflictPolicy, MergeOptions, Rules};
-use super::position::{Pairing, Position};
-use super::restyle::{quote_old_booleans, restyle};
-use super::tuples::Tuples;
-use super::{Fate, retain, same_kind};
-use crate::diagnostic::Result;
-use crate::merge::Trail;
-use crate::path::FieldPath;
-use crate::schema::Schema;
-use crate::source::Span;
-use crate::yaml::{Entry, Key, List, Map, MapIndex, Meta, Node, Value};
+#[cfg(test)]
+mod tests;
 
-/// A field that both sides changed, and not to the same value.
-///
-/// The places are those of the field's values; none where a side does not have the field.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    /// The field.
-    pub path: FieldPath,
-    /// Its value before the changes.
-    pub original: Option<Span>,
-    /// Its value in the updated version.
-    pub updated: Option<Span>,
-    /// Its value in dest.
-    pub dest: Option<Span>,
-    /// Whether it is a list that is one value only because no schema says how its entries are merged.
-    pub unknown_list: bool,
-}
+use super::change::{key_comments, list_changed, scalar_changed};
+use super::entries::{Entries, Lookup};
+use super::options::{ConflictPolicy, MergeOptions};
+use super::position::{ListRule, Position};
+use super::tuples::Tuples;
+use super::walk::{Decision, Here, partners, retain, same_kind};
+use crate::diagnostic::Result;
+use crate::merge::{Conflict, Merged, Trail};
+use crate::schema::Schema;
+use crate::yaml::{Entry, List, Map, Node, Value};
 
 /// Merges the changes from `original` to `updated` into dest, in place as far as it goes.
 ///
-/// None: there is nothing left. What both sides changed is added to `conflicts`; the options say
-/// which side is taken then. Objects that one side does not have at all are for the caller to keep or
+/// What both sides changed is a conflict; the options say which side is taken then. Objects that one side does not have at all are for the caller to keep or
 /// drop; here they count as maps without fields.
 ///
 /// ```
@@ -52,11 +34,9 @@ pub struct Conflict {
 /// let (original, updated) = (read("{replicas: 1, port: 80}")?, read("{replicas: 2, port: 80}")?);
 /// let dest = read("{replicas: 3, port: 8080}")?;
 /// let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
-/// let mut conflicts = Vec::new();
-/// let merged =
-///     merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options, &mut conflicts)?;
-/// assert_eq!(to_json(&merged.unwrap_or_else(Node::null))?, r#"{"port":8080,"replicas":2}"#);
-/// assert_eq!(conflicts[0].path.to_string(), "replicas");
+/// let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options)?;
+/// assert_eq!(to_json(&merged.node.unwrap_or_else(Node::null))?, r#"{"port":8080,"replicas":2}"#);
+/// assert_eq!(merged.conflicts[0].path.to_string(), "replicas");
 /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 /// ```
 ///
@@ -68,85 +48,106 @@ pub fn merge3(
     mut dest: Option<Node>,
     schema: &Schema,
     options: &MergeOptions,
-    conflicts: &mut Vec<Conflict>,
-) -> Result<Option<Node>> {
-    let mut merge = Merge3 { schema, options, conflicts };
+) -> Result<Merged> {
+    let mut merge = Merge3 { schema, options, conflicts: Vec::new() };
     let others = Others { original, updated };
-    Ok(match merge.value(dest.as_mut(), others, Position::unknown(), &Trail::root())? {
-        Fate::Keep => dest,
-        Fate::Take(node) => Some(node),
-        Fate::Clear => None,
-    })
+    let decision = merge.value(dest.as_mut(), others, Position::unknown(), &Trail::root())?;
+    Ok(Merged { node: decision.of(dest), warnings: Vec::new(), conflicts: merge.conflicts })
 }
 
-struct Merge3<'s, 'c> {
+struct Merge3<'s> {
     schema: &'s Schema,
     options: &'s MergeOptions,
-    conflicts: &'c mut Vec<Conflict>,
+    conflicts: Vec<Conflict>,
 }
 
-/// The two sides that say what changed.
-#[derive(Debug, Clone, Copy)]
-struct Others<'n> {
-    original: Option<&'n Node>,
-    updated: Option<&'n Node>,
+/// What the two sides have that say what changed.
+#[derive(Debug)]
+struct Others<'n, T = Node> {
+    original: Option<&'n T>,
+    updated: Option<&'n T>,
 }
 
-impl<'n> Others<'n> {
-    fn nodes(self) -> impl Iterator<Item = &'n Node> + Clone {
+impl<T> Clone for Others<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Others<'_, T> {}
+
+impl<'n, T> Others<'n, T> {
+    fn iter(self) -> impl Iterator<Item = &'n T> {
         self.original.into_iter().chain(self.updated)
     }
+
+    fn map<U>(self, part: impl Fn(&'n T) -> &'n U) -> Others<'n, U> {
+        Others { original: self.original.map(&part), updated: self.updated.map(&part) }
+    }
+}
+
+/// A value that is not merged but taken from one side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaf {
+    Scalar,
+    List,
+    /// A list that no schema knows.
+    UnknownList,
 }
 
 fn present(node: Option<&Node>) -> Option<&Node> {
     node.filter(|node| !node.is_null())
 }
 
-impl<'s> Merge3<'s, '_> {
+fn any_null(sides: [Option<&Node>; 2]) -> bool {
+    sides.into_iter().flatten().any(Node::is_null)
+}
+
+impl<'s> Merge3<'s> {
     fn value(
         &mut self,
         dest: Option<&mut Node>,
         others: Others<'_>,
         at: Position<'s>,
         trail: &Trail<'_>,
-    ) -> Result<Fate> {
+    ) -> Result<Decision> {
         let at = at.refine(&[dest.as_deref(), others.original, others.updated], self.schema);
-        let mut kinds = dest.as_deref().into_iter().chain(others.nodes()).filter(|node| !node.is_null());
-        let Some(first) = kinds.next() else { return Ok(Fate::Clear) };
+        let here = Here { at: &at, trail };
+        let mut kinds = dest.as_deref().into_iter().chain(others.iter()).filter(|node| !node.is_null());
+        let Some(first) = kinds.next() else { return Ok(Decision::Remove) };
         for other in kinds {
             same_kind(first, other, trail)?;
         }
         match first.value {
-            Value::Map(_) => self.map(dest, others, &at, trail),
-            Value::List(_) => self.list(dest, others, &at, trail),
-            Value::Scalar(_) => Ok(self.leaf(dest.as_deref(), others, trail, scalar_changed)),
+            Value::Map(_) => self.map(dest, others, here),
+            Value::List(_) => self.list(dest, others, here),
+            Value::Scalar(_) => Ok(self.leaf(Leaf::Scalar, dest.as_deref(), others, trail)),
         }
     }
 
-    /// A value that is taken whole. `changed` says whether the updated version differs from the
-    /// original where both have it.
-    fn leaf(
-        &mut self,
-        dest: Option<&Node>,
-        Others { original, updated }: Others<'_>,
-        trail: &Trail<'_>,
-        changed: fn(&Node, &Node, Option<&Node>) -> bool,
-    ) -> Fate {
-        if self.conflict(dest, Others { original, updated }, trail) && self.dest_wins() {
-            return present(dest).map_or(Fate::Clear, |_| Fate::Keep);
+    fn leaf(&mut self, leaf: Leaf, dest: Option<&Node>, others: Others<'_>, trail: &Trail<'_>) -> Decision {
+        if let Some(conflict) = self.conflict(dest, others, trail) {
+            conflict.unknown_list = leaf == Leaf::UnknownList;
+            if self.dest_wins() {
+                return present(dest).map_or(Decision::Remove, |_| Decision::Keep);
+            }
         }
-        if [updated, dest].into_iter().flatten().any(Node::is_null) {
-            return Fate::Clear;
+        let Others { original, updated } = others;
+        if any_null([updated, dest]) {
+            return Decision::Remove;
         }
-        let take = match (present(original), updated) {
+        let changed = match (present(original), updated) {
             (None, None) => false,
-            (Some(original), Some(updated)) => changed(original, updated, dest),
+            (Some(original), Some(updated)) if leaf == Leaf::Scalar => {
+                scalar_changed(original, updated, dest)
+            }
+            (Some(original), Some(updated)) => list_changed(original, updated),
             _ => true,
         };
-        match (take, updated, dest) {
-            (true, Some(updated), _) => Fate::Take(updated.clone()),
-            (false, _, Some(_)) => Fate::Keep,
-            _ => Fate::Clear,
+        match (changed, updated, dest) {
+            (true, Some(updated), _) => Decision::Replace(updated.clone()),
+            (false, _, Some(_)) => Decision::Keep,
+            _ => Decision::Remove,
         }
     }
 
@@ -155,10 +156,15 @@ impl<'s> Merge3<'s, '_> {
     }
 
     /// Notes it when both sides changed a value, and not alike.
-    fn conflict(&mut self, dest: Option<&Node>, others: Others<'_>, trail: &Trail<'_>) -> bool {
+    fn conflict(
+        &mut self,
+        dest: Option<&Node>,
+        others: Others<'_>,
+        trail: &Trail<'_>,
+    ) -> Option<&mut Conflict> {
         let (original, updated, dest) = (present(others.original), present(others.updated), present(dest));
         if original == updated || original == dest || updated == dest {
-            return false;
+            return None;
         }
         self.conflicts.push(Conflict {
             path: trail.path(),
@@ -167,56 +173,54 @@ impl<'s> Merge3<'s, '_> {
             dest: dest.map(Node::span),
             unknown_list: false,
         });
-        true
+        self.conflicts.last_mut()
     }
 
-    fn map(
-        &mut self,
-        dest: Option<&mut Node>,
-        others: Others<'_>,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
-    ) -> Result<Fate> {
-        if [others.updated, dest.as_deref()].into_iter().flatten().any(Node::is_null) {
-            let conflict = self.conflict(dest.as_deref(), others, trail);
-            let stays = conflict && self.dest_wins() && present(dest.as_deref()).is_some();
-            return Ok(if stays { Fate::Keep } else { Fate::Clear });
+    /// A map or list that one side does not have any more: it goes, or stays as dest has it.
+    fn removed(&mut self, dest: Option<&Node>, others: Others<'_>, trail: &Trail<'_>) -> Decision {
+        let conflict = self.conflict(dest, others, trail).is_some();
+        let stays = conflict && self.dest_wins() && present(dest).is_some();
+        if stays { Decision::Keep } else { Decision::Remove }
+    }
+
+    fn map(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Here<'_, 's>) -> Result<Decision> {
+        if any_null([others.updated, dest.as_deref()]) {
+            return Ok(self.removed(dest.as_deref(), others, here.trail));
         }
         if let Some(Value::Map(map)) = dest.map(|node| &mut node.value) {
-            self.fields(map, others, at, trail)?;
-            return Ok(Fate::Keep);
+            self.fields(map, others, here)?;
+            return Ok(Decision::Keep);
         }
         if others.updated.is_none() {
-            return Ok(Fate::Clear);
+            return Ok(Decision::Remove);
         }
         let mut map = Map::new();
-        self.fields(&mut map, others, at, trail)?;
-        Ok(Fate::Take(Node::map(map)))
+        self.fields(&mut map, others, here)?;
+        Ok(Decision::Replace(Node::map(map)))
     }
 
     /// Those of dest in their order, then the new ones, sorted.
-    fn fields(
-        &mut self,
-        dest: &mut Map,
-        others: Others<'_>,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
-    ) -> Result<()> {
-        let fields = Fields::new(others);
-        let mut new = fields.not_in(dest);
-        retain(dest.entries_mut(), |entry| self.field(entry, &fields, at, trail))?;
-        new.sort_unstable_by(|a, b| a.key.text.cmp(&b.key.text));
-        for Entry { key, value } in new {
-            let original = fields.original(&key.text);
-            let others = Others { original: original.map(|e| &e.value), updated: Some(value) };
-            let sides = original.into_iter().map(|e| (&e.key, &e.value)).chain([(key, value)]);
-            let at = at.field_of(&key.text, sides, self.schema);
-            if let Fate::Take(mut node) = self.value(None, others, at, &trail.field(&key.text))? {
-                quote_old_booleans(&mut node);
-                let comments = key_comments(None, original.map(|e| &e.key), Some(key));
-                let comments = comments.and_then(|key| key.meta.comments.clone());
-                dest.push(Key { text: key.text.clone(), meta: Meta { comments, ..key.meta.clone() } }, node);
-            }
+    fn fields(&mut self, dest: &mut Map, others: Others<'_>, here: Here<'_, 's>) -> Result<()> {
+        let none = Map::new();
+        let sides = [others.original, others.updated];
+        let [original, updated] = sides.map(|side| side.and_then(Node::as_map).unwrap_or(&none));
+        let originals = original.index();
+        let original = |name: &str| originals.position(name).and_then(|i| original.entries().get(i));
+        let (updates, new) = partners(dest, updated);
+        let mut updates = updates.into_iter();
+        retain(dest.entries_mut(), |entry| {
+            let updated = updates.next().flatten().and_then(|i| updated.entries().get(i));
+            self.field(entry, Others { original: original(&entry.key.text), updated }, here)
+        })?;
+        for field in new.into_iter().map(|i| &updated.entries()[i]) {
+            let original = original(&field.key.text);
+            let theirs = Others { original, updated: Some(field) };
+            let at =
+                here.at.field_of(&field.key.text, theirs.iter().map(|e| (&e.key, &e.value)), self.schema);
+            let trail = here.trail.field(&field.key.text);
+            let decision = self.value(None, theirs.map(|entry| &entry.value), at, &trail)?;
+            let comments = key_comments(None, original.map(|e| &e.key), Some(&field.key));
+            decision.add(dest, &field.key, comments.and_then(|key| key.meta.comments.clone()));
         }
         Ok(())
     }
@@ -225,135 +229,72 @@ impl<'s> Merge3<'s, '_> {
     fn field(
         &mut self,
         Entry { key, value }: &mut Entry,
-        fields: &Fields<'_>,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
+        theirs: Others<'_, Entry>,
+        here: Here<'_, 's>,
     ) -> Result<bool> {
-        let (original, updated) = (fields.original(&key.text), fields.updated(&key.text));
-        let others = Others { original: original.map(|e| &e.value), updated: updated.map(|e| &e.value) };
-        let their_sides = original.into_iter().chain(updated).map(|e| (&e.key, &e.value));
-        let sides = std::iter::once((&*key, &*value)).chain(their_sides);
-        let at = at.field_of(&key.text, sides, self.schema);
-        match self.value(Some(value), others, at, &trail.field(&key.text))? {
-            Fate::Keep => quote_old_booleans(value),
-            Fate::Take(mut node) => {
-                restyle(&mut node, &value.meta);
-                *value = node;
-            }
-            Fate::Clear => return Ok(false),
-        }
-        if let Some(from) = key_comments(Some(key), original.map(|e| &e.key), updated.map(|e| &e.key)) {
+        let sides = std::iter::once((&*key, &*value)).chain(theirs.iter().map(|e| (&e.key, &e.value)));
+        let at = here.at.field_of(&key.text, sides, self.schema);
+        let trail = here.trail.field(&key.text);
+        let stays = self.value(Some(value), theirs.map(|entry| &entry.value), at, &trail)?.put(value);
+        let Others { original, updated } = theirs.map(|entry| &entry.key);
+        if let Some(from) = key_comments(Some(key), original, updated).filter(|_| stays) {
             let comments = from.meta.comments.clone();
             key.meta.comments = comments;
         }
-        Ok(true)
+        Ok(stays)
     }
 
-    fn list(
-        &mut self,
-        dest: Option<&mut Node>,
-        others: Others<'_>,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
-    ) -> Result<Fate> {
-        let lists = dest.as_deref().into_iter().chain(others.nodes()).filter_map(Node::as_list);
+    fn list(&mut self, dest: Option<&mut Node>, others: Others<'_>, here: Here<'_, 's>) -> Result<Decision> {
+        let lists = dest.as_deref().into_iter().chain(others.iter()).filter_map(Node::as_list);
         let lists: Vec<&[Node]> = lists.map(Vec::as_slice).collect();
-        let keys = self.options.infer_keys.keys();
-        let pairing = match self.options.rules {
-            Rules::Kustomize => at.pairing_of(&lists, keys),
-            Rules::Auto => at.strict_pairing(&lists, None, keys, self.schema),
-        };
-        if pairing == Pairing::Replace {
-            let known = self.conflicts.len();
-            let fate = self.leaf(dest.as_deref(), others, trail, list_changed);
-            for conflict in &mut self.conflicts[known..] {
-                conflict.unknown_list = !at.is_known();
-            }
-            return Ok(fate);
+        let rule = here.at.list_rule(&lists, None, self.options, self.schema);
+        if rule.replaces() {
+            let leaf = if here.at.is_known() { Leaf::List } else { Leaf::UnknownList };
+            return Ok(self.leaf(leaf, dest.as_deref(), others, here.trail));
         }
         if present(others.updated).is_none() && present(others.original).is_some() {
-            let conflict = self.conflict(dest.as_deref(), others, trail);
-            let stays = conflict && self.dest_wins() && present(dest.as_deref()).is_some();
-            return Ok(if stays { Fate::Keep } else { Fate::Clear });
+            return Ok(self.removed(dest.as_deref(), others, here.trail));
         }
         if let Some(Value::List(list)) = dest.map(|node| &mut node.value) {
-            self.entries(list, others, pairing, at, trail)?;
-            return Ok(Fate::Keep);
+            self.entries(list, others, &rule, here)?;
+            return Ok(Decision::Keep);
         }
         let mut list = List::new();
-        self.entries(&mut list, others, pairing, at, trail)?;
-        Ok(Fate::Take(Node::list(list)))
+        self.entries(&mut list, others, &rule, here)?;
+        Ok(Decision::Replace(Node::list(list)))
     }
 
     fn entries(
         &mut self,
         dest: &mut List,
-        Others { original, updated }: Others<'_>,
-        pairing: Pairing,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
+        others: Others<'_>,
+        rule: &ListRule<'s>,
+        here: Here<'_, 's>,
     ) -> Result<()> {
-        let (original, updated) = (entries_of(original), entries_of(updated));
+        let sides = [others.original, others.updated];
+        let [original, updated] =
+            sides.map(|side| side.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
         let sides = [dest.as_slice(), original, updated];
-        let keys = pairing.keys(&sides, self.options.infer_keys.keys(), trail)?;
-        let mut tuples = Tuples::collect(sides.into_iter(), &keys);
+        let keys = rule.keys(&sides, self.options.infer_keys.keys(), here.trail)?;
+        let tuples = Tuples::of(sides, keys);
         if tuples.is_empty() {
             return Ok(());
         }
-        tuples.fill_gaps();
-        let keys = tuples.drop_unused_keys(&keys);
-        let element = at.element(self.schema);
-        let (mut of_original, mut of_updated) = (Side::new(original, &keys), Side::new(updated, &keys));
-        let mut entries = Entries::new(std::mem::take(dest), &keys);
+        let element = here.at.element(self.schema);
+        let mut originals = Lookup::new(original, tuples.keys());
+        let mut updates = Lookup::new(updated, tuples.keys());
+        let mut entries = Entries::new(std::mem::take(dest), tuples.keys(), here.trail);
         for tuple in tuples.iter() {
             let others = Others {
-                original: of_original.find(tuple).and_then(|i| original.get(i)),
-                updated: of_updated.find(tuple).and_then(|i| updated.get(i)),
+                original: originals.find(tuple).and_then(|i| original.get(i)),
+                updated: updates.find(tuple).and_then(|i| updated.get(i)),
             };
-            let found = entries.find(tuple);
-            let (node, keys) = entries.at(found);
-            let places = places(keys, tuple, &[node.as_deref(), others.updated, others.original]);
-            let fate = self.value(node, others, element.clone(), &trail.texts(keys, tuple))?;
-            entries.settle(tuple, found, fate, &places, trail)?;
+            let (node, visit) = entries.visit(tuple, &[others.updated, others.original]);
+            let trail = here.trail.texts(tuples.keys().names(), tuple);
+            let decision = self.value(node, others, element.clone(), &trail)?;
+            entries.put(&visit, decision)?;
         }
-        *dest = entries.finish_in_place(self.options.list_order, trail)?;
+        *dest = entries.finish_in_place(self.options.list_order)?;
         Ok(())
     }
 }
-
-fn entries_of(node: Option<&Node>) -> &[Node] {
-    node.and_then(Node::as_list).map_or(&[], Vec::as_slice)
-}
-
-/// The fields of the two sides.
-struct Fields<'n> {
-    original: Option<(&'n Map, MapIndex<'n>)>,
-    updated: Option<(&'n Map, MapIndex<'n>)>,
-}
-
-impl<'n> Fields<'n> {
-    fn new(others: Others<'n>) -> Self {
-        let indexed = |node: Option<&'n Node>| node.and_then(Node::as_map).map(|map| (map, map.index()));
-        Self { original: indexed(others.original), updated: indexed(others.updated) }
-    }
-
-    fn original(&self, name: &str) -> Option<&'n Entry> {
-        let (map, index) = self.original.as_ref()?;
-        map.entries().get(index.position(name)?)
-    }
-
-    fn updated(&self, name: &str) -> Option<&'n Entry> {
-        let (map, index) = self.updated.as_ref()?;
-        map.entries().get(index.position(name)?)
-    }
-
-    /// The fields of the updated version that a map does not have.
-    fn not_in(&self, map: &Map) -> Vec<&'n Entry> {
-        let index = map.index();
-        let updated = self.updated.iter().flat_map(|(map, _)| map.entries());
-        updated.filter(|entry| index.position(&entry.key.text).is_none()).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests;

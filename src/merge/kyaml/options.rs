@@ -1,6 +1,8 @@
-//! How to merge: the order of lists, which keys tell list entries apart, whose rules count.
+//! How to merge: the order of lists, which keys tell list entries apart, which losses are left out.
 
 use smol_str::SmolStr;
+
+use crate::merge::Exceptions;
 
 /// Where the entries of a patch go that a list does not have yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,20 +13,6 @@ pub enum ListOrder {
     /// Before them, and with them the entries that the patch changes, as `kustomize build` does. In a
     /// three-way merge, for which kyaml has no such choice, the new ones alone.
     Prepend,
-}
-
-/// Whose rules count where they differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Rules {
-    /// What kustomize does, with all its oddities.
-    Kustomize,
-    /// As kustomize, but where it silently loses data this is an error or does what was meant.
-    ///
-    /// A patch entry without its merge key and two entries with equal keys are errors; keys that an
-    /// entry lacks count with the schema's default; `$patchMergeKey` works; lists of custom
-    /// resources merge by their list map keys.
-    #[default]
-    Auto,
 }
 
 /// The keys that entries of a list are told apart by where no schema is known.
@@ -69,35 +57,32 @@ pub enum ConflictPolicy {
     Dest,
 }
 
-/// How to merge.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// How kyaml's engine merges, by [`Rules::Kyaml`] or [`Rules::Kustomize`].
+///
+/// [`Rules::Kyaml`]: crate::merge::Rules::Kyaml
+/// [`Rules::Kustomize`]: crate::merge::Rules::Kustomize
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeOptions {
     /// Where new list entries go.
     pub list_order: ListOrder,
     /// What to do where no schema is known.
     pub infer_keys: InferKeys,
-    /// Whose rules count.
-    pub rules: Rules,
+    /// Which losses are left out.
+    pub exceptions: Exceptions,
     /// For three-way merges.
     pub conflicts: ConflictPolicy,
 }
 
 impl MergeOptions {
-    /// What `kustomize build` does with a strategic patch, bug for bug.
+    /// What `kustomize build` does with a strategic patch, but for the exceptions.
     #[must_use]
-    pub fn kustomize() -> Self {
-        Self { list_order: ListOrder::Prepend, rules: Rules::Kustomize, ..Self::default() }
-    }
-
-    /// The default for kustomizations: [`Rules::Auto`].
-    #[must_use]
-    pub fn auto() -> Self {
-        Self { list_order: ListOrder::Prepend, rules: Rules::Auto, ..Self::default() }
+    pub fn kustomize(exceptions: Exceptions) -> Self {
+        Self { exceptions, ..Self::kyaml(ListOrder::Prepend, InferKeys::Off) }
     }
 
     /// What kyaml's merge2 and merge3 do, bug for bug.
     #[must_use]
     pub fn kyaml(list_order: ListOrder, infer_keys: InferKeys) -> Self {
-        Self { list_order, infer_keys, rules: Rules::Kustomize, ..Self::default() }
+        Self { list_order, infer_keys, exceptions: Exceptions::None, conflicts: ConflictPolicy::default() }
     }
 }

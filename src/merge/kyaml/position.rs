@@ -9,80 +9,96 @@ use serde_json::Value as Json;
 use smol_str::SmolStr;
 
 use super::infer;
+use super::options::MergeOptions;
 use super::tuples::Keys;
-use super::wish::KeySet;
 use crate::diagnostic::Result;
-use crate::merge::Trail;
+use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::PATCH_MERGE_KEY;
-use crate::schema::{Cursor, Gvk, ListType, Schema};
+use crate::merge::entry_match::ListKeys;
+use crate::merge::rules::{Exceptions, Rules};
+use crate::merge::trail::Trail;
+use crate::schema::{Cursor, Directives, Gvk, ListType, PatchStrategy, Schema};
 use crate::yaml::{Key, Meta, Node};
 
 /// A position in a schema.
 #[derive(Debug, Clone)]
 pub(super) struct Position<'s> {
-    place: Place<'s>,
+    known_by: KnownBy<'s>,
     /// Whether the nearest definition with a name is part of Kubernetes.
     builtin: bool,
 }
 
 #[derive(Debug, Clone)]
-enum Place<'s> {
+enum KnownBy<'s> {
     Schema(Cursor<'s>),
     Comment(Rc<Json>),
 }
 
-/// How the entries of a list are told apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Pairing {
-    /// Not at all: the list is one value.
+/// How a list merges.
+#[derive(Debug)]
+pub(super) enum ListRule<'s> {
+    /// Not at all: it is one value.
     Replace,
-    /// By their text.
-    Scalars,
-    /// By these fields.
-    Keys(Vec<SmolStr>),
-    /// By a field that is yet to be found in the entries.
+    /// Its entries belong together by the texts of these keys, as kyaml sees them.
+    Tuples(Keys),
+    /// By a key that is yet to be found in the entries.
     Inferred,
-    /// By fields, with nothing lost silently.
-    Strict(KeySet),
+    /// By keys, with nothing lost silently.
+    Keyed(ListKeys<'s>),
 }
 
-impl Pairing {
+impl ListRule<'_> {
+    pub(super) fn replaces(&self) -> bool {
+        matches!(self, Self::Replace)
+    }
+
     /// The keys by which entries are told apart.
     ///
     /// # Errors
     /// The sides of a list of unknown type do not have one key in common.
-    pub(super) fn keys(self, sides: &[&[Node]], candidates: &[SmolStr], trail: &Trail<'_>) -> Result<Keys> {
+    pub(super) fn keys(&self, sides: &[&[Node]], candidates: &[SmolStr], trail: &Trail<'_>) -> Result<Keys> {
         Ok(match self {
-            Self::Keys(names) => Keys::new(names),
-            Self::Inferred => Keys::new(vec![infer::strict(sides, candidates, trail)?]),
-            Self::Strict(set) => set.keys().clone(),
-            Self::Scalars | Self::Replace => Keys::whole(),
+            Self::Tuples(keys) => keys.clone(),
+            Self::Inferred => Keys::new(vec![infer::agreed_key(sides, candidates, trail)?]),
+            Self::Keyed(keys) => keys.keys().map_or_else(Keys::whole, Keys::of),
+            Self::Replace => Keys::whole(),
         })
+    }
+}
+
+impl From<Association> for ListRule<'_> {
+    /// As kyaml merges it.
+    fn from(association: Association) -> Self {
+        match association {
+            Association::Unknown | Association::Atomic => Self::Replace,
+            Association::Set => Self::Tuples(Keys::whole()),
+            Association::Keyed { keys, .. } => Self::Tuples(Keys::of(&keys)),
+        }
     }
 }
 
 impl<'s> Position<'s> {
     pub(super) fn unknown() -> Self {
-        Self { place: Place::Schema(Cursor::unknown()), builtin: false }
+        Self { known_by: KnownBy::Schema(Cursor::unknown()), builtin: false }
     }
 
     fn new(cursor: Cursor<'s>, inherited: bool) -> Self {
         let builtin = cursor.type_name().map_or(inherited, is_builtin);
-        Self { place: Place::Schema(cursor), builtin }
+        Self { known_by: KnownBy::Schema(cursor), builtin }
     }
 
     pub(super) fn is_known(&self) -> bool {
-        match &self.place {
-            Place::Schema(cursor) => cursor.is_known(),
-            Place::Comment(_) => true,
+        match &self.known_by {
+            KnownBy::Schema(cursor) => cursor.is_known(),
+            KnownBy::Comment(_) => true,
         }
     }
 
     /// The position of a field, by the schema alone.
     fn field(&self, name: &str, schema: &'s Schema) -> Self {
-        match &self.place {
-            Place::Schema(cursor) => Self::new(cursor.field(name), self.builtin),
-            Place::Comment(json) => {
+        match &self.known_by {
+            KnownBy::Schema(cursor) => Self::new(cursor.field(name), self.builtin),
+            KnownBy::Comment(json) => {
                 let declared = json.get("properties").and_then(|p| p.get(name));
                 let field = declared.or_else(|| json.get("additionalProperties").filter(|a| a.is_object()));
                 field.map_or_else(Self::unknown, |json| Self::resolve(json, schema))
@@ -106,9 +122,9 @@ impl<'s> Position<'s> {
 
     /// The position of the entries of a list.
     pub(super) fn element(&self, schema: &'s Schema) -> Self {
-        match &self.place {
-            Place::Schema(cursor) => Self::new(cursor.element(), self.builtin),
-            Place::Comment(json) => {
+        match &self.known_by {
+            KnownBy::Schema(cursor) => Self::new(cursor.element(), self.builtin),
+            KnownBy::Comment(json) => {
                 let is_array =
                     json.get("type").is_some_and(|t| *t == "array" || *t == serde_json::json!(["array"]));
                 let items = json.get("items").filter(|items| is_array && items.is_object());
@@ -121,90 +137,74 @@ impl<'s> Position<'s> {
     fn resolve(json: &Json, schema: &'s Schema) -> Self {
         match json.get("$ref").and_then(Json::as_str) {
             Some(reference) => named(reference, schema).unwrap_or_else(Self::unknown),
-            None => Self { place: Place::Comment(Rc::new(json.clone())), builtin: false },
+            None => Self { known_by: KnownBy::Comment(Rc::new(json.clone())), builtin: false },
         }
     }
 
-    /// The default by which an entry without `key` is matched.
-    fn key_default(&self, key: &str) -> Option<SmolStr> {
-        let Place::Schema(cursor) = &self.place else { return None };
-        match serde_json::from_str(cursor.key_default(key)?).ok()? {
-            Json::String(text) => Some(text.into()),
-            Json::Null | Json::Array(_) | Json::Object(_) => None,
-            other => Some(other.to_string().into()),
-        }
-    }
-
-    /// How kustomize merges a list here: by the list map keys where the patch strategy is `merge`
-    /// and there are any, else by the patch merge key.
-    fn pairing(&self) -> Pairing {
-        match &self.place {
-            Place::Schema(cursor) if cursor.patch_strategy().merge => {
-                let keys: Vec<_> = cursor.list_map_keys().map(SmolStr::from).collect();
-                keys_or_scalars(keys, cursor.patch_merge_key())
+    fn association(&self, policy: ListPolicy, schema: &'s Schema) -> Association {
+        match &self.known_by {
+            KnownBy::Schema(list) => Association::of(*list, policy),
+            KnownBy::Comment(json) => {
+                Association::read(directives(json), self.element(schema).cursor(), policy)
             }
-            Place::Comment(json) if says_merge(json) => {
-                let listed = json.get("x-kubernetes-list-map-keys").and_then(Json::as_array);
-                let keys = listed.into_iter().flatten().filter_map(Json::as_str).map(SmolStr::from).collect();
-                keys_or_scalars(keys, json.get("x-kubernetes-patch-merge-key").and_then(Json::as_str))
-            }
-            _ => Pairing::Replace,
         }
     }
 
-    /// As [`Position::pairing`]; where nothing is known, by whether the entries have one of `keys`.
-    pub(super) fn pairing_of(&self, sides: &[&[Node]], keys: &[SmolStr]) -> Pairing {
-        if self.is_known() {
-            self.pairing()
-        } else if infer::is_keyed(sides, keys) {
-            Pairing::Inferred
-        } else {
-            Pairing::Replace
+    /// What the schema knows of the value.
+    fn cursor(&self) -> Cursor<'s> {
+        match self.known_by {
+            KnownBy::Schema(cursor) => cursor,
+            KnownBy::Comment(_) => Cursor::unknown(),
         }
     }
 
-    /// How a list merges with nothing lost silently.
+    /// How a list merges, of which these are the `sides`, and perhaps one of them the patch's.
     ///
-    /// As [`Position::pairing_of`], but lists of custom resources, which have no patch strategy, merge
-    /// by their list type; a patch merge key may name several keys; an inferred key is one that all
-    /// entries have; and where an entry of the patch has `$patchMergeKey`, any list merges.
-    pub(super) fn strict_pairing(
+    /// Where nothing is known that depends on whether the entries have a key that may be inferred.
+    pub(super) fn list_rule(
+        &self,
+        sides: &[&[Node]],
+        patch: Option<&[Node]>,
+        options: &MergeOptions,
+        schema: &'s Schema,
+    ) -> ListRule<'s> {
+        let keys = options.infer_keys.keys();
+        if options.exceptions == Exceptions::Listed {
+            return self.rule_without_losses(sides, patch, keys, schema);
+        }
+        match self.association(ListPolicy::Kyaml, schema) {
+            Association::Unknown if infer::is_keyed(sides, keys) => ListRule::Inferred,
+            association => association.into(),
+        }
+    }
+
+    /// Lists of custom resources, which have no patch strategy, merge by their list type; a patch merge
+    /// key may name several keys; an inferred key is one that all entries have; and where an entry of the
+    /// patch has `$patchMergeKey`, any list merges.
+    fn rule_without_losses(
         &self,
         sides: &[&[Node]],
         patch: Option<&[Node]>,
         keys: &[SmolStr],
         schema: &'s Schema,
-    ) -> Pairing {
-        let names_keys = patch.unwrap_or_default().iter().any(|entry| entry.get(PATCH_MERGE_KEY).is_some());
-        let pairing = match self.pairing() {
-            _ if !self.is_known() => {
-                infer::lenient(sides, keys).map_or(Pairing::Replace, |key| Pairing::Keys(vec![key]))
-            }
-            Pairing::Replace => self.pairing_by_list_type(),
-            pairing => pairing,
+    ) -> ListRule<'s> {
+        let policy = if self.builtin { ListPolicy::Kustomize } else { ListPolicy::KustomizeCustom };
+        let association = match self.association(policy, schema) {
+            Association::Unknown => infer::common_key(sides, keys).map_or(Association::Unknown, named_by),
+            association => association,
         };
-        match pairing {
-            Pairing::Keys(keys) => Pairing::Strict(self.key_set(split(&keys), schema)),
-            _ if names_keys => Pairing::Strict(self.key_set(Vec::new(), schema)),
-            pairing => pairing,
+        let names_keys = || patch.is_some_and(|list| list.iter().any(|e| e.get(PATCH_MERGE_KEY).is_some()));
+        if matches!(association, Association::Keyed { .. }) || names_keys() {
+            let rules = Rules::Kustomize { exceptions: Exceptions::Listed };
+            let element = self.element(schema).cursor();
+            return ListRule::Keyed(ListKeys::new(association, self.cursor(), element, rules));
         }
+        association.into()
     }
 
-    fn pairing_by_list_type(&self) -> Pairing {
-        let Place::Schema(cursor) = &self.place else { return Pairing::Replace };
-        match cursor.list_type().filter(|_| !self.builtin) {
-            Some(ListType::Map) => keys_or_scalars(cursor.list_map_keys().map(SmolStr::from).collect(), None),
-            Some(ListType::Set) => Pairing::Scalars,
-            _ => Pairing::Replace,
-        }
-    }
-
-    fn key_set(&self, names: Vec<SmolStr>, schema: &'s Schema) -> KeySet {
-        let element = self.element(schema);
-        let keys = KeySet::new(Keys::new(names).with_defaults(|name| element.key_default(name)));
-        let Place::Schema(cursor) = &self.place else { return keys };
-        let written = |keys: Option<&str>| split(&keys.map(SmolStr::from).into_iter().collect::<Vec<_>>());
-        keys.with_directive_keys(written(cursor.patch_merge_key()), written(cursor.recommended_merge_key()))
+    /// The same, or a type where nothing is known.
+    pub(super) fn or(self, kind: Cursor<'s>) -> Self {
+        if self.is_known() { self } else { Self::new(kind, false) }
     }
 
     /// What the values themselves add: a comment's schema; where nothing is known, their own kind.
@@ -220,23 +220,27 @@ impl<'s> Position<'s> {
     }
 }
 
-/// Keys that are written with commas between them, one by one.
-fn split(keys: &[SmolStr]) -> Vec<SmolStr> {
-    let keys = keys.iter().flat_map(|key| key.split(',')).map(str::trim);
-    keys.filter(|key| !key.is_empty()).map(SmolStr::from).collect()
+/// A list whose entries have a key in common.
+fn named_by(key: SmolStr) -> Association {
+    let list =
+        Directives { list_type: Some(ListType::Map), list_map_keys: vec![key], ..Directives::default() };
+    Association::read(list, Cursor::unknown(), ListPolicy::KustomizeCustom)
 }
 
-fn keys_or_scalars(keys: Vec<SmolStr>, merge_key: Option<&str>) -> Pairing {
-    match merge_key {
-        _ if !keys.is_empty() => Pairing::Keys(keys),
-        Some(key) => Pairing::Keys(vec![key.into()]),
-        None => Pairing::Scalars,
+/// What a comment says of a list.
+fn directives(json: &Json) -> Directives {
+    let text = |word: &str| json.get(word).and_then(Json::as_str);
+    let keys = json.get("x-kubernetes-list-map-keys").and_then(Json::as_array);
+    let strategy = text("x-kubernetes-patch-strategy").unwrap_or_default();
+    Directives {
+        list_map_keys: keys.into_iter().flatten().filter_map(Json::as_str).map(SmolStr::from).collect(),
+        patch_strategy: PatchStrategy {
+            merge: strategy.split(',').any(|word| word == "merge"),
+            ..PatchStrategy::default()
+        },
+        patch_merge_key: text("x-kubernetes-patch-merge-key").map(SmolStr::from),
+        ..Directives::default()
     }
-}
-
-fn says_merge(json: &Json) -> bool {
-    let strategy = json.get("x-kubernetes-patch-strategy").and_then(Json::as_str);
-    strategy.is_some_and(|words| words.split(',').any(|word| word == "merge"))
 }
 
 /// Packages whose types have patch strategies wherever the API server merges; a list of theirs
@@ -269,7 +273,7 @@ fn of_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
     }
     let reference = json.get("$ref").and_then(Json::as_str);
     let position = reference.and_then(|reference| named(reference, schema));
-    Some(position.unwrap_or_else(|| Position { place: Place::Comment(Rc::new(json)), builtin: false }))
+    Some(position.unwrap_or_else(|| Position { known_by: KnownBy::Comment(Rc::new(json)), builtin: false }))
 }
 
 /// The type of a value that names its own: an object within a field of any type.
@@ -285,10 +289,15 @@ fn of_kind<'s>(node: &Node, schema: &'s Schema) -> Option<Position<'s>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::identity::{KeyRule, KeyValue};
     use crate::merge::kyaml::testing::commented;
 
-    fn keys(names: &[&str]) -> Pairing {
-        Pairing::Keys(names.iter().map(|name| SmolStr::from(*name)).collect())
+    /// The keys by which kustomize merges a list.
+    fn keys(at: &Position<'_>, schema: &Schema) -> String {
+        match at.association(ListPolicy::Kyaml, schema) {
+            Association::Keyed { keys, .. } => keys.names().join("+"),
+            association => format!("{association:?}").to_lowercase(),
+        }
     }
 
     fn at<'s>(text: &str, path: &[&str], schema: &'s Schema) -> Position<'s> {
@@ -304,30 +313,35 @@ mod tests {
         let schema = Schema::kustomize();
         let deployment = "{apiVersion: apps/v1, kind: Deployment}";
         let pod = ["spec", "template", "spec"];
-        let table: [(&[&str], Pairing); 6] = [
-            (&["containers"], keys(&["name"])),
-            (&["containers", "[]", "ports"], keys(&["containerPort", "protocol"])),
-            (&["containers", "[]", "args"], Pairing::Replace),
-            (&["tolerations"], Pairing::Replace),
-            (&["topologySpreadConstraints"], keys(&["topologyKey", "whenUnsatisfiable"])),
-            (&["nope"], Pairing::Replace),
+        let table: [(&[&str], &str); 6] = [
+            (&["containers"], "name"),
+            (&["containers", "[]", "ports"], "containerPort+protocol"),
+            (&["containers", "[]", "args"], "atomic"),
+            (&["tolerations"], "atomic"),
+            (&["topologySpreadConstraints"], "topologyKey+whenUnsatisfiable"),
+            (&["nope"], "unknown"),
         ];
         for (path, want) in table {
             let path: Vec<_> = pod.iter().chain(path).copied().collect();
-            assert_eq!(at(deployment, &path, &schema).pairing(), want, "{path:?}");
+            assert_eq!(keys(&at(deployment, &path, &schema), &schema), want, "{path:?}");
         }
         let finalizers = at(deployment, &["metadata", "finalizers"], &schema);
-        assert_eq!(finalizers.pairing(), Pairing::Scalars);
+        assert_eq!(keys(&finalizers, &schema), "set");
         assert!(!at("{apiVersion: example.com/v1, kind: Thing}", &[], &schema).is_known());
         assert!(!at("{kind: Deployment}", &[], &schema).is_known());
     }
 
     #[test]
-    fn defaults_are_texts() {
-        let schema = Schema::embedded();
-        let ports = at("{apiVersion: v1, kind: Service}", &["spec", "ports", "[]"], &schema);
-        assert_eq!(ports.key_default("protocol").as_deref(), Some("TCP"));
-        assert_eq!(ports.key_default("port"), None);
+    fn keys_have_defaults_where_nothing_may_get_lost() {
+        let (schema, options) = (Schema::embedded(), MergeOptions::kustomize(Exceptions::Listed));
+        let ports = at("{apiVersion: v1, kind: Service}", &["spec", "ports"], &schema);
+        let ListRule::Keyed(rule) = ports.list_rule(&[], None, &options, &schema) else {
+            panic!("ports have keys")
+        };
+        let tcp = KeyRule::Default(KeyValue::Str("TCP".into()));
+        let keys: Vec<_> =
+            rule.keys().expect("keys").iter().map(|(name, rule)| (name.as_str(), rule)).collect();
+        assert_eq!(keys, [("port", &KeyRule::Required), ("protocol", &tcp)]);
     }
 
     #[test]
@@ -342,13 +356,13 @@ mod tests {
         let merge = r#""x-kubernetes-patch-strategy":"merge","x-kubernetes-patch-merge-key":"id""#;
         let list = &format!("a: # {{\"type\":\"array\",{merge},{items}}}\n- id: 1\n");
         let position = of(list).expect("a schema");
-        assert_eq!(position.pairing(), keys(&["id"]));
-        assert_eq!(position.element(&schema).field("env", &schema).pairing(), keys(&["name"]));
+        assert_eq!(keys(&position, &schema), "id");
+        assert_eq!(keys(&position.element(&schema).field("env", &schema), &schema), "name");
         let head = "# {\"$ref\":\"#/definitions/io.k8s.api.core.v1.PodSpec\"}\na: {}\n";
-        assert_eq!(of(head).expect("a schema").field("volumes", &schema).pairing(), keys(&["name"]));
+        assert_eq!(keys(&of(head).expect("a schema").field("volumes", &schema), &schema), "name");
         let setter = of("a: 1 # {\"$openapi\":\"replicas\"}\n").expect("known to be unknown");
         assert!(setter.is_known());
-        assert_eq!(setter.pairing(), Pairing::Replace);
+        assert_eq!(keys(&setter, &schema), "atomic");
         for none in
             ["a: 1 # text\n", "a: 1 # {}\n", "a: 1 # 5\n", "# {\"type\":\n# \"array\"}\na: 1\n", "a: 1\n"]
         {

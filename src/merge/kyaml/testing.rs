@@ -1,6 +1,7 @@
 //! Short ways to nodes for the tests of this room.
 
 use crate::diagnostic::Result;
+use crate::merge::Merged;
 use crate::source::SourceMap;
 use crate::yaml::{Node, ParseOptions, Resolved, Value, parse_one, resolve_plain};
 
@@ -41,8 +42,8 @@ pub(crate) fn shown(node: &Node) -> String {
 }
 
 /// A result for comparison: the data, `none`, or the code of the error.
-pub(crate) fn outcome(result: Result<Option<Node>>) -> String {
-    match result {
+pub(crate) fn outcome(result: Result<Merged>) -> String {
+    match result.map(|merged| merged.node) {
         Ok(Some(node)) => shown(&node),
         Ok(None) => "none".to_string(),
         Err(error) => format!("{:?}", error.code()),

@@ -6,13 +6,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use crate::merge::identity::{FEW, KeyRule, KeyValue, MergeKeys};
 use crate::yaml::{Map, Node, Value};
 
-/// Up to this many entries are compared one with another.
-const FEW: usize = 16;
-
-/// Which columns of a tuple hold a text.
-pub(super) type Mask = u64;
+/// Some columns of tuples, a bit for each.
+pub(super) type Columns = u64;
 
 /// More keys than this have no meaning to anyone; further ones are not looked at.
 const MAX_KEYS: usize = 32;
@@ -32,10 +30,16 @@ impl Keys {
         Self { names, defaults }
     }
 
-    /// With a text for keys that entries lack.
-    pub(super) fn with_defaults(mut self, default: impl Fn(&str) -> Option<SmolStr>) -> Self {
-        self.defaults = self.names.iter().map(|name| default(name)).collect();
-        self
+    /// Those of an association.
+    pub(super) fn of(keys: &MergeKeys) -> Self {
+        let default = |(_, rule): (_, &KeyRule)| match rule {
+            KeyRule::Default(KeyValue::Str(text)) => Some(text.clone()),
+            _ => None,
+        };
+        Self {
+            defaults: keys.iter().map(default).take(MAX_KEYS).collect(),
+            ..Self::new(keys.names().to_vec())
+        }
     }
 
     /// Entries are known by their own text.
@@ -53,11 +57,6 @@ impl Keys {
 
     pub(super) fn len(&self) -> usize {
         self.names.len()
-    }
-
-    pub(super) fn default_of(&self, name: &str) -> Option<&SmolStr> {
-        let i = self.names.iter().position(|other| other == name)?;
-        self.defaults.get(i)?.as_ref()
     }
 
     /// The names with their defaults.
@@ -86,21 +85,27 @@ impl Keys {
         value.map(raw_text).or_else(|| default.clone().filter(|_| entry.as_map().is_some()))
     }
 
-    fn select(&self, keep: impl Fn(usize) -> bool) -> Self {
-        let kept = |i: &usize| keep(*i);
-        let indices: Vec<usize> = (0..self.len()).filter(kept).collect();
-        Self {
-            names: indices.iter().map(|&i| self.names[i].clone()).collect(),
-            defaults: indices.iter().map(|&i| self.defaults[i].clone()).collect(),
-        }
+    fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        retain_by_index(&mut self.names, &keep);
+        retain_by_index(&mut self.defaults, &keep);
     }
+}
+
+fn retain_by_index<T>(items: &mut Vec<T>, keep: impl Fn(usize) -> bool) {
+    let mut i = 0;
+    items.retain(|_| {
+        i += 1;
+        keep(i - 1)
+    });
 }
 
 /// Distinct tuples, in the order in which their entries were seen.
 #[derive(Debug)]
 pub(super) struct Tuples {
-    width: usize,
+    keys: Keys,
     texts: Vec<SmolStr>,
+    /// Whether an entry may be meant by several of them.
+    overlap: bool,
 }
 
 /// The text of a key as kyaml sees it: empty when the key is absent, null, a map or a list.
@@ -118,18 +123,28 @@ pub(super) fn is_nothing(node: &Node) -> bool {
     node.is_null() || node.as_map().is_some_and(Map::is_empty)
 }
 
-pub(super) fn mask(tuple: &[SmolStr]) -> Mask {
-    tuple.iter().enumerate().filter(|(_, text)| !text.is_empty()).fold(0, |mask, (i, _)| mask | 1 << i)
+/// The columns of a tuple that hold a text.
+pub(super) fn filled(tuple: &[SmolStr]) -> Columns {
+    tuple.iter().enumerate().filter(|(_, text)| !text.is_empty()).fold(0, |columns, (i, _)| columns | 1 << i)
 }
 
 impl Tuples {
-    /// The tuples of all entries of some lists.
-    pub(super) fn collect<'n>(lists: impl Iterator<Item = &'n [Node]>, keys: &Keys) -> Self {
-        let mut tuples = Self { width: keys.len(), texts: Vec::new() };
+    /// The tuples by which kyaml goes through some lists: of all entries, by the keys that some entry
+    /// has, and with gaps filled.
+    pub(super) fn of<'n>(lists: impl IntoIterator<Item = &'n [Node]>, keys: Keys) -> Self {
+        let mut tuples = Self::collect(lists, keys);
+        tuples.overlap = tuples.width() > 1 && tuples.texts.iter().any(SmolStr::is_empty);
+        tuples.fill_gaps();
+        tuples.drop_unused_keys();
+        tuples
+    }
+
+    fn collect<'n>(lists: impl IntoIterator<Item = &'n [Node]>, keys: Keys) -> Self {
+        let mut tuples = Self { keys, texts: Vec::new(), overlap: false };
         let mut seen = FxHashSet::default();
-        for entry in lists.flatten() {
+        for entry in lists.into_iter().flatten() {
             let start = tuples.texts.len();
-            tuples.texts.extend(keys.texts(entry));
+            tuples.texts.extend(tuples.keys.texts(entry));
             if !tuples.is_new(start, &mut seen) {
                 tuples.texts.truncate(start);
             }
@@ -139,60 +154,64 @@ impl Tuples {
 
     fn is_new(&self, start: usize, seen: &mut FxHashSet<Vec<SmolStr>>) -> bool {
         let (before, tuple) = self.texts.split_at(start);
-        if before.len() < FEW * self.width {
-            return !before.chunks_exact(self.width).any(|other| other == tuple);
+        let width = self.width();
+        if before.len() < FEW * width {
+            return !before.chunks_exact(width).any(|other| other == tuple);
         }
         if seen.is_empty() {
-            seen.extend(before.chunks_exact(self.width).map(<[SmolStr]>::to_vec));
+            seen.extend(before.chunks_exact(width).map(<[SmolStr]>::to_vec));
         }
         seen.insert(tuple.to_vec())
     }
 
+    /// The keys that some entry has; all when no entry has any.
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &[SmolStr]> {
-        self.texts.chunks_exact(self.width.max(1))
+        self.texts.chunks_exact(self.width())
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
+    /// Whether some entry lacked some key, so that an entry may be meant by several tuples.
+    pub(super) fn overlap(&self) -> bool {
+        self.overlap
+    }
+
+    fn width(&self) -> usize {
+        self.keys.len().max(1)
+    }
+
     fn len(&self) -> usize {
-        self.texts.len() / self.width.max(1)
+        self.texts.len() / self.width()
     }
 
     fn get(&self, i: usize) -> &[SmolStr] {
-        &self.texts[i * self.width..(i + 1) * self.width]
+        &self.texts[i * self.width()..(i + 1) * self.width()]
     }
 
-    /// Whether some entry lacks some key, so that an entry may be meant by several tuples.
-    pub(super) fn has_gaps(&self) -> bool {
-        self.texts.iter().any(SmolStr::is_empty)
-    }
-
-    /// Leaves out the columns that are empty in all tuples, unless all are. Returns the rest's keys.
-    pub(super) fn drop_unused_keys(&mut self, keys: &Keys) -> Keys {
-        let used = self.iter().fold(0, |used, tuple| used | mask(tuple));
-        let keep = |i: usize| used == 0 || used & (1 << i) != 0;
-        let kept = keys.select(keep);
-        if kept.len() < self.width {
-            let width = self.width;
-            let mut i = 0;
-            self.texts.retain(|_| {
-                i += 1;
-                keep((i - 1) % width)
-            });
-            self.width = kept.len();
+    /// Leaves out the columns that are empty in all tuples, unless all are.
+    fn drop_unused_keys(&mut self) {
+        let used = self.iter().fold(0, |used, tuple| used | filled(tuple));
+        let (width, all) = (self.width(), (1 << self.width()) - 1);
+        if used != 0 && used != all {
+            retain_by_index(&mut self.texts, |i| used & (1 << (i % width)) != 0);
+            self.keys.retain(|i| used & (1 << i) != 0);
         }
-        kept
     }
 
     /// Fills gaps: tuples that share a text and differ only where one of them has a gap become one
     /// value, in the order and with the consequences that kyaml's loop over all pairs has.
-    pub(super) fn fill_gaps(&mut self) {
-        let masks: FxHashSet<Mask> = self.iter().map(mask).collect();
+    fn fill_gaps(&mut self) {
+        let fillings: FxHashSet<Columns> = self.iter().map(filled).collect();
         // Distinct tuples with their gaps in the same places differ elsewhere.
-        if masks.len() > 1 {
-            Filler::new(self, masks).run();
+        if fillings.len() > 1 {
+            Filler { tuples: self, fillings: fillings.into_iter().collect(), tables: FxHashMap::default() }
+                .run();
         }
     }
 }
@@ -200,20 +219,17 @@ impl Tuples {
 /// Does what comparing all pairs would do, but looks only at those that can match.
 struct Filler<'t> {
     tuples: &'t mut Tuples,
-    masks: Vec<Mask>,
-    /// The tuples that have, or once had, a mask, by their texts in some of its columns.
-    tables: FxHashMap<(Mask, Mask), FxHashMap<Vec<SmolStr>, Vec<usize>>>,
+    /// In which columns tuples have, or once had, texts.
+    fillings: Vec<Columns>,
+    /// The tuples that have, or once had, texts in these columns, by those in some of them.
+    tables: FxHashMap<(Columns, Columns), FxHashMap<Vec<SmolStr>, Vec<usize>>>,
 }
 
-fn project(tuple: &[SmolStr], columns: Mask) -> Vec<SmolStr> {
+fn project(tuple: &[SmolStr], columns: Columns) -> Vec<SmolStr> {
     tuple.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0).map(|(_, text)| text.clone()).collect()
 }
 
-impl<'t> Filler<'t> {
-    fn new(tuples: &'t mut Tuples, masks: FxHashSet<Mask>) -> Self {
-        Self { tuples, masks: masks.into_iter().collect(), tables: FxHashMap::default() }
-    }
-
+impl Filler<'_> {
     fn run(&mut self) {
         for i in 0..self.tuples.len() {
             let tuple = self.tuples.get(i).to_vec();
@@ -232,9 +248,9 @@ impl<'t> Filler<'t> {
     }
 
     fn matches(&mut self, tuple: &[SmolStr]) -> Vec<usize> {
-        let (mine, all) = (mask(tuple), (1 << self.tuples.width) - 1);
+        let (mine, all) = (filled(tuple), (1 << self.tuples.width()) - 1);
         let mut found = Vec::new();
-        for other in self.masks.clone() {
+        for other in self.fillings.clone() {
             let both = mine & other;
             // What matches has a column in common: with one text, or with a gap in both.
             if both != 0 || mine | other != all {
@@ -252,11 +268,11 @@ impl<'t> Filler<'t> {
         found
     }
 
-    fn table(&mut self, of: Mask, columns: Mask) -> &FxHashMap<Vec<SmolStr>, Vec<usize>> {
+    fn table(&mut self, of: Columns, columns: Columns) -> &FxHashMap<Vec<SmolStr>, Vec<usize>> {
         let tuples = &*self.tuples;
         self.tables.entry((of, columns)).or_insert_with(|| {
             let mut table: FxHashMap<_, Vec<usize>> = FxHashMap::default();
-            for (j, tuple) in tuples.iter().enumerate().filter(|(_, tuple)| mask(tuple) == of) {
+            for (j, tuple) in tuples.iter().enumerate().filter(|(_, tuple)| filled(tuple) == of) {
                 table.entry(project(tuple, columns)).or_default().push(j);
             }
             table
@@ -264,14 +280,14 @@ impl<'t> Filler<'t> {
     }
 
     fn set(&mut self, i: usize, tuple: &[SmolStr]) {
-        let start = i * self.tuples.width;
+        let start = i * self.tuples.width();
         if self.tuples.get(i) == tuple {
             return;
         }
         self.tuples.texts[start..start + tuple.len()].clone_from_slice(tuple);
-        let new = mask(tuple);
-        if !self.masks.contains(&new) {
-            self.masks.push(new);
+        let new = filled(tuple);
+        if !self.fillings.contains(&new) {
+            self.fillings.push(new);
         }
         for ((_, columns), table) in self.tables.iter_mut().filter(|((of, _), _)| *of == new) {
             table.entry(project(tuple, *columns)).or_default().push(i);
@@ -333,7 +349,7 @@ mod tests {
 
     fn tuples(list: &str, keys: &[&str]) -> Tuples {
         let list = node(list);
-        Tuples::collect([list.as_list().expect("a list").as_slice()].into_iter(), &names(keys))
+        Tuples::collect([list.as_list().expect("a list").as_slice()], names(keys))
     }
 
     fn shown(tuples: &Tuples) -> Vec<String> {
@@ -352,10 +368,12 @@ mod tests {
     #[test]
     fn unused_keys_are_left_out() {
         let mut some = tuples("[{a: 1}, {a: 2, c: y}]", &["a", "b", "c"]);
-        assert_eq!(some.drop_unused_keys(&names(&["a", "b", "c"])), names(&["a", "c"]));
+        some.drop_unused_keys();
+        assert_eq!(some.keys, names(&["a", "c"]));
         assert_eq!(shown(&some), ["1/", "2/y"]);
         let mut none = tuples("[{x: 1}]", &["a", "b"]);
-        assert_eq!(none.drop_unused_keys(&names(&["a", "b"])), names(&["a", "b"]));
+        none.drop_unused_keys();
+        assert_eq!(none.keys, names(&["a", "b"]));
         assert_eq!(shown(&none), ["/"]);
     }
 
@@ -394,7 +412,8 @@ mod tests {
                     list.push(tuple);
                 }
             }
-            let mut filled = Tuples { width, texts: list.concat() };
+            let mut filled =
+                Tuples { keys: names(&["x", "y", "z"][..width]), texts: list.concat(), overlap: false };
             filled.fill_gaps();
             let before = list.clone();
             pairs(&mut list);

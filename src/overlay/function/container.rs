@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::super::process;
-use super::FunctionOptions;
+use super::options::FunctionOptions;
 use super::spec::{ContainerSpec, Mount};
 use crate::diagnostic::{Code, Diagnostic, Result};
 

@@ -1,12 +1,12 @@
 //! Plugins in a directory of the user's: executables from before functions, and Go plugins.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{DiskTree, FileTree as _};
 use crate::schema::Gvk;
 use crate::source::Span;
 use crate::transform::Files;
@@ -32,7 +32,7 @@ pub(super) fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
         user.as_deref().map(|user| user.join(".config").join("kustomize").join("plugin")),
         user.as_deref().map(|user| user.join("kustomize").join("plugin")),
     ];
-    places.into_iter().flatten().find(|place| place.exists())
+    places.into_iter().flatten().find(|place| DiskTree.has(place))
 }
 
 /// The executable of a plugin: `HOME/GROUP/VERSION/KIND IN LOWER CASE/KIND`.
@@ -56,16 +56,16 @@ pub(super) fn find(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
     }
     let path =
         parts.iter().filter(|part| !part.is_empty()).fold(home.to_path_buf(), |path, part| path.join(part));
-    match fs::metadata(&path) {
-        Ok(file) if is_executable(&file) => return Ok(path),
-        Ok(_) => {
+    match DiskTree::is_executable(&path) {
+        Ok(true) => return Ok(path),
+        Ok(false) => {
             let message = format!("the plugin {} is not executable", path.display());
             return Err(Diagnostic::error(Code::Io, message));
         }
         Err(_) => {}
     }
     let go = path.with_file_name(format!("{}.so", gvk.kind));
-    if go.exists() {
+    if DiskTree.has(&go) {
         let message = format!("{} is a Go plugin, and Go plugins are not supported", go.display());
         return Err(Diagnostic::error(Code::Unsupported, message)
             .note("only the program that a Go plugin was compiled with can load it")
@@ -74,18 +74,6 @@ pub(super) fn find(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
     Err(Diagnostic::error(Code::NoMatch, format!("there is no plugin {gvk}"))
         .note(format!("looked for {}", path.display()))
         .note("it is no function: it has no annotation config.kubernetes.io/function"))
-}
-
-#[cfg(unix)]
-fn is_executable(file: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    file.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_file: &fs::Metadata) -> bool {
-    true
 }
 
 /// The arguments that a configuration gives to its plugin, behind the name of its file.
@@ -135,6 +123,8 @@ fn words(line: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

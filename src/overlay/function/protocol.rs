@@ -28,7 +28,7 @@ const NUMBERS: [&str; 2] = ["internal.config.kubernetes.io/id", "config.k8s.io/i
 
 /// What came back.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct FunctionOutput {
     /// The resources, each with the id that it had before, if it still says so.
     pub items: Vec<(Node, Option<SmolStr>)>,
     /// Findings, as `severity: message`, with the resource and field that they are about.
@@ -176,7 +176,7 @@ pub(super) fn id_of(node: &Node) -> Result<String> {
 ///
 /// # Errors
 /// It is no YAML, or a list's items are none.
-pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> Result<Output> {
+pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> Result<FunctionOutput> {
     let id = sources.add(name, decode(output)?);
     let (mut items, mut findings) = (Vec::new(), Vec::new());
     for mut document in parse_documents(sources, id, ParseOptions::default())? {
@@ -199,7 +199,7 @@ pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> R
         }
     }
     let items = flatten_lists(items)?.into_iter().map(without_traces).collect();
-    Ok(Output { items, findings })
+    Ok(FunctionOutput { items, findings })
 }
 
 /// Takes off what this module put on.
@@ -258,19 +258,13 @@ mod tests {
         parse_one(&sources, id, ParseOptions::default()).expect(text)
     }
 
-    fn output(text: &str) -> Output {
+    fn output(text: &str) -> FunctionOutput {
         read_output(text.as_bytes().to_vec(), "<output>", &SourceMap::default()).expect(text)
     }
 
     const CONFIG: &str = "kind: Fn\napiVersion: e.com/v1\nmetadata: {name: fn}\nspec: {a: [1]}\n";
 
-    #[test]
-    fn functions_get_a_resource_list() {
-        let resource = node(
-            "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: a, namespace: b, annotations: {z: '1'}}\n\
-             spec:\n  text: |\n    one\n\n    two\n",
-        );
-        let want = r#"apiVersion: config.kubernetes.io/v1
+    const RESOURCE_LIST: &str = r#"apiVersion: config.kubernetes.io/v1
 kind: ResourceList
 items:
 - apiVersion: apps/v1
@@ -307,8 +301,15 @@ functionConfig:
     a:
     - 1
 "#;
+
+    #[test]
+    fn functions_get_a_resource_list() {
+        let resource = node(
+            "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: a, namespace: b, annotations: {z: '1'}}\n\
+             spec:\n  text: |\n    one\n\n    two\n",
+        );
         let text = resource_list([&resource].into_iter(), &node(CONFIG)).expect("printable");
-        assert_eq!(text, want);
+        assert_eq!(text, RESOURCE_LIST);
         // What goes out and comes back unchanged is what it was.
         let back = output(&text);
         assert_eq!(back.items.len(), 1);

@@ -11,6 +11,7 @@ use crate::yaml::{ParseOptions, parse_documents, to_yaml};
 struct Fixture {
     home: tempfile::TempDir,
     root: PathBuf,
+    directory: Directory,
     sources: SourceMap,
     schema: Schema,
 }
@@ -32,7 +33,8 @@ impl Fixture {
         let root = home.path().join("root");
         fs::create_dir(&root).expect("new");
         let root = root.canonicalize().expect("the root");
-        Self { home, root, sources: SourceMap::default(), schema: Schema::default() }
+        let directory = Directory::on_disk(root.as_path());
+        Self { home, root, directory, sources: SourceMap::default(), schema: Schema::default() }
     }
 
     fn script(&self, name: &str, text: &str) -> PathBuf {
@@ -40,7 +42,7 @@ impl Fixture {
     }
 
     fn site(&self) -> FunctionSite<'_> {
-        FunctionSite { root: &self.root, files: self, sources: &self.sources, schema: &self.schema }
+        FunctionSite { root: &self.directory, files: self, sources: &self.sources, schema: &self.schema }
     }
 
     fn resources(&self, text: &str) -> ResourceSet {
@@ -86,11 +88,10 @@ fn nothing_runs_without_its_flag() {
         (FunctionOptions { exec: false, ..all() }, "allow it with --enable-exec"),
     ] {
         let functions = Functions::new(options);
-        let error =
-            functions.transform(&exec, &mut resources, fixture.site(), &mut Vec::new()).expect_err(help);
+        let error = functions.transform(&exec, &mut resources, fixture.site()).expect_err(help);
         assert_eq!((error.code(), error.help_text()), (Code::Usage, Some(help)));
         assert_eq!(error.resource_name(), Some("Fn.e.com fn"));
-        let error = functions.generate(&exec, fixture.site(), &mut Vec::new()).expect_err(help);
+        let error = functions.generate(&exec, fixture.site()).expect_err(help);
         assert_eq!(error.code(), Code::Usage);
     }
     assert!(!fixture.root.join("ran").exists());
@@ -104,8 +105,7 @@ fn transformers_see_and_change_resources() {
     resources.resources_mut()[0].store_previous_id();
     let config = fixture.config("exec: {path: ./fn.sh, args: [arg], envs: [FOO=foo, BAR=x, NONE, B=1=2]}");
     let functions = Functions::new(FunctionOptions { env: vec!["BAR=cli".into()], ..all() });
-    let mut warnings = Vec::new();
-    functions.transform(&config, &mut resources, fixture.site(), &mut warnings).expect("it runs");
+    let warnings = functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
     assert_eq!(names(&resources), "ConfigMap/a ConfigMap/b Deployment/c");
     let first = &resources.as_slice()[0];
     let want = format!("arg foo {}", fixture.root.display());
@@ -137,7 +137,7 @@ fn transformers_add_rename_and_remove_resources() {
     }
     let functions = Functions::new(all());
     let config = fixture.config("exec: {path: ./fn.sh}");
-    functions.transform(&config, &mut resources, fixture.site(), &mut Vec::new()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
     // What kept its id keeps its place; the rest stands behind in the order of the output.
     assert_eq!(names(&resources), "ConfigMap/a Secret/new ConfigMap/renamed Deployment/c2");
     let history: Vec<_> =
@@ -146,7 +146,7 @@ fn transformers_add_rename_and_remove_resources() {
 
     fixture.script("none.sh", "exit 0");
     let config = fixture.config("exec: {path: ./none.sh}");
-    functions.transform(&config, &mut resources, fixture.site(), &mut Vec::new()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
     assert_eq!(names(&resources), "");
 }
 
@@ -159,7 +159,7 @@ fn resources_that_lose_their_annotations_lose_their_history() {
     resources.resources_mut()[0].vars.push("VAR".into());
     let config = fixture.config("exec: {path: ./fn.sh}");
     let functions = Functions::new(all());
-    functions.transform(&config, &mut resources, fixture.site(), &mut Vec::new()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
     assert_eq!(names(&resources), "ConfigMap/a");
     assert!(resources.as_slice()[0].previous.is_empty());
     assert_eq!(resources.as_slice()[0].vars, ["VAR"]);
@@ -182,7 +182,7 @@ fn functions_see_the_notes_of_the_build_and_may_say_an_origin() {
     first.origin = Some(crate::resource::Origin { path: "a.yaml".into(), ..Default::default() });
     let config = fixture.config("exec: {path: ./fn.sh}");
     let functions = Functions::new(all());
-    functions.transform(&config, &mut resources, fixture.site(), &mut Vec::new()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
     let want = "\
       config.kubernetes.io/origin: |
         path: a.yaml
@@ -216,7 +216,7 @@ items:
 X"#,
     );
     let config = fixture.config("exec: {path: ./gen.sh}");
-    let made = Functions::new(all()).generate(&config, fixture.site(), &mut Vec::new()).expect("it runs");
+    let made = Functions::new(all()).generate(&config, fixture.site()).expect("it runs").value;
     assert_eq!(names(&made), "ConfigMap/a ConfigMap/b");
     assert_eq!(made[0].generated, Some(Generated { behavior: Behavior::Unspecified, name_hash: true }));
     assert_eq!(made[1].generated, Some(Generated { behavior: Behavior::Merge, name_hash: false }));
@@ -232,8 +232,7 @@ X"#,
         "echo '{kind: A, metadata: {name: a, annotations: {kustomize.config.k8s.io/needs-hash: x}}}'",
     );
     let config = fixture.config("exec: {path: ./bad.sh}");
-    let error =
-        Functions::new(all()).generate(&config, fixture.site(), &mut Vec::new()).expect_err("no boolean");
+    let error = Functions::new(all()).generate(&config, fixture.site()).expect_err("no boolean");
     assert_eq!(error.code(), Code::InvalidValue);
 }
 
@@ -248,14 +247,14 @@ fn failures_and_findings_are_told() {
     fixture.script("nothing.sh", "echo 'a: b'");
     fixture.script("twice.sh", "for i in 1 2; do echo '---'; echo '{kind: A, metadata: {name: a}}'; done");
     let functions = Functions::new(all());
-    let run = |name: &str, warnings: &mut Vec<Diagnostic>| {
+    let run = |name: &str| {
         let mut resources = fixture.resources(RESOURCES);
         let config = fixture.config(&format!("exec: {{path: ./{name}}}"));
-        let result = functions.transform(&config, &mut resources, fixture.site(), warnings);
+        let result = functions.transform(&config, &mut resources, fixture.site());
         assert!(result.is_ok() || resources.len() == 3, "an error leaves all as it was");
-        result.map(|()| resources)
+        result.map(|warnings| (resources, warnings))
     };
-    let error = |name: &str| run(name, &mut Vec::new()).expect_err(name);
+    let error = |name: &str| run(name).expect_err(name);
     let failed = error("fails.sh");
     assert_eq!(failed.code(), Code::Command);
     assert!(failed.message().starts_with("the function `./fails.sh` failed: "), "{failed}");
@@ -266,8 +265,8 @@ fn failures_and_findings_are_told() {
     assert_eq!(error("twice.sh").code(), Code::DuplicateResource);
     assert!(error("missing.sh").message().ends_with("cannot be run: there is no such program"));
 
-    let mut warnings = Vec::new();
-    assert!(run("finds.sh", &mut warnings).expect("it ends well").is_empty());
+    let (resources, warnings) = run("finds.sh").expect("it ends well");
+    assert!(resources.is_empty());
     let messages: Vec<_> = warnings.iter().map(Diagnostic::message).collect();
     assert_eq!(messages, ["the function `./finds.sh` found: error: ConfigMap a: wrong"]);
 }
@@ -278,7 +277,7 @@ fn a_name_alone_is_looked_up_on_the_path() {
     let mut resources = fixture.resources(RESOURCES);
     let config = fixture.config("exec: {path: cat}");
     let functions = Functions::new(all());
-    functions.transform(&config, &mut resources, fixture.site(), &mut Vec::new()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
     assert_eq!(resources.len(), 3);
     let before = fixture.resources(RESOURCES);
     assert!(before.iter().zip(&resources).all(|(a, b)| a.node() == b.node()));
@@ -288,12 +287,12 @@ fn a_name_alone_is_looked_up_on_the_path() {
 fn a_function_that_names_nothing_is_passed_over_with_a_warning() {
     let fixture = Fixture::new();
     let mut resources = fixture.resources(RESOURCES);
-    let mut warnings = Vec::new();
     let functions = Functions::new(all());
     let config = fixture.config("deferFailure: true");
-    functions.transform(&config, &mut resources, fixture.site(), &mut warnings).expect("nothing happens");
-    assert!(functions.generate(&config, fixture.site(), &mut warnings).expect("nothing happens").is_empty());
-    assert_eq!((resources.len(), warnings.len()), (3, 2));
+    let warnings = functions.transform(&config, &mut resources, fixture.site()).expect("nothing happens");
+    assert_eq!((resources.len(), warnings.len()), (3, 1));
+    let made = functions.generate(&config, fixture.site()).expect("nothing happens");
+    assert_eq!((made.value.len(), made.warnings.len()), (0, 1));
 }
 
 #[test]
@@ -303,7 +302,7 @@ fn containers_are_run_by_docker() {
     let mut resources = fixture.resources(RESOURCES);
     let functions = Functions { docker, ..Functions::new(FunctionOptions { exec: false, ..all() }) };
     let config = fixture.config("container: {image: 'gcr.io/x:v1', mounts: [{type: bind, src: d, dst: /d}]}");
-    functions.transform(&config, &mut resources, fixture.site(), &mut Vec::new()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
     assert_eq!(names(&resources), "ConfigMap/a ConfigMap/b Deployment/c");
     let root = fixture.root.display();
     assert_eq!(
@@ -319,9 +318,10 @@ fn containers_are_run_by_docker() {
 #[test]
 fn functions_do_not_run_at_the_top_of_the_file_system() {
     let fixture = Fixture::new();
-    let site = FunctionSite { root: Path::new("/"), ..fixture.site() };
+    let top = Directory::on_disk(Path::new("/"));
+    let site = FunctionSite { root: &top, ..fixture.site() };
     let config = fixture.config("exec: {path: cat}");
-    let error = Functions::new(all()).generate(&config, site, &mut Vec::new()).expect_err("refused");
+    let error = Functions::new(all()).generate(&config, site).expect_err("refused");
     assert_eq!(error.code(), Code::OutsideRoot);
 }
 
@@ -342,7 +342,7 @@ shift; for a in "$@"; do echo "$a"; done > arguments; tee input | sed 's/k: v/k:
     let config = fixture.resources(text).as_slice()[0].clone();
     let functions = Functions::new(FunctionOptions { plugin_home: Some(plugins), exec: false, ..all() });
     let mut resources = fixture.resources(RESOURCES);
-    functions.transform(&config, &mut resources, fixture.site(), &mut Vec::new()).expect("it runs");
+    functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
     assert_eq!(names(&resources), "ConfigMap/a ConfigMap/b Deployment/c");
     let changed = resources.as_slice()[0].node().get_path(&["data", "k"]).and_then(Node::as_str);
     assert_eq!(changed, Some("w"));
@@ -353,7 +353,7 @@ shift; for a in "$@"; do echo "$a"; done > arguments; tee input | sed 's/k: v/k:
     assert_eq!(fixture.text("arguments"), "one\ntwo three\nfrom file\n--flag\n");
     assert!(fixture.text("input").starts_with("apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n"));
 
-    let made = functions.generate(&config, fixture.site(), &mut Vec::new()).expect("it runs");
+    let made = functions.generate(&config, fixture.site()).expect("it runs").value;
     assert!(made.is_empty(), "it got no input, and repeats it");
 }
 
@@ -366,7 +366,7 @@ fn plugins_that_cannot_be_run() {
     let functions = Functions::new(FunctionOptions { plugin_home: Some(plugins), ..all() });
     let error = |text: &str| {
         let config = fixture.resources(text).as_slice()[0].clone();
-        functions.generate(&config, fixture.site(), &mut Vec::new()).expect_err(text)
+        functions.generate(&config, fixture.site()).expect_err(text)
     };
     let fn_config = "apiVersion: e.com/v1\nkind: Fn\nmetadata: {name: fn}\n";
     assert_eq!(error(fn_config).code(), Code::NoMatch);

@@ -71,7 +71,7 @@ fn check(depth: usize) -> Result<()> {
 pub(super) fn merge(from: &Node, into: Node, schema: &Schema) -> Result<Node> {
     let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::Off);
     // Values have no schema, and helm replaces their lists, too.
-    Ok(merge2(Some(into), from, schema, &options, &mut Vec::new())?.unwrap_or_else(|| Node::map(Map::new())))
+    Ok(merge2(Some(into), from, schema, &options)?.node.unwrap_or_else(|| Node::map(Map::new())))
 }
 
 #[cfg(test)]

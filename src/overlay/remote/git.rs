@@ -6,6 +6,7 @@ use std::process::Command;
 use super::super::process;
 use super::super::repo_spec::RepoSpec;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{DiskTree, FileTree as _};
 
 /// Variables that tell git of a repository that this is not about: hooks are run with them.
 const OF_ANOTHER_REPOSITORY: [&str; 9] = [
@@ -41,7 +42,7 @@ pub(super) fn check_out(spec: &RepoSpec, into: &Path) -> Result<String> {
     git.run("fetch", &["fetch", "--depth=1", "--", &url, reference])?;
     git.run("checkout", &["checkout", "--quiet", "FETCH_HEAD"])?;
     let commit = git.run("rev-parse", &["rev-parse", "--verify", "FETCH_HEAD^{commit}"])?;
-    if spec.submodules && into.join(".gitmodules").exists() {
+    if spec.submodules && DiskTree.has(&into.join(".gitmodules")) {
         git.run("submodule update", &["submodule", "update", "--init", "--recursive"])?;
     }
     Ok(String::from_utf8_lossy(&commit).trim().to_string())

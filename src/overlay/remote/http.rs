@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why a file did not come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum HttpFailure {
     /// The server answered with another status than success.
     #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nobody is asked"))]
     Status(u16),
@@ -14,7 +14,7 @@ pub(super) enum Failure {
     Unsupported,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for HttpFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "the server answered with status {status}"),
@@ -26,7 +26,7 @@ impl fmt::Display for Failure {
 
 /// The content of a URL; up to ten redirections are followed.
 #[cfg(feature = "remote")]
-pub(super) fn get(url: &str) -> Result<Vec<u8>, Failure> {
+pub(super) fn get(url: &str) -> Result<Vec<u8>, HttpFailure> {
     use std::time::Duration;
 
     use ureq::Agent;
@@ -35,7 +35,7 @@ pub(super) fn get(url: &str) -> Result<Vec<u8>, Failure> {
     /// What is larger is no manifest.
     const MAX_SIZE: u64 = 256 << 20;
 
-    let failed = |error: ureq::Error| Failure::NoAnswer(error.to_string());
+    let failed = |error: ureq::Error| HttpFailure::NoAnswer(error.to_string());
     let agent: Agent = Agent::config_builder()
         .http_status_as_error(false)
         .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
@@ -47,13 +47,13 @@ pub(super) fn get(url: &str) -> Result<Vec<u8>, Failure> {
         .into();
     let mut response = agent.get(url).call().map_err(failed)?;
     if !response.status().is_success() {
-        return Err(Failure::Status(response.status().as_u16()));
+        return Err(HttpFailure::Status(response.status().as_u16()));
     }
     response.body_mut().with_config().limit(MAX_SIZE).read_to_vec().map_err(failed)
 }
 
 /// Says that there is no HTTP here.
 #[cfg(not(feature = "remote"))]
-pub(super) fn get(_url: &str) -> Result<Vec<u8>, Failure> {
-    Err(Failure::Unsupported)
+pub(super) fn get(_url: &str) -> Result<Vec<u8>, HttpFailure> {
+    Err(HttpFailure::Unsupported)
 }

@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use super::*;
@@ -100,7 +101,7 @@ fn branches_are_fetched_in_each_run_and_once_in_it() {
     let remotes = fixture.remotes();
     let first = remotes.repository(&spec, nowhere()).expect("fetched");
     assert_eq!(read(&first, "base/kustomization.yaml"), "resources: [a.yaml]\n");
-    assert_eq!(first.root().expect("a directory"), first.clone_dir.join("base"));
+    assert_eq!(first.root().expect("a directory").path(), first.clone_dir.join("base"));
     assert!(!first.clone_dir.join(".git").exists(), "it would keep the URL");
 
     let commit = fixture.commit("base/kustomization.yaml", "resources: [b.yaml]\n");
@@ -210,7 +211,8 @@ fn directories_stay_in_the_repository() {
     fixture.commit("other.txt", "x");
     let root = |directory: &str| {
         let spec = fixture.spec(&format!("//{directory}?ref=main"));
-        fixture.remotes().repository(&spec, nowhere()).expect("fetched").root()
+        let checkout = fixture.remotes().repository(&spec, nowhere()).expect("fetched");
+        checkout.root().map(|directory| directory.path().to_path_buf())
     };
     let error = |directory: &str| root(directory).expect_err(directory);
     assert!(error("nope").message().ends_with("has no directory `nope`"), "{}", error("nope"));
@@ -364,7 +366,7 @@ mod over_http {
         else {
             panic!("a file");
         };
-        assert!(checkout.root().expect("a directory").ends_with("base"));
+        assert!(checkout.root().expect("a directory").path().ends_with("base"));
         // A page that is no manifest and no repository: both reasons are given.
         let error = resource("site/page").expect_err("neither");
         assert!(error.message().starts_with("`git fetch` for http://127.0.0.1"), "{error}");

@@ -12,67 +12,69 @@ fn shape(reference: &str) -> String {
         .to_string()
 }
 
+/// References, and what they are: host, repository, directory, version.
+const REFERENCES: &[(&str, &str)] = &[
+    // GitHub without a scheme, in any case, with a slash or a colon.
+    ("github.com/org/repo", "https://github.com/ org/repo []"),
+    ("GitHub.com/org/repo", "https://github.com/ org/repo []"),
+    ("github.com:org/repo", "https://github.com/ org/repo []"),
+    ("github.com/org/repo/", "https://github.com/ org/repo []"),
+    ("github.com/org/repo/overlays/prod", "https://github.com/ org/repo [overlays/prod]"),
+    ("github.com/org/repo//overlays/prod", "https://github.com/ org/repo [overlays/prod]"),
+    ("github.com/org/repo.git/overlays/prod", "https://github.com/ org/repo.git [overlays/prod]"),
+    ("github.com/org/repo?ref=v1.2.3", "https://github.com/ org/repo [] v1.2.3"),
+    ("github.com/org/repo/a?ref=feature/x", "https://github.com/ org/repo [a] feature/x"),
+    // GitHub with a scheme or a user is brought into one of two forms.
+    ("https://github.com/org/repo", "https://github.com/ org/repo []"),
+    ("http://github.com/org/repo/a", "https://github.com/ org/repo [a]"),
+    ("HTTPS://GITHUB.com/org/repo/a", "https://github.com/ org/repo [a]"),
+    ("git@github.com:org/repo", "git@github.com: org/repo []"),
+    ("git@github.com/org/repo/a", "git@github.com: org/repo [a]"),
+    ("org-1234@github.com:org/repo.git", "org-1234@github.com: org/repo.git []"),
+    ("ssh://git@github.com/org/repo", "git@github.com: org/repo []"),
+    ("ssh://github.com/org/repo", "github.com: org/repo []"),
+    ("https://git@github.com/org/repo", "git@github.com: org/repo []"),
+    // `git::` is stripped.
+    ("git::https://gitlab.com/org/repo//a?ref=main", "https://gitlab.com/ org/repo [a] main"),
+    ("GIT::git@gitlab.com:org/repo.git", "git@gitlab.com: org/repo.git []"),
+    // Other hosts: two segments, unless something says where the repository ends.
+    ("https://gitlab.com/org/repo/a/b", "https://gitlab.com/ org/repo [a/b]"),
+    ("https://gitlab.com/org/group/repo//a/b", "https://gitlab.com/ org/group/repo [a/b]"),
+    ("https://gitlab.com/org/group/repo.git/a", "https://gitlab.com/ org/group/repo.git [a]"),
+    ("https://gitlab.com/org/repo.git//a", "https://gitlab.com/ org/repo.git [a]"),
+    ("https://gitlab.com/org/repo.git?ref=x", "https://gitlab.com/ org/repo.git [] x"),
+    ("https://example.com//repo", "https://example.com/ /repo []"),
+    ("https://example.com/repo.git", "https://example.com/ repo.git []"),
+    ("https://user:secret@example.com/org/repo", "https://user:secret@example.com/ org/repo []"),
+    ("ssh://git@example.com:7999/org/repo.git", "ssh://git@example.com:7999/ org/repo.git []"),
+    ("git@example.com:org/repo.git/a", "git@example.com: org/repo.git [a]"),
+    ("git@example.com:org/repo//a", "git@example.com: org/repo [a]"),
+    ("git@example.com/org/repo//a", "git@example.com/ org/repo [a]"),
+    ("git@example.com:/srv/repo.git//a", "git@example.com: /srv/repo.git [a]"),
+    // Azure: the name behind `_git/` ends the repository.
+    (
+        "https://me@dev.azure.com/org/project/_git/repo/a/b?ref=main",
+        "https://me@dev.azure.com/ org/project/_git/repo [a/b] main",
+    ),
+    ("https://fabrikam.visualstudio.com/_git/repo", "https://fabrikam.visualstudio.com/ _git/repo []"),
+    ("https://x.com/a/_git/repo//b", "https://x.com/ a/_git/repo [b]"),
+    // CodeCommit.
+    (
+        "https://git-codecommit.us-east-2.amazonaws.com/v1/repos/name//a",
+        "https://git-codecommit.us-east-2.amazonaws.com/ v1/repos/name [a]",
+    ),
+    // Local repositories.
+    ("file:///srv/repo", "file:// /srv/repo []"),
+    ("file:///srv/repo//a/b?ref=main", "file:// /srv/repo [a/b] main"),
+    ("file:///srv/a@b/repo.git/a", "file:// /srv/a@b/repo.git [a]"),
+    ("file://git@host/repo.git", "file:// git@host/repo.git []"),
+    // Directories may go up, as long as they stay in the repository.
+    ("https://github.com/org/repo//a/../b", "https://github.com/ org/repo [a/../b]"),
+];
+
 #[test]
 fn references_are_taken_apart() {
-    let table = [
-        // GitHub without a scheme, in any case, with a slash or a colon.
-        ("github.com/org/repo", "https://github.com/ org/repo []"),
-        ("GitHub.com/org/repo", "https://github.com/ org/repo []"),
-        ("github.com:org/repo", "https://github.com/ org/repo []"),
-        ("github.com/org/repo/", "https://github.com/ org/repo []"),
-        ("github.com/org/repo/overlays/prod", "https://github.com/ org/repo [overlays/prod]"),
-        ("github.com/org/repo//overlays/prod", "https://github.com/ org/repo [overlays/prod]"),
-        ("github.com/org/repo.git/overlays/prod", "https://github.com/ org/repo.git [overlays/prod]"),
-        ("github.com/org/repo?ref=v1.2.3", "https://github.com/ org/repo [] v1.2.3"),
-        ("github.com/org/repo/a?ref=feature/x", "https://github.com/ org/repo [a] feature/x"),
-        // GitHub with a scheme or a user is brought into one of two forms.
-        ("https://github.com/org/repo", "https://github.com/ org/repo []"),
-        ("http://github.com/org/repo/a", "https://github.com/ org/repo [a]"),
-        ("HTTPS://GITHUB.com/org/repo/a", "https://github.com/ org/repo [a]"),
-        ("git@github.com:org/repo", "git@github.com: org/repo []"),
-        ("git@github.com/org/repo/a", "git@github.com: org/repo [a]"),
-        ("org-1234@github.com:org/repo.git", "org-1234@github.com: org/repo.git []"),
-        ("ssh://git@github.com/org/repo", "git@github.com: org/repo []"),
-        ("ssh://github.com/org/repo", "github.com: org/repo []"),
-        ("https://git@github.com/org/repo", "git@github.com: org/repo []"),
-        // `git::` is stripped.
-        ("git::https://gitlab.com/org/repo//a?ref=main", "https://gitlab.com/ org/repo [a] main"),
-        ("GIT::git@gitlab.com:org/repo.git", "git@gitlab.com: org/repo.git []"),
-        // Other hosts: two segments, unless something says where the repository ends.
-        ("https://gitlab.com/org/repo/a/b", "https://gitlab.com/ org/repo [a/b]"),
-        ("https://gitlab.com/org/group/repo//a/b", "https://gitlab.com/ org/group/repo [a/b]"),
-        ("https://gitlab.com/org/group/repo.git/a", "https://gitlab.com/ org/group/repo.git [a]"),
-        ("https://gitlab.com/org/repo.git//a", "https://gitlab.com/ org/repo.git [a]"),
-        ("https://gitlab.com/org/repo.git?ref=x", "https://gitlab.com/ org/repo.git [] x"),
-        ("https://example.com//repo", "https://example.com/ /repo []"),
-        ("https://example.com/repo.git", "https://example.com/ repo.git []"),
-        ("https://user:secret@example.com/org/repo", "https://user:secret@example.com/ org/repo []"),
-        ("ssh://git@example.com:7999/org/repo.git", "ssh://git@example.com:7999/ org/repo.git []"),
-        ("git@example.com:org/repo.git/a", "git@example.com: org/repo.git [a]"),
-        ("git@example.com:org/repo//a", "git@example.com: org/repo [a]"),
-        ("git@example.com/org/repo//a", "git@example.com/ org/repo [a]"),
-        ("git@example.com:/srv/repo.git//a", "git@example.com: /srv/repo.git [a]"),
-        // Azure: the name behind `_git/` ends the repository.
-        (
-            "https://me@dev.azure.com/org/project/_git/repo/a/b?ref=main",
-            "https://me@dev.azure.com/ org/project/_git/repo [a/b] main",
-        ),
-        ("https://fabrikam.visualstudio.com/_git/repo", "https://fabrikam.visualstudio.com/ _git/repo []"),
-        ("https://x.com/a/_git/repo//b", "https://x.com/ a/_git/repo [b]"),
-        // CodeCommit.
-        (
-            "https://git-codecommit.us-east-2.amazonaws.com/v1/repos/name//a",
-            "https://git-codecommit.us-east-2.amazonaws.com/ v1/repos/name [a]",
-        ),
-        // Local repositories.
-        ("file:///srv/repo", "file:// /srv/repo []"),
-        ("file:///srv/repo//a/b?ref=main", "file:// /srv/repo [a/b] main"),
-        ("file:///srv/a@b/repo.git/a", "file:// /srv/a@b/repo.git [a]"),
-        ("file://git@host/repo.git", "file:// git@host/repo.git []"),
-        // Directories may go up, as long as they stay in the repository.
-        ("https://github.com/org/repo//a/../b", "https://github.com/ org/repo [a/../b]"),
-    ];
-    for (reference, want) in table {
+    for &(reference, want) in REFERENCES {
         assert_eq!(shape(reference), want, "{reference}");
     }
 }
@@ -107,7 +109,7 @@ fn what_is_no_reference_is_refused() {
 }
 
 #[test]
-fn parameters() {
+fn timeouts() {
     let seconds = |query: &str| parse(&format!("github.com/o/r?{query}")).timeout.as_secs_f64();
     let table = [
         ("timeout=61", 61.0),
@@ -128,6 +130,10 @@ fn parameters() {
     for (query, want) in table {
         assert!((seconds(query) - want).abs() < 1e-9, "{query}: {}", seconds(query));
     }
+}
+
+#[test]
+fn submodules_and_versions() {
     let submodules = |query: &str| parse(&format!("github.com/o/r?{query}")).submodules;
     for (query, want) in
         [("submodules=0", false), ("submodules=False", false), ("submodules=no", true), ("", true)]

@@ -9,24 +9,16 @@ mod pointer;
 
 use smol_str::SmolStr;
 
-use self::operation::Document;
+use self::operation::{Document, Operation};
+use self::pointer::Standard;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::Span;
 use crate::yaml::{Map, Node, Value, as_yaml_1_1};
-
-/// By whose rules operations are applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Rules {
-    #[default]
-    Kubernetes,
-    Rfc6902,
-}
 
 /// How a JSON patch is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct JsonPatchOptions {
-    rules: Rules,
+    standard: Standard,
 }
 
 impl JsonPatchOptions {
@@ -46,7 +38,7 @@ impl JsonPatchOptions {
     /// As RFC 6902 demands, without any leniency.
     #[must_use]
     pub fn rfc6902() -> Self {
-        Self { rules: Rules::Rfc6902 }
+        Self { standard: Standard::Rfc6902 }
     }
 }
 
@@ -54,16 +46,6 @@ impl JsonPatchOptions {
 #[derive(Debug, Clone, Default)]
 pub struct JsonPatch {
     operations: Vec<Operation>,
-}
-
-/// One operation as it was read; what is wrong with it, applying it says.
-#[derive(Debug, Clone)]
-struct Operation {
-    op: Option<SmolStr>,
-    path: Option<SmolStr>,
-    from: Option<SmolStr>,
-    value: Option<Node>,
-    span: Span,
 }
 
 /// Reads a JSON patch from a list of operations; null is a patch without any.
@@ -126,7 +108,7 @@ impl JsonPatch {
     /// The first operation that cannot be applied, with its place: an unknown or malformed one, a path
     /// that leads nowhere, a test that fails.
     pub fn apply_with(&self, dest: &mut Node, options: &JsonPatchOptions) -> Result<()> {
-        let mut document = Document::new(dest.clone(), options.rules);
+        let mut document = Document::new(dest.clone(), options.standard);
         for (position, operation) in self.operations.iter().enumerate() {
             document.apply(operation).map_err(|error| error.note(format!("operation {}", position + 1)))?;
         }

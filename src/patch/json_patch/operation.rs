@@ -2,24 +2,34 @@
 
 use smol_str::SmolStr;
 
-use super::pointer::{index, show, steps};
-use super::{Operation, Rules};
+use super::pointer::{Standard, index, show, steps};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::Span;
 use crate::yaml::{Node, Value, to_json};
 
 /// How many values copies may add: a few that copy their own surroundings would fill any memory.
 const MAX_COPIED: usize = 1_000_000;
 
+/// One operation as it was read; what is wrong with it, applying it says.
+#[derive(Debug, Clone)]
+pub(super) struct Operation {
+    pub(super) op: Option<SmolStr>,
+    pub(super) path: Option<SmolStr>,
+    pub(super) from: Option<SmolStr>,
+    pub(super) value: Option<Node>,
+    pub(super) span: Span,
+}
+
 /// A document while it is patched.
 pub(super) struct Document {
     root: Node,
-    rules: Rules,
+    standard: Standard,
     copied: usize,
 }
 
 impl Document {
-    pub(super) fn new(root: Node, rules: Rules) -> Self {
-        Self { root, rules, copied: 0 }
+    pub(super) fn new(root: Node, standard: Standard) -> Self {
+        Self { root, standard, copied: 0 }
     }
 
     pub(super) fn into_root(self) -> Node {
@@ -60,10 +70,10 @@ impl Document {
 
     fn pointer(&self, field: &str, pointer: Option<&str>, operation: &Operation) -> Result<Vec<SmolStr>> {
         let pointer = pointer.ok_or_else(|| missing(field, operation))?;
-        let found = steps(pointer, self.rules);
+        let found = steps(pointer, self.standard);
         // Only `replace` and `test` can be about the whole document there.
         let whole = matches!(operation.op.as_deref(), Some("replace" | "test")) && pointer.is_empty();
-        let root = self.rules == Rules::Rfc6902 || whole;
+        let root = self.standard == Standard::Rfc6902 || whole;
         found.filter(|steps| root || !steps.is_empty()).ok_or_else(|| {
             Diagnostic::error(Code::InvalidValue, format!("`{pointer}` is no path to a field"))
                 .at(operation.span)
@@ -74,91 +84,73 @@ impl Document {
     fn value(&self, operation: &Operation) -> Result<Node> {
         match &operation.value {
             Some(value) => Ok(value.clone()),
-            None if self.rules == Rules::Kubernetes => Ok(Node::null()),
+            None if self.standard == Standard::Kubernetes => Ok(Node::null()),
             None => Err(missing("value", operation)),
         }
     }
 
     /// The map or list that holds what a path names, and the last step.
-    fn parent<'p>(
-        &mut self,
-        path: &'p [SmolStr],
-        operation: &Operation,
-    ) -> Result<(&mut Node, &'p SmolStr, &'p [SmolStr])> {
-        let Some((last, parents)) = path.split_last() else {
+    fn parent<'p>(&mut self, path: &'p [SmolStr], operation: &'p Operation) -> Result<(&mut Node, Last<'p>)> {
+        let Some((step, parents)) = path.split_last() else {
             let message = format!("`{}` cannot be about the whole document", op(operation));
             return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
         };
-        let rules = self.rules;
+        let standard = self.standard;
         let mut node = &mut self.root;
         for (depth, step) in parents.iter().enumerate() {
-            let here = &parents[..depth];
-            node = child(node, step, rules).ok_or_else(|| nowhere(here, step, operation))?;
+            let last = Last { step, parents: &parents[..depth], operation, standard };
+            node = child(node, step, standard).ok_or_else(|| last.missing())?;
         }
         if matches!(node.value, Value::Scalar(_)) {
             let message = format!("{} is {} and has no fields", named(parents), node.type_name());
             return Err(Diagnostic::error(Code::MissingField, message).at(operation.span).field(show(path)));
         }
-        Ok((node, last, parents))
+        Ok((node, Last { step, parents, operation, standard }))
     }
 
     fn add(&mut self, path: &[SmolStr], value: Node, operation: &Operation) -> Result<()> {
-        if path.is_empty() && self.rules == Rules::Rfc6902 {
+        if path.is_empty() && self.standard == Standard::Rfc6902 {
             self.root = value;
             return Ok(());
         }
-        let rules = self.rules;
-        let (parent, step, here) = self.parent(path, operation)?;
+        let (parent, last) = self.parent(path, operation)?;
         match &mut parent.value {
-            Value::Map(map) => drop(map.insert(step.clone(), value)),
-            Value::List(list) if step == "-" => list.push(value),
-            Value::List(list) => {
-                let at = index(step, list.len() + 1, rules);
-                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
-                list.insert(at, value);
-            }
+            Value::Map(map) => drop(map.insert(last.step.clone(), value)),
+            Value::List(list) if last.step == "-" => list.push(value),
+            Value::List(list) => list.insert(last.index(list, list.len() + 1)?, value),
             Value::Scalar(_) => {}
         }
         Ok(())
     }
 
     fn remove(&mut self, path: &[SmolStr], operation: &Operation) -> Result<Node> {
-        let rules = self.rules;
-        let (parent, step, here) = self.parent(path, operation)?;
+        let (parent, last) = self.parent(path, operation)?;
         match &mut parent.value {
-            Value::Map(map) => map.remove(step).ok_or_else(|| nowhere(here, step, operation)),
-            Value::List(list) => {
-                let at = index(step, list.len(), rules);
-                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
-                Ok(list.remove(at))
-            }
-            Value::Scalar(_) => Err(nowhere(here, step, operation)),
+            Value::Map(map) => map.remove(last.step).ok_or_else(|| last.missing()),
+            Value::List(list) => Ok(list.remove(last.index(list, list.len())?)),
+            Value::Scalar(_) => Err(last.missing()),
         }
     }
 
     fn replace(&mut self, operation: &Operation) -> Result<()> {
         let path = self.path(operation)?;
         let value = self.value(operation)?;
-        let rules = self.rules;
         if path.is_empty() {
-            if rules == Rules::Kubernetes && matches!(value.value, Value::Scalar(_)) {
+            if self.standard == Standard::Kubernetes && matches!(value.value, Value::Scalar(_)) {
                 let message = format!("the whole document cannot become {}", value.type_name());
                 return Err(Diagnostic::error(Code::WrongType, message).at(operation.span));
             }
             self.root = value;
             return Ok(());
         }
-        let (parent, step, here) = self.parent(&path, operation)?;
+        let (parent, last) = self.parent(&path, operation)?;
         match &mut parent.value {
-            Value::Map(map) => {
-                if rules == Rules::Rfc6902 && !map.contains_key(step) {
-                    return Err(nowhere(here, step, operation));
-                }
-                map.insert(step.clone(), value);
+            Value::Map(map) if last.standard == Standard::Rfc6902 && !map.contains_key(last.step) => {
+                return Err(last.missing());
             }
+            Value::Map(map) => drop(map.insert(last.step.clone(), value)),
             Value::List(list) => {
-                let at = index(step, list.len(), rules);
-                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
+                let at = last.index(list, list.len())?;
                 list[at] = value;
             }
             Value::Scalar(_) => {}
@@ -169,7 +161,7 @@ impl Document {
     fn r#move(&mut self, operation: &Operation) -> Result<()> {
         let from = self.from(operation)?;
         let path = self.path(operation)?;
-        if self.rules == Rules::Rfc6902 {
+        if self.standard == Standard::Rfc6902 {
             if path == from {
                 return self.get(&from, operation).map(drop);
             }
@@ -188,8 +180,8 @@ impl Document {
         let value = self.get(&from, operation)?.cloned();
         let value = match value {
             Some(value) => value,
-            None if self.rules == Rules::Kubernetes => Node::null(),
-            None => return Err(nowhere(&from[..from.len() - 1], &from[from.len() - 1], operation)),
+            None if self.standard == Standard::Kubernetes => Node::null(),
+            None => return Err(self.parent(&from, operation)?.1.missing()),
         };
         self.copied += size(&value);
         if self.copied > MAX_COPIED {
@@ -201,15 +193,15 @@ impl Document {
 
     fn test(&mut self, operation: &Operation) -> Result<()> {
         let path = self.path(operation)?;
-        let rules = self.rules;
-        if rules == Rules::Rfc6902 && operation.value.is_none() {
+        let standard = self.standard;
+        if standard == Standard::Rfc6902 && operation.value.is_none() {
             return Err(missing("value", operation));
         }
         let found = self.get(&path, operation)?;
         let wanted = operation.value.as_ref();
         let null = |node: Option<&Node>| node.is_none_or(Node::is_null);
-        let equal = match rules {
-            Rules::Kubernetes if null(found) => null(wanted),
+        let equal = match standard {
+            Standard::Kubernetes if null(found) => null(wanted),
             _ => found.zip(wanted).is_some_and(|(found, wanted)| same(found, wanted)),
         };
         if equal {
@@ -228,26 +220,53 @@ impl Document {
         if path.is_empty() {
             return Ok(Some(&self.root));
         }
-        let rules = self.rules;
-        let (parent, step, here) = self.parent(path, operation)?;
+        let (parent, last) = self.parent(path, operation)?;
         match &parent.value {
-            Value::Map(map) => Ok(map.get(step)),
-            Value::List(list) => {
-                let at = index(step, list.len(), rules);
-                let at = at.ok_or_else(|| no_index(here, step, list.len(), operation))?;
-                Ok(list.get(at))
-            }
+            Value::Map(map) => Ok(map.get(last.step)),
+            Value::List(list) => Ok(list.get(last.index(list, list.len())?)),
             Value::Scalar(_) => Ok(None),
         }
     }
 }
 
+/// The last step of a path.
+struct Last<'p> {
+    step: &'p SmolStr,
+    parents: &'p [SmolStr],
+    operation: &'p Operation,
+    standard: Standard,
+}
+
+impl Last<'_> {
+    /// The position in a list that it names, below `end`.
+    fn index(&self, list: &[Node], end: usize) -> Result<usize> {
+        index(self.step, end, self.standard).ok_or_else(|| {
+            let (list_is, length) = (named(self.parents), list.len());
+            let message =
+                format!("{list_is} has {length} entries, and `{}` is none of their indices", self.step);
+            self.error(message).help("indices count from 0; `-` adds behind the last entry")
+        })
+    }
+
+    fn missing(&self) -> Diagnostic {
+        let op = op(self.operation);
+        self.error(format!("{} has no `{}`", named(self.parents), self.step))
+            .help(format!("`{op}` needs all of its path to be there; add what is missing first"))
+    }
+
+    fn error(&self, message: String) -> Diagnostic {
+        Diagnostic::error(Code::MissingField, message)
+            .at(self.operation.span)
+            .field(self.operation.path.clone().unwrap_or_default())
+    }
+}
+
 /// One step down; a null has nothing below it.
-fn child<'n>(node: &'n mut Node, step: &str, rules: Rules) -> Option<&'n mut Node> {
+fn child<'n>(node: &'n mut Node, step: &str, standard: Standard) -> Option<&'n mut Node> {
     match &mut node.value {
         Value::Map(map) => map.get_mut(step),
         Value::List(list) => {
-            let at = index(step, list.len(), rules)?;
+            let at = index(step, list.len(), standard)?;
             list.get_mut(at)
         }
         Value::Scalar(_) => None,
@@ -287,19 +306,4 @@ fn missing(field: &str, operation: &Operation) -> Diagnostic {
 /// A place within the document, for messages.
 fn named(path: &[SmolStr]) -> String {
     if path.is_empty() { "the document".to_string() } else { format!("`{}`", show(path)) }
-}
-
-fn nowhere(parent: &[SmolStr], step: &str, operation: &Operation) -> Diagnostic {
-    Diagnostic::error(Code::MissingField, format!("{} has no `{step}`", named(parent)))
-        .at(operation.span)
-        .field(operation.path.clone().unwrap_or_default())
-        .help(format!("`{}` needs all of its path to be there; add what is missing first", op(operation)))
-}
-
-fn no_index(parent: &[SmolStr], step: &str, length: usize, operation: &Operation) -> Diagnostic {
-    let message = format!("{} has {length} entries, and `{step}` is none of their indices", named(parent));
-    Diagnostic::error(Code::MissingField, message)
-        .at(operation.span)
-        .field(operation.path.clone().unwrap_or_default())
-        .help("indices count from 0; `-` adds behind the last entry")
 }

@@ -2,19 +2,25 @@
 
 use smol_str::SmolStr;
 
-use super::Rules;
+/// By whose standard operations are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Standard {
+    #[default]
+    Kubernetes,
+    Rfc6902,
+}
 
 /// The steps of a pointer; none when it is none.
 ///
 /// Kubernetes' tools drop whatever stands before the first `/`, and leave a `~` that escapes nothing.
-pub(super) fn steps(pointer: &str, rules: Rules) -> Option<Vec<SmolStr>> {
-    if rules == Rules::Rfc6902 && !pointer.is_empty() && !pointer.starts_with('/') {
+pub(super) fn steps(pointer: &str, standard: Standard) -> Option<Vec<SmolStr>> {
+    if standard == Standard::Rfc6902 && !pointer.is_empty() && !pointer.starts_with('/') {
         return None;
     }
-    pointer.split('/').skip(1).map(|step| unescape(step, rules)).collect()
+    pointer.split('/').skip(1).map(|step| unescape(step, standard)).collect()
 }
 
-fn unescape(step: &str, rules: Rules) -> Option<SmolStr> {
+fn unescape(step: &str, standard: Standard) -> Option<SmolStr> {
     if !step.contains('~') {
         return Some(step.into());
     }
@@ -25,7 +31,7 @@ fn unescape(step: &str, rules: Rules) -> Option<SmolStr> {
         let (plain, skip) = match after.as_bytes().first() {
             Some(b'0') => ('~', 1),
             Some(b'1') => ('/', 1),
-            _ if rules == Rules::Kubernetes => ('~', 0),
+            _ if standard == Standard::Kubernetes => ('~', 0),
             _ => return None,
         };
         out.push(plain);
@@ -36,13 +42,13 @@ fn unescape(step: &str, rules: Rules) -> Option<SmolStr> {
 }
 
 /// The position in a list of `length` entries that a step names.
-pub(super) fn index(step: &str, length: usize, rules: Rules) -> Option<usize> {
-    let position = match rules {
-        Rules::Rfc6902 => {
+pub(super) fn index(step: &str, length: usize, standard: Standard) -> Option<usize> {
+    let position = match standard {
+        Standard::Rfc6902 => {
             let canonical = step == "0" || !step.starts_with(['0', '+', '-']);
             step.parse::<usize>().ok().filter(|_| canonical)?
         }
-        Rules::Kubernetes => {
+        Standard::Kubernetes => {
             let number: i64 = step.parse().ok()?;
             match usize::try_from(number) {
                 Ok(position) => position,
@@ -66,8 +72,8 @@ pub(super) fn show(steps: &[SmolStr]) -> String {
 mod tests {
     use super::*;
 
-    fn read(pointer: &str, rules: Rules) -> Option<Vec<String>> {
-        steps(pointer, rules).map(|steps| steps.iter().map(ToString::to_string).collect())
+    fn read(pointer: &str, standard: Standard) -> Option<Vec<String>> {
+        steps(pointer, standard).map(|steps| steps.iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -86,8 +92,8 @@ mod tests {
         for (pointer, strict, want) in table {
             let show =
                 |steps: Vec<String>| steps.iter().map(|step| format!("|{step}")).collect::<Vec<_>>().concat();
-            assert_eq!(read(pointer, Rules::Rfc6902).map(show), strict.then(|| want.into()), "{pointer}");
-            assert_eq!(read(pointer, Rules::Kubernetes).map(show).as_deref(), Some(want), "{pointer}");
+            assert_eq!(read(pointer, Standard::Rfc6902).map(show), strict.then(|| want.into()), "{pointer}");
+            assert_eq!(read(pointer, Standard::Kubernetes).map(show).as_deref(), Some(want), "{pointer}");
         }
         assert_eq!(show(&["a/b".into(), "~".into()]), "/a~1b/~0");
     }
@@ -112,8 +118,8 @@ mod tests {
             ("-9223372036854775808", None, None),
         ];
         for (step, strict, lenient) in table {
-            assert_eq!(index(step, 3, Rules::Rfc6902), strict, "{step}");
-            assert_eq!(index(step, 3, Rules::Kubernetes), lenient, "{step}");
+            assert_eq!(index(step, 3, Standard::Rfc6902), strict, "{step}");
+            assert_eq!(index(step, 3, Standard::Kubernetes), lenient, "{step}");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use smol_str::SmolStr;
 
-use super::{PatchContext, PatchOptions};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::args::{PatchContext, PatchOptions};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::gocompat::strconv::format_float;
 use crate::merge::merge2;
 use crate::patch::JsonPatch;
@@ -12,28 +12,24 @@ use crate::schema::Schema;
 use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json};
 
 /// A strategic merge patch, ready to be merged into resources.
-pub(super) struct Strategic {
+pub(super) struct StrategicPatch {
     node: Node,
     options: PatchOptions,
     /// Whether it was prepared for any resource that a target selects.
     selected: bool,
 }
 
-impl Strategic {
+impl StrategicPatch {
     /// A patch for the resource that it names.
-    pub(super) fn own(patch: Resource, options: PatchOptions, warnings: &mut Vec<Diagnostic>) -> Self {
-        warn_of_replacement(patch.node(), warnings);
-        Self { node: patch.into_node(), options, selected: false }
+    pub(super) fn own(patch: Resource, options: PatchOptions) -> Warned<Self> {
+        let warnings = warning_of_replacement(patch.node()).into_iter().collect();
+        Warned { value: Self { node: patch.into_node(), options, selected: false }, warnings }
     }
 
     /// A patch for all resources that a target selects, prepared as kustomize does: its labels and
     /// annotations become strings. A null there, which is meant to remove one, becomes a text, too.
-    pub(super) fn selected(
-        mut patch: Resource,
-        options: PatchOptions,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Self {
-        warn_of_replacement(patch.node(), warnings);
+    pub(super) fn selected(mut patch: Resource, options: PatchOptions) -> Warned<Self> {
+        let mut warnings: Vec<_> = warning_of_replacement(patch.node()).into_iter().collect();
         for field in ["labels", "annotations"] {
             let values = patch.node().get_path(&["metadata", field]).and_then(Node::as_map);
             for (key, value) in values.into_iter().flat_map(Map::iter).filter(|(_, value)| value.is_null()) {
@@ -45,61 +41,67 @@ impl Strategic {
             }
             texts_of(&mut patch, field);
         }
-        Self { node: patch.into_node(), options, selected: true }
+        Warned { value: Self { node: patch.into_node(), options, selected: true }, warnings }
     }
 
     /// Merges the patch into a resource, which is empty afterwards when the patch deletes it. Name,
     /// kind and namespace stay unless the options allow a change. Returns whether the id did change.
+    ///
+    /// # Errors
+    /// The patch does not fit. The resource is lost then, and with it the set that it is in.
     pub(super) fn merge_into(
         &self,
         resource: &mut Resource,
         context: &PatchContext<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<bool> {
+    ) -> Result<Warned<bool>> {
         let id = resource.id().clone();
         if self.options.allow_name_change || self.options.allow_kind_change {
             resource.store_previous_id();
         }
         if is_replacement(&self.node) {
-            return Ok(false);
+            return Ok(false.into());
         }
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
-        let mut replaced = Vec::new();
-        let mut merge = |resource: &mut Resource| {
+        let merge = |resource: &mut Resource| {
             let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
-            let merged = merge2(Some(dest), patch, context.schema, context.merge, &mut replaced)?;
-            *resource.node_mut() = merged.unwrap_or_else(|| Node::map(Map::new()));
-            Ok(())
+            let merged = merge2(Some(dest), patch, context.schema, context.merge)?;
+            *resource.node_mut() = merged.node.unwrap_or_else(|| Node::map(Map::new()));
+            Ok(merged.warnings)
         };
         // Only a patch of annotations can meet the notes of the build there.
         let touches = |metadata: &Node| ["annotations", "$patch"].iter().any(|f| metadata.get(f).is_some());
         let meets_notes = patch.get("metadata").is_some_and(touches);
-        let merged = if meets_notes { resource.with_notes(merge) } else { merge(resource) };
-        merged.map_err(|error: Diagnostic| {
+        let merged = if meets_notes { resource.with_build_annotations(merge) } else { merge(resource) };
+        let replaced = merged.map_err(|error: Diagnostic| {
             let error = if error.labels().is_empty() { error.at(patch.span().at_start()) } else { error };
             error.resource(&id)
         })?;
-        warnings.extend(replaced.into_iter().map(|warning| warning.resource(&id)));
+        let warnings = replaced.into_iter().map(|warning| warning.resource(&id)).collect();
+        self.restore_id(resource, &id, context.schema);
+        Ok(Warned { value: !resource.is_empty() && is_other(&id, resource), warnings })
+    }
+
+    /// Gives a patched resource back what the patch may not change.
+    fn restore_id(&self, resource: &mut Resource, id: &ResId, schema: &Schema) {
         if resource.is_empty() {
-            return Ok(false);
+            return;
         }
         resource.spread_shared();
         if !self.options.allow_kind_change {
-            resource.set_kind(&id.gvk.kind, context.schema);
+            resource.set_kind(&id.gvk.kind, schema);
         }
         if !self.options.allow_name_change {
             resource.set_name(&id.name);
         }
         resource.set_namespace(&id.namespace);
-        resource.sync(context.schema);
+        resource.sync(schema);
         if self.selected && id.gvk.version.is_empty() {
             // kustomize sets the version that it found, even when it found none.
             if let Some(map) = resource.node_mut().as_map_mut() {
                 map.insert("apiVersion", Node::null());
             }
         }
-        Ok(is_other(&id, resource))
     }
 
     /// The patch with the version of the resource that it meets, when it was selected for it and
@@ -127,30 +129,20 @@ fn is_replacement(patch: &Node) -> bool {
     patch.get("$patch").is_some_and(|directive| raw_text(directive) == "replace")
 }
 
-fn warn_of_replacement(patch: &Node, warnings: &mut Vec<Diagnostic>) {
-    if is_replacement(patch) {
-        let message = "this patch changes nothing; kustomize v5.8 does not replace whole resources";
-        let at = patch.get("$patch").map_or(patch.span(), Node::span);
-        let help = "delete the resource by `$patch: delete` and add the new one to `resources`";
-        warnings.push(Diagnostic::warning(Code::Directive, message).at(at).help(help));
-    }
+fn warning_of_replacement(patch: &Node) -> Option<Diagnostic> {
+    let directive = patch.get("$patch").filter(|_| is_replacement(patch))?;
+    let message = "this patch changes nothing; kustomize v5.8 does not replace whole resources";
+    let help = "delete the resource by `$patch: delete` and add the new one to `resources`";
+    Some(Diagnostic::warning(Code::Directive, message).at(directive.span()).help(help))
 }
 
 /// Changes a resource by a JSON patch. Returns whether its id did change.
 ///
 /// As in kustomize the whole resource passes through JSON, where all numbers are floats, and its
-/// annotations become strings. With `keeps_id` the id from before stays known.
-pub(super) fn json(
-    resource: &mut Resource,
-    patch: &JsonPatch,
-    keeps_id: bool,
-    schema: &Schema,
-) -> Result<bool> {
+/// annotations become strings.
+pub(super) fn json(resource: &mut Resource, patch: &JsonPatch, schema: &Schema) -> Result<bool> {
     let id = resource.id().clone();
-    if keeps_id {
-        resource.store_previous_id();
-    }
-    resource.with_notes_kept(|resource| {
+    resource.with_build_annotations_kept(|resource| {
         reread(resource.node_mut());
         patch.apply(resource.node_mut())
     })?;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{Patch, PatchContext};
-use crate::diagnostic::{Code, Diagnostic, Label, Result};
+use super::args::{Patch, PatchContext};
+use crate::diagnostic::{Code, Diagnostic, Label, Result, Warned};
 use crate::patch::{JsonPatch, parse_json_patch};
 use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
@@ -12,10 +12,10 @@ use crate::yaml::{
 };
 
 /// A patch after reading.
-pub(super) enum Body {
+pub(super) enum PatchBody {
     /// No document, or only empty ones.
     Nothing,
-    /// Strategic merge patches, with kind and name.
+    /// StrategicPatch merge patches, with kind and name.
     Strategic(Vec<Resource>),
     /// Operations of RFC 6902.
     Json(JsonPatch),
@@ -25,23 +25,21 @@ pub(super) enum Body {
 ///
 /// # Errors
 /// Neither or both of path and text, an unreadable file, a text that is no patch.
-pub(super) fn body(
-    patch: &Patch,
-    context: &PatchContext<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Body> {
+pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<PatchBody>> {
     let source = match (patch.patch.trim(), patch.path.as_str()) {
         ("", "") => return Err(neither().at(patch.place())),
         ("", _) => file(&patch.path, context)?,
         (text, "") => inline(text, patch.patch.span, context),
         _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
     };
-    let documents = documents(source, context, warnings)?;
-    if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
-        return Ok(Body::Json(json_patch(operations)?));
-    }
-    let documents = strategic(documents, context)?;
-    Ok(if documents.is_empty() { Body::Nothing } else { Body::Strategic(documents) })
+    let Warned { value: documents, warnings } = documents(source, context)?;
+    let value = if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
+        PatchBody::Json(json_patch(operations)?)
+    } else {
+        let documents = strategic(documents, context)?;
+        if documents.is_empty() { PatchBody::Nothing } else { PatchBody::Strategic(documents) }
+    };
+    Ok(Warned { value, warnings })
 }
 
 /// Reads an entry of `patchesJson6902`.
@@ -49,11 +47,7 @@ pub(super) fn body(
 /// # Errors
 /// No target or one without a name, neither or both of path and text, an unreadable file, a text
 /// that is no list of operations.
-pub(super) fn json6902(
-    patch: &Patch,
-    context: &PatchContext<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<JsonPatch> {
+pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<JsonPatch>> {
     if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
         return Err(Diagnostic::error(Code::MissingField, "the `target` needs a name")
             .at(patch.target.as_ref().map_or(patch.place(), |target| target.span))
@@ -65,8 +59,11 @@ pub(super) fn json6902(
         (text, "") => inline(text, patch.patch.span, context),
         _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
     };
-    match documents(source, context, warnings)?.first() {
-        Some(operations) if is_operations(operations) => json_patch(operations),
+    let Warned { value: documents, warnings } = documents(source, context)?;
+    match documents.first() {
+        Some(operations) if is_operations(operations) => {
+            Ok(Warned { value: json_patch(operations)?, warnings })
+        }
         other => {
             let found = other.map_or("nothing", Node::type_name);
             let at = other.map_or(Span::default(), Node::span);
@@ -84,13 +81,15 @@ pub(super) fn json6902(
 pub(super) fn path_or_text(
     patch: &Spanned<String>,
     context: &PatchContext<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Vec<Resource>> {
+) -> Result<Warned<Vec<Resource>>> {
     // A path is a scalar when it is read as YAML, and so no patch.
-    if patch.is_empty() || patch.contains('\n') || patch.trim_start().starts_with('{') {
-        return strategic(documents(inline(patch, patch.span, context), context, warnings)?, context);
-    }
-    strategic(documents(file(patch, context)?, context, warnings)?, context)
+    let source = if patch.is_empty() || patch.contains('\n') || patch.trim_start().starts_with('{') {
+        inline(patch, patch.span, context)
+    } else {
+        file(patch, context)?
+    };
+    let Warned { value, warnings } = documents(source, context)?;
+    Ok(Warned { value: strategic(value, context)?, warnings })
 }
 
 fn neither() -> Diagnostic {
@@ -120,33 +119,29 @@ fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
 /// As in kustomize operations may have a key twice, of which the last one counts, and keys that are
 /// no strings; strategic merge patches may have a key twice, of which the first one counts. That is
 /// warned of, since the rest of the patch is lost.
-fn documents(
-    source: SourceId,
-    context: &PatchContext<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Vec<Node>> {
+fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
     check_json(source, context)?;
     let read = |duplicate_keys| {
         let options = ParseOptions { duplicate_keys, ..ParseOptions::default() };
         parse_documents(context.sources, source, options)
     };
     let error = match read(DuplicateKeys::Deny) {
-        Ok(documents) => return Ok(documents),
+        Ok(documents) => return Ok(documents.into()),
         Err(error) => error,
     };
     let operations = read(DuplicateKeys::LastWins).ok();
     if let Some(operations) = operations.filter(|all| all.first().is_some_and(is_operations)) {
-        return Ok(operations);
+        return Ok(operations.into());
     }
     if error.code() != Code::DuplicateKey {
         return Err(error);
     }
-    let documents = read(DuplicateKeys::FirstWins)?;
+    let value = read(DuplicateKeys::FirstWins)?;
     let warning =
         Diagnostic::warning(error.code(), format!("{}; only the first one counts", error.message()));
     let labelled = |warning: Diagnostic, label: &Label| warning.label(label.span, label.text.as_str());
-    warnings.push(error.labels().iter().fold(warning, labelled).help("remove one of the two"));
-    Ok(documents)
+    let warning = error.labels().iter().fold(warning, labelled).help("remove one of the two");
+    Ok(Warned { value, warnings: vec![warning] })
 }
 
 /// kustomize takes a text that begins with `[` for JSON, and reads it as nothing else.

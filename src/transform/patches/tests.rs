@@ -1,4 +1,8 @@
 use super::*;
+use crate::merge::{Exceptions, MergeOptions};
+use crate::schema::Schema;
+use crate::source::SourceMap;
+use crate::transform::Files;
 use crate::yaml::{ParseOptions, from_node, parse_documents, parse_one, to_json};
 
 const RESOURCES: &str = "\
@@ -31,7 +35,7 @@ fn set() -> ResourceSet {
     set
 }
 
-type Apply<T> = fn(&mut ResourceSet, &[T], &PatchContext<'_>, &mut Vec<Diagnostic>) -> Result<()>;
+type Apply<T> = fn(&mut ResourceSet, &[T], &PatchContext<'_>) -> Result<Vec<Diagnostic>>;
 
 /// The set after patches that are read from a kustomization's text, and the warnings.
 fn run<T: serde::de::DeserializeOwned>(text: &str, apply: Apply<T>) -> (Result<ResourceSet>, Vec<String>) {
@@ -47,11 +51,12 @@ fn run_on<T: serde::de::DeserializeOwned>(
     let id = sources.add("k.yaml", text);
     let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
     let list: Vec<T> = from_node(&node).expect("patches");
-    let (schema, merge) = (Schema::kustomize(), MergeOptions::kustomize());
+    let (schema, merge) = (Schema::kustomize(), MergeOptions::kustomize(Exceptions::None));
     let context = PatchContext { files: &NoFiles, sources: &sources, schema: &schema, merge: &merge };
-    let mut warnings = Vec::new();
-    let done = apply(&mut set, &list, &context, &mut warnings).map(|()| set);
-    (done, warnings.iter().map(|w| w.message().to_string()).collect())
+    match apply(&mut set, &list, &context) {
+        Ok(warnings) => (Ok(set), warnings.iter().map(|w| w.message().to_string()).collect()),
+        Err(error) => (Err(error), Vec::new()),
+    }
 }
 
 /// For each resource `kind/name`, a blank, and `spec`.

@@ -4,11 +4,10 @@ use std::cell::{Cell, RefCell};
 
 use smol_str::SmolStr;
 
-use super::FieldOptions;
+use super::args::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::part_scalars;
-use crate::transform::lookup::{Create, Found, Matches, lookup, lookup_mut, text_of};
-use crate::transform::structured;
+use crate::transform::value_path::{FoundValue, Matches, NodeKind, lookup, lookup_mut, structured, text_of};
 use crate::yaml::{Node, Resolved, Style, Tag, Value};
 
 /// The part of a value that the options of a source ask for.
@@ -49,7 +48,8 @@ pub(super) fn copy(
 ) -> Result<Option<Diagnostic>> {
     let source = live.and_then(|live| lookup(node, live).ok().flatten()).map(std::ptr::from_ref);
     let current = RefCell::new(value.clone());
-    let copy = Copy { value: &current, source, options, oddity: Cell::new(None), in_text: Cell::new(false) };
+    let copy =
+        FieldCopy { value: &current, source, options, oddity: Cell::new(None), in_text: Cell::new(false) };
     copy.to(node, path)?;
     let oddity = copy.oddity.get().map(Oddity::warning);
     *value = current.into_inner();
@@ -84,7 +84,7 @@ impl Oddity {
     }
 }
 
-struct Copy<'v> {
+struct FieldCopy<'v> {
     value: &'v RefCell<Node>,
     /// Where the value stands, when it is the field itself: only to be compared.
     source: Option<*const Node>,
@@ -94,13 +94,9 @@ struct Copy<'v> {
     in_text: Cell<bool>,
 }
 
-impl Copy<'_> {
-    fn create(&self) -> Option<Create> {
-        self.options.create.then(|| Create::like(&self.value.borrow()))
-    }
-
-    fn lose(&self, lost: bool) {
-        self.oddity.set(lost.then_some(Oddity::Lost));
+impl FieldCopy<'_> {
+    fn create(&self) -> Option<NodeKind> {
+        self.options.create.then(|| NodeKind::like(&self.value.borrow()))
     }
 
     fn to(&self, node: &mut Node, path: &[String]) -> Result<()> {
@@ -117,7 +113,7 @@ impl Copy<'_> {
     }
 
     fn matches(&self, node: &mut Node, path: &[String]) -> Result<usize> {
-        let each = |found: Found<'_>| self.set(found);
+        let each = |found: FoundValue<'_>| self.set(found);
         let inside = |text: &mut Node, rest: &[String]| self.read_only(text, rest);
         Matches { create: self.create(), each: &each, inside: &inside }.find(node, path)
     }
@@ -148,7 +144,7 @@ impl Copy<'_> {
             match structured::write(&document, text) {
                 Ok(text) => field.value = Value::Scalar(text.into()),
                 // kustomize then tries the path in the other way, and finds it.
-                Err(_) => self.lose(true),
+                Err(_) => self.oddity.set(Some(Oddity::Lost)),
             }
             return true;
         }
@@ -158,7 +154,7 @@ impl Copy<'_> {
     /// What is created in a null gets lost.
     fn lose_in_null(&self, path: &[String]) -> bool {
         let lost = self.options.create && path.first().is_some_and(|part| part != "*");
-        self.lose(lost);
+        self.oddity.set(lost.then_some(Oddity::Lost));
         lost
     }
 
@@ -172,12 +168,12 @@ impl Copy<'_> {
             return Ok(usize::from(self.lose_in_null(path)));
         }
         let found = self.matches_in_text(&mut document, path)?;
-        self.lose(found > 0);
+        self.oddity.set((found > 0).then_some(Oddity::Lost));
         Ok(found)
     }
 
     /// Sets one field. A scalar keeps its type and quotes, anything else is replaced.
-    fn set(&self, Found { node, created }: Found<'_>) -> Result<()> {
+    fn set(&self, FoundValue { node, created }: FoundValue<'_>) -> Result<()> {
         let delimiter = &self.options.delimiter;
         let value = self.value.borrow();
         let text = if delimiter.is_empty() {
@@ -251,7 +247,7 @@ fn set_text(node: &mut Node, text: &str) {
 mod tests {
     use super::*;
     use crate::source::SourceMap;
-    use crate::transform::lookup::split_dotted;
+    use crate::transform::value_path::split_dotted;
     use crate::yaml::{ParseOptions, parse_one, to_json};
 
     fn node(text: &str) -> Node {

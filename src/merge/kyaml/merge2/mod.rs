@@ -5,28 +5,36 @@
 //! lose entries with equal keys. New values are treated as if they were merged with themselves, so
 //! that nulls and directives in them vanish.
 
-mod list;
-mod strict;
+mod counterpart;
+mod exceptions;
+#[cfg(test)]
+mod tests;
 
 use smol_str::SmolStr;
 
-use super::options::{MergeOptions, Rules};
-use super::position::Position;
-use super::restyle::{quote_old_booleans, restyle};
-use super::{Fate, directive, retain, same_kind};
+use self::counterpart::{Counterpart, Side, adopt, after_visit, take};
+use self::exceptions::Lists;
+use super::directive;
+use super::entries::{Entries, Lookup};
+use super::options::{ListOrder, MergeOptions};
+use super::position::{ListRule, Position};
+use super::restyle::quote_old_booleans;
+use super::tuples::{Tuples, are_distinct, is_nothing};
+use super::walk::{Decision, Here, partners, retain, same_kind};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::merge::Trail;
+use crate::merge::association::replaced_unknown;
 use crate::merge::directive::Action;
-use crate::schema::Schema;
-use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
+use crate::merge::{Exceptions, Merged, Trail};
+use crate::schema::{Cursor, Schema};
+use crate::yaml::{Entry, Key, List, Map, Node, Value};
 
-/// Merges a patch onto an object, in place as far as it goes. None: the patch deletes the object.
+/// Merges a patch onto an object, in place as far as it goes. Nothing is left when the patch deletes it.
 ///
 /// The schema is asked for the kind that dest, or else the patch, says it has. Lists that were replaced
-/// for want of a schema are added to `warnings`.
+/// for want of a schema are warned of.
 ///
 /// ```
-/// use kubectl_smp::merge::{MergeOptions, merge2};
+/// use kubectl_smp::merge::{Exceptions, MergeOptions, merge2};
 /// use kubectl_smp::schema::Schema;
 /// use kubectl_smp::source::SourceMap;
 /// use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
@@ -35,8 +43,9 @@ use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 /// let read = |text: &str| parse_one(&sources, sources.add("example", text), ParseOptions::default());
 /// let pod = read("{apiVersion: v1, kind: Pod, spec: {containers: [{name: web, image: a}]}}")?;
 /// let patch = read("{spec: {containers: [{name: web, image: b}, {name: log}], hostname: null}}")?;
-/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &MergeOptions::auto(), &mut Vec::new())?;
-/// let containers = merged.as_ref().and_then(|pod| pod.get_path(&["spec", "containers"]));
+/// let options = MergeOptions::kustomize(Exceptions::Listed);
+/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &options)?;
+/// let containers = merged.node.as_ref().and_then(|pod| pod.get_path(&["spec", "containers"]));
 /// let json = to_json(containers.unwrap_or(&Node::null()))?;
 /// assert_eq!(json, r#"[{"image":"b","name":"web"},{"name":"log"}]"#);
 /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
@@ -44,178 +53,144 @@ use crate::yaml::{Comments, Entry, Key, Map, Meta, Node, Value};
 ///
 /// # Errors
 /// A map, list or scalar against another kind of value; an unknown `$patch`; list entries that
-/// cannot be told apart. With [`Rules::Auto`] also entries without keys or with equal ones.
-///
-/// [`Rules::Auto`]: super::Rules::Auto
-pub fn merge2(
+/// cannot be told apart. With [`Exceptions::Listed`] also entries without keys or with equal ones.
+pub fn merge2(dest: Option<Node>, patch: &Node, schema: &Schema, options: &MergeOptions) -> Result<Merged> {
+    merge2_of(dest, patch, Cursor::unknown(), schema, options)
+}
+
+/// The same with the type of objects that do not say their kind.
+pub(in crate::merge) fn merge2_of(
     mut dest: Option<Node>,
     patch: &Node,
+    kind: Cursor<'_>,
     schema: &Schema,
     options: &MergeOptions,
-    warnings: &mut Vec<Diagnostic>,
-) -> Result<Option<Node>> {
+) -> Result<Merged> {
+    let root = Position::unknown().refine(&[dest.as_ref(), Some(patch)], schema).or(kind);
     let mut patch = patch.clone();
-    let mut merge = Merge2 { schema, options, warnings };
-    let source = Source::Node(&mut patch);
-    let merged = match merge.value(dest.as_mut(), source, Position::unknown(), &Trail::root())? {
-        Fate::Keep => dest,
-        Fate::Take(node) => Some(node),
-        Fate::Clear => None,
-    };
-    Ok(merged.filter(|node| !node.is_null()))
+    let mut merge = Merge2 { schema, options, warnings: Vec::new() };
+    let patch = Counterpart::Patch(&mut patch);
+    let decision = merge.value(dest.as_mut(), patch, root, &Trail::root())?;
+    let node = decision.of(dest).filter(|node| !node.is_null());
+    Ok(Merged { node, warnings: merge.warnings, conflicts: Vec::new() })
 }
 
-/// What a value of dest is merged with.
-#[derive(Debug)]
-enum Source<'p> {
-    /// Nothing: the patch does not reach here.
-    Absent,
-    /// Itself: the value came from the patch as a whole.
-    Same,
-    /// A value of the patch. What of it is taken is moved out.
-    Node(&'p mut Node),
-}
-
-impl Source<'_> {
-    fn node(&self) -> Option<&Node> {
-        if let Self::Node(node) = self { Some(node) } else { None }
-    }
-}
-
-/// A source that is no other value.
-#[derive(Debug, Clone, Copy)]
-enum Own {
-    Absent,
-    Same,
-}
-
-impl Own {
-    fn source(self) -> Source<'static> {
-        match self {
-            Self::Absent => Source::Absent,
-            Self::Same => Source::Same,
-        }
-    }
-}
-
-struct Merge2<'s, 'w> {
+struct Merge2<'s> {
     schema: &'s Schema,
     options: &'s MergeOptions,
-    warnings: &'w mut Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
 }
 
-fn take(node: &mut Node) -> Node {
-    std::mem::replace(node, Node::null())
-}
-
-impl<'s> Merge2<'s, '_> {
+impl<'s> Merge2<'s> {
     fn value(
         &mut self,
         dest: Option<&mut Node>,
-        source: Source<'_>,
+        with: Counterpart<'_>,
         at: Position<'s>,
         trail: &Trail<'_>,
-    ) -> Result<Fate> {
-        let at = at.refine(&[dest.as_deref(), source.node()], self.schema);
-        let Some(dest) = dest.filter(|node| !node.is_null() || matches!(source, Source::Absent)) else {
-            return match source {
-                Source::Node(patch) if !patch.is_null() => self.add(take(patch), &at, trail),
-                _ => Ok(Fate::Clear),
+    ) -> Result<Decision> {
+        let at = at.refine(&[dest.as_deref(), with.patch()], self.schema);
+        let here = Here { at: &at, trail };
+        let of_dest = matches!(with, Counterpart::None(Side::Dest));
+        let Some(dest) = dest.filter(|node| !node.is_null() || of_dest) else {
+            return match with {
+                Counterpart::Patch(patch) if !patch.is_null() => self.add(take(patch), here),
+                _ => Ok(Decision::Remove),
             };
         };
-        match source.node() {
-            Some(patch) if patch.is_null() => return Ok(Fate::Clear),
+        match with.patch() {
+            Some(patch) if patch.is_null() => return Ok(Decision::Remove),
             Some(patch) => same_kind(dest, patch, trail)?,
             None => {}
         }
         match dest.value {
-            Value::Map(_) => self.map(dest, source, &at, trail),
-            Value::List(_) => self.list(dest, source, &at, trail),
-            Value::Scalar(_) => Ok(match source {
-                Source::Node(patch) => Fate::Take(take(patch)),
-                Source::Absent if is_silent_null(dest) => Fate::Clear,
-                _ => Fate::Keep,
+            Value::Map(_) => self.map(dest, with, here),
+            Value::List(_) => self.list(dest, with, here),
+            Value::Scalar(_) => Ok(match with {
+                Counterpart::Patch(patch) => Decision::Replace(take(patch)),
+                Counterpart::None(Side::Dest) if is_silent_null(dest) => Decision::Remove,
+                Counterpart::None(_) => Decision::Keep,
             }),
         }
     }
 
     /// A value that dest does not have.
-    fn add(&mut self, mut node: Node, at: &Position<'s>, trail: &Trail<'_>) -> Result<Fate> {
+    fn add(&mut self, mut node: Node, here: Here<'_, 's>) -> Result<Decision> {
         match &mut node.value {
             Value::Map(map) => {
-                match (directive::take_from_map(map, trail), self.options.rules) {
-                    (Ok(Action::Delete), _) => return Ok(Fate::Clear),
-                    (Err(error), Rules::Auto) => return Err(error),
+                match (directive::take_from_map(map, here.trail), self.options.exceptions) {
+                    (Ok(Action::Delete), _) => return Ok(Decision::Remove),
+                    (Err(error), Exceptions::Listed) => return Err(error),
                     // Another word than the three stays and gets into the output (kustomize 5.8).
                     _ => {}
                 }
-                self.own_fields(map, Own::Same, at, trail)?;
+                self.own_fields(map, Side::Patch, here)?;
             }
-            Value::List(_) => return self.new_list(node, at, trail),
+            Value::List(list) => {
+                let rule = here.at.list_rule(&[list], Some(list), self.options, self.schema);
+                if rule.replaces() {
+                    return Ok(Decision::Replace(node));
+                }
+                // kustomize 5.8 does not look for directives here, so that one gets into the output.
+                if self.options.exceptions == Exceptions::Listed
+                    && directive::take_from_list(list, here.trail)? == Action::Delete
+                {
+                    return Ok(Decision::Remove);
+                }
+                self.own_entries(list, Side::Patch, &rule, here)?;
+            }
             Value::Scalar(_) => {}
         }
-        Ok(Fate::Take(node))
+        Ok(Decision::Replace(node))
     }
 
-    fn map(
-        &mut self,
-        dest: &mut Node,
-        source: Source<'_>,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
-    ) -> Result<Fate> {
-        adopt(dest, &source);
-        let Value::Map(map) = &mut dest.value else { return Ok(Fate::Keep) };
-        match source {
-            Source::Absent => self.own_fields(map, Own::Absent, at, trail)?,
-            Source::Same => {
-                if directive::take_from_map(map, trail)? == Action::Delete {
-                    return Ok(Fate::Clear);
+    fn map(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Here<'_, 's>) -> Result<Decision> {
+        adopt(dest, &with);
+        let Value::Map(map) = &mut dest.value else { return Ok(Decision::Keep) };
+        let patch = match with {
+            Counterpart::Patch(patch) => patch,
+            Counterpart::None(side) => {
+                if side == Side::Patch && directive::take_from_map(map, here.trail)? == Action::Delete {
+                    return Ok(Decision::Remove);
                 }
-                self.own_fields(map, Own::Same, at, trail)?;
+                self.own_fields(map, side, here)?;
+                return Ok(Decision::Keep);
             }
-            Source::Node(patch) => {
-                let Value::Map(theirs) = &mut patch.value else { return Ok(Fate::Keep) };
-                match directive::take_from_map(theirs, trail)? {
-                    Action::Delete => return Ok(Fate::Clear),
-                    Action::Replace => {
-                        self.own_fields(theirs, Own::Same, at, trail)?;
-                        return Ok(Fate::Take(take(patch)));
-                    }
-                    Action::Merge => self.fields(map, theirs, at, trail)?,
-                }
+        };
+        let Value::Map(theirs) = &mut patch.value else { return Ok(Decision::Keep) };
+        match directive::take_from_map(theirs, here.trail)? {
+            Action::Delete => return Ok(Decision::Remove),
+            Action::Replace => {
+                self.own_fields(theirs, Side::Patch, here)?;
+                return Ok(Decision::Replace(take(patch)));
             }
+            Action::Merge => self.fields(map, theirs, here)?,
         }
-        Ok(Fate::Keep)
+        Ok(Decision::Keep)
     }
 
     /// The fields of a map that no other map is merged into.
-    fn own_fields(&mut self, map: &mut Map, own: Own, at: &Position<'s>, trail: &Trail<'_>) -> Result<()> {
-        retain(map.entries_mut(), |entry| self.field(entry, own.source(), None, at, trail))
+    fn own_fields(&mut self, map: &mut Map, side: Side, here: Here<'_, 's>) -> Result<()> {
+        retain(map.entries_mut(), |entry| self.field(entry, None, Counterpart::None(side), here))
     }
 
     /// Those of dest in their order, then those that only the patch has, sorted.
-    fn fields(&mut self, map: &mut Map, patch: &mut Map, at: &Position<'s>, trail: &Trail<'_>) -> Result<()> {
-        let (partners, mut new) = partners(map, patch);
+    fn fields(&mut self, map: &mut Map, patch: &mut Map, here: Here<'_, 's>) -> Result<()> {
+        let (partners, new) = partners(map, patch);
         let theirs = patch.entries_mut();
         let mut partners = partners.into_iter();
         retain(map.entries_mut(), |entry| match partners.next().flatten() {
             Some(i) => {
                 let Entry { key, value } = &mut theirs[i];
-                self.field(entry, Source::Node(value), Some(key), at, trail)
+                self.field(entry, Some(key), Counterpart::Patch(value), here)
             }
-            None => self.field(entry, Source::Absent, None, at, trail),
+            None => self.field(entry, None, Counterpart::None(Side::Dest), here),
         })?;
-        new.sort_unstable_by(|&a, &b| theirs[a].key.text.cmp(&theirs[b].key.text));
         for i in new {
             let Entry { key, value } = &mut theirs[i];
-            let at = at.field_of(&key.text, std::iter::once((&*key, &*value)), self.schema);
-            let fate = self.value(None, Source::Node(value), at, &trail.field(&key.text))?;
-            if let Fate::Take(mut node) = fate {
-                quote_old_booleans(&mut node);
-                let meta = Meta { comments: None, ..key.meta.clone() };
-                map.push(Key { text: key.text.clone(), meta }, node);
-            }
+            let at = here.at.field_of(&key.text, std::iter::once((&*key, &*value)), self.schema);
+            let trail = here.trail.field(&key.text);
+            self.value(None, Counterpart::Patch(value), at, &trail)?.add(map, key, None);
         }
         Ok(())
     }
@@ -223,232 +198,147 @@ impl<'s> Merge2<'s, '_> {
     /// One field that dest has. Returns whether it stays.
     fn field(
         &mut self,
-        entry: &mut Entry,
-        source: Source<'_>,
+        Entry { key, value }: &mut Entry,
         their_key: Option<&Key>,
-        at: &Position<'s>,
-        trail: &Trail<'_>,
+        with: Counterpart<'_>,
+        here: Here<'_, 's>,
     ) -> Result<bool> {
-        let Entry { key, value } = entry;
-        if matches!((&value.value, &source), (Value::Scalar(_), Source::Absent | Source::Same)) {
+        if let (Value::Scalar(_), Counterpart::None(side)) = (&value.value, &with) {
             quote_old_booleans(value);
-            let stays = matches!(source, Source::Absent) && !is_silent_null(value);
-            return Ok(stays || !value.is_null());
+            return Ok(!value.is_null() || *side == Side::Dest && !is_silent_null(value));
         }
-        let sides = std::iter::once((&*key, &*value)).chain(their_key.zip(source.node()));
-        let at = at.field_of(&key.text, sides, self.schema);
-        match self.value(Some(value), source, at, &trail.field(&key.text))? {
-            Fate::Keep => Ok(true),
-            Fate::Take(mut node) => {
-                restyle(&mut node, &value.meta);
-                *value = node;
-                Ok(true)
+        let sides = std::iter::once((&*key, &*value)).chain(their_key.zip(with.patch()));
+        let at = here.at.field_of(&key.text, sides, self.schema);
+        Ok(self.value(Some(value), with, at, &here.trail.field(&key.text))?.put(value))
+    }
+
+    fn list(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Here<'_, 's>) -> Result<Decision> {
+        adopt(dest, &with);
+        let Value::List(list) = &mut dest.value else { return Ok(Decision::Keep) };
+        let theirs = with.patch().and_then(Node::as_list).map(Vec::as_slice);
+        let (sides, from_patch): (&[&[Node]], _) = match (&with, theirs) {
+            (Counterpart::Patch(_), Some(theirs)) => (&[list, theirs], Some(theirs)),
+            (Counterpart::None(Side::Patch), _) => (&[list], Some(list.as_slice())),
+            _ => (&[list], None),
+        };
+        let rule = here.at.list_rule(sides, from_patch, self.options, self.schema);
+        let patch = match with {
+            Counterpart::Patch(patch) => patch,
+            Counterpart::None(_) if rule.replaces() => return Ok(Decision::Keep),
+            Counterpart::None(side) => {
+                if side == Side::Patch && directive::take_from_list(list, here.trail)? == Action::Delete {
+                    return Ok(Decision::Remove);
+                }
+                self.own_entries(list, side, &rule, here)?;
+                return Ok(Decision::Keep);
             }
-            Fate::Clear => Ok(false),
+        };
+        let span = patch.span();
+        let Value::List(theirs) = &mut patch.value else { return Ok(Decision::Keep) };
+        if rule.replaces() {
+            if !here.at.is_known() {
+                self.warnings.extend(replaced_unknown(list, theirs, span, here.trail));
+            }
+            return Ok(Decision::Replace(take(patch)));
         }
+        match directive::take_from_list(theirs, here.trail)? {
+            Action::Delete => return Ok(Decision::Remove),
+            Action::Replace => {
+                self.own_entries(theirs, Side::Patch, &rule, here)?;
+                return Ok(Decision::Replace(take(patch)));
+            }
+            Action::Merge => self.entries(list, theirs, &rule, here)?,
+        }
+        Ok(Decision::Keep)
+    }
+
+    fn infer_keys(&self) -> &'s [SmolStr] {
+        self.options.infer_keys.keys()
+    }
+
+    /// A list that no other list is merged into.
+    fn own_entries(
+        &mut self,
+        list: &mut List,
+        side: Side,
+        rule: &ListRule<'s>,
+        here: Here<'_, 's>,
+    ) -> Result<()> {
+        let element = here.at.element(self.schema);
+        if let ListRule::Keyed(keys) = rule {
+            let lists = Lists { keys, order: self.options.list_order, trail: here.trail };
+            return lists.own(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
+        }
+        let keys = rule.keys(&[list.as_slice()], self.infer_keys(), here.trail)?;
+        if are_distinct(list, &keys) {
+            return self.distinct_entries(list, side, Here { at: &element, ..here });
+        }
+        let tuples = Tuples::of([list.as_slice()], keys);
+        let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
+        for tuple in tuples.iter() {
+            let (dest, visit) = entries.visit(tuple, &[]);
+            let trail = here.trail.texts(tuples.keys().names(), tuple);
+            let decision = self.value(dest, Counterpart::None(side), element.clone(), &trail)?;
+            entries.put(&visit, decision)?;
+        }
+        *list = entries.finish(self.options.list_order)?;
+        Ok(())
+    }
+
+    /// The entries of a list in which nothing is twice and nothing lacks a key.
+    fn distinct_entries(&mut self, list: &mut List, side: Side, here: Here<'_, 's>) -> Result<()> {
+        let mut i = 0;
+        retain(list, |node| {
+            let trail = here.trail.index(i);
+            i += 1;
+            let decision = self.value(Some(node), Counterpart::None(side), here.at.clone(), &trail)?;
+            Ok(!matches!(decision, Decision::Remove) && !is_nothing(node))
+        })
+    }
+
+    /// Merges the patch's list into dest's.
+    fn entries(
+        &mut self,
+        list: &mut List,
+        theirs: &mut List,
+        rule: &ListRule<'s>,
+        here: Here<'_, 's>,
+    ) -> Result<()> {
+        let element = here.at.element(self.schema);
+        if let ListRule::Keyed(keys) = rule {
+            let lists = Lists { keys, order: self.options.list_order, trail: here.trail };
+            return lists.merge(list, theirs, |node, with, at| self.value(node, with, element.clone(), at));
+        }
+        let keys = rule.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
+        let tuples = match self.options.list_order {
+            ListOrder::Append => Tuples::of([list.as_slice(), theirs.as_slice()], keys),
+            ListOrder::Prepend => Tuples::of([theirs.as_slice(), list.as_slice()], keys),
+        };
+        let mut patch = Lookup::new(theirs, tuples.keys());
+        let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
+        for tuple in tuples.iter() {
+            let at = patch.find(tuple);
+            let entry = at.and_then(|at| theirs.get_mut(at));
+            let before = entry.as_deref().filter(|_| tuples.overlap()).cloned();
+            let (dest, visit) = entries.visit(tuple, &[entry.as_deref()]);
+            let with = entry.map_or(Counterpart::None(Side::Dest), Counterpart::Patch);
+            let trail = here.trail.texts(tuples.keys().names(), tuple);
+            let decision = self.value(dest, with, element.clone(), &trail)?;
+            let is_new = matches!(decision, Decision::Replace(_));
+            let result = entries.put(&visit, decision)?;
+            if let Some((before, entry)) = before.zip(at.and_then(|at| theirs.get_mut(at))) {
+                *entry = match result.filter(|_| is_new) {
+                    Some(result) => result.clone(),
+                    None => after_visit(before, result, &trail),
+                };
+            }
+        }
+        *list = entries.finish(self.options.list_order)?;
+        Ok(())
     }
 }
 
 /// `a:` without a value, which goes where `a: null` stays.
 fn is_silent_null(node: &Node) -> bool {
     node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
-}
-
-/// For each field of dest the position of the patch's, and the positions of the rest.
-fn partners(map: &Map, patch: &Map) -> (Vec<Option<usize>>, Vec<usize>) {
-    let (mut partners, mut new) = (vec![None; map.len()], Vec::new());
-    let few = patch.len() <= 4;
-    let index = (!few).then(|| map.index());
-    for (i, (key, _)) in patch.iter().enumerate() {
-        match index.as_ref().map_or_else(|| map.position(key), |index| index.position(key)) {
-            Some(at) => partners[at] = Some(i),
-            None => new.push(i),
-        }
-    }
-    (partners, new)
-}
-
-/// What a map or list of dest takes from the patch's beside the content: comments where the patch
-/// has them, and the layout where dest is empty.
-fn adopt(dest: &mut Node, source: &Source<'_>) {
-    let Source::Node(patch) = source else { return };
-    let is_empty = match &dest.value {
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-        Value::Scalar(_) => false,
-    };
-    if is_empty {
-        dest.meta.style = patch.meta.style;
-    }
-    if let Some(theirs) = patch.meta.comments.as_deref() {
-        let Comments { head, line, foot } = theirs.clone();
-        let mine = dest.meta.comments.get_or_insert_default();
-        mine.line = line.or_else(|| mine.line.take());
-        if !head.is_empty() {
-            mine.head = head;
-        }
-        if !foot.is_empty() {
-            mine.foot = foot;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::merge::kyaml::testing::{commented, node, outcome, shown, wanted};
-
-    fn merged(dest: &str, patch: &str) -> String {
-        let dest = (!dest.is_empty()).then(|| node(dest));
-        outcome(merge2(dest, &node(patch), &Schema::kustomize(), &MergeOptions::kustomize(), &mut Vec::new()))
-    }
-
-    #[test]
-    fn maps_merge_field_by_field() {
-        let table = [
-            ("{a: 1}", "{a: 2, b: 3}", "{a: 2, b: 3}"),
-            ("{z: 1}", "{c: 1, B: 2, a: 3}", "{z: 1, B: 2, a: 3, c: 1}"),
-            ("{a: {x: 1, y: {z: 1}}}", "{a: {y: {w: 2}}}", "{a: {x: 1, y: {z: 1, w: 2}}}"),
-            ("{a: {x: 1}}", "{a: {}}", "{a: {x: 1}}"),
-            ("{a: [1, 2]}", "{a: [3]}", "{a: [3]}"),
-            ("{a: [1, 2]}", "{a: []}", "{a: []}"),
-            ("{a: null}", "{a: {b: 1}}", "{a: {b: 1}}"),
-            ("{a: null}", "{a: x}", "{a: x}"),
-            ("", "{a: {b: null, c: 1}}", "{a: {c: 1}}"),
-        ];
-        for (dest, patch, want) in table {
-            assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
-        }
-    }
-
-    #[test]
-    fn nulls_remove_and_vanish() {
-        let table = [
-            ("{a: 1, b: 2}", "{a: null}", "{b: 2}"),
-            ("{b: 2}", "{a: ~}", "{b: 2}"),
-            ("{a: {b: 1}}", "{a: {b: null}}", "{a: {}}"),
-            ("{a: [1]}", "{a: null}", "{}"),
-            ("{}", "{a: {b: {c: null}, d: null}}", "{a: {b: {}}}"),
-            ("{}", "{a: [null, {b: null}]}", "{a: [null, {b: null}]}"),
-            // What the patch does not speak of: a null that is written out stays, an empty value goes.
-            ("a:\nb: null\nc: {d: ~, e: }\n", "{x: 1}", "{b: null, c: {d: null}, x: 1}"),
-            ("{a: [{b: }]}", "{x: 1}", "{a: [{b: null}], x: 1}"),
-        ];
-        for (dest, patch, want) in table {
-            assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
-        }
-    }
-
-    #[test]
-    fn directives_of_maps() {
-        let table = [
-            ("{a: {x: 1}, b: 1}", "{a: {$patch: delete}}", "{b: 1}"),
-            ("{a: {x: 1}}", "{a: {$patch: replace, y: 2, z: null}}", "{a: {y: 2}}"),
-            ("{a: {x: 1}}", "{a: {$patch: merge, y: 2}}", "{a: {x: 1, y: 2}}"),
-            ("{a: 1}", "{$patch: delete}", "none"),
-            ("{a: 1}", "{$patch: replace, b: 2}", "{b: 2}"),
-            ("{}", "{a: {$patch: delete, x: 1}}", "{}"),
-            ("{}", "{a: {$patch: merge, x: 1}}", "{a: {x: 1}}"),
-            ("{}", "{a: {b: {$patch: delete}, c: {$patch: replace, d: 1}}}", "{a: {c: {d: 1}}}"),
-            ("{a: {x: 1}}", "{a: {$patch: drop}}", "Directive"),
-            ("{}", "{a: {b: {$patch: drop}}}", "Directive"),
-            ("{}", "{a: {$patch: drop}}", "{a: {$patch: drop}}"),
-            ("{a: {x: 1}}", "{a: {$retainKeys: [x], y: 1}}", "{a: {x: 1, $retainKeys: [x], y: 1}}"),
-        ];
-        for (dest, patch, want) in table {
-            assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
-        }
-        let auto = merge2(
-            Some(node("{}")),
-            &node("{a: {$patch: drop}}"),
-            &Schema::none(),
-            &MergeOptions::auto(),
-            &mut Vec::new(),
-        );
-        assert_eq!(outcome(auto), "Directive");
-    }
-
-    #[test]
-    fn kinds_do_not_mix() {
-        for (dest, patch) in
-            [("{a: {}}", "{a: 1}"), ("{a: [1]}", "{a: {b: 1}}"), ("{a: x}", "{a: []}"), ("{a: 1}", "[1]")]
-        {
-            assert_eq!(merged(dest, patch), "WrongType", "{patch} onto {dest}");
-        }
-        let error = merge2(
-            Some(node("{a: {b: [1]}}")),
-            &node("{a: {b: x}}"),
-            &Schema::none(),
-            &MergeOptions::auto(),
-            &mut Vec::new(),
-        );
-        let error = error.expect_err("a list and a string");
-        assert_eq!(error.field_path(), Some("a.b"));
-        assert_eq!(error.labels().len(), 2, "both places");
-    }
-
-    #[test]
-    fn styles_of_dest_decide_types() {
-        let table = [
-            ("{a: \"1\"}", "{a: 5}", "{a: \"5\"}"),
-            ("{a: 1}", "{a: \"5\"}", "{a: \"5\"}"),
-            ("{a: 1}", "{a: 5}", "{a: 5}"),
-            ("{a: [1]}", "{a: [\"5\", 6]}", "{a: [\"5\", 6]}"),
-            ("{}", "{a: \"5\", b: 6}", "{a: \"5\", b: 6}"),
-        ];
-        for (dest, patch, want) in table {
-            assert_eq!(merged(dest, patch), wanted(want), "{patch} onto {dest}");
-        }
-    }
-
-    #[test]
-    fn an_object_within_an_object_has_its_own_type() {
-        let dest = "{kind: Foo, spec: {raw: {apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: x}]}}}}";
-        let patch = "{spec: {raw: {spec: {containers: [{name: a, image: y}, {name: b}]}}}}";
-        let want = "{kind: Foo, spec: {raw: {apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: y}, {name: b}]}}}}";
-        assert_eq!(merged(dest, patch), wanted(want));
-    }
-
-    #[test]
-    fn comments_and_layout() {
-        let dest = commented("# head\na: 1 # old\nb: {} # keep\nc: [1]\nd: x\n");
-        let patch = commented("a: 2\nb: # mine\n  x: 1\nc:\n- 2\n# new\ne: 3 # with\n");
-        let merged = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(), &mut Vec::new());
-        let merged = merged.expect("merged").expect("something");
-        assert_eq!(shown(&merged), "{a: 2, b: {x: 1}, c: [2], d: x, e: 3}");
-        let entries = merged.as_map().expect("a map").entries();
-        let comments = |meta: &Meta| meta.comments.as_deref().cloned().unwrap_or_default();
-        assert_eq!(comments(&entries[0].key.meta).head, ["# head"]);
-        assert_eq!(comments(&entries[0].value.meta).line, None, "it was about the old value");
-        assert_eq!(comments(&entries[1].value.meta).line.as_deref(), Some("# keep"));
-        assert_eq!(entries[1].value.meta.style, crate::yaml::Style::Block, "it was empty");
-        assert_eq!(entries[2].value.meta.style, crate::yaml::Style::Flow);
-        assert!(comments(&entries[4].key.meta).head.is_empty(), "kyaml drops those of new keys");
-        assert_eq!(comments(&entries[4].value.meta).line.as_deref(), Some("# with"));
-    }
-
-    #[test]
-    fn large_maps_merge_like_small_ones() {
-        let map = |n: usize, step: usize, value: &str| -> Node {
-            let fields =
-                (0..n).map(|i| (Key::from(format!("k{:04}", i * step).as_str()), Node::plain(value)));
-            Node::map(fields.collect())
-        };
-        let merged = merge2(
-            Some(map(100, 1, "a")),
-            &map(40, 5, "b"),
-            &Schema::none(),
-            &MergeOptions::auto(),
-            &mut Vec::new(),
-        );
-        let merged = merged.expect("merged").expect("something");
-        let entries = merged.as_map().expect("a map").entries();
-        assert_eq!(entries.len(), 120);
-        for (i, entry) in entries.iter().enumerate() {
-            let (key, value) =
-                if i < 100 { (i, if i % 5 == 0 { "b" } else { "a" }) } else { ((i - 80) * 5, "b") };
-            assert_eq!(entry.key.text, format!("k{key:04}"));
-            assert_eq!(entry.value.as_str(), Some(value), "{key}");
-        }
-    }
 }

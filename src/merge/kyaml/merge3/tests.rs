@@ -1,15 +1,16 @@
 //! Tables of three-way merges.
 
 use super::*;
+use crate::merge::Exceptions;
 use crate::merge::kyaml::options::{InferKeys, ListOrder};
 use crate::merge::kyaml::testing::{commented, node, outcome, wanted};
 
 fn merged(original: &str, updated: &str, dest: &str, options: &MergeOptions) -> (String, Vec<Conflict>) {
     let read = |text: &str| (!text.is_empty()).then(|| node(text));
-    let mut conflicts = Vec::new();
     let (original, updated) = (read(original), read(updated));
     let schema = Schema::kustomize();
-    let got = merge3(original.as_ref(), updated.as_ref(), read(dest), &schema, options, &mut conflicts);
+    let got = merge3(original.as_ref(), updated.as_ref(), read(dest), &schema, options);
+    let conflicts = got.as_ref().map_or(Vec::new(), |merged| merged.conflicts.clone());
     (outcome(got), conflicts)
 }
 
@@ -128,11 +129,9 @@ fn ports_keep_apart_where_nothing_may_be_lost() {
     let service = |list: &str| format!("{{apiVersion: v1, kind: Service, spec: {{ports: {list}}}}}");
     let original = service("[{port: 53}, {port: 53, protocol: UDP}]");
     let updated = service("[{port: 53, name: t}, {port: 53, protocol: UDP}]");
-    let options = MergeOptions { rules: Rules::Auto, ..kyaml() };
-    let mut conflicts = Vec::new();
+    let options = MergeOptions { exceptions: Exceptions::Listed, ..kyaml() };
     let (original, updated, dest) = (node(&original), node(&updated), node(&original));
-    let got =
-        merge3(Some(&original), Some(&updated), Some(dest), &Schema::embedded(), &options, &mut conflicts);
+    let got = merge3(Some(&original), Some(&updated), Some(dest), &Schema::embedded(), &options);
     assert_eq!(outcome(got), service("[{port: 53, name: t}, {port: 53, protocol: UDP}]"));
 }
 
@@ -186,15 +185,8 @@ fn comments_merge_as_values_do() {
     let merged = |original: &str, updated: &str, dest: &str| {
         let read = |text: &str| commented(text);
         let (original, updated) = (read(original), read(updated));
-        let got = merge3(
-            Some(&original),
-            Some(&updated),
-            Some(read(dest)),
-            &Schema::none(),
-            &kyaml(),
-            &mut Vec::new(),
-        );
-        let map = got.expect("merged").expect("something");
+        let got = merge3(Some(&original), Some(&updated), Some(read(dest)), &Schema::none(), &kyaml());
+        let map = got.expect("merged").node.expect("something");
         let entry = map.as_map().expect("a map").entries()[0].clone();
         let key = entry.key.meta.comments.unwrap_or_default().head.join("\n");
         (key, entry.value.meta.comments.unwrap_or_default().line.unwrap_or_default().to_string())

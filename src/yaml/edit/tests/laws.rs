@@ -417,8 +417,14 @@ fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![Just(Reading::Kustomize), Just(Reading::Kubectl)]
 }
 
+/// A thousand cases, or as many as `PROPTEST_CASES` says if that is more.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases.max(1000), failure_persistence: None, ..default }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn edited_texts_read_as_wanted_and_the_rest_stays(bytes in bytes(), changes in bytes(), reading in reading()) {

@@ -1,0 +1,111 @@
+//! The files of this machine.
+
+use std::fs::{self, File, FileType, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+
+/// The file system, as this process sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskTree;
+
+impl FileTree for DiskTree {
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        std::env::current_dir()?.canonicalize()
+    }
+
+    /// `from` has no links, so that only what comes behind it needs a look; where there is a link, the
+    /// system is asked for the whole.
+    fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
+        without_links(from, path).unwrap_or_else(|| {
+            let real = from.join(path).canonicalize()?;
+            let kind = fs::metadata(&real).map_or(FileKind::Other, |metadata| kind(metadata.file_type()));
+            Ok(Located::new(real, kind))
+        })
+    }
+
+    fn open(&self, path: &Path) -> io::Result<OpenFile> {
+        File::open(path).map(OpenFile::on_disk)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        // The dot makes the system refuse what is no directory.
+        let entries = WalkDir::new(directory.join(".")).min_depth(1).max_depth(1).sort_by_file_name();
+        let listed = entries.into_iter().map(|entry| {
+            let entry = entry
+                .map_err(|error| error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into()))?;
+            Ok(DirectoryEntry { name: entry.file_name().to_owned(), kind: kind(entry.file_type()) })
+        });
+        listed.collect()
+    }
+
+    fn is_on_disk(&self) -> bool {
+        true
+    }
+
+    /// Asks once, and for what has no path of its own, such as `/dev/fd/3`, too.
+    fn kind(&self, path: &Path) -> io::Result<FileKind> {
+        fs::metadata(path).map(|metadata| kind(metadata.file_type()))
+    }
+}
+
+impl DiskTree {
+    /// Whether a path leads to a file that can be run.
+    ///
+    /// # Errors
+    /// It leads to nothing.
+    pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
+        fs::metadata(path).map(|metadata| may_run(&metadata))
+    }
+}
+
+fn kind(file_type: FileType) -> FileKind {
+    match file_type {
+        t if t.is_file() => FileKind::File,
+        t if t.is_dir() => FileKind::Directory,
+        t if t.is_symlink() => FileKind::Link,
+        _ => FileKind::Other,
+    }
+}
+
+#[cfg(unix)]
+fn may_run(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn may_run(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// None for paths with links, with `..` behind a name, and all that is no plain relative path.
+fn without_links(from: &Path, path: &Path) -> Option<io::Result<Located>> {
+    let path = path.to_str().filter(|_| from.is_absolute())?;
+    if path.starts_with('/') || path.contains(['\\', ':']) {
+        return None;
+    }
+    let mut real = from.to_path_buf();
+    let (mut is_above, mut found) = (true, FileKind::Directory);
+    for part in path.split('/') {
+        match part {
+            _ if found != FileKind::Directory => return None,
+            "" | "." => {}
+            ".." if is_above => drop(real.pop()),
+            ".." => return None,
+            name => {
+                real.push(name);
+                match fs::symlink_metadata(&real) {
+                    Ok(metadata) if metadata.is_symlink() => return None,
+                    Ok(metadata) => (is_above, found) = (false, kind(metadata.file_type())),
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+        }
+    }
+    Some(Ok(Located::new(real, found)))
+}

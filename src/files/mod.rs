@@ -1,0 +1,32 @@
+//! All reading and writing of files: trees that are read, what was read of them, files that are written.
+//!
+//! Nothing else in the library touches the file system. Who reads is given a [`FileTree`], or a
+//! [`Directory`] of one, and never asks where the tree is: on a [`DiskTree`], in a [`MemoryTree`], or behind
+//! a [`RecordingTree`], which notes in a [`ReadSet`] what a result depends on. There is one place where a
+//! path is opened, [`FileTree::open`], and one folder where files are written, `write`.
+//!
+//! Errors of reading are the system's own: callers know by which name in which text a file was meant, and
+//! say so. Must not know what is in files.
+
+mod directory;
+mod disk;
+mod memory;
+mod read_set;
+mod store;
+mod temporary;
+mod tree;
+mod walk;
+mod write;
+
+pub use directory::Directory;
+pub use disk::DiskTree;
+pub use memory::MemoryTree;
+pub use read_set::{ReadSet, RecordingTree};
+pub(crate) use store::Store;
+pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
+pub use tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
+pub use write::{FileChange, ReplaceError, change_files, create_directories, replace_file};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! What was read of a tree, so that it can be said what a result depends on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+
+/// What a result depends on: as long as none of this changes, nor does the result.
+///
+/// All paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadSet {
+    /// Files that were read, by real path.
+    pub files: BTreeSet<PathBuf>,
+    /// Directories of which all names were read, by real path.
+    pub directories: BTreeSet<PathBuf>,
+    /// What else was looked up and found, by real path.
+    pub found: BTreeMap<PathBuf, FileKind>,
+    /// Paths that were looked up and led to nothing, or to nothing that can be reached.
+    pub absent: BTreeSet<PathBuf>,
+    /// Paths that led over links, with the real paths that they led to.
+    pub links: BTreeMap<PathBuf, PathBuf>,
+}
+
+/// A tree that notes what is read of it. Threads may share it.
+#[derive(Debug)]
+pub struct RecordingTree {
+    tree: Arc<dyn FileTree>,
+    read: Mutex<ReadSet>,
+}
+
+impl RecordingTree {
+    /// The same files, of which nothing was read yet.
+    #[must_use]
+    pub fn new(tree: Arc<dyn FileTree>) -> Self {
+        Self { tree, read: Mutex::default() }
+    }
+
+    /// What was read so far.
+    #[must_use]
+    pub fn read_set(&self) -> ReadSet {
+        let mut read = self.noted().clone();
+        let known = |path: &PathBuf| read.files.contains(path) || read.directories.contains(path);
+        read.found.retain(|path, _| !known(path));
+        read
+    }
+
+    fn noted(&self) -> MutexGuard<'_, ReadSet> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A path as it was asked for, from `/` and without `.` and `..`.
+    fn asked(&self, from: &Path, path: &Path) -> PathBuf {
+        let mut asked = PathBuf::new();
+        let start = if from.as_os_str().is_empty() && path.is_relative() {
+            // What cannot be found out is no worse than a relative path.
+            self.tree.working_directory().unwrap_or_default()
+        } else {
+            from.to_path_buf()
+        };
+        for part in start.join(path).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => drop(asked.pop()),
+                part => asked.push(part),
+            }
+        }
+        asked
+    }
+}
+
+impl FileTree for RecordingTree {
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        self.tree.working_directory()
+    }
+
+    fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
+        let found = self.tree.locate(from, path);
+        let asked = self.asked(from, path);
+        let mut read = self.noted();
+        if let Ok(found) = &found {
+            if asked != found.path() {
+                read.links.insert(asked, found.path().to_path_buf());
+            }
+            read.found.insert(found.path().to_path_buf(), found.kind());
+        } else {
+            read.absent.insert(asked);
+        }
+        found
+    }
+
+    fn open(&self, path: &Path) -> io::Result<OpenFile> {
+        // The real path counts: a link that stays as it is may lead to a file that changes.
+        if let Ok(real) = self.locate(Path::new(""), path) {
+            self.noted().files.insert(real.into_path());
+        }
+        self.tree.open(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        if let Ok(real) = self.locate(Path::new(""), directory) {
+            self.noted().directories.insert(real.into_path());
+        }
+        self.tree.list(directory)
+    }
+
+    fn is_on_disk(&self) -> bool {
+        self.tree.is_on_disk()
+    }
+}

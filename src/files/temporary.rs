@@ -1,0 +1,97 @@
+//! Files and directories that are gone when nobody holds them any more: what other programs are given to
+//! read and write.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+/// A directory with a name of its own.
+#[derive(Debug)]
+pub(crate) struct TemporaryDirectory(TempDir);
+
+impl TemporaryDirectory {
+    /// An empty directory where the system keeps such; its name begins with `prefix`.
+    pub(crate) fn new(prefix: &str) -> io::Result<Self> {
+        Builder::new().prefix(prefix).tempdir().map(Self)
+    }
+
+    /// An empty directory in another one.
+    pub(crate) fn new_in(directory: &Path, prefix: &str) -> io::Result<Self> {
+        Builder::new().prefix(prefix).tempdir_in(directory).map(Self)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file into it.
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        fs::write(self.path().join(name), content)
+    }
+
+    /// Makes an empty directory in it.
+    pub(crate) fn create_directory(&self, name: &str) -> io::Result<()> {
+        fs::create_dir(self.path().join(name))
+    }
+
+    /// Removes a directory in it, with all that it holds.
+    pub(crate) fn remove_directory(&self, name: &Path) -> io::Result<()> {
+        fs::remove_dir_all(self.path().join(name))
+    }
+}
+
+/// A file with a name of its own, for programs that are given a path.
+#[derive(Debug)]
+pub(crate) struct TemporaryFile(NamedTempFile);
+
+impl TemporaryFile {
+    /// A file with a content; its name begins with `prefix`.
+    pub(crate) fn with(prefix: &str, content: &[u8]) -> io::Result<Self> {
+        let mut file = Builder::new().prefix(prefix).tempfile()?;
+        file.write_all(content)?;
+        Ok(Self(file))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// A file without a name, for what programs read and write as their standard streams.
+#[derive(Debug)]
+pub(crate) struct UnnamedFile(File);
+
+impl UnnamedFile {
+    pub(crate) fn new() -> io::Result<Self> {
+        tempfile::tempfile().map(Self)
+    }
+
+    /// A file with a content, to be read from its start.
+    pub(crate) fn with(content: &[u8]) -> io::Result<Self> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(content)?;
+        file.rewind()?;
+        Ok(Self(file))
+    }
+
+    /// The file as the standard stream of a program.
+    pub(crate) fn stream(&self) -> io::Result<Stdio> {
+        self.0.try_clone().map(Stdio::from)
+    }
+
+    /// How many bytes are in it.
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        self.0.metadata().map(|metadata| metadata.len())
+    }
+
+    /// All that was written to it.
+    pub(crate) fn into_content(mut self) -> io::Result<Vec<u8>> {
+        self.0.rewind()?;
+        let mut content = Vec::new();
+        self.0.read_to_end(&mut content)?;
+        Ok(content)
+    }
+}

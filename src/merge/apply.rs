@@ -1,0 +1,58 @@
+//! Strategic merge patches by any rules.
+
+use super::kyaml::{InferKeys, ListOrder, MergeOptions, merge2_of};
+use super::merged::Merged;
+use super::rules::Rules;
+use super::{apiserver, overlay};
+use crate::diagnostic::Result;
+use crate::schema::{Cursor, Schema};
+use crate::yaml::Node;
+
+/// Applies a strategic merge patch to an object, by the rules that are given.
+///
+/// `kind` is the type of the object. By kustomize's and kyaml's rules it is only that of objects which do
+/// not say their kind, or one that `schema` does not know: there also values within objects have theirs.
+///
+/// Nothing is left of an object that the patch deletes: [`Merged::node`] is none then, and an empty map
+/// when the patch only takes all fields away.
+///
+/// ```
+/// use kubectl_smp::merge::{Rules, apply};
+/// use kubectl_smp::schema::{Gvk, Schema};
+/// use kubectl_smp::source::SourceMap;
+/// use kubectl_smp::yaml::{ParseOptions, parse_one};
+///
+/// let sources = SourceMap::default();
+/// let read = |name, text| parse_one(&sources, sources.add(name, text), ParseOptions::default());
+/// let dest = read("base.yaml", "spec: {ports: [{port: 53}, {port: 80, name: web}]}")?;
+/// let patch = read("overlay.yaml", "spec: {ports: [{port: 53, protocol: UDP}, {port: 80, name: http}]}")?;
+///
+/// let schema = Schema::embedded();
+/// let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
+/// let merged = apply(dest, &patch, service, &schema, Rules::Overlay)?;
+///
+/// // Ports are told apart by protocol as well, and TCP is the default.
+/// let want = read("want.yaml", "spec: {ports: [{port: 53}, {port: 80, name: http}, {port: 53, protocol: UDP}]}")?;
+/// assert_eq!(merged.node, Some(want));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// With field path and place: malformed directives, entries without their merge key, lists of mixed
+/// types, and what else the rules refuse.
+pub fn apply(dest: Node, patch: &Node, kind: Cursor<'_>, schema: &Schema, rules: Rules) -> Result<Merged> {
+    match rules {
+        Rules::Overlay => overlay::apply(dest, patch, kind),
+        Rules::Apiserver => apiserver::apply(dest, patch, kind),
+        Rules::Kustomize { exceptions } => {
+            merge2_of(Some(dest), patch, kind, schema, &MergeOptions::kustomize(exceptions))
+        }
+        Rules::Kyaml => merge2_of(
+            Some(dest),
+            patch,
+            kind,
+            schema,
+            &MergeOptions::kyaml(ListOrder::Append, InferKeys::Off),
+        ),
+    }
+}

@@ -1,0 +1,290 @@
+//! Which entry of a list an entry of a patch is about: by the keys of the schema, or by those that its
+//! `$patchMergeKey` names.
+//!
+//! The one reader of that directive, and the one place of errors about keys.
+
+#[cfg(test)]
+mod tests;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
+use super::directive::{Action, PATCH_MERGE_KEY, action};
+use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::rules::Rules;
+use super::trail::Trail;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::Cursor;
+use crate::yaml::Node;
+
+/// What tells the entries of a list apart while a patch is merged into it.
+#[derive(Debug)]
+pub(crate) struct ListKeys<'s> {
+    rules: Rules,
+    /// Those of entries without `$patchMergeKey`; none where only that directive can tell entries apart.
+    keys: Option<MergeKeys>,
+    several: Several,
+    /// The keys that `$patchMergeKey` must name.
+    must_name: Vec<SmolStr>,
+    /// The keys that it may name; any when there are none here.
+    may_name: Vec<SmolStr>,
+    /// The type of the entries.
+    element: Cursor<'s>,
+}
+
+/// By which keys entries are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeyPattern {
+    /// All those of the list.
+    Own,
+    /// Others.
+    Keys(MergeKeys),
+}
+
+/// What the entry must have that an entry of a patch is about.
+#[derive(Debug)]
+pub(crate) struct EntryMatch {
+    /// The name by some keys; where nothing has it, the next one counts.
+    pub(crate) by: Vec<(KeyPattern, Identity)>,
+    /// Whether `$patchMergeKey` says so.
+    pub(crate) named: bool,
+    /// Whether it is deleted.
+    pub(crate) delete: bool,
+    pub(crate) several: Several,
+}
+
+impl<'s> ListKeys<'s> {
+    /// The keys of a list that merges as `association` says and whose entries are of the type `element`.
+    pub(crate) fn new(association: Association, list: Cursor<'s>, element: Cursor<'s>, rules: Rules) -> Self {
+        let (keys, several) = match association {
+            Association::Keyed { keys, several } => (Some(keys), several),
+            _ => (None, Several::Refused),
+        };
+        let mut must_name = patch_merge_keys(list);
+        if must_name.is_empty() && matches!(rules, Rules::Kustomize { .. }) {
+            must_name.extend(keys.iter().filter_map(|keys| keys.names().first().cloned()));
+        }
+        let element = if keys.is_some() { element } else { Cursor::unknown() };
+        Self { rules, keys, several, must_name, may_name: recommended_keys(list), element }
+    }
+
+    /// Whose rules count.
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// The keys of entries without `$patchMergeKey`.
+    pub(crate) fn keys(&self) -> Option<&MergeKeys> {
+        self.keys.as_ref()
+    }
+
+    /// The names of these keys.
+    pub(crate) fn names(&self) -> &[SmolStr] {
+        self.keys.as_ref().map_or(&[], MergeKeys::names)
+    }
+
+    /// The name of an entry by the keys of a pattern.
+    pub(crate) fn identify(&self, entry: &Node, pattern: &KeyPattern) -> Option<Identity> {
+        match pattern {
+            KeyPattern::Own => self.keys.as_ref()?.identify(entry),
+            KeyPattern::Keys(keys) => keys.identify(entry),
+        }
+    }
+
+    /// What an entry of a patch is about.
+    ///
+    /// # Errors
+    /// An entry that is no map, or lacks a key; a malformed directive.
+    pub(crate) fn entry_match(&self, entry: &Node, at: &Trail<'_>) -> Result<EntryMatch> {
+        let map = entry.as_map().ok_or_else(|| self.not_a_map(entry, at))?;
+        let action = action(map, at)?;
+        if action == Some(Action::Merge) && self.rules == Rules::Apiserver {
+            return Err(merge_in_list(entry, at));
+        }
+        let delete = action == Some(Action::Delete);
+        if let Some(directive) = map.get(PATCH_MERGE_KEY) {
+            let named = self.named_values(&self.named_keys(directive, at)?, entry, directive, at)?;
+            return Ok(self.by_named_keys(&named, entry, action));
+        }
+        let own = self.keys.as_ref().and_then(|keys| Some((keys, keys.identify(entry)?)));
+        let (keys, identity) = own.ok_or_else(|| self.missing_key(entry, at))?;
+        let by = vec![by_own_keys(keys, identity)];
+        Ok(EntryMatch { by, named: false, delete, several: self.several })
+    }
+
+    /// What is compared where entries name their keys.
+    fn comparison(&self) -> KeyComparison {
+        match self.rules {
+            Rules::Kustomize { .. } | Rules::Kyaml => KeyComparison::Text,
+            Rules::Overlay | Rules::Apiserver => KeyComparison::Data,
+        }
+    }
+
+    /// The match by the values that an entry has for the keys which it names, null where one only has to
+    /// be there.
+    fn by_named_keys(
+        &self,
+        named: &[(SmolStr, KeyValue)],
+        entry: &Node,
+        action: Option<Action>,
+    ) -> EntryMatch {
+        let delete = action == Some(Action::Delete);
+        let keys = |rule: &dyn Fn(&SmolStr, &KeyValue) -> KeyRule| {
+            let keys = named.iter().map(|(name, value)| (name.clone(), rule(name, value)));
+            MergeKeys::new(keys, NullKey::Absent, self.comparison())
+        };
+        let is_null = |value: &KeyValue| *value == KeyValue::Null;
+        let by_presence = named.iter().any(|(_, value)| is_null(value));
+        let exact = keys(&|_, value| if is_null(value) { KeyRule::Present } else { KeyRule::Optional });
+        let otherwise = match self.rules {
+            // A deletion does not take what only lacks a key.
+            _ if by_presence && delete => None,
+            // Where no entry has it any more, the one without it is meant: the patch was applied before.
+            _ if by_presence => Some(keys(&|_, _| KeyRule::Optional)),
+            Rules::Apiserver => None,
+            _ => Some(keys(&|name, _| {
+                default_of(self.element, name, self.comparison()).unwrap_or(KeyRule::Optional)
+            })),
+        };
+        let mut by = vec![(KeyPattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
+        let otherwise = otherwise.and_then(|keys| Some((keys.identify(entry)?, keys)));
+        by.extend(otherwise.map(|(identity, keys)| (KeyPattern::Keys(keys), identity)));
+        let several = if by_presence { Several::First } else { Several::Refused };
+        EntryMatch { by, named: true, delete, several }
+    }
+
+    fn named_values(
+        &self,
+        names: &[SmolStr],
+        entry: &Node,
+        directive: &Node,
+        at: &Trail<'_>,
+    ) -> Result<Vec<(SmolStr, KeyValue)>> {
+        let value = |name: &SmolStr| {
+            let value =
+                entry.as_map().and_then(|map| self.comparison().value(map, name)).ok_or_else(|| {
+                    let message = format!("a key named by `{PATCH_MERGE_KEY}` is no scalar");
+                    at.error(Code::Directive, message).at(directive.span())
+                })?;
+            if !value.is_present() && self.must_name.contains(name) {
+                return Err(lacks(&[name], entry, at).help(told_apart_by(&[name])));
+            }
+            Ok((name.clone(), value))
+        };
+        names.iter().map(value).collect()
+    }
+
+    fn named_keys(&self, directive: &Node, at: &Trail<'_>) -> Result<Vec<SmolStr>> {
+        let wrong = |message: String| at.error(Code::Directive, message).at(directive.span());
+        let texts = directive.as_list().map(|list| list.iter().map(Node::as_str).collect::<Option<Vec<_>>>());
+        let Some(keys) = texts.flatten().filter(|keys| !keys.is_empty()) else {
+            return Err(wrong(format!("`{PATCH_MERGE_KEY}` must be a list of field names")));
+        };
+        if let Some(default) = self.must_name.iter().find(|key| !keys.contains(&key.as_str())) {
+            let message = format!("`{PATCH_MERGE_KEY}` must name the default merge key `{default}`");
+            return Err(wrong(message));
+        }
+        let allowed = |key: &&&str| self.may_name.is_empty() || self.may_name.iter().any(|may| may == **key);
+        if let Some(key) = keys.iter().find(|key| !allowed(key)) {
+            let help = format!("`{PATCH_MERGE_KEY}` may name `{}` here", self.may_name.join("`, `"));
+            return Err(wrong(format!("`{key}` is no merge key of this list")).help(help));
+        }
+        Ok(keys.into_iter().map(SmolStr::from).collect())
+    }
+
+    /// The error for an entry that lacks a merge key.
+    pub(crate) fn missing_key(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+        let Some(keys) = &self.keys else {
+            let message = "no merge key is known for this list, and this entry does not name one";
+            return at.error(Code::MissingMergeKey, message).at(entry.span()).help(format!(
+                "list the fields that tell entries apart under `{PATCH_MERGE_KEY}`, or give a schema"
+            ));
+        };
+        lacks(&keys.missing(entry), entry, at).help(told_apart_by(&keys.required().collect::<Vec<_>>()))
+    }
+
+    /// The error for an entry that is no map.
+    pub(crate) fn not_a_map(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+        let (is, code) = (
+            entry.type_name(),
+            match self.rules {
+                // There it is the key that is asked for.
+                Rules::Kustomize { .. } => Code::MissingMergeKey,
+                _ => Code::WrongType,
+            },
+        );
+        at.error(code, format!("an entry of this list must be a map and is {is}")).at(entry.span())
+    }
+
+    /// Whether no two entries of a list have the same keys; those that name their keys do not count.
+    ///
+    /// # Errors
+    /// Two that have.
+    pub(crate) fn check_distinct<'n>(
+        &self,
+        entries: impl Iterator<Item = &'n Node>,
+        at: &Trail<'_>,
+    ) -> Result<()> {
+        let own = |entry: &Node| match entry.get(PATCH_MERGE_KEY) {
+            None => self.identify(entry, &KeyPattern::Own),
+            Some(_) => None,
+        };
+        let (spans, names): (Vec<_>, Vec<_>) = entries.map(|entry| (entry.span(), own(entry))).unzip();
+        let Some(([first, second], keys)) = first_double(&names).zip(self.keys.as_ref()) else {
+            return Ok(());
+        };
+        let here = names[second].as_ref().map_or(at.index(second), |name| at.named(keys, name));
+        Err(here
+            .error(Code::DuplicateMergeKey, "two entries of this list have the same merge key")
+            .label(spans[second], "the second one")
+            .label(spans[first], "the first one")
+            .help("remove one of the two, or give it another key"))
+    }
+}
+
+/// The first two of some entries that have the same name.
+pub(crate) fn first_double(names: &[Option<Identity>]) -> Option<[usize; 2]> {
+    let named = || names.iter().enumerate().filter_map(|(i, name)| Some((i, name.as_ref()?)));
+    if names.len() <= FEW {
+        let earlier = |(i, name)| named().take_while(|(j, _)| *j < i).find(|(_, other)| *other == name);
+        return named().find_map(|entry| Some([earlier(entry)?.0, entry.0]));
+    }
+    let mut seen = FxHashMap::default();
+    named().find_map(|(i, name)| seen.insert(name, i).map(|first| [first, i]))
+}
+
+/// What has the same keys, as far as the entry has them.
+fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
+    let there = |value: &KeyValue| *value != KeyValue::Absent;
+    if identity.values().iter().all(there) {
+        return (KeyPattern::Own, identity);
+    }
+    let (known, values): (Vec<_>, Vec<_>) =
+        keys.iter().zip(identity.values()).filter(|(_, value)| there(value)).unzip();
+    let known = known.into_iter().map(|(name, rule)| (name.clone(), rule.clone()));
+    let known = MergeKeys::new(known, NullKey::Absent, keys.comparison());
+    (KeyPattern::Keys(known), values.into_iter().cloned().collect())
+}
+
+/// The error for an entry that lacks keys.
+pub(crate) fn lacks(keys: &[&str], entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    let message = match keys {
+        [] => "the merge key of this entry must be a scalar".to_string(),
+        [one] => format!("this entry lacks its merge key `{one}`"),
+        many => format!("this entry lacks its merge keys `{}`", many.join("`, `")),
+    };
+    at.error(Code::MissingMergeKey, message).at(entry.span())
+}
+
+fn told_apart_by(keys: &[&str]) -> String {
+    let keys = keys.join("`, `");
+    format!("entries of this list are told apart by `{keys}`: each entry needs a value there")
+}
+
+/// The API server's own rules have no word for what happens anyway.
+pub(crate) fn merge_in_list(entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    at.error(Code::Directive, "`$patch: merge` cannot stand in an entry of a list")
+        .at(entry.span())
+        .help("entries are merged anyway: leave it out")
+}

@@ -1,0 +1,3 @@
+mod exceptions;
+mod lists;
+mod maps;

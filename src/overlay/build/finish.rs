@@ -1,0 +1,96 @@
+//! What is done once, at the very end: name hashes, name references, vars, dropping what is only for
+//! local use, reading all values again as kustomize does, and the order.
+
+use super::accumulated::Accumulated;
+use crate::diagnostic::{Result, Warned};
+use crate::overlay::options::Reorder;
+use crate::overlay::origin::Tracker;
+use crate::resource::{Resource, ResourceSet};
+use crate::schema::Schema;
+use crate::transform::{self, SortOptions};
+use crate::yaml::{self, Style};
+
+/// The resources as they are printed, but for their order.
+pub(super) fn finish(
+    accumulated: Accumulated,
+    schema: &Schema,
+    tracker: &Tracker,
+) -> Result<Warned<ResourceSet>> {
+    let Accumulated { mut resources, config, vars } = accumulated;
+    transform::name_hashes(&mut resources)?;
+    transform::name_references(&mut resources, &config.name_reference, schema)?;
+    let unused = transform::resolve_vars(&mut resources, &vars, &config.var_reference, schema)?;
+    resources.resources_mut().retain(|r| !is_local(r));
+    for resource in resources.resources_mut() {
+        clean_annotations(resource);
+    }
+    tracker.finish(&mut resources);
+    for resource in resources.resources_mut() {
+        yaml::reread(resource.node_mut());
+    }
+    Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
+}
+
+/// Puts resources in the order that the kustomization asks for, or else the command line.
+pub(super) fn sort(
+    resources: &mut ResourceSet,
+    options: Option<&SortOptions>,
+    reorder: Option<Reorder>,
+) -> Result<()> {
+    match (options, reorder) {
+        (Some(options), _) => transform::sort(resources, options),
+        (None, None | Some(Reorder::Legacy)) => transform::sort(resources, &SortOptions::legacy()),
+        (None, Some(Reorder::None)) => Ok(()),
+    }
+}
+
+/// Whether a resource is input for tools only.
+fn is_local(resource: &Resource) -> bool {
+    resource.annotation("config.kubernetes.io/local-config").is_some_and(|value| value != "false")
+}
+
+/// Annotations by which kustomize and kpt keep notes while they build; they never come out.
+const BUILD_ANNOTATIONS: [&str; 21] = [
+    "internal.config.kubernetes.io/previousKinds",
+    "internal.config.kubernetes.io/previousNames",
+    "internal.config.kubernetes.io/prefixes",
+    "internal.config.kubernetes.io/suffixes",
+    "internal.config.kubernetes.io/previousNamespaces",
+    "internal.config.kubernetes.io/allowNameChange",
+    "internal.config.kubernetes.io/allowKindChange",
+    "internal.config.kubernetes.io/refBy",
+    "internal.config.kubernetes.io/generatorBehavior",
+    "internal.config.kubernetes.io/needsHashSuffix",
+    "internal.config.kubernetes.io/path",
+    "internal.config.kubernetes.io/index",
+    "internal.config.kubernetes.io/seqindent",
+    "internal.config.kubernetes.io/id",
+    "internal.config.kubernetes.io/annotations-migration-resource-id",
+    "config.kubernetes.io/path",
+    "config.kubernetes.io/index",
+    "config.k8s.io/id",
+    "internal.config.kubernetes.io/helm-generated",
+    "config.kubernetes.io/origin",
+    "alpha.config.kubernetes.io/transformations",
+];
+
+/// Makes all annotations strings, none of them folded, and drops an empty map of them, as kustomize leaves them.
+fn clean_annotations(resource: &mut Resource) {
+    let Some(annotations) = resource.node().get_path(&["metadata", "annotations"]) else { return };
+    let clean = annotations.as_map().is_some_and(|map| {
+        !map.is_empty()
+            && map.iter().all(|(key, value)| {
+                let as_written = value.as_str().is_some() && value.meta.style != Style::Folded;
+                as_written && !BUILD_ANNOTATIONS.contains(&key)
+            })
+    });
+    if clean {
+        return;
+    }
+    let kept: Vec<(String, String)> = resource
+        .annotations()
+        .filter(|(key, _)| !BUILD_ANNOTATIONS.contains(key))
+        .map(|(k, v)| (k.to_string(), v.to_string()))
+        .collect();
+    resource.set_strings("annotations", kept.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+}

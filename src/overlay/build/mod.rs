@@ -1,0 +1,240 @@
+//! Building kustomizations: everything is loaded first, then comes one loop over the steps, then the finish.
+
+mod accumulated;
+mod context;
+mod finish;
+mod plugins;
+mod shared;
+mod steps;
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+use super::kustomization::Kustomization;
+use super::load::Root;
+use super::options::Built;
+use super::origin::Tracker;
+use super::plan::{LoadedEntries, Step, plan};
+use super::tree::{Item, Plugins, Tree};
+use super::types::{BuiltInSchema, types_of_openapi};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::merge::MergeOptions;
+use crate::resource::{Resource, ResourceSet};
+use crate::schema::Schema;
+use crate::yaml::{Node, Spanned};
+
+use accumulated::Accumulated;
+pub(super) use context::BuildContext;
+use context::Site;
+pub(super) use shared::Shared;
+
+/// Builds the kustomization of a root.
+///
+/// # Errors
+/// Anything that keeps it from being built.
+pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
+    let mut warnings = Vec::new();
+    let tree = Tree::load(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
+    let sort = tree.kustomization.sort_options.clone();
+    let mut build = TargetBuild {
+        context,
+        schema: context.types.of_kustomization(&tree)?.note_in(&mut warnings),
+        merge: MergeOptions::kustomize(context.options.rules.kustomizations),
+        tracker: Tracker::new(&tree.kustomization),
+        schema_is_set: false,
+        has_loaded: false,
+        namespace: SmolStr::default(),
+        warnings,
+    };
+    let accumulated = build.accumulate(Arc::new(tree), None, Accumulated::default())?;
+    let TargetBuild { schema, tracker, mut warnings, .. } = build;
+    let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
+    finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
+    Ok(Built { resources, warnings })
+}
+
+/// One build of one target.
+struct TargetBuild<'b> {
+    context: &'b BuildContext<'b>,
+    schema: Arc<Schema>,
+    merge: MergeOptions,
+    tracker: Tracker,
+    /// Whether some kustomization has set the schema: the first one that does counts.
+    schema_is_set: bool,
+    /// Whether a resource was loaded: a schema that is set from then on only adds to the built-in one.
+    has_loaded: bool,
+    /// The namespace of helm charts that name none: of this kustomization, else of what uses it.
+    namespace: SmolStr,
+    warnings: Vec<Diagnostic>,
+}
+
+impl TargetBuild<'_> {
+    /// Adds what a kustomization makes to what is there: nothing for a kustomization, what its
+    /// user has so far for a component. `path` is the entry that names it, none for the target.
+    fn accumulate(
+        &mut self,
+        tree: Arc<Tree>,
+        path: Option<&str>,
+        mut so_far: Accumulated,
+    ) -> Result<Accumulated> {
+        // Trees that nobody else uses give their nodes away; shared ones are copied.
+        let tree = Arc::unwrap_or_clone(tree);
+        let outside = self.tracker.enter(path, &tree.file_name());
+        let namespace_outside = self.namespace.clone();
+        if !tree.kustomization.namespace.is_empty() {
+            self.namespace = tree.kustomization.namespace.as_str().into();
+        }
+        self.set_schema(&tree)?;
+        let (root, kustomization) = (tree.root, tree.kustomization);
+        let entries = LoadedEntries {
+            resources: tree.resources,
+            components: tree.components,
+            generators: tree.generators,
+            transformers: tree.transformers,
+            validators: tree.validators,
+        };
+        for step in plan(&kustomization, entries) {
+            so_far = self.take(step, &root, &kustomization, so_far)?;
+        }
+        self.tracker = outside;
+        self.namespace = namespace_outside;
+        Ok(so_far)
+    }
+
+    /// Goes by the OpenAPI document of this kustomization from here on, if it is the first that
+    /// names one.
+    fn set_schema(&mut self, tree: &Tree) -> Result<()> {
+        let version = tree.kustomization.openapi.get("version").is_some_and(|v| !v.is_empty());
+        if self.schema_is_set || (tree.openapi.is_none() && !version) {
+            return Ok(());
+        }
+        self.schema_is_set = true;
+        if let Some(source) = tree.openapi {
+            // As in kustomize it takes the place of all that is built in, unless resources were loaded before.
+            let built_in = if self.has_loaded { BuiltInSchema::Kept } else { BuiltInSchema::Replaced };
+            self.schema = types_of_openapi(&tree.root, source, &self.schema, built_in)?;
+        }
+        Ok(())
+    }
+
+    /// Takes one step of a kustomization.
+    fn take(
+        &mut self,
+        step: Step<'_>,
+        root: &Root,
+        k: &Kustomization,
+        mut so_far: Accumulated,
+    ) -> Result<Accumulated> {
+        let Accumulated { resources, config, vars } = &mut so_far;
+        let mut odd = Vec::new();
+        match step {
+            Step::Resource(path, item) => self.resource(item, path, root, &mut so_far)?,
+            Step::Component(path, tree) => {
+                return self.accumulate(tree, Some(path), so_far).map_err(|d| reached_by(d, root, path));
+            }
+            Step::Generators(plugins) => {
+                let generators = self.configurations(plugins, root)?;
+                odd = plugins::generate(&self.site(root, k), &generators, resources)?;
+            }
+            Step::Transformers(plugins) => {
+                let transformers = self.configurations(plugins, root)?;
+                odd = plugins::transform(&self.site(root, k), &transformers, resources)?;
+            }
+            Step::Validators(plugins) => {
+                let validators = self.configurations(plugins, root)?;
+                odd = plugins::validate(&self.site(root, k), &validators, resources)?;
+            }
+            Step::Generate(generator) => odd = steps::generate(&self.site(root, k), generator, resources)?,
+            Step::Transform(transformer) => {
+                odd = steps::transform(&self.site(root, k), transformer, resources, config)?;
+            }
+            Step::Configurations => *config = steps::read_configurations(&self.site(root, k), config)?,
+            Step::Crds => *config = steps::read_crds(&self.site(root, k), config)?,
+            Step::Vars => steps::remember_vars(&k.vars, resources, vars)?,
+        }
+        self.warnings.extend(odd);
+        Ok(so_far)
+    }
+
+    fn site<'s>(&'s self, root: &'s Root, kustomization: &'s Kustomization) -> Site<'s> {
+        Site {
+            run: self.context,
+            root,
+            kustomization,
+            schema: &self.schema,
+            merge: &self.merge,
+            tracker: &self.tracker,
+            namespace: &self.namespace,
+        }
+    }
+
+    /// Adds what an entry of a kustomization in `root` leads to.
+    fn resource(
+        &mut self,
+        item: Item,
+        path: &Spanned<String>,
+        root: &Root,
+        so_far: &mut Accumulated,
+    ) -> Result<()> {
+        match item {
+            Item::Manifests(nodes) => self.manifests(nodes, path, &mut so_far.resources),
+            Item::Directory(tree) => {
+                let built = self.directory(tree, path).and_then(|built| so_far.absorb(built));
+                built.map_err(|problem| reached_by(problem, root, path))
+            }
+        }
+    }
+
+    fn manifests(&mut self, nodes: Vec<Node>, path: &str, resources: &mut ResourceSet) -> Result<()> {
+        self.has_loaded |= !nodes.is_empty();
+        for node in nodes {
+            let mut resource = Resource::new(node, &self.schema)?;
+            resource.adopt_build_annotations()?;
+            self.tracker.note_file(&mut resource, path);
+            resources.append(resource)?;
+        }
+        Ok(())
+    }
+
+    fn directory(&mut self, tree: Arc<Tree>, path: &str) -> Result<Accumulated> {
+        // Notes on origins and the namespace of charts depend on the way here, and a schema that is
+        // set below stays set.
+        let depends_on_user = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
+        let Some(shared) = self.context.shared.filter(|_| !depends_on_user) else {
+            return self.accumulate(tree, Some(path), Accumulated::default());
+        };
+        if let Some(built) = shared.get(&tree, &self.schema) {
+            return Ok(built);
+        }
+        let built = self.accumulate(tree.clone(), Some(path), Accumulated::default())?;
+        shared.put(tree, self.schema.clone(), built.clone());
+        Ok(built)
+    }
+
+    /// The configurations of plugins: those in the kustomization first. Directories are built.
+    fn configurations(&mut self, plugins: Plugins, root: &Root) -> Result<ResourceSet> {
+        let mut configurations = Accumulated::default();
+        for node in plugins.inline {
+            let mut resource = Resource::new(node, &self.schema)?;
+            self.tracker.note_here(&mut resource);
+            configurations.resources.append(resource)?;
+        }
+        for (item, path) in plugins.items {
+            match item {
+                Item::Manifests(nodes) => self
+                    .manifests(nodes, &path, &mut configurations.resources)
+                    .map_err(|problem| reached_by(problem, root, &path))?,
+                directory @ Item::Directory(_) => {
+                    self.resource(directory, &path, root, &mut configurations)?;
+                }
+            }
+        }
+        Ok(configurations.resources)
+    }
+}
+
+/// Says by which entry of which kustomization something was reached.
+fn reached_by(problem: Diagnostic, root: &Root, path: &Spanned<String>) -> Diagnostic {
+    problem.note(format!("reached by `{}` in {}", path.value, root.shown().display()))
+}

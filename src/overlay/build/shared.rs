@@ -1,0 +1,45 @@
+//! What several targets of one run have in common: directories that are read once, and built once for
+//! each schema, which nearly always is one and the same.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::accumulated::Accumulated;
+use crate::overlay::tree::{SharedTrees, Tree};
+use crate::schema::Schema;
+
+/// The directories of one run.
+#[derive(Debug, Default)]
+pub(in crate::overlay) struct Shared {
+    trees: SharedTrees,
+    built: Mutex<Vec<SharedBuild>>,
+}
+
+#[derive(Debug)]
+struct SharedBuild {
+    tree: Arc<Tree>,
+    schema: Arc<Schema>,
+    accumulated: Arc<Accumulated>,
+}
+
+impl Shared {
+    /// The directories that were read.
+    pub(super) fn trees(&self) -> &SharedTrees {
+        &self.trees
+    }
+
+    /// What a directory has become by a schema, if it was built.
+    pub(super) fn get(&self, tree: &Arc<Tree>, schema: &Arc<Schema>) -> Option<Accumulated> {
+        let found = {
+            let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+            let same = |b: &&SharedBuild| Arc::ptr_eq(&b.tree, tree) && Arc::ptr_eq(&b.schema, schema);
+            built.iter().find(same).map(|b| b.accumulated.clone())
+        };
+        found.map(|accumulated| (*accumulated).clone())
+    }
+
+    /// Keeps what a directory has become.
+    pub(super) fn put(&self, tree: Arc<Tree>, schema: Arc<Schema>, accumulated: Accumulated) {
+        let build = SharedBuild { tree, schema, accumulated: Arc::new(accumulated) };
+        self.built.lock().unwrap_or_else(PoisonError::into_inner).push(build);
+    }
+}

@@ -1,0 +1,127 @@
+//! The steps that fields of a kustomization ask for: each is the work of one function of `transform`.
+
+use super::context::Site;
+use super::plugins;
+use crate::diagnostic::{Diagnostic, Result};
+use crate::overlay::helm::HelmChart;
+use crate::overlay::load::Root;
+use crate::overlay::origin::Tracker;
+use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
+use crate::resource::{Resource, ResourceSet};
+use crate::transform::{self, Namespace, TransformerConfig, Var, VarSet};
+use crate::yaml::{self, Node, ParseOptions, Spanned};
+
+/// Adds the fields of `configurations`, and the built-in ones, to those that transformers know.
+pub(super) fn read_configurations(site: &Site<'_>, config: &TransformerConfig) -> Result<TransformerConfig> {
+    let options = yaml::DecodeOptions::transformer_config();
+    let read = |path| yaml::from_node_with(&document(site.root, path)?, options);
+    let own: Vec<TransformerConfig> =
+        site.kustomization.configurations.iter().map(read).collect::<Result<_>>()?;
+    config.merge(&TransformerConfig::with_configurations(own)?)
+}
+
+/// Adds the fields that the definitions of `crds` name to those that transformers know.
+pub(super) fn read_crds(site: &Site<'_>, config: &TransformerConfig) -> Result<TransformerConfig> {
+    site.kustomization.crds.iter().try_fold(config.clone(), |config, path| {
+        let crds = transform::config_of_crds(&document(site.root, path)?).map_err(|d| d.at(path.span))?;
+        config.merge(&crds)
+    })
+}
+
+/// Remembers the `vars`, and which resources they take their values from.
+pub(super) fn remember_vars(vars: &[Var], resources: &mut ResourceSet, known: &mut VarSet) -> Result<()> {
+    transform::bind_vars(resources, vars)?;
+    known.extend(vars.iter().cloned())
+}
+
+fn document(root: &Root, path: &Spanned<String>) -> Result<Node> {
+    let source = root.text(path, path.span)?;
+    yaml::parse_one(root.reader().sources(), source, ParseOptions::default())
+}
+
+/// Adds what a generator makes; returns what is odd about it.
+pub(super) fn generate(
+    site: &Site<'_>,
+    generator: BuiltinGenerator<'_>,
+    resources: &mut ResourceSet,
+) -> Result<Vec<Diagnostic>> {
+    let (global, root) = (site.kustomization.generator_options.as_ref(), site.root);
+    let mut warnings = Vec::new();
+    let (kind, made) = match generator {
+        BuiltinGenerator::ConfigMap(args) => {
+            let made = transform::config_map(args, global, root, site.schema)?;
+            ("ConfigMapGenerator", vec![made.note_in(&mut warnings)])
+        }
+        BuiltinGenerator::Secret(args) => {
+            let made = transform::secret(args, global, root, site.schema)?;
+            ("SecretGenerator", vec![made.note_in(&mut warnings)])
+        }
+        BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(site, chart)?),
+    };
+    plugins::absorb(site, made, site.tracker.builtin(kind).as_ref(), resources)?;
+    Ok(warnings)
+}
+
+fn inflate(site: &Site<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>> {
+    let mut chart = chart.clone();
+    if chart.namespace.is_empty() {
+        // Charts in bases get the namespace of what uses them.
+        chart.namespace = site.namespace.to_string();
+    }
+    let globals = site.kustomization.helm_globals.clone().unwrap_or_default();
+    plugins::inflate(site, &chart, &globals)
+}
+
+/// Runs a transformer, and notes that it ran where the target asks for it; returns what is odd about it.
+pub(super) fn transform(
+    site: &Site<'_>,
+    transformer: BuiltinTransformer<'_>,
+    resources: &mut ResourceSet,
+    config: &TransformerConfig,
+) -> Result<Vec<Diagnostic>> {
+    if !site.tracker.is_active() {
+        return apply(site, transformer, resources, config);
+    }
+    let mut warnings = Vec::new();
+    // Each entry is a transformer of its own, of which a note is left before the next one runs.
+    for part in transformer.parts() {
+        warnings.extend(apply(site, part, resources, config)?);
+        if let Some((kind, times)) = part.kind(site.kustomization) {
+            Tracker::transformed(resources, site.tracker.builtin(kind).as_ref(), times);
+        }
+    }
+    Ok(warnings)
+}
+
+fn apply(
+    site: &Site<'_>,
+    transformer: BuiltinTransformer<'_>,
+    set: &mut ResourceSet,
+    config: &TransformerConfig,
+) -> Result<Vec<Diagnostic>> {
+    use BuiltinTransformer as T;
+    let (k, schema, patches) = (site.kustomization, site.schema, site.patches());
+    match transformer {
+        T::StrategicMerge(all) => return transform::patches_strategic_merge(set, all, &patches),
+        T::Patches(all) => return transform::patches(set, all, &patches),
+        T::Json6902(all) => return transform::patches_json6902(set, all, &patches),
+        T::Replacements(all) => {
+            let loaded = transform::load_replacements(all, site.root, patches.sources)?;
+            return transform::replacements(set, &loaded, schema);
+        }
+        T::Namespace(name) => {
+            let options = Namespace { namespace: name.as_str().into(), ..Namespace::default() };
+            transform::namespace(set, &options, &config.namespace, schema)?;
+        }
+        T::Prefix(prefix) => transform::name_prefix(set, prefix, &config.name_prefix, schema)?,
+        T::Suffix(suffix) => transform::name_suffix(set, suffix, &config.name_suffix, schema)?,
+        T::Label(label) => transform::labels(set, &label.pairs, &label.fields(config)?, schema)?,
+        T::CommonLabels => transform::labels(set, &k.common_labels, &config.common_labels, schema)?,
+        T::CommonAnnotations => {
+            transform::annotations(set, &k.common_annotations, &config.common_annotations, schema)?;
+        }
+        T::Replicas(all) => transform::replicas(set, all, &config.replicas, schema)?,
+        T::Images(all) => transform::images(set, all, &config.images, schema)?,
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,96 @@
+//! How to build, and what was built.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::function::FunctionOptions;
+use super::helm::HelmOptions;
+use crate::diagnostic::{Diagnostic, Result};
+use crate::files::FileTree;
+use crate::merge::{Exceptions, Rules};
+use crate::resource::ResourceSet;
+use crate::schema::SchemaChain;
+
+/// By whose rules patches and overlays are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildRules {
+    /// In kustomizations, which are built as kustomize does: which of its losses are left out.
+    pub kustomizations: Exceptions,
+    /// In plain directories.
+    pub directories: Rules,
+}
+
+impl Default for BuildRules {
+    /// Overlays' rules for plain directories, and kustomizations without kustomize's losses.
+    fn default() -> Self {
+        Self { kustomizations: Exceptions::Listed, directories: Rules::Overlay }
+    }
+}
+
+/// The order of the built resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reorder {
+    /// By kind, so that what others need comes first.
+    Legacy,
+    /// As loaded.
+    None,
+}
+
+/// How to build.
+#[derive(Debug, Clone)]
+pub struct BuildOptions {
+    /// What is read: a disk, or files in memory.
+    pub tree: Arc<dyn FileTree>,
+    /// Bases of plain directories, in order; none: found beside the target.
+    pub bases: Vec<PathBuf>,
+    /// The rules of merging.
+    pub rules: BuildRules,
+    /// Whether files must be in or below the kustomization that names them.
+    pub restrict_loads: bool,
+    /// The order, unless a kustomization's `sortOptions` say it.
+    pub reorder: Option<Reorder>,
+    /// Whether nothing may be fetched.
+    pub offline: bool,
+    /// Whether and how helm is run.
+    pub helm: HelmOptions,
+    /// Whether and how functions and plugins are run.
+    pub functions: FunctionOptions,
+}
+
+/// How many targets a builder is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Targets {
+    /// One, which is spared the copies that sharing costs.
+    One,
+    /// Many: what several of them have in common is read and built once for all.
+    Many,
+}
+
+impl Targets {
+    /// The word for a number of targets.
+    #[must_use]
+    pub fn count(number: usize) -> Self {
+        if number > 1 { Self::Many } else { Self::One }
+    }
+}
+
+/// What a chain of schema sources is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainUse {
+    /// Kustomizations, whose build must not depend on where it runs: the chain is hermetic.
+    Kustomizations,
+    /// Plain directories.
+    Directories,
+}
+
+/// Makes a chain of schema sources.
+pub type MakeChain = Box<dyn Fn(ChainUse) -> Result<SchemaChain> + Send + Sync>;
+
+/// A built overlay.
+#[derive(Debug, Clone, Default)]
+pub struct Built {
+    /// The resources in the order of printing.
+    pub resources: ResourceSet,
+    /// What was odd and did not stop the build.
+    pub warnings: Vec<Diagnostic>,
+}

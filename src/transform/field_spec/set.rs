@@ -1,0 +1,82 @@
+//! How a value is written into a field.
+
+use smol_str::SmolStr;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::yaml::{Node, Style, Tag, Value};
+
+/// Sets a scalar's text and tag and keeps how it is quoted. Null counts as a scalar.
+///
+/// # Errors
+/// The node is a map or a list.
+pub(in crate::transform) fn set_scalar(node: &mut Node, text: &str, tag: Tag) -> Result<()> {
+    if node.scalar_text().is_none() {
+        let message = format!("expected a scalar, found {}", node.type_name());
+        return Err(Diagnostic::error(Code::WrongType, message).at(node.span()));
+    }
+    overwrite(node, text, tag);
+    Ok(())
+}
+
+/// Puts a scalar in the place of whatever is there; how a scalar is quoted stays.
+pub(in crate::transform) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
+    node.value = Value::Scalar(text.into());
+    node.meta.aliased = false;
+    if matches!(node.meta.style, Style::Block | Style::Flow) {
+        node.meta.style = Style::Plain;
+    }
+    // kustomize keeps the quotes and prints no tag, so that a number in quotes is a string, now or by a
+    // later patch.
+    node.meta.tag = match tag {
+        Tag::Undecided => tag,
+        _ if node.meta.style == Style::Plain => tag,
+        Tag::Int => Tag::Quoted,
+        _ => Tag::None,
+    };
+}
+
+/// Sets an entry of a map to a string; nothing happens to null. Returns whether the entry is new:
+/// then it has the number `shared`.
+///
+/// # Errors
+/// The node is a list or a scalar.
+pub(in crate::transform) fn set_entry(
+    node: &mut Node,
+    key: &SmolStr,
+    value: &SmolStr,
+    shared: u8,
+) -> Result<bool> {
+    if node.is_null() {
+        return Ok(false);
+    }
+    let (span, found) = (node.span(), node.type_name());
+    let Some(map) = node.as_map_mut() else {
+        return Err(Diagnostic::error(Code::WrongType, format!("expected a map, found {found}")).at(span));
+    };
+    if let Some(old) = map.get_mut(key) {
+        overwrite(old, value, Tag::Str);
+        return Ok(false);
+    }
+    let mut new = Node::string(value.clone());
+    new.meta.shared = shared;
+    map.push(key.clone(), new);
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transform::testing::nodes;
+    use crate::yaml::to_yaml;
+
+    #[test]
+    fn scalars_keep_their_quotes() {
+        let mut node = nodes("{a: \"1\", b: 1, c: |\n  x\n}".replace("|\n  x\n", "'x'").as_str()).remove(0);
+        for field in ["a", "b", "c"] {
+            set_scalar(node.get_mut(field).expect("there"), "2", Tag::None).expect("a scalar");
+        }
+        assert_eq!(to_yaml(&node).expect("printable"), "a: \"2\"\nb: 2\nc: \"2\"\n");
+        set_scalar(node.get_mut("a").expect("there"), "3", Tag::Int).expect("a scalar");
+        assert_eq!(node.get("a").and_then(Node::as_str), Some("3"));
+    }
+}

@@ -1,0 +1,69 @@
+//! The fields of one resource that a list of specs names, each handed to a function.
+
+use super::list::FieldSpecs;
+use super::path::{Create, SetField};
+use crate::diagnostic::Result;
+use crate::resource::Resource;
+use crate::schema::Gvk;
+use crate::yaml::{Node, Value};
+
+impl FieldSpecs {
+    /// Calls `set` on each field of the resource that a spec names, in the order of the specs.
+    ///
+    /// # Errors
+    /// A path that leads through a scalar or is malformed, and what `set` returns; with field and resource.
+    pub(in crate::transform) fn visit(
+        &self,
+        resource: &mut Resource,
+        create: Create,
+        set: &mut SetField<'_>,
+    ) -> Result<()> {
+        let positions = self.positions(&resource.id().gvk.kind);
+        positions.iter().try_for_each(|&i| self.visit_one(i, resource, create, set))
+    }
+
+    /// As [`FieldSpecs::visit`], for the spec at one position only.
+    pub(in crate::transform) fn visit_one(
+        &self,
+        i: usize,
+        resource: &mut Resource,
+        create: Create,
+        set: &mut SetField<'_>,
+    ) -> Result<()> {
+        let Some(field) = self.field(i).filter(|field| field.spec.selects(&resource.id().gvk)) else {
+            return Ok(());
+        };
+        let (spec, path) = (field.spec, field.path);
+        let create = if spec.create { create } else { Create::Never };
+        let mut changes_shared = false;
+        let mut watched = |field: &mut Node| {
+            changes_shared |= has_shared(field);
+            set(field)
+        };
+        let mut visit = |resource: &mut Resource| path.visit(resource.node_mut(), create, &mut watched);
+        let of_annotations = create == Create::Never && spec.path == "metadata/annotations";
+        let done = if of_annotations { resource.with_annotations(visit) } else { visit(resource) };
+        done.map_err(|d| d.field(&spec.path).resource(resource.id()))?;
+        if changes_shared {
+            resource.spread_shared();
+        }
+        Ok(())
+    }
+
+    /// Whether the specs may lead to several fields of one resource.
+    pub(in crate::transform) fn has_several(&self, gvk: &Gvk) -> bool {
+        let mut paths = self.fields_of(gvk).map(|field| &field.spec.path);
+        // Nothing in `metadata` is a list that would have the field several times.
+        paths.next().is_some_and(|first| !first.starts_with("metadata/") || paths.next().is_some())
+    }
+}
+
+/// Whether a field, or an entry of it, is one with others.
+fn has_shared(field: &Node) -> bool {
+    let is_shared = |node: &Node| node.meta.shared != 0;
+    match &field.value {
+        Value::Scalar(_) => is_shared(field),
+        Value::Map(map) => map.iter().any(|(_, value)| is_shared(value)),
+        Value::List(list) => list.iter().any(is_shared),
+    }
+}

@@ -1,0 +1,114 @@
+//! Which resource a patch means that names its target itself.
+
+use rustc_hash::FxHashMap;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::{ResId, Resource, ResourceSet};
+
+/// The position of the one resource that a patch names by its kind, name and namespace, now or before.
+///
+/// # Errors
+/// There is none, or there are several.
+pub(super) fn own_target(set: &ResourceSet, patch: &Resource) -> Result<usize> {
+    unique(set, patch.id()).map_err(|error| error.at(patch.node().span().at_start()))
+}
+
+fn unique(set: &ResourceSet, id: &ResId) -> Result<usize> {
+    match set.by_any_id(id).as_slice() {
+        [one] => Ok(*one),
+        [first, second, ..] => {
+            let place =
+                |i: usize| set.as_slice().get(i).map(|r| r.node().span().at_start()).unwrap_or_default();
+            Err(Diagnostic::error(Code::Ambiguous, format!("the patch fits several resources: {id}"))
+                .label(place(*first), "this one")
+                .label(place(*second), "and this one")
+                .help("use a `target` that selects one of them"))
+        }
+        [] => Err(no_match(set, id)),
+    }
+}
+
+fn no_match(set: &ResourceSet, id: &ResId) -> Diagnostic {
+    let error = Diagnostic::error(Code::NoMatch, format!("no resource matches this patch: {id}"));
+    let mut alike = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i)).map(Resource::id);
+    match alike.find(|other| other.gvk.kind == id.gvk.kind) {
+        Some(other) if other.gvk != id.gvk => {
+            let version = other.gvk.api_version();
+            error.help(format!("there is one with `apiVersion: {version}`; the patch must have the same"))
+        }
+        Some(other) => error.help(match other.namespace.as_str() {
+            "" => "there is one without a namespace; the patch must have none either".into(),
+            namespace => format!("there is one in namespace {namespace}; the patch must name it, too"),
+        }),
+        None => error.help("the patch must have kind, name and namespace of a resource, or a `target`"),
+    }
+}
+
+/// Looks for ids that two resources have.
+///
+/// # Errors
+/// There is one.
+pub(super) fn check_ids(set: &ResourceSet) -> Result<()> {
+    let mut seen: FxHashMap<&ResId, &Resource> = FxHashMap::default();
+    for resource in set.iter().filter(|resource| !resource.is_empty()) {
+        if let Some(first) = seen.insert(resource.id(), resource) {
+            let message = format!("the patch makes two resources the same: {}", resource.id());
+            return Err(Diagnostic::error(Code::DuplicateResource, message)
+                .label(resource.node().span().at_start(), "one is this")
+                .label(first.node().span().at_start(), "the other is this")
+                .help("let the `target` select only one of them, or change the name by hand"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use smol_str::SmolStr;
+
+    use super::*;
+    use crate::schema::Schema;
+    use crate::source::SourceMap;
+    use crate::yaml::{Map, Node, ParseOptions, parse_documents};
+
+    fn set(text: &str) -> ResourceSet {
+        let sources = SourceMap::default();
+        let id = sources.add("t.yaml", text);
+        let mut set = ResourceSet::new();
+        for node in parse_documents(&sources, id, ParseOptions::default()).expect("YAML") {
+            set.append(Resource::new(node, &Schema::none()).expect("a resource")).expect("distinct");
+        }
+        set
+    }
+
+    const THREE: &str = "{apiVersion: v1, kind: A, metadata: {name: x}}\n---\n\
+                         {apiVersion: v1, kind: A, metadata: {name: y, namespace: n}}\n---\n\
+                         {apiVersion: v1, kind: B, metadata: {name: x}}\n";
+
+    #[test]
+    fn ids_find_one_resource() {
+        let mut set = set(THREE);
+        let id = set.as_slice()[1].id().clone();
+        assert_eq!(unique(&set, &id).expect("one"), 1);
+        let unnamed = ResId { namespace: SmolStr::default(), ..id.clone() };
+        let error = unique(&set, &unnamed).expect_err("another namespace");
+        let help = "there is one in namespace n; the patch must name it, too";
+        assert_eq!((error.code(), error.help_text()), (Code::NoMatch, Some(help)));
+
+        // The id counts when the resource had it before, and then two may have it.
+        set.update(0, |first| first.previous.push(id.clone()));
+        assert_eq!(unique(&set, &id).expect_err("two").code(), Code::Ambiguous);
+        set.update(1, |second| *second.node_mut() = Node::map(Map::new()));
+        assert_eq!(unique(&set, &id).expect("the other was deleted"), 0);
+    }
+
+    #[test]
+    fn ids_that_two_have() {
+        let mut set = set(THREE);
+        assert!(check_ids(&set).is_ok());
+        set.resources_mut()[1].set_name("x");
+        set.resources_mut()[1].set_namespace("");
+        let error = check_ids(&set).expect_err("the same");
+        assert_eq!((error.code(), error.labels().len()), (Code::DuplicateResource, 2));
+    }
+}

@@ -1,0 +1,11 @@
+//! What stands for something else: names of other resources, and variables.
+//!
+//! Knows what a reference means and how it is written; knows nothing of the order in which transformers run.
+
+mod candidates;
+mod updater;
+mod variables;
+
+pub(super) use candidates::Candidates;
+pub(super) use updater::{UpdatedReferences, update_references};
+pub(super) use variables::{Contents, content_at, replace};
