@@ -31,6 +31,8 @@ pub struct SourceFile {
     /// What it imports, and the paths in its code. What it hands on with `pub use` is not among them,
     /// unless its own code has the name.
     pub paths: BTreeSet<Segments>,
+    /// What it is made of.
+    pub tokens: Vec<Token>,
 }
 
 /// The files below a directory, by their path from there with slashes, with their texts.
@@ -61,8 +63,7 @@ pub fn library() -> Vec<SourceFile> {
 
 /// Those of the files of some library.
 fn files(texts: &[(String, String)]) -> Vec<SourceFile> {
-    let texts = texts.iter().filter(|(name, _)| name != "main.rs");
-    let (files, tests): (Vec<_>, Vec<_>) = texts.map(|(name, text)| read(name, text)).unzip();
+    let (files, tests): (Vec<_>, Vec<_>) = texts.iter().map(|(name, text)| read(name, text)).unzip();
     let tests = tests.concat();
     files.into_iter().filter(|file| !tests.iter().any(|test| file.module.starts_with(test))).collect()
 }
@@ -77,7 +78,7 @@ pub fn made_up(texts: &[(&str, &str)]) -> Vec<SourceFile> {
 fn read(name: &str, text: &str) -> (SourceFile, Vec<Segments>) {
     let stem = name.trim_end_matches(".rs");
     let mut module: Segments = stem.split('/').map(str::to_string).collect();
-    module.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
+    module.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
     let Tokens { all: tokens, test_modules } = Tokens::of(text);
     let tests = test_modules.into_iter().map(|test| [module.clone(), vec![test]].concat()).collect();
     let file = SourceFile { name: name.into(), module, ..SourceFile::default() };
@@ -85,11 +86,13 @@ fn read(name: &str, text: &str) -> (SourceFile, Vec<Segments>) {
     reader.all();
     let used = reader.handed_on.into_iter().filter(|(name, _)| reader.words.contains(name));
     reader.file.paths.extend(used.map(|(_, path)| path));
-    (reader.file, tests)
+    let file = SourceFile { tokens: tokens.clone(), ..reader.file };
+    (file, tests)
 }
 
+/// A token; literals, lifetimes and attributes are passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+pub enum Token {
     /// With its line.
     Word(String, usize),
     /// `::`
@@ -98,9 +101,14 @@ enum Token {
 }
 
 impl Token {
-    fn is(&self, word: &str) -> bool {
+    pub fn is(&self, word: &str) -> bool {
         matches!(self, Self::Word(text, _) if text == word)
     }
+}
+
+/// The tokens of a source text; those of tests are left out.
+pub fn tokens_of(text: &str) -> Vec<Token> {
+    Tokens::of(text).all
 }
 
 /// The tokens of a source, and the modules in files of their own that it declares for tests. Items of
