@@ -71,50 +71,51 @@ fn write_overlay(root: &Path, apps: usize) {
     fs::write(prod.join("kustomization.yaml"), overlay).expect("a file");
 }
 
-fn app(i: usize) -> String {
-    format!(
-        "apiVersion: apps/v1
+/// Deployment, Service and ConfigMap of the application `{i}`.
+const APP: &str = "apiVersion: apps/v1
 kind: Deployment
-metadata: {{name: app-{i}, labels: {{app: app-{i}}}}}
+metadata: {name: app-{i}, labels: {app: app-{i}}}
 spec:
   replicas: 1
   selector:
-    matchLabels: {{app: app-{i}}}
+    matchLabels: {app: app-{i}}
   template:
     metadata:
-      labels: {{app: app-{i}}}
+      labels: {app: app-{i}}
     spec:
       containers:
       - name: main
         image: registry.example.com/app-{i}:1.0.0
         env:
-        - {{name: MODE, value: base}}
+        - {name: MODE, value: base}
         - name: LOG_LEVEL
           valueFrom:
-            configMapKeyRef: {{name: app-{i}, key: level}}
+            configMapKeyRef: {name: app-{i}, key: level}
         ports:
-        - {{name: http, containerPort: 8080}}
+        - {name: http, containerPort: 8080}
       - name: proxy
         image: registry.example.com/proxy:2.1.0
 ---
 apiVersion: v1
 kind: Service
-metadata: {{name: app-{i}}}
+metadata: {name: app-{i}}
 spec:
-  selector: {{app: app-{i}}}
+  selector: {app: app-{i}}
   ports:
-  - {{name: http, port: 80, targetPort: http}}
+  - {name: http, port: 80, targetPort: http}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {{name: app-{i}}}
+metadata: {name: app-{i}}
 data:
   level: info
   config.yaml: |
     listen: 0.0.0.0:8080
     features: [a, b, c]
-"
-    )
+";
+
+fn app(i: usize) -> String {
+    APP.replace("{i}", &i.to_string())
 }
 
 fn patch(i: usize) -> String {

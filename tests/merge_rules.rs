@@ -75,53 +75,54 @@ fn sorted(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).map_or_else(|_| json.into(), |value| value.to_string())
 }
 
+/// The original, the updated version, dest, and what comes of them.
+const THREE_WAY: &[(&str, &str, &str, &str)] = &[
+    // Scalars: null in updated or dest clears.
+    ("1", "null", "1", ""),
+    ("1", "1", "null", ""),
+    // Unchanged upstream: dest's value.
+    ("1", "1", "2", "2"),
+    ("", "", "2", "2"),
+    // Added, removed, changed upstream: the updated value.
+    ("", "3", "", "3"),
+    ("", "3", "2", "3"),
+    ("1", "", "1", ""),
+    ("1", "", "2", ""),
+    ("1", "3", "1", "3"),
+    ("1", "3", "2", "3"),
+    // Lists without a merge key.
+    ("[1]", "null", "[1]", ""),
+    ("[1]", "[1]", "null", ""),
+    ("[1]", "[1]", "[2]", "[2]"),
+    ("", "[3]", "", "[3]"),
+    ("[1]", "", "[2]", ""),
+    ("[1]", "[3]", "[2]", "[3]"),
+    // Maps.
+    ("{a: 1}", "null", "{a: 1}", ""),
+    ("{a: 1}", "{a: 1}", "null", ""),
+    ("", "", "{a: 1}", "{a: 1}"),
+    ("", "{a: 1}", "", "{a: 1}"),
+    ("{a: 1, b: 1, c: 1}", "{a: 2, c: 1, d: 1}", "{a: 1, b: 1, c: 3, e: 1}", "{a: 2, c: 3, e: 1, d: 1}"),
+    // Entries of associative lists.
+    ("[]", "[]", "[{name: x}]", "[{name: x}]"),
+    ("[{name: a}]", "[{name: a}, {name: b}]", "[{name: a, v: 1}]", "[{name: a, v: 1}, {name: b}]"),
+    (
+        "[{name: a, v: 1}, {name: b}]",
+        "[{name: a, v: 2}]",
+        "[{name: a, v: 1, w: 1}, {name: b}, {name: c}]",
+        "[{name: a, v: 2, w: 1}, {name: c}]",
+    ),
+    (
+        "[{mountPath: x, v: 1}]",
+        "[{mountPath: x, v: 2}]",
+        "[{mountPath: x, v: 1, w: 1}]",
+        "[{mountPath: x, v: 2, w: 1}]",
+    ),
+];
+
 #[test]
 fn three_way_merges() {
-    // The original, the updated version, dest, and what comes of them.
-    let table = [
-        // Scalars: null in updated or dest clears.
-        ("1", "null", "1", ""),
-        ("1", "1", "null", ""),
-        // Unchanged upstream: dest's value.
-        ("1", "1", "2", "2"),
-        ("", "", "2", "2"),
-        // Added, removed, changed upstream: the updated value.
-        ("", "3", "", "3"),
-        ("", "3", "2", "3"),
-        ("1", "", "1", ""),
-        ("1", "", "2", ""),
-        ("1", "3", "1", "3"),
-        ("1", "3", "2", "3"),
-        // Lists without a merge key.
-        ("[1]", "null", "[1]", ""),
-        ("[1]", "[1]", "null", ""),
-        ("[1]", "[1]", "[2]", "[2]"),
-        ("", "[3]", "", "[3]"),
-        ("[1]", "", "[2]", ""),
-        ("[1]", "[3]", "[2]", "[3]"),
-        // Maps.
-        ("{a: 1}", "null", "{a: 1}", ""),
-        ("{a: 1}", "{a: 1}", "null", ""),
-        ("", "", "{a: 1}", "{a: 1}"),
-        ("", "{a: 1}", "", "{a: 1}"),
-        ("{a: 1, b: 1, c: 1}", "{a: 2, c: 1, d: 1}", "{a: 1, b: 1, c: 3, e: 1}", "{a: 2, c: 3, e: 1, d: 1}"),
-        // Entries of associative lists.
-        ("[]", "[]", "[{name: x}]", "[{name: x}]"),
-        ("[{name: a}]", "[{name: a}, {name: b}]", "[{name: a, v: 1}]", "[{name: a, v: 1}, {name: b}]"),
-        (
-            "[{name: a, v: 1}, {name: b}]",
-            "[{name: a, v: 2}]",
-            "[{name: a, v: 1, w: 1}, {name: b}, {name: c}]",
-            "[{name: a, v: 2, w: 1}, {name: c}]",
-        ),
-        (
-            "[{mountPath: x, v: 1}]",
-            "[{mountPath: x, v: 2}]",
-            "[{mountPath: x, v: 1, w: 1}]",
-            "[{mountPath: x, v: 2, w: 1}]",
-        ),
-    ];
-    for (original, updated, dest, want) in table {
+    for &(original, updated, dest, want) in THREE_WAY {
         let sides = [original, updated, dest].map(holder);
         let [original, updated, dest] = sides.clone();
         let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options());

@@ -210,10 +210,7 @@ fn random_overlays_are_built_from_memory() {
 }
 
 #[cfg(unix)]
-#[test]
-fn links_are_followed_in_memory() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let home = directory.path().canonicalize().expect("its real path");
+fn write_linked(home: &Path) {
     let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
     let files = [
         ("app/kustomization.yaml", "resources: [a.yaml, link.yaml, ../linked, ../to-base]\n".to_string()),
@@ -251,6 +248,14 @@ fn links_are_followed_in_memory() {
     for (path, target) in links {
         std::os::unix::fs::symlink(target, home.join(path)).expect("linked");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_in_memory() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = directory.path().canonicalize().expect("its real path");
+    write_linked(&home);
     let others = ["plain/overlay", "plain/base", "to-base", "circle", "mixed", "loop", "app/a.yaml", "."];
     assert_eq!(compare_all(&home, &others.map(|path| home.join(path))), [15, 6]);
 }

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::source::{Segments, SourceFile};
+use super::source::{Segments, SourceFile, library, made_up};
 
 /// Which file imports which, with the names that it takes from there.
 type Imports = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
@@ -45,7 +45,7 @@ impl<'f> Modules<'f> {
         };
         for (i, segment) in rest.iter().enumerate() {
             if file.children.contains(segment) {
-                let module = [file.module.as_slice(), &[segment.clone()]].concat();
+                let module = [file.module.as_slice(), std::slice::from_ref(segment)].concat();
                 file = *self.files.get(module.as_slice())?;
             } else if let Some(path) = file.bindings.get(segment).filter(|_| !file.items.contains(segment)) {
                 let path = [path.as_slice(), &rest[i + 1..]].concat();
@@ -92,13 +92,13 @@ fn reached<'i>(imports: &'i Imports, from: &'i str) -> BTreeSet<&'i str> {
 }
 
 /// Files that import each other.
-pub struct Circle {
-    pub files: Vec<String>,
+struct Circle {
+    files: Vec<String>,
     /// What ties them, a line for each import.
-    pub told: String,
+    told: String,
 }
 
-pub fn circles(files: &[SourceFile]) -> Vec<Circle> {
+fn circles(files: &[SourceFile]) -> Vec<Circle> {
     let imports = imports(files);
     let reached: BTreeMap<&str, _> =
         imports.keys().map(|file| (file.as_str(), reached(&imports, file))).collect();
@@ -123,4 +123,51 @@ fn tell(imports: &Imports, files: &[String]) -> String {
         }
     }
     told
+}
+
+#[test]
+fn no_files_of_a_room_import_each_other_in_a_circle() {
+    let circles = circles(&library());
+    let wrong: Vec<&str> = circles.iter().map(|circle| circle.told.as_str()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.concat());
+}
+
+#[test]
+fn circles_are_seen() {
+    let room = ("room/mod.rs", "mod a; mod b; pub use a::A; pub use b::{self, B as C};");
+    let table: [(&str, &str, bool); 9] = [
+        ("use super::b::B;", "use super::a::A;", true),
+        ("use super::{C, other};", "fn f() -> crate::room::A { 1 }", true),
+        ("use crate::{x, room::{y, b::{B, z}}};", "use super::super::room::a::A as D;", true),
+        ("use super::b;", "pub(super) fn f() { super::a::A::new(b'\'', '\"', r#\"\"\"#) }", true),
+        ("use super::b::B;", "pub use super::a::A; fn f() -> A { 1 }", true),
+        ("use super::b::B;", "pub use super::a::A;", false),
+        (
+            "use super::b::B;",
+            "use super::a_thing; // super::a::A\nconst D: &'static str = \"super::a::A\";",
+            false,
+        ),
+        ("use super::b::B;", "#[cfg(test)]\nmod tests { use super::super::a::A; }", false),
+        ("use super::b::B;", "use other::a::A; fn f(a: u8) -> crate::elsewhere::A { a::b }", false),
+    ];
+    for (a, b, want) in table {
+        let a = format!("{a}\npub struct A;");
+        let b = format!("{b}\npub struct B;");
+        let files = made_up(&[("lib.rs", "mod room;"), room, ("room/a.rs", &a), ("room/b.rs", &b)]);
+        let circles: Vec<_> = circles(&files).into_iter().map(|circle| circle.files).collect();
+        let one = vec![vec!["room/a.rs".to_string(), "room/b.rs".to_string()]];
+        assert_eq!(circles, if want { one } else { Vec::new() }, "{a}\n{b}");
+    }
+}
+
+#[test]
+fn a_file_may_be_in_a_circle_with_the_folder_below_it() {
+    let files = |room: &str| {
+        made_up(&[("lib.rs", "mod room;"), ("room.rs", room), ("room/a.rs", "use super::B; struct A;")])
+    };
+    let tied = |room: &str| !circles(&files(room)).is_empty();
+    assert!(tied("mod a; struct B; use a::A;"));
+    assert!(tied("mod a; struct B; fn f() { a::A }"));
+    assert!(!tied("mod a; struct B; pub use a::A;"));
+    assert!(!tied("#[cfg(test)] mod a; struct B; use a::A;"));
 }

@@ -9,8 +9,6 @@ mod source;
 use std::fs;
 use std::path::Path;
 
-use source::SourceFile;
-
 /// From left to right; rooms of one group do not import each other.
 const ORDER: &[&[&str]] = &[
     &["source", "diagnostic"],
@@ -99,83 +97,4 @@ fn the_check_can_fail() {
     assert!(!may_import("yaml", "merge"));
     assert!(may_import("cli", "cluster"));
     assert_eq!(imports("use crate::cluster::apply;"), [(1, "cluster".to_string())]);
-}
-
-fn library() -> Vec<SourceFile> {
-    let texts = source::texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let files = source::library(&texts);
-    assert!(files.len() > 150, "only {} files were found", files.len());
-    files
-}
-
-#[test]
-fn no_files_of_a_room_import_each_other_in_a_circle() {
-    let library = library();
-    let circles = circles::circles(&library);
-    let wrong: Vec<&str> = circles.iter().map(|circle| circle.told.as_str()).collect();
-    assert!(wrong.is_empty(), "{}", wrong.concat());
-}
-
-#[test]
-fn the_name_of_a_type_means_one_thing() {
-    let files = library();
-    let wrong = names::with_several_meanings(&files);
-    let wrong: Vec<_> = wrong.iter().map(|(name, places)| format!("{name}: {}", places.join(", "))).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// The files of a library that is made up.
-fn made_up(texts: &[(&str, &str)]) -> Vec<SourceFile> {
-    let texts: Vec<_> = texts.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
-    source::library(&texts)
-}
-
-#[test]
-fn circles_are_seen() {
-    let room = ("room/mod.rs", "mod a; mod b; pub use a::A; pub use b::{self, B as C};");
-    let table: [(&str, &str, bool); 9] = [
-        ("use super::b::B;", "use super::a::A;", true),
-        ("use super::{C, other};", "fn f() -> crate::room::A { 1 }", true),
-        ("use crate::{x, room::{y, b::{B, z}}};", "use super::super::room::a::A as D;", true),
-        ("use super::b;", "pub(super) fn f() { super::a::A::new(b'\'', '\"', r#\"\"\"#) }", true),
-        ("use super::b::B;", "pub use super::a::A; fn f() -> A { 1 }", true),
-        ("use super::b::B;", "pub use super::a::A;", false),
-        (
-            "use super::b::B;",
-            "use super::a_thing; // super::a::A\nconst D: &'static str = \"super::a::A\";",
-            false,
-        ),
-        ("use super::b::B;", "#[cfg(test)]\nmod tests { use super::super::a::A; }", false),
-        ("use super::b::B;", "use other::a::A; fn f(a: u8) -> crate::elsewhere::A { a::b }", false),
-    ];
-    for (a, b, want) in table {
-        let a = format!("{a}\npub struct A;");
-        let b = format!("{b}\npub struct B;");
-        let files = made_up(&[("lib.rs", "mod room;"), room, ("room/a.rs", &a), ("room/b.rs", &b)]);
-        let circles: Vec<_> = circles::circles(&files).into_iter().map(|circle| circle.files).collect();
-        let one = vec![vec!["room/a.rs".to_string(), "room/b.rs".to_string()]];
-        assert_eq!(circles, if want { one } else { Vec::new() }, "{a}\n{b}");
-    }
-}
-
-#[test]
-fn a_file_may_be_in_a_circle_with_the_folder_below_it() {
-    let files = |room: &str| {
-        made_up(&[("lib.rs", "mod room;"), ("room.rs", room), ("room/a.rs", "use super::B; struct A;")])
-    };
-    let tied = |room: &str| !circles::circles(&files(room)).is_empty();
-    assert!(tied("mod a; struct B; use a::A;"));
-    assert!(tied("mod a; struct B; fn f() { a::A }"));
-    assert!(!tied("mod a; struct B; pub use a::A;"));
-    assert!(!tied("#[cfg(test)] mod a; struct B; use a::A;"));
-}
-
-#[test]
-fn types_of_one_name_are_seen() {
-    let a = "struct One { of: Other } impl Trait for One { type Item = u8; }\ntype Two<T> = Vec<T>;";
-    let b = "fn f() { enum One {} }\ntrait Two { type Item; } #[cfg(test)] mod tests { struct Three; }";
-    let files = made_up(&[("a.rs", a), ("b/c.rs", b), ("d.rs", "const Three: u8 = 1; struct Three;")]);
-    let places = |places: [&str; 2]| places.map(String::from).to_vec();
-    let want = [("One", places(["a.rs:1", "b/c.rs:1"])), ("Two", places(["a.rs:2", "b/c.rs:2"]))];
-    assert_eq!(names::with_several_meanings(&files), want.into());
 }

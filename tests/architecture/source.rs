@@ -31,10 +31,12 @@ pub struct SourceFile {
     /// What it imports, and the paths in its code. What it hands on with `pub use` is not among them,
     /// unless its own code has the name.
     pub paths: BTreeSet<Segments>,
+    /// What it is made of.
+    pub tokens: Vec<Token>,
 }
 
 /// The files below a directory, by their path from there with slashes, with their texts.
-pub fn texts(directory: &Path) -> Vec<(String, String)> {
+fn texts(directory: &Path) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for entry in fs::read_dir(directory).expect("a readable directory") {
         let path = entry.expect("an entry").path();
@@ -51,32 +53,46 @@ pub fn texts(directory: &Path) -> Vec<(String, String)> {
     texts
 }
 
-/// The files of a library that are part of it when no tests are built.
-pub fn library(texts: &[(String, String)]) -> Vec<SourceFile> {
-    let texts = texts.iter().filter(|(name, _)| name != "main.rs");
-    let (files, tests): (Vec<_>, Vec<_>) = texts.map(|(name, text)| read(name, text)).unzip();
+/// The files of this library that are part of it when no tests are built.
+pub fn library() -> Vec<SourceFile> {
+    let texts = texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let files = files(&texts);
+    assert!(files.len() > 150, "only {} files were found", files.len());
+    files
+}
+
+/// Those of the files of some library.
+fn files(texts: &[(String, String)]) -> Vec<SourceFile> {
+    let (files, tests): (Vec<_>, Vec<_>) = texts.iter().map(|(name, text)| read(name, text)).unzip();
     let tests = tests.concat();
     files.into_iter().filter(|file| !tests.iter().any(|test| file.module.starts_with(test))).collect()
+}
+
+/// The files of a library that is made up.
+pub fn made_up(texts: &[(&str, &str)]) -> Vec<SourceFile> {
+    let texts: Vec<_> = texts.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect();
+    files(&texts)
 }
 
 /// A file, and the modules in files of their own that it declares for tests.
 fn read(name: &str, text: &str) -> (SourceFile, Vec<Segments>) {
     let stem = name.trim_end_matches(".rs");
     let mut module: Segments = stem.split('/').map(str::to_string).collect();
-    module.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
+    module.pop_if(|last| matches!(last.as_str(), "mod" | "lib"));
     let Tokens { all: tokens, test_modules } = Tokens::of(text);
     let tests = test_modules.into_iter().map(|test| [module.clone(), vec![test]].concat()).collect();
     let file = SourceFile { name: name.into(), module, ..SourceFile::default() };
-    let (handed_on, words) = (Vec::new(), BTreeSet::new());
-    let mut reader = Reader { file, tokens: &tokens, at: 0, blocks: Vec::new(), handed_on, words };
+    let mut reader = Reader::of(file, &tokens);
     reader.all();
     let used = reader.handed_on.into_iter().filter(|(name, _)| reader.words.contains(name));
     reader.file.paths.extend(used.map(|(_, path)| path));
-    (reader.file, tests)
+    let file = SourceFile { tokens: tokens.clone(), ..reader.file };
+    (file, tests)
 }
 
+/// A token; literals, lifetimes and attributes are passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+pub enum Token {
     /// With its line.
     Word(String, usize),
     /// `::`
@@ -85,9 +101,14 @@ enum Token {
 }
 
 impl Token {
-    fn is(&self, word: &str) -> bool {
+    pub fn is(&self, word: &str) -> bool {
         matches!(self, Self::Word(text, _) if text == word)
     }
+}
+
+/// The tokens of a source text; those of tests are left out.
+pub fn tokens_of(text: &str) -> Vec<Token> {
+    Tokens::of(text).all
 }
 
 /// The tokens of a source, and the modules in files of their own that it declares for tests. Items of
@@ -203,29 +224,31 @@ struct Reader<'t> {
     tokens: &'t [Token],
     at: usize,
     blocks: Vec<Block>,
+    /// What the next brace opens.
+    next_block: Block,
     /// The names of its `pub use`, and what they stand for.
     handed_on: Vec<(String, Segments)>,
     /// All words of its code.
     words: BTreeSet<String>,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
+    fn of(file: SourceFile, tokens: &'t [Token]) -> Self {
+        let (blocks, handed_on, words) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { file, tokens, at: 0, blocks, next_block: Block::Other, handed_on, words }
+    }
+
     fn all(&mut self) {
-        let mut next = Block::Other;
         while let Some(token) = self.tokens.get(self.at) {
             let begins = self.begins_item();
             self.at += 1;
             match token {
-                Token::Sign('{') => self.blocks.push(std::mem::replace(&mut next, Block::Other)),
+                Token::Sign('{') => self.blocks.push(std::mem::replace(&mut self.next_block, Block::Other)),
                 Token::Sign('}') => drop(self.blocks.pop()),
-                Token::Sign(';') => next = Block::Other,
+                Token::Sign(';') => self.next_block = Block::Other,
                 Token::Word(word, _) if word == "pub" => self.visibility(),
-                Token::Word(word, line) => {
-                    if begins && (word == "impl" || word == "trait") {
-                        next = Block::Members;
-                    }
-                    self.word(word, *line, begins);
-                }
+                Token::Word(word, line) if begins => self.item_or_code(word, *line),
+                Token::Word(word, _) => self.code(word),
                 _ => {}
             }
         }
@@ -253,20 +276,26 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self, word: &str, line: usize, begins: bool) {
+    /// Reads an item, if this is the first word of one.
+    fn item_or_code(&mut self, word: &str, line: usize) {
+        if matches!(word, "impl" | "trait") {
+            self.next_block = Block::Members;
+        }
         match word {
-            "use" if begins => {
+            "use" => {
                 let names = self.import();
                 self.file.paths.extend(names.into_iter().map(|(_, path)| path));
             }
-            "mod" if begins => self.module(),
-            "struct" | "enum" | "trait" | "type" if begins => self.type_item(word, line),
+            "mod" => self.module(),
+            "struct" | "enum" | "trait" | "type" => self.type_item(word, line),
             "fn" | "const" | "static" => drop(self.item()),
-            _ => {
-                self.words.insert(word.into());
-                self.path(word);
-            }
+            _ => self.code(word),
         }
+    }
+
+    fn code(&mut self, word: &str) {
+        self.words.insert(word.into());
+        self.path(word);
     }
 
     /// Takes the name behind a keyword, if one follows.

@@ -36,7 +36,7 @@ pub fn case(seed: u64, schemas: &Schemas) -> Case {
         case.kind = format!("{api_version} {kind}");
         case.sides = patch_sides(operation, &mut generator);
         if operation == Operation::Apply {
-            avoid_written_entries(&mut case.sides[1], generator.root, distinct == Distinct::Nothing);
+            avoid_written_entries(&mut case.sides[1], generator.root, distinct);
         }
         if operation == Operation::ThreeWay && !case.overwrite {
             case.sides.iter_mut().for_each(sort_scalars);
@@ -73,8 +73,9 @@ fn patch_sides(operation: Operation, generator: &mut Generator<'_>) -> Vec<Node>
 ///
 /// Of two entries with one key the second is merged into the first as it was written, with directives
 /// in its own lists. An empty list of scalars is joined with the live one without a copy, so that
-/// removing doubles there changes the live order as well.
-fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, doubles: bool) {
+/// removing doubles, where there may be any, changes the live order as well.
+fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, distinct: Distinct) {
+    let doubles = distinct == Distinct::Nothing;
     match &mut node.value {
         Value::Map(map) => {
             map.entries_mut().retain(|field| {
@@ -82,7 +83,7 @@ fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, doubles: bool) {
                 let is_empty = field.value.as_list().is_some_and(Vec::is_empty);
                 !(doubles && is_empty && list.patch_strategy().merge && list.patch_merge_key().is_none())
             });
-            map.iter_mut().for_each(|(name, value)| avoid_written_entries(value, at.field(name), doubles));
+            map.iter_mut().for_each(|(name, value)| avoid_written_entries(value, at.field(name), distinct));
         }
         Value::List(list) => {
             if let Some(key) = at.patch_merge_key()
@@ -92,7 +93,7 @@ fn avoid_written_entries(node: &mut Node, at: Cursor<'_>, doubles: bool) {
                 list.retain(|entry| entry.get(key).is_none_or(|key| seen.insert(to_json(key).ok())));
             }
             for entry in list {
-                avoid_written_entries(entry, at.element(), doubles);
+                avoid_written_entries(entry, at.element(), distinct);
             }
         }
         Value::Scalar(_) => {}

@@ -31,15 +31,24 @@ const FILES: [&str; 6] = [
     "{\"json\": [1, 2, {\"a\": null}]}\n",
 ];
 
+/// What a generator makes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Data {
+    /// The key `one` among others.
+    WithOne,
+    /// Any keys.
+    Any,
+}
+
 impl Forest {
     /// Writes the fields that generate, for the settings of the applications above all.
     pub fn generators(&mut self, draft: &mut Draft, number: usize) {
         let mut text = String::new();
         if !draft.is_component && self.dice.chance(80) {
-            text += &self.config_map(draft, &format!("settings{number}"), true);
+            text += &self.config_map(draft, &format!("settings{number}"), Data::WithOne);
         }
         if self.dice.chance(15) {
-            text += &self.config_map(draft, &format!("extra{number}"), false);
+            text += &self.config_map(draft, &format!("extra{number}"), Data::Any);
         }
         if self.dice.chance(25) {
             text += &self.merged(draft, "ConfigMap");
@@ -69,7 +78,7 @@ impl Forest {
         }
     }
 
-    fn config_map(&mut self, draft: &mut Draft, name: &str, settings: bool) -> String {
+    fn config_map(&mut self, draft: &mut Draft, name: &str, data: Data) -> String {
         let mut thing = Thing::new("v1", "ConfigMap", name);
         thing.generated = true;
         let mut text = format!("- name: {name}\n");
@@ -79,13 +88,13 @@ impl Forest {
             thing.namespace = Some(space.into());
             thing.home.clone_from(&thing.namespace);
         }
-        text += &self.sources(draft, settings);
+        text += &self.sources(draft, data);
         text += &self.options();
         if draft.things.iter().any(|t| t.clashes(&thing)) {
             return String::new();
         }
         thing.has("metadata.name", Shape::Text);
-        if settings {
+        if data == Data::WithOne {
             thing.has("data", Shape::Map);
             thing.has("data.one", Shape::Text);
         }
@@ -101,7 +110,7 @@ impl Forest {
         thing.generated = true;
         thing.has("metadata.name", Shape::Text);
         let kind = self.dice.pick(&["", "  type: Opaque\n", "  type: kubernetes.io/tls\n"]);
-        let text = format!("- name: {name}\n{kind}{}{}", self.sources(draft, true), self.options());
+        let text = format!("- name: {name}\n{kind}{}{}", self.sources(draft, Data::WithOne), self.options());
         thing.has("data.one", Shape::Text);
         draft.things.push(thing);
         text
@@ -127,14 +136,14 @@ impl Forest {
             thing.lacks("metadata.labels");
             thing.has("data.one", Shape::Text);
         }
-        text + &self.sources(draft, true) + &self.options()
+        text + &self.sources(draft, Data::WithOne) + &self.options()
     }
 
-    /// Literals, files and env files; with the key `one` if asked for.
-    fn sources(&mut self, draft: &mut Draft, one: bool) -> String {
+    /// Literals, files and env files.
+    fn sources(&mut self, draft: &mut Draft, data: Data) -> String {
         let mut text = String::new();
         let mut literals = Vec::new();
-        if one {
+        if data == Data::WithOne {
             literals.push(self.dice.pick(&["one=1", "one=first", "one=a.b.c", "\"one=x y\"", "one="]));
         }
         let start = self.dice.below(LITERALS.len());

@@ -35,11 +35,20 @@ impl Draft {
     }
 }
 
+/// Where a kustomization stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// It is the one that is built.
+    Top,
+    /// Another stands on it.
+    Below,
+}
+
 const APPLICATIONS: [&str; 5] = ["web", "api", "db", "cache", "app-10"];
 
 impl Forest {
     /// Writes a layer with all that it stands on.
-    pub fn layer(&mut self, depth: usize, top: bool) -> Layer {
+    pub fn layer(&mut self, depth: usize, position: Position) -> Layer {
         let number = self.number();
         let mut draft = self.draft(if depth == 0 { "base" } else { "layer" }, number);
         let mut resources = Vec::new();
@@ -56,8 +65,8 @@ impl Forest {
         if depth > 0 && self.dice.chance(30) {
             self.component(&mut draft);
         }
-        self.fields(&mut draft, depth, top);
-        if top {
+        self.fields(&mut draft, depth, position);
+        if position == Position::Top {
             self.top_fields(&mut draft);
             if self.flaw {
                 self.mistake(&mut draft);
@@ -123,7 +132,7 @@ impl Forest {
                 (*layer).clone()
             } else {
                 let below = self.dice.below(depth);
-                self.layer(below, false)
+                self.layer(below, Position::Below)
             };
             let clash = |t: &Thing| draft.things.iter().any(|other| other.clashes(t));
             if layer.things.iter().any(clash) {
@@ -159,7 +168,7 @@ impl Forest {
             self.resources(&mut component, "resources", &resources);
         }
         self.generators(&mut component, number);
-        self.fields(&mut component, 1, false);
+        self.fields(&mut component, 1, Position::Below);
         if component.text.lines().count() == 2 {
             // An empty one is an error.
             line!(component.text, "labels:\n- pairs: {{component: used}}");
@@ -171,7 +180,7 @@ impl Forest {
     }
 
     /// The fields of all kinds of layers, in the order in which they work.
-    fn fields(&mut self, draft: &mut Draft, depth: usize, top: bool) {
+    fn fields(&mut self, draft: &mut Draft, depth: usize, position: Position) {
         let rich = if depth == 0 { 12 } else { 30 };
         if self.dice.chance(2 * rich) {
             self.patches(draft);
@@ -204,7 +213,7 @@ impl Forest {
         if self.dice.chance(rich) {
             self.variables(draft);
         }
-        if top && self.dice.chance(10) || self.dice.chance(2) {
+        if position == Position::Top && self.dice.chance(10) || self.dice.chance(2) {
             let order = self.dice.pick(&[
                 "{order: fifo}",
                 "{order: legacy}",

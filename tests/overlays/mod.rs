@@ -23,7 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dice::Dice;
-use layer::Layer;
+use layer::{Layer, Position};
 use manifests::Habits;
 
 /// Writes a line to a string.
@@ -50,7 +50,7 @@ pub fn write(seed: u64, root: &Path) -> PathBuf {
         variables: Vec::new(),
     };
     let depth = forest.dice.pick(&[1, 2, 2, 2, 3]);
-    let top = forest.layer(depth, true);
+    let top = forest.layer(depth, Position::Top);
     root.join(top.directory)
 }
 

@@ -74,17 +74,7 @@ impl Forest {
     fn transformer(&mut self, draft: &mut Draft) -> Option<String> {
         let (kind, config) = match self.dice.below(12) {
             0..=2 => self.simple_transformer(draft)?,
-            3 => {
-                let scaled = |t: &&Thing| matches!(t.kind, "Deployment" | "StatefulSet");
-                let things: Vec<&Thing> = draft.things.iter().filter(scaled).collect();
-                let thing = self.dice.any(&things)?;
-                let (name, kind) = (&thing.original, thing.kind);
-                let spec = format!("{{path: spec/replicas, create: true, kind: {kind}}}");
-                (
-                    "ReplicaCountTransformer",
-                    format!("replica: {{name: {name}, count: 4}}\nfieldSpecs:\n- {spec}\n"),
-                )
-            }
+            3 => self.replica_counts(draft)?,
             4..=6 => self.patching_transformer(draft)?,
             7 => {
                 let replacement = self.replacement(draft);
@@ -115,6 +105,16 @@ impl Forest {
             }
         };
         Some(plugin(kind, &format!("plugin{}", self.number()), &config))
+    }
+
+    fn replica_counts(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
+        let scaled = |t: &&Thing| matches!(t.kind, "Deployment" | "StatefulSet");
+        let things: Vec<&Thing> = draft.things.iter().filter(scaled).collect();
+        let thing = self.dice.any(&things)?;
+        let (name, kind) = (&thing.original, thing.kind);
+        let spec = format!("{{path: spec/replicas, create: true, kind: {kind}}}");
+        let config = format!("replica: {{name: {name}, count: 4}}\nfieldSpecs:\n- {spec}\n");
+        Some(("ReplicaCountTransformer", config))
     }
 
     fn simple_transformer(&mut self, draft: &Draft) -> Option<(&'static str, String)> {

@@ -103,12 +103,6 @@ impl Forest {
 
     /// A field path for a target with its options.
     fn place(&mut self, thing: &Thing) -> (String, &'static str) {
-        let texts: Vec<&String> = thing
-            .fields
-            .iter()
-            .filter(|f| f.shape == Shape::Text && f.path != "kind" && f.path != "metadata.name")
-            .map(|f| &f.path)
-            .collect();
         let pod = thing.pod();
         match self.dice.below(8) {
             0..=2 => {
@@ -136,19 +130,25 @@ impl Forest {
                 (format!("{pod}.containers.[name={name}].env.[name=NEW].value"), "create: true")
             }
             5 if thing.is_workload() => (format!("{pod}.containers.0.image"), ""),
-            _ => match self.dice.any(&texts) {
-                Some(path) => {
-                    let options = self.dice.pick(&[
-                        "",
-                        "",
-                        "create: true",
-                        "delimiter: \".\", index: 0",
-                        "delimiter: \"-\", index: 1",
-                    ]);
-                    ((*path).clone(), options)
-                }
-                None => ("metadata.annotations.copied".into(), "create: true"),
-            },
+            _ => self.text_field(thing),
         }
+    }
+
+    /// The path of a field that is a text, if there is one, with its options.
+    fn text_field(&mut self, thing: &Thing) -> (String, &'static str) {
+        let is_free = |path: &str| path != "kind" && path != "metadata.name";
+        let texts = thing.fields.iter().filter(|f| f.shape == Shape::Text && is_free(&f.path));
+        let texts: Vec<&String> = texts.map(|f| &f.path).collect();
+        let Some(path) = self.dice.any(&texts) else {
+            return ("metadata.annotations.copied".into(), "create: true");
+        };
+        let options = self.dice.pick(&[
+            "",
+            "",
+            "create: true",
+            "delimiter: \".\", index: 0",
+            "delimiter: \"-\", index: 1",
+        ]);
+        ((*path).clone(), options)
     }
 }
