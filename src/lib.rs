@@ -39,6 +39,9 @@
 //!
 //! Both are on by default; the library needs neither.
 
+// Tests are tables.
+#![cfg_attr(test, allow(clippy::too_many_lines))]
+
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cluster")]

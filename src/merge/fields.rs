@@ -45,7 +45,7 @@ pub(crate) fn merge<'p, E>(
             (MergedField::Done, _) | (MergedField::Gone, None) => {}
             (MergedField::Gone, Some(position)) => gone.push(position),
             (MergedField::Value(value), Some(position)) => {
-                put(&mut dest.entries_mut()[position].value, value)
+                put(&mut dest.entries_mut()[position].value, value);
             }
             (MergedField::Value(value), None) => dest.push(entry.key.clone(), value),
         }
