@@ -224,7 +224,7 @@ fn check(column: fn(&Row) -> &'static str, program: impl Fn(&[String]) -> Option
 }
 
 #[test]
-#[ignore = "needs kubectl"]
+#[ignore = "needs kubectl, see .ci/tools"]
 fn kubectl_reads_the_same() {
     let folder = tempfile::tempdir().expect("a directory");
     check(
@@ -242,7 +242,7 @@ fn kubectl_reads_the_same() {
 }
 
 #[test]
-#[ignore = "needs kubectl"]
+#[ignore = "needs kubectl, see .ci/tools"]
 fn kustomize_reads_the_same() {
     let folder = tempfile::tempdir().expect("a directory");
     fs::write(

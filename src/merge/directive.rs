@@ -111,6 +111,19 @@ pub fn map_without_directives(map: &Map) -> Map {
     out
 }
 
+/// Whether an entry of a patch names its merge keys itself.
+#[must_use]
+pub fn names_keys(entry: &Node) -> bool {
+    entry.get(PATCH_MERGE_KEY).is_some()
+}
+
+/// The merge keys that an entry of a patch names; none when it names none, or what it names is no
+/// list of names.
+#[must_use]
+pub fn named_keys(entry: &Node) -> Option<Vec<&str>> {
+    entry.get(PATCH_MERGE_KEY)?.as_list()?.iter().map(Node::as_str).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::association::{patch_merge_keys, recommended_keys};
-use super::directive::{PATCH, PATCH_MERGE_KEY, is_delete};
+use super::directive::{PATCH, is_delete, named_keys};
 use super::entry_match::lacks;
 use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::order::{Rank, permuted, server_order};
@@ -70,8 +70,7 @@ impl OrderKeys {
     /// the ones that the order mentions.
     pub(crate) fn of_server(list: Cursor<'_>, order: &[Node], patch: &[Node]) -> Self {
         let mut more = recommended_keys(list);
-        let named = patch.iter().filter_map(|entry| entry.get(PATCH_MERGE_KEY)?.as_list());
-        more.extend(named.flatten().filter_map(Node::as_str).map(SmolStr::from));
+        more.extend(patch.iter().filter_map(named_keys).flatten().map(SmolStr::from));
         let mentioned: FxHashSet<&str> = mentioned(order).collect();
         more.retain(|key| mentioned.contains(key.as_str()));
         Self::new(patch_merge_keys(list), more.into_iter())

@@ -1,7 +1,7 @@
 //! Which entry of a list an entry of a patch is about: by the keys of the schema, or by those that its
 //! `$patchMergeKey` names.
 //!
-//! The one reader of that directive, and the one place of errors about keys.
+//! What such an entry may name and must have, and what is wrong with one that lacks it, is said here.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
-use super::directive::{Action, PATCH_MERGE_KEY, action};
+use super::directive::{Action, PATCH_MERGE_KEY, action, named_keys, names_keys};
 use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use super::rules::Rules;
 use super::trail::Trail;
@@ -104,7 +104,7 @@ impl<'s> ListKeys<'s> {
         }
         let delete = action == Some(Action::Delete);
         if let Some(directive) = map.get(PATCH_MERGE_KEY) {
-            let named = self.named_values(&self.named_keys(directive, at)?, entry, directive, at)?;
+            let named = self.named_values(&self.allowed_keys(entry, directive, at)?, entry, directive, at)?;
             return Ok(self.by_named_keys(&named, entry, action));
         }
         let own = self.keys.as_ref().and_then(|keys| Some((keys, keys.identify(entry)?)));
@@ -175,10 +175,9 @@ impl<'s> ListKeys<'s> {
         names.iter().map(value).collect()
     }
 
-    fn named_keys(&self, directive: &Node, at: &Trail<'_>) -> Result<Vec<SmolStr>> {
+    fn allowed_keys(&self, entry: &Node, directive: &Node, at: &Trail<'_>) -> Result<Vec<SmolStr>> {
         let wrong = |message: String| at.error(Code::Directive, message).at(directive.span());
-        let texts = directive.as_list().map(|list| list.iter().map(Node::as_str).collect::<Option<Vec<_>>>());
-        let Some(keys) = texts.flatten().filter(|keys| !keys.is_empty()) else {
+        let Some(keys) = named_keys(entry).filter(|keys| !keys.is_empty()) else {
             return Err(wrong(format!("`{PATCH_MERGE_KEY}` must be a list of field names")));
         };
         if let Some(default) = self.must_name.iter().find(|key| !keys.contains(&key.as_str())) {
@@ -226,9 +225,8 @@ impl<'s> ListKeys<'s> {
         entries: impl Iterator<Item = &'n Node>,
         at: &Trail<'_>,
     ) -> Result<()> {
-        let own = |entry: &Node| match entry.get(PATCH_MERGE_KEY) {
-            None => self.identify(entry, &KeyPattern::Own),
-            Some(_) => None,
+        let own = |entry: &Node| {
+            if names_keys(entry) { None } else { self.identify(entry, &KeyPattern::Own) }
         };
         let (spans, names): (Vec<_>, Vec<_>) = entries.map(|entry| (entry.span(), own(entry))).unzip();
         let Some(([first, second], keys)) = first_double(&names).zip(self.keys.as_ref()) else {

@@ -6,7 +6,8 @@
 //! What they share is here: `association` says how a list merges, `identity` what names its entries,
 //! `entry_match` which of them an entry of a patch is about, `keyed_list` holds them meanwhile, and
 //! `element_order` and `order` say how they stand afterwards. `fields` is the loop over the fields of a
-//! map, `align` lines trees up that are only compared. Must not know resources, nor how patches are made.
+//! map, `align` lines trees up that are only compared. Must not know resources, nor how patches are made,
+//! but joins the two halves of one.
 
 pub mod align;
 pub(crate) mod apiserver;

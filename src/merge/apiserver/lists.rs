@@ -6,7 +6,7 @@ use super::target::MergeTarget;
 use super::types::element;
 use crate::diagnostic::Result;
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{Action, PATCH, PATCH_MERGE_KEY, action, is_delete};
+use crate::merge::directive::{Action, PATCH, action, is_delete, names_keys};
 use crate::merge::element_order::Ranked;
 use crate::merge::entry_match::{KeyPattern, ListKeys, merge_in_list};
 use crate::merge::identity::{Identity, KeyValue};
@@ -74,7 +74,7 @@ pub(super) fn replacement(
 ) -> Result<Ranked> {
     let mut ranked = Ranked::default();
     let mut first: FxHashMap<_, usize> = FxHashMap::default();
-    let by_slot = patch.iter().any(|entry| entry.get(PATCH_MERGE_KEY).is_some());
+    let by_slot = patch.iter().any(names_keys);
     for (position, entry) in patch.iter().enumerate() {
         let here = at.index(position);
         let Some(map) = entry.as_map() else { return Err(keys.not_a_map(entry, &here)) };

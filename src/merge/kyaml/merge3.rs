@@ -18,10 +18,10 @@ use crate::merge::{Conflict, Merged, Trail};
 use crate::schema::Schema;
 use crate::yaml::{Entry, List, Map, Node, Value};
 
-/// Merges the changes from `original` to `updated` into dest, in place as far as it goes.
+/// Merges the changes from `original` to `updated` into dest.
 ///
-/// What both sides changed is a conflict; the options say which side is taken then. Objects that one side does not have at all are for the caller to keep or
-/// drop; here they count as maps without fields.
+/// What both sides changed is a conflict; the options say which side is taken then. Objects that one
+/// side does not have at all are for the caller to keep or drop; here they count as maps without fields.
 ///
 /// ```
 /// use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge3};

@@ -13,7 +13,7 @@ use super::options::MergeOptions;
 use super::tuples::Keys;
 use crate::diagnostic::Result;
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::PATCH_MERGE_KEY;
+use crate::merge::directive::names_keys;
 use crate::merge::entry_match::ListKeys;
 use crate::merge::rules::{Exceptions, Rules};
 use crate::merge::trail::Trail;
@@ -193,7 +193,7 @@ impl<'s> Position<'s> {
             Association::Unknown => infer::common_key(sides, keys).map_or(Association::Unknown, named_by),
             association => association,
         };
-        let names_keys = || patch.is_some_and(|list| list.iter().any(|e| e.get(PATCH_MERGE_KEY).is_some()));
+        let names_keys = || patch.is_some_and(|list| list.iter().any(names_keys));
         if matches!(association, Association::Keyed { .. }) || names_keys() {
             let rules = Rules::Kustomize { exceptions: Exceptions::Listed };
             let element = self.element(schema).cursor();

@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 
 use super::association::{Association, ListPolicy, is_atomic, replaced_unknown};
 use super::directive::{
-    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists,
-    action, is_directive, list_of, without_directives,
+    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
+    is_directive, list_of, names_keys, without_directives,
 };
 use super::element_order::OrderKeys;
 use super::entry_match::ListKeys;
@@ -138,8 +138,7 @@ impl Overlay {
             return self.replacement(entries.iter().filter(|entry| action_of(entry).is_none()), cursor, at);
         }
         let association = Association::of(cursor, ListPolicy::Overlay);
-        let is_keyed = matches!(association, Association::Keyed { .. })
-            || entries.iter().any(|entry| entry.get(PATCH_MERGE_KEY).is_some());
+        let is_keyed = matches!(association, Association::Keyed { .. }) || entries.iter().any(names_keys);
         if !is_keyed {
             return self.merge_values(live, patch, &association, cursor, at);
         }

@@ -28,7 +28,7 @@ use crate::merge::{Exceptions, Merged, Trail};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Entry, Key, List, Map, Node, Value};
 
-/// Merges a patch onto an object, in place as far as it goes. Nothing is left when the patch deletes it.
+/// Merges a patch onto an object. Nothing is left when the patch deletes it.
 ///
 /// The schema is asked for the kind that dest, or else the patch, says it has. Lists that were replaced
 /// for want of a schema are warned of.
