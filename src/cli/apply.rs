@@ -21,7 +21,7 @@ pub(super) struct ApplyArgs {
     #[command(flatten)]
     objects: ObjectArgs,
 
-    /// Only show what would be applied: without asking the server, or as the server would have it
+    /// Only show what would be applied: without sending it, or as the server would have it
     #[arg(
         long,
         value_enum,
