@@ -275,6 +275,17 @@ const CASES: &[Case] = &[
     // Arguments
     ("arguments-unknown-flag", &[], &["build", "--nope"]),
     ("arguments-bad-dialect", &[], &["build", "--dialect", "nope"]),
+    ("arguments-overlay-rules-for-a-kustomization", &[K, ("a.yaml", CM)], &["build", "--dialect", "overlay"]),
+    (
+        "arguments-dialect-of-a-merge-patch",
+        &[("a.yaml", CM)],
+        &["patch", "-f", "a.yaml", "-p", "{}", "--type", "merge", "--dialect", "overlay"],
+    ),
+    (
+        "arguments-dialect-of-a-three-way-patch",
+        &[("a.yaml", CM)],
+        &["create-patch", "a.yaml", "a.yaml", "--current", "a.yaml", "--dialect", "overlay"],
+    ),
 ];
 
 const K: (&str, &str) = ("kustomization.yaml", "resources: [a.yaml]\n");

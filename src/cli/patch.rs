@@ -160,18 +160,16 @@ impl PatchArgs {
             (PatchType::Strategic, dialect) => {
                 Ok(PatchKind::Strategic(dialect.map_or(Rules::Apiserver, PatchDialect::rules)))
             }
-            (_, Some(_)) => Err(only_strategic("--dialect")),
+            (_, Some(_)) => Err(dialect_of_no_strategic()),
             (PatchType::Merge, None) => Ok(PatchKind::Merge),
             (PatchType::Json, None) => Ok(PatchKind::Json),
         }
     }
 }
 
-/// What only strategic merge patches have a use for.
-fn only_strategic(argument: &str) -> Failure {
-    Failure::Usage(format!(
-        "`{argument}` is for strategic merge patches: leave it out, or use --type=strategic"
-    ))
+/// JSON patches and JSON merge patches have but one meaning.
+fn dialect_of_no_strategic() -> Failure {
+    Failure::Usage("`--dialect` is for strategic merge patches: leave it out, or use --type=strategic".into())
 }
 
 fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
@@ -219,12 +217,8 @@ impl CreatePatchArgs {
     /// # Errors
     /// Arguments that would have no effect.
     fn check(&self) -> std::result::Result<(), Failure> {
-        if self.patch_type != PatchType::Strategic {
-            let given = [(self.dialect.is_some(), "--dialect"), (self.overwrite, "--overwrite")];
-            return given
-                .into_iter()
-                .find(|(is, _)| *is)
-                .map_or(Ok(()), |(_, name)| Err(only_strategic(name)));
+        if self.patch_type != PatchType::Strategic && self.dialect.is_some() {
+            return Err(dialect_of_no_strategic());
         }
         if self.current.is_some() && matches!(self.dialect, Some(CreateDialect::Overlay)) {
             let message =

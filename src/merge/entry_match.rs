@@ -200,7 +200,7 @@ impl<'s> ListKeys<'s> {
                 "list the fields that tell entries apart under `{PATCH_MERGE_KEY}`, or give a schema"
             ));
         };
-        lacks(&keys.missing(entry), entry, at).help(told_apart_by(&keys.required().collect::<Vec<_>>()))
+        lacks(&keys.missing(entry), entry, at).help(told_apart_by(&keys.naming().collect::<Vec<_>>()))
     }
 
     /// The error for an entry that is no map.

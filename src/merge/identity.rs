@@ -103,7 +103,9 @@ impl KeyComparison {
     pub fn default(self, json: &str) -> Option<KeyValue> {
         match resolve_plain(json) {
             _ if json.starts_with('"') => {
-                Some(KeyValue::Str(serde_json::from_str::<String>(json).ok()?.into()))
+                let text: String = serde_json::from_str(json).ok()?;
+                // As a text, an empty one names nothing.
+                (self == Self::Data || !text.is_empty()).then(|| KeyValue::Str(text.into()))
             }
             Resolved::Null => None,
             _ if self == Self::Text => Some(KeyValue::Str(json.into())),
@@ -255,9 +257,9 @@ impl MergeKeys {
         (0..self.names.len()).filter(is_missing).map(|i| self.names[i].as_str()).collect()
     }
 
-    /// The keys that every entry needs.
-    pub fn required(&self) -> impl Iterator<Item = &str> {
-        let keys = self.iter().filter(|(_, rule)| **rule == KeyRule::Required);
+    /// The keys that name every entry: by a value, or by the default for it.
+    pub fn naming(&self) -> impl Iterator<Item = &str> {
+        let keys = self.iter().filter(|(_, rule)| **rule != KeyRule::Optional);
         keys.map(|(name, _)| name.as_str())
     }
 
@@ -328,6 +330,7 @@ mod tests {
         for (entry, rule, null, want) in table {
             assert_eq!(named(entry, rule, null, KeyComparison::Data), want, "{entry} {rule:?} {null:?}");
         }
+        assert_eq!(KeyComparison::Text.default("\"\""), None, "an empty text names nothing");
         let text = |entry, rule| named(entry, rule, NullKey::Absent, KeyComparison::Text);
         assert_eq!(text("{port: 0x50, protocol: ''}", &tcp), "[port=0x50,protocol=TCP]");
         assert_eq!(text("{port: 80, protocol: {}}", &optional), "[port=80]");
@@ -340,6 +343,6 @@ mod tests {
         let keys = MergeKeys::new(keys, NullKey::Absent, KeyComparison::Data);
         assert_eq!(keys.missing(&node("{b: null}")), ["a", "b"]);
         assert_eq!(keys.missing(&node("{a: [], c: 1}")), ["b"], "a map or list is there, and no key");
-        assert_eq!(keys.required().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(keys.naming().collect::<Vec<_>>(), ["a", "b"]);
     }
 }

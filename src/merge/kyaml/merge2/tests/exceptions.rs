@@ -8,6 +8,7 @@ use crate::merge::{Exceptions, Merged};
 use crate::schema::Schema;
 
 const CONTAINERS: &str = "{apiVersion: v1, kind: Pod, spec: {containers: LIST}}";
+const SECRETS: &str = "{apiVersion: v1, kind: Pod, spec: {imagePullSecrets: LIST}}";
 const PORTS: &str = "{apiVersion: v1, kind: Service, spec: {ports: LIST}}";
 const SPREAD: &str = "{apiVersion: v1, kind: Pod, spec: {topologySpreadConstraints: LIST}}";
 const UNKNOWN: &str = "{list: LIST}";
@@ -116,6 +117,11 @@ fn entries_that_cannot_be_told_apart_are_errors() {
         ("null", "[{name: b}, {name: b}]", "DuplicateMergeKey"),
     ];
     check(CONTAINERS, &table);
+    // The schema's default for the name is an empty text.
+    check(
+        SECRETS,
+        &[("[{name: a}]", "[{}]", "MissingMergeKey"), ("[{name: a}]", "[{name: []}]", "MissingMergeKey")],
+    );
     check(PORTS, &[("[{port: 1}, {port: 1, protocol: TCP}]", "[{port: 2}]", "DuplicateMergeKey")]);
 
     let missing = error(CONTAINERS, "[{name: a}]", "[{name: b}, {image: x}]");
