@@ -205,15 +205,13 @@ impl<'s> ListKeys<'s> {
 
     /// The error for an entry that is no map.
     pub(crate) fn not_a_map(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
-        let (is, code) = (
-            entry.type_name(),
-            match self.rules {
-                // There it is the key that is asked for.
-                Rules::Kustomize { .. } => Code::MissingMergeKey,
-                _ => Code::WrongType,
-            },
-        );
-        at.error(code, format!("an entry of this list must be a map and is {is}")).at(entry.span())
+        let code = match self.rules {
+            // There it is the key that is asked for.
+            Rules::Kustomize { .. } => Code::MissingMergeKey,
+            _ => Code::WrongType,
+        };
+        let message = format!("an entry of this list must be a map and is {}", entry.type_name());
+        at.error(code, message).at(entry.span())
     }
 
     /// Whether no two entries of a list have the same keys; those that name their keys do not count.
