@@ -49,15 +49,23 @@ pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>
     }
     let layout = documents.iter().find_map(|d| style::layout(text, d, reading));
     let layout = layout.unwrap_or(Layout::new(reading));
-    let mut out = Out { text: String::with_capacity(text.len()), unmarked: false, ended: true };
-    for (i, document) in documents.iter().enumerate() {
-        let (before, after) = (&before[i], after.get(i).and_then(Option::as_ref));
-        let Some(after) = after else {
-            out.unmarked |= i == 0 && !document.marked;
-            continue;
-        };
-        let edited = Edited::new(text, document, before, after, layout)?;
-        out.document(document, &edited);
+    let kept =
+        documents.iter().zip(before).zip(after).filter_map(|(kept, after)| Some((kept, after.as_ref()?)));
+    let edited: Vec<_> = kept
+        .map(|((document, before), after)| {
+            Ok((document, Edited::new(text, document, before, after, layout)?))
+        })
+        .collect::<Result<_>>()?;
+    let mut out = Out {
+        text: String::with_capacity(text.len()),
+        unmarked: documents.first().is_some_and(|d| !d.marked) && !matches!(after.first(), Some(Some(_))),
+        ended: true,
+        is_stream: documents.iter().any(follows)
+            && documents.len() >= after.len()
+            && edited.iter().all(|(_, text)| is_json(text)),
+    };
+    for (document, text) in &edited {
+        out.document(document, text);
     }
     if documents.is_empty() || documents.len() < after.len() {
         out.add(if documents.is_empty() { text } else { "" }, &after[documents.len()..], layout, text);
@@ -78,6 +86,15 @@ fn write_all<'n>(documents: impl Iterator<Item = &'n Node>, reading: Reading) ->
     documents.map(|d| Layout::new(reading).document(d)).collect::<Vec<_>>().join("---\n")
 }
 
+/// Whether a document follows another with nothing between them, as JSON objects may.
+fn follows(document: &DocumentOutline) -> bool {
+    !document.marked && !document.begins_anew
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches(BOM)).is_ok()
+}
+
 /// The documents that are left, one behind the other.
 struct Out {
     text: String,
@@ -85,6 +102,8 @@ struct Out {
     unmarked: bool,
     /// Whether the last document ends with `...`.
     ended: bool,
+    /// Whether they are JSON objects that follow each other, and still may.
+    is_stream: bool,
 }
 
 impl Out {
@@ -95,13 +114,15 @@ impl Out {
                 text = text.strip_prefix("---\r\n").or_else(|| text.strip_prefix("---\n")).unwrap_or(text);
             }
         } else {
-            // JSON objects may follow each other on a line.
-            if document.marked || document.begins_anew {
+            if !self.is_stream {
                 self.end_line("\n");
             }
             // Directives, and documents without `---`, need an end before them.
             if document.begins_anew && !self.ended {
                 self.text.push_str("...\n");
+            }
+            if follows(document) && !self.is_stream {
+                self.text.push_str("---\n");
             }
         }
         self.text.push_str(text);

@@ -341,15 +341,19 @@ fn roots_that_change_their_kind() {
 
 /// The text after each document got another one, if any.
 fn with_documents(text: &str, after: &[Option<&str>]) -> String {
-    let before = read(text);
+    with_documents_as(Reading::Kustomize, text, after)
+}
+
+fn with_documents_as(reading: Reading, text: &str, after: &[Option<&str>]) -> String {
+    let before = read_as(reading, text);
     let after: Vec<_> = after
         .iter()
         .enumerate()
         .map(|(i, a)| a.map(|a| if a == "=" { before[i].clone() } else { value(a) }))
         .collect();
-    let edited = edit(text, Reading::Kustomize, &before, &after).expect("editable");
+    let edited = edit(text, reading, &before, &after).expect("editable");
     let after: Vec<_> = after.into_iter().flatten().collect();
-    assert_eq!(read(&edited), after, "{edited}");
+    assert_eq!(read_as(reading, &edited), after, "{edited}");
     edited
 }
 
@@ -449,6 +453,20 @@ fn json_objects_that_follow_each_other_stay_so() {
             let edited = edit(text, Reading::Kubectl, &before, &after).expect("editable");
             assert_eq!(edited, text.replace(value, "\"x\""));
         }
+    }
+}
+
+#[test]
+fn json_objects_that_follow_each_other_are_set_apart_from_what_is_none() {
+    let table: [(&str, &[Option<&str>], &str); 5] = [
+        ("{} [1]\n", &[Some("a: b"), KEEP], "a: b\n---\n[1]\n"),
+        ("{\"a\": 1} {}", &[KEEP, Some("- b")], "{\"a\": 1} \n---\n- b\n"),
+        ("{} {\"a\": 1} {\"b\": 1}\n", &[None, KEEP, KEEP], "{\"a\": 1} {\"b\": 1}\n"),
+        ("{\"a\": 1}{\"a\": 2}", &[Some("a: .inf"), KEEP], "{\"a\": .inf}\n---\n{\"a\": 2}"),
+        ("{\"a\": 1}{\"a\": 2}", &[KEEP, KEEP, Some("c: 3")], "{\"a\": 1}\n---\n{\"a\": 2}\n---\nc: 3\n"),
+    ];
+    for (text, after, want) in table {
+        assert_eq!(with_documents_as(Reading::Kubectl, text, after), want, "{text}");
     }
 }
 
