@@ -73,6 +73,18 @@ pub struct Label {
     pub span: Span,
     /// What is there; may be empty for the main place.
     pub text: String,
+    /// Whether the line may be shown.
+    pub excerpt: Excerpt,
+}
+
+/// Whether the text at a place may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Excerpt {
+    /// As it stands there.
+    #[default]
+    Shown,
+    /// Not at all: it is secret.
+    Hidden,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,9 +138,15 @@ impl Diagnostic {
 
     /// Adds a place with a text of its own; a span that is no place is left out.
     #[must_use]
-    pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
+    pub fn label(self, span: Span, text: impl Into<String>) -> Self {
+        self.label_with(span, text, Excerpt::Shown)
+    }
+
+    /// As [`Diagnostic::label`], and says whether the text at that place may be shown.
+    #[must_use]
+    pub fn label_with(mut self, span: Span, text: impl Into<String>, excerpt: Excerpt) -> Self {
         if !span.is_none() {
-            self.0.labels.push(Label { span, text: text.into() });
+            self.0.labels.push(Label { span, text: text.into(), excerpt });
         }
         self
     }
@@ -158,6 +176,13 @@ impl Diagnostic {
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.0.notes.push(note.into());
+        self
+    }
+
+    /// The same as a warning, where the work goes on without.
+    #[must_use]
+    pub fn into_warning(mut self) -> Self {
+        self.0.severity = Severity::Warning;
         self
     }
 

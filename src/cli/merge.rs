@@ -1,16 +1,17 @@
 //! `kubectl smp merge` and `kubectl smp merge3`: merges of manifests that keep the texts of dest.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
 use super::package::{WriteArgs, schema_of};
+use super::report::conflicts;
 use super::target::SchemaArgs;
-use super::{Outcome, render};
+use super::{Failure, Outcome, git_driver, render};
 use crate::diagnostic::Severity;
 use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
-use crate::package::{Package, merge2_packages, merge3_packages};
+use crate::package::{ChangedPackage, MarkerWords, Package, PackageMerge3, Taken, merge2_packages};
 use crate::source::{Reading, SourceMap};
 
 /// kyaml's rules go by the text of scalars, and kyaml reads as kustomize does.
@@ -35,18 +36,31 @@ pub(super) struct MergeArgs {
 #[derive(Debug, Args)]
 pub(super) struct Merge3Args {
     /// File or directory with the version that both sides started from
-    #[arg(long, value_name = "PATH")]
-    original: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "git_driver")]
+    original: Option<PathBuf>,
 
     /// File or directory with the new version
-    #[arg(long, value_name = "PATH")]
-    updated: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "git_driver")]
+    updated: Option<PathBuf>,
 
     /// File or directory with changes of its own, that is merged into
-    #[arg(long, value_name = "PATH")]
-    dest: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "git_driver")]
+    dest: Option<PathBuf>,
 
-    /// What to do where both sides changed a field: take one side, fail, or only report
+    /// Merge one file as a merge driver of git, which gives these names: %O %A %B %P
+    #[arg(
+        long,
+        num_args = 4,
+        value_names = ["ORIGINAL", "CURRENT", "OTHER", "PATH"],
+        allow_hyphen_values = true,
+        conflicts_with_all = [
+            "original", "updated", "dest", "on_conflict", "output", "output_dir", "in_place", "report",
+            "exit_code",
+        ]
+    )]
+    git_driver: Option<Vec<PathBuf>>,
+
+    /// What to do where both sides changed the same
     #[arg(long, value_enum, default_value_t = OnConflict::Updated)]
     on_conflict: OnConflict,
 
@@ -111,47 +125,86 @@ enum OrderArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OnConflict {
-    /// Take the value of the updated version
+    /// Take what the updated version has
     Updated,
-    /// Leave the value of dest
+    /// Leave what dest has
     Dest,
     /// Write nothing and fail
     Fail,
-    /// Only list the conflicts: write nothing, and fail when there are any
+    /// Only report: write nothing, and fail when there are conflicts
     Report,
+    /// Write both into the text, between markers as git has them
+    Markers,
+}
+
+impl OnConflict {
+    /// What stands in the result then.
+    fn taken(self) -> Taken {
+        match self {
+            Self::Updated => Taken::Updated,
+            Self::Dest => Taken::Dest,
+            Self::Markers => Taken::Markers,
+            Self::Fail | Self::Report => Taken::Nothing,
+        }
+    }
 }
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
-    let source = Package::read(&args.source, READING, sources)?;
-    let dest = Package::read(&args.dest, READING, sources)?;
+    let source = Package::read_everything(&args.source, READING, sources)?;
+    let dest = Package::read_everything(&args.dest, READING, sources)?;
     let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
     let changed = merge2_packages(&source, &dest, &schema, &args.how.lists.options())?;
-    args.how.write.write(&changed)?;
-    Ok(ExitCode::SUCCESS)
+    args.how.write.write(&changed, Taken::Updated, sources)
 }
 
 /// Merges the changes between two packages into a third.
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
-    let read = |path| Package::read(path, READING, sources);
-    let (original, updated, dest) = (read(&args.original)?, read(&args.updated)?, read(&args.dest)?);
-    let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
     let mut options = args.how.lists.options();
+    let (original, updated, dest) = match (&args.git_driver, &args.original, &args.updated, &args.dest) {
+        (Some(names), ..) => {
+            let how = git_driver::DriverOptions { schema: &args.how.schema, merge: &options, reading: READING };
+            return git_driver::run(names, &how, sources);
+        }
+        (None, Some(original), Some(updated), Some(dest)) => (original, updated, dest),
+        _ => return Err(Failure::Usage("--original, --updated and --dest are needed".into())),
+    };
+    let read = |path: &Path| Package::read_everything(path, READING, sources);
+    let (original, updated, dest) = (read(original)?, read(updated)?, read(dest)?);
+    let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
     if args.on_conflict == OnConflict::Dest {
         options.conflicts = ConflictPolicy::Dest;
     }
-    let changed = merge3_packages(&original, &updated, &dest, &schema, &options)?;
-    render::print(&changed.conflicts, sources);
-    let stops = matches!(args.on_conflict, OnConflict::Fail | OnConflict::Report);
-    if stops && !changed.conflicts.is_empty() {
+    let merge = PackageMerge3 {
+        original: &original,
+        updated: &updated,
+        dest: &dest,
+        schema: &schema,
+        options: &options,
+    };
+    let changed = match args.on_conflict {
+        OnConflict::Markers => merge.merge_with_markers(MarkerWords::SIDES)?,
+        _ => merge.merge()?,
+    };
+    args.conclude(changed, sources)
+}
+
+impl Merge3Args {
+    /// Writes what was merged, unless conflicts forbid it, and says what happened.
+    fn conclude(&self, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
+        let taken = self.on_conflict.taken();
         let count = changed.conflicts.len();
-        let message = format!("{count} conflict{}: nothing was written", if count == 1 { "" } else { "s" });
-        render::print_plain(Severity::Error, &message);
-        return Ok(ExitCode::FAILURE);
+        if taken != Taken::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
+            return self.how.write.write(&changed, taken, sources);
+        }
+        if self.on_conflict == OnConflict::Fail {
+            changed.changes.clear();
+        }
+        self.how.write.report(&changed, taken, sources)?;
+        if count == 0 {
+            return Ok(ExitCode::SUCCESS);
+        }
+        render::print_plain(Severity::Error, &format!("{}: nothing was written", conflicts(count)));
+        Ok(ExitCode::FAILURE)
     }
-    if args.on_conflict == OnConflict::Report {
-        return super::package::report(&changed).map(|()| ExitCode::SUCCESS);
-    }
-    args.how.write.write(&changed)?;
-    Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ mod connect;
 #[cfg(feature = "cluster")]
 mod diff;
 mod document;
+mod git_driver;
 mod kustomize;
 mod merge;
 #[cfg(feature = "cluster")]
@@ -19,6 +20,7 @@ mod outcome;
 mod package;
 mod patch;
 mod render;
+mod report;
 mod schema;
 mod target;
 
@@ -66,7 +68,8 @@ enum Command {
 }
 
 /// Runs a command line, whose first word is the program's name, and returns its exit status:
-/// 0 for success, 1 for failure, 2 for a wrong command line; `diff` has its own.
+/// 0 for success, 1 for failure, 2 for a wrong command line, 3 for a merge with conflicts under
+/// `--exit-code`; `diff` and `merge3 --git-driver` have their own.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,

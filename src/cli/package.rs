@@ -1,43 +1,107 @@
-//! What the commands on packages share: where they write, and what they report.
+//! What the commands on packages share: where they write, and by which schema they merge.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+use super::report::{ReportTo, json_report, text_report};
 use super::target::SchemaArgs;
-use super::{Failure, render};
-use crate::diagnostic::Result;
-use crate::files::replace_file;
+use super::{Failure, Outcome, render};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
-use crate::package::{ChangedPackage, Package, write_files};
+use crate::package::{ChangedPackage, Package, Taken, write_copy, write_files};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
 
-/// Where the result goes.
+/// The exit status of a merge that met conflicts, when that is asked for.
+const WITH_CONFLICTS: u8 = 3;
+
+/// Where the result goes, and what is told of it.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
-    /// Write the result to a file instead of printing it
-    #[arg(short, long, value_name = "FILE", conflicts_with = "in_place")]
+    /// Write the manifests to a file instead of printing them
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["in_place", "output_dir"])]
     output: Option<PathBuf>,
+
+    /// Write the whole result, all files of it, to a directory that is new or empty
+    #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
+    output_dir: Option<PathBuf>,
 
     /// Change the files themselves: all of them, or none when something fails
     #[arg(long)]
     in_place: bool,
+
+    /// Form of the report, which goes to stdout where the result does not, else to stderr
+    #[arg(long, value_enum, default_value_t = ReportForm::Text)]
+    report: ReportForm,
+
+    /// Exit with status 3 when there were conflicts
+    #[arg(long)]
+    exit_code: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReportForm {
+    /// For people
+    Text,
+    /// For programs: one line of JSON
+    Json,
 }
 
 impl WriteArgs {
     /// Writes or prints the result, and says what changed.
-    pub(super) fn write(&self, changed: &ChangedPackage) -> std::result::Result<(), Failure> {
+    pub(super) fn write(&self, changed: &ChangedPackage, taken: Taken, sources: &SourceMap) -> Outcome {
         if self.in_place {
             write_files(&changed.files)?;
         } else if let Some(path) = &self.output {
             replace_file(path, changed.stream().as_bytes())?;
+        } else if let Some(directory) = &self.output_dir {
+            must_be_empty(directory)?;
+            write_copy(&changed.files, directory)?;
         } else {
             print(&changed.stream())?;
         }
-        report(changed)
+        self.report(changed, taken, sources)?;
+        let is_told = self.exit_code && !changed.conflicts.is_empty();
+        Ok(if is_told { ExitCode::from(WITH_CONFLICTS) } else { ExitCode::SUCCESS })
     }
+
+    /// Says what changed, or would change.
+    pub(super) fn report(
+        &self,
+        changed: &ChangedPackage,
+        taken: Taken,
+        sources: &SourceMap,
+    ) -> std::result::Result<(), Failure> {
+        render::print(&changed.warnings, sources);
+        let has_whole = self.in_place || self.output_dir.is_some();
+        let to = match &self.output {
+            None if !has_whole => ReportTo::Stderr,
+            _ => ReportTo::Stdout,
+        };
+        let others = if has_whole { None } else { Some("not printed, since it is no manifest") };
+        let text = match self.report {
+            ReportForm::Text => text_report(changed, taken, others, &to.renderer(sources)),
+            ReportForm::Json => json_report(changed, taken, sources) + "\n",
+        };
+        match to {
+            ReportTo::Stdout => print(&text),
+            ReportTo::Stderr => Ok(io::stderr().lock().write_all(text.as_bytes())?),
+        }
+    }
+}
+
+/// A result that is mixed with other files would not be one.
+fn must_be_empty(directory: &PathBuf) -> Result<()> {
+    let has_entries = DiskTree.list(directory).is_ok_and(|entries| !entries.is_empty());
+    if !has_entries {
+        return Ok(());
+    }
+    Err(Diagnostic::error(Code::Io, format!("{} is not empty", directory.display()))
+        .help("name a new directory, or use --in-place to change dest itself"))
 }
 
 pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
@@ -47,27 +111,12 @@ pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
     Ok(())
 }
 
-/// Says on stderr what changed, so that it mixes with no output.
-pub(super) fn report(changed: &ChangedPackage) -> std::result::Result<(), Failure> {
-    let mut stderr = io::stderr().lock();
-    for change in &changed.changes {
-        writeln!(stderr, "{change}")?;
-    }
-    let [added, changed, removed] = changed.counts();
-    if added + changed + removed == 0 {
-        writeln!(stderr, "nothing changed")?;
-    } else {
-        writeln!(stderr, "{added} added, {changed} changed, {removed} removed")?;
-    }
-    Ok(())
-}
-
 /// The schema for the manifests of packages, CRDs among them included.
 pub(super) fn schema_of(packages: &[&Package], args: &SchemaArgs, sources: &SourceMap) -> Result<Schema> {
     let mut chain = args.chain(sources, ChainUse::Manifests)?;
     let mut own = Schema::none();
     for package in packages {
-        package.add_types(&mut own)?;
+        package.add_types(&mut own);
     }
     let kinds: Vec<Gvk> =
         packages.iter().flat_map(|p| p.kinds()).filter(|gvk| own.kind(gvk).is_none()).collect();

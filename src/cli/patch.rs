@@ -1,12 +1,14 @@
 //! `kubectl smp patch` and `kubectl smp create-patch`: patches without a cluster.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
 use super::document::{documents_of, gvk_of, read_document, read_documents, read_stdin, type_of};
-use super::package::{print, report, schema_of};
+use super::package::{print, schema_of};
+use super::report::write_changes;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -140,13 +142,16 @@ enum PatchOutput {
 pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     let patches = Patches::new(read_patches(args, sources)?, &args.kind()?)?;
     let package = read_package(args, sources)?;
+    for problem in package.definition_problems() {
+        render::print(&[problem.clone().into_warning()], sources);
+    }
     let schema = schema_of(&[&package], &args.schema, sources)?;
     let changed = patch_package(&package, &patches, &schema, args.schema_type.as_deref())?;
     render::print(&changed.warnings, sources);
     match args.output {
         _ if args.in_place => {
             write_files(&changed.files)?;
-            report(&changed)?;
+            write_changes(&changed, &mut io::stderr().lock())?;
         }
         None => print(&changed.stream())?,
         Some(format) => print_canonical(&changed, format, sources)?,
@@ -196,7 +201,7 @@ fn print_canonical(
 ) -> std::result::Result<(), Failure> {
     let mut documents = Vec::new();
     for file in &changed.files {
-        let text = file.text.clone().unwrap_or_default();
+        let text = file.text().unwrap_or_default().to_string();
         documents.extend(documents_of(&file.path.display().to_string(), text, sources)?);
     }
     let documents = documents.iter().filter(|node| !node.is_null());

@@ -5,18 +5,23 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use crate::diagnostic::{Diagnostic, Label, Severity};
+use crate::diagnostic::{Diagnostic, Excerpt, Label, Severity};
 use crate::source::{Source, SourceMap};
 
 /// Prints diagnostics to stderr, in colour when that is a terminal and NO_COLOR is not set.
 pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
     let stderr = io::stderr();
-    let colour = stderr.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let colour = has_colour(&stderr);
     let mut stderr = stderr.lock();
     for problem in problems {
         // When stderr is closed there is nobody left to tell.
         let _ = writeln!(stderr, "{}", render(problem, sources, colour));
     }
+}
+
+/// Whether what is written there is shown in colour.
+pub(super) fn has_colour(out: &impl IsTerminal) -> bool {
+    out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
 /// Prints a message that has no place.
@@ -60,14 +65,27 @@ const LONGEST_EXCERPT: usize = 400;
 
 fn place(label: &Label, source: &Source, main: bool) -> Element<'static> {
     let (line, column) = source.line_column(label.span.start);
-    let text = source.line(line).to_string();
     let path = source.name().display().to_string();
+    if label.excerpt == Excerpt::Hidden {
+        return hidden_place(label, path, (line, column));
+    }
+    let text = source.line(line).to_string();
     if text.len() > LONGEST_EXCERPT || text.chars().any(|c| c.is_control() && c != '\t') {
         return Origin::path(path).line(line).char_column(column).into();
     }
     let kind = if main { AnnotationKind::Primary } else { AnnotationKind::Context };
     let annotation = kind.span(within_line(label, source, line, &text));
     let annotation = if label.text.is_empty() { annotation } else { annotation.label(label.text.clone()) };
+    Snippet::source(text).path(path).line_start(line).annotation(annotation).into()
+}
+
+/// A place whose line nobody shall see.
+fn hidden_place(label: &Label, path: String, (line, column): (usize, usize)) -> Element<'static> {
+    if column > LONGEST_EXCERPT {
+        return Origin::path(path).line(line).char_column(column).into();
+    }
+    let text = format!("{}***", " ".repeat(column - 1));
+    let annotation = AnnotationKind::Context.span(column - 1..text.len()).label(label.text.clone());
     Snippet::source(text).path(path).line_start(line).annotation(annotation).into()
 }
 

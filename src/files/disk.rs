@@ -1,12 +1,12 @@
 //! The files of this machine.
 
-use std::fs::{self, File, FileType, Metadata};
+use std::fs::{self, File, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile, may_run};
 
 /// The file system, as this process sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,18 +69,6 @@ fn kind(file_type: FileType) -> FileKind {
         t if t.is_symlink() => FileKind::Link,
         _ => FileKind::Other,
     }
-}
-
-#[cfg(unix)]
-fn may_run(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    metadata.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn may_run(_metadata: &Metadata) -> bool {
-    true
 }
 
 /// None for paths with links, with `..` behind a name, and all that is no plain relative path.

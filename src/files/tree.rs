@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -159,6 +159,15 @@ impl OpenFile {
         Self(OpenContent::Disk(file))
     }
 
+    /// Whether it may be run as a program; no file in memory is one.
+    #[must_use]
+    pub fn is_executable(&self) -> bool {
+        match &self.0 {
+            OpenContent::Memory(_) => false,
+            OpenContent::Disk(file) => file.metadata().is_ok_and(|metadata| may_run(&metadata)),
+        }
+    }
+
     /// All of its content.
     ///
     /// # Errors
@@ -175,4 +184,16 @@ impl OpenFile {
             }
         }
     }
+}
+
+#[cfg(unix)]
+pub(super) fn may_run(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn may_run(_metadata: &Metadata) -> bool {
+    true
 }

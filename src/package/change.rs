@@ -1,8 +1,10 @@
 //! What became of a package: its files with their new texts, and what changed in them.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::conflict::PackageConflict;
+use super::read::text_of;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::{FileChange, change_files};
 use crate::path::FieldPath;
@@ -13,11 +15,13 @@ pub struct ChangedPackage {
     /// All its files, sorted by path.
     pub files: Vec<ChangedFile>,
     /// What changed, in the order of the files.
-    pub changes: Vec<ManifestChange>,
-    /// What both sides of a three-way merge changed; which one was taken, the options said.
-    pub conflicts: Vec<Diagnostic>,
+    pub changes: Vec<PackageChange>,
+    /// What both sides of a merge changed; which one was taken, the options said.
+    pub conflicts: Vec<PackageConflict>,
     /// What was done and perhaps not meant.
     pub warnings: Vec<Diagnostic>,
+    /// What was neither read nor written: links, and what git keeps for itself.
+    pub left_alone: Vec<PathBuf>,
 }
 
 /// One file of it.
@@ -25,24 +29,63 @@ pub struct ChangedPackage {
 pub struct ChangedFile {
     /// Where it is or shall be.
     pub path: PathBuf,
-    /// Its text; none when nothing is left in it and it shall go.
-    pub text: Option<String>,
-    /// Whether it is another text than before.
+    /// Its path in the package.
+    pub relative: PathBuf,
+    /// What is in it; none when nothing is left in it and it shall go.
+    pub content: Option<FileContent>,
+    /// Whether it may be run as a program.
+    pub executable: bool,
+    /// What it is to the package.
+    pub role: FileRole,
+    /// Whether it is another file than before.
     pub is_changed: bool,
 }
 
-/// What happened to one manifest.
+/// What a file is to a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileRole {
+    /// It holds manifests.
+    Manifests,
+    /// It does not, or they cannot be read.
+    Other,
+}
+
+/// What is in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ManifestChange {
-    /// The manifest, as messages call it.
-    pub resource: String,
+pub enum FileContent {
+    /// A text.
+    Text(String),
+    /// Anything else.
+    Bytes(Vec<u8>),
+}
+
+impl FileContent {
+    pub(super) fn of_bytes(bytes: &[u8]) -> Self {
+        text_of(bytes).map_or_else(|| Self::Bytes(bytes.to_vec()), |text| Self::Text(text.into()))
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// What happened to one manifest, or to a file that is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageChange {
+    /// The manifest, as messages call it; none for files that are none.
+    pub resource: Option<String>,
     /// The file that it is in, was in, or shall be in.
     pub path: PathBuf,
     /// What happened.
     pub kind: ChangeKind,
 }
 
-/// What can happen to a manifest.
+/// What can happen to a manifest or file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
     /// It is new.
@@ -50,31 +93,60 @@ pub enum ChangeKind {
     /// It is gone.
     Removed,
     /// These fields changed; only comments did when there are none.
-    Changed(Vec<FieldPath>),
+    Fields(Vec<FieldPath>),
+    /// The content of a file that is no manifest changed, or whether it may be run.
+    Content,
 }
 
-impl fmt::Display for ManifestChange {
+impl ChangeKind {
+    /// `added`, `changed` or `removed`.
+    #[must_use]
+    pub fn action(&self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Fields(_) | Self::Content => "changed",
+        }
+    }
+}
+
+impl fmt::Display for PackageChange {
     /// `shop/web.yaml: Deployment.apps web: changed spec.replicas`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: ", self.path.display(), self.resource)?;
+        write!(f, "{}: ", self.path.display())?;
+        if let Some(resource) = &self.resource {
+            write!(f, "{resource}: ")?;
+        }
+        f.write_str(self.kind.action())?;
         match &self.kind {
-            ChangeKind::Added => f.write_str("added"),
-            ChangeKind::Removed => f.write_str("removed"),
-            ChangeKind::Changed(paths) if paths.is_empty() => f.write_str("changed comments"),
-            ChangeKind::Changed(paths) => {
+            ChangeKind::Fields(paths) if paths.is_empty() => f.write_str(" comments"),
+            ChangeKind::Fields(paths) => {
                 let paths: Vec<_> = paths.iter().map(ToString::to_string).collect();
-                write!(f, "changed {}", paths.join(", "))
+                write!(f, " {}", paths.join(", "))
             }
+            ChangeKind::Added | ChangeKind::Removed | ChangeKind::Content => Ok(()),
+        }
+    }
+}
+
+impl ChangedFile {
+    /// Its text; none when it is gone, or has none.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.content {
+            Some(FileContent::Text(text)) => Some(text),
+            Some(FileContent::Bytes(_)) | None => None,
         }
     }
 }
 
 impl ChangedPackage {
-    /// The texts of all files as one stream of documents.
+    /// The texts of all files that hold manifests as one stream of documents.
     #[must_use]
     pub fn stream(&self) -> String {
         let mut out = String::new();
-        for text in self.files.iter().filter_map(|file| file.text.as_deref()) {
+        let manifests = self.files.iter().filter(|file| file.role == FileRole::Manifests);
+        for text in manifests.filter_map(ChangedFile::text) {
             // A byte order mark may only stand first.
             let text = if out.is_empty() { text } else { text.trim_start_matches('\u{feff}') };
             if text.trim().is_empty() {
@@ -93,15 +165,11 @@ impl ChangedPackage {
         out
     }
 
-    /// How many manifests were added, changed and removed.
+    /// How many manifests and other files were added, changed and removed.
     #[must_use]
     pub fn counts(&self) -> [usize; 3] {
-        let count = |is: fn(&ChangeKind) -> bool| self.changes.iter().filter(|c| is(&c.kind)).count();
-        [
-            count(|kind| *kind == ChangeKind::Added),
-            count(|kind| matches!(kind, ChangeKind::Changed(_))),
-            count(|kind| *kind == ChangeKind::Removed),
-        ]
+        ["added", "changed", "removed"]
+            .map(|action| self.changes.iter().filter(|change| change.kind.action() == action).count())
     }
 }
 
@@ -111,7 +179,25 @@ impl ChangedPackage {
 /// As [`change_files`].
 pub fn write_files(files: &[ChangedFile]) -> Result<()> {
     let changed = files.iter().filter(|file| file.is_changed);
-    let changes =
-        changed.map(|file| FileChange { path: &file.path, content: file.text.as_deref().map(str::as_bytes) });
+    let changes = changed.map(|file| FileChange {
+        path: &file.path,
+        content: file.content.as_ref().map(FileContent::as_bytes),
+        executable: Some(file.executable),
+    });
+    change_files(&changes.collect::<Vec<_>>())
+}
+
+/// Writes all files, changed or not, below another directory, which is made: all of them, or none.
+///
+/// # Errors
+/// As [`change_files`].
+pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
+    let present = files.iter().filter(|file| file.content.is_some());
+    let paths: Vec<_> = present.clone().map(|file| directory.join(&file.relative)).collect();
+    let changes = present.zip(&paths).map(|(file, path)| FileChange {
+        path,
+        content: file.content.as_ref().map(FileContent::as_bytes),
+        executable: Some(file.executable),
+    });
     change_files(&changes.collect::<Vec<_>>())
 }

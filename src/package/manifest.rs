@@ -4,15 +4,13 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-use super::read::Package;
-use crate::diagnostic::Result;
-use crate::schema::openapi::{is_crd, read_crd};
-use crate::schema::{Gvk, Schema};
-use crate::yaml::{Map, Node};
+use super::read::{Package, PackageFile, items};
+use crate::schema::Gvk;
+use crate::yaml::Node;
 
 /// Where a manifest stands: in which file, in which document, and in a `List` as which item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,8 +33,8 @@ pub(super) struct GroupKindName {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum ManifestKey {
     Resource(GroupKindName),
-    /// It has no kind or no name: its number among such documents of its file.
-    Unnamed(usize),
+    /// It has no kind or no name: its number among such documents of its file, and what it does say.
+    Unnamed { number: usize, names: GroupKindName },
 }
 
 /// One manifest.
@@ -58,6 +56,33 @@ impl GroupKindName {
         let gvk = gvk_of(node);
         Self { group: gvk.group, kind: gvk.kind, namespace: text("namespace"), name: text("name") }
     }
+
+    /// The same for all ways to say it: who names no namespace means `default`.
+    pub fn normal(mut self) -> Self {
+        if self.namespace == "default" {
+            self.namespace = SmolStr::default();
+        }
+        self
+    }
+}
+
+impl ManifestKey {
+    /// What the manifest says of itself, be it little.
+    pub fn names(&self) -> &GroupKindName {
+        match self {
+            Self::Resource(names) | Self::Unnamed { names, .. } => names,
+        }
+    }
+}
+
+impl Manifest<'_> {
+    /// What makes it the same as others, if it has a name.
+    pub fn identity(&self) -> Option<GroupKindName> {
+        match &self.key {
+            ManifestKey::Resource(names) => Some(names.clone().normal()),
+            ManifestKey::Unnamed { .. } => None,
+        }
+    }
 }
 
 /// Group, version and kind of a manifest, empty where it says nothing.
@@ -71,7 +96,7 @@ impl fmt::Display for ManifestKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let GroupKindName { group, kind, namespace, name } = match self {
             Self::Resource(names) => names,
-            Self::Unnamed(number) => return write!(f, "document {}", number + 1),
+            Self::Unnamed { number, .. } => return write!(f, "document {}", number + 1),
         };
         f.write_str(kind)?;
         if !group.is_empty() {
@@ -85,16 +110,20 @@ impl fmt::Display for ManifestKey {
     }
 }
 
-/// The manifests of a package in the order in which they stand; those of a `List` are its items.
-pub(super) fn manifests(package: &Package) -> Vec<Manifest<'_>> {
+/// The manifests of a package in the order in which they stand; those of a `List` are its items. Files that
+/// `is_left_out` says so of have none.
+pub(super) fn manifests_but(
+    package: &Package,
+    is_left_out: impl Fn(&PackageFile) -> bool,
+) -> Vec<Manifest<'_>> {
     let mut manifests = Vec::new();
-    for (file, content) in package.files().iter().enumerate() {
+    for (file, content) in package.files().iter().enumerate().filter(|(_, file)| !is_left_out(file)) {
         let mut unnamed = 0;
         let mut add = |node, document, item| {
             let names = GroupKindName::of(node);
             let key = if names.kind.is_empty() || names.name.is_empty() {
                 unnamed += 1;
-                ManifestKey::Unnamed(unnamed - 1)
+                ManifestKey::Unnamed { number: unnamed - 1, names }
             } else {
                 ManifestKey::Resource(names)
             };
@@ -111,11 +140,26 @@ pub(super) fn manifests(package: &Package) -> Vec<Manifest<'_>> {
     manifests
 }
 
-/// The items of a `List`.
-pub(super) fn items(node: &Node) -> Option<&Vec<Node>> {
-    let is_list = node.get("kind").and_then(Node::as_str) == Some("List");
-    let items = node.get("items").filter(|_| is_list)?.as_list()?;
-    items.iter().all(|item| item.as_map().is_some_and(|map: &Map| !map.is_empty())).then_some(items)
+/// All manifests of a package.
+pub(super) fn manifests(package: &Package) -> Vec<Manifest<'_>> {
+    manifests_but(package, |_| false)
+}
+
+impl PackageFile {
+    /// Whether a document in it has a kind.
+    pub(super) fn has_manifests(&self) -> bool {
+        let mut documents = self.documents.iter();
+        documents.any(|node| !gvk_of(node).kind.is_empty())
+    }
+
+    /// Whether a resource stands in it twice.
+    pub(super) fn has_doubles(&self) -> bool {
+        let items = |node| items(node).map_or(std::slice::from_ref(node), Vec::as_slice);
+        let names = self.documents.iter().flat_map(items).map(GroupKindName::of);
+        let mut seen = FxHashSet::default();
+        let mut named = names.filter(|names| !names.kind.is_empty() && !names.name.is_empty());
+        named.any(|names| !seen.insert(names.normal()))
+    }
 }
 
 impl Package {
@@ -124,19 +168,15 @@ impl Package {
         manifests(self).into_iter().map(|manifest| manifest.node)
     }
 
+    /// Whether each of its files that holds anything holds a document with a kind.
+    #[must_use]
+    pub fn is_of_manifests(&self) -> bool {
+        let is_empty = |file: &PackageFile| file.documents.iter().all(Node::is_null);
+        self.files().iter().all(|file| file.has_manifests() || is_empty(file))
+    }
+
     /// The kinds of the manifests that have one.
     pub fn kinds(&self) -> impl Iterator<Item = Gvk> {
         self.manifests().map(gvk_of).filter(|gvk| !gvk.kind.is_empty())
-    }
-
-    /// Adds the types of the custom resources that its CRDs define to a schema.
-    ///
-    /// # Errors
-    /// A CRD that makes no sense.
-    pub fn add_types(&self, schema: &mut Schema) -> Result<()> {
-        for crd in self.manifests().filter(|node| is_crd(node)) {
-            schema.push_types("crd", Arc::new(read_crd(crd)?.compile()?));
-        }
-        Ok(())
     }
 }

@@ -1,20 +1,33 @@
 //! Packages of manifests: directories, or single files, that are merged or patched in their own texts.
 //!
-//! Owns which manifests belong together and what becomes of each file. Merging and patching themselves are
-//! done elsewhere; must not know kustomizations or clusters.
+//! Owns which manifests belong together and what becomes of each file, of those that are no manifests, too.
+//! Merging and patching manifests is done elsewhere; must not know kustomizations or clusters.
 
 mod change;
+mod conflict;
+mod field_conflicts;
+mod fields;
+mod lines;
 mod manifest;
-mod matching;
-mod merge;
+mod merge2;
+mod merge3;
+mod others;
+mod pairing;
 mod patch;
 mod plan;
 mod read;
+mod secret;
 
-pub use change::{ChangeKind, ChangedFile, ChangedPackage, ManifestChange, write_files};
-pub use merge::{merge2_packages, merge3_packages};
+pub use change::{
+    ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange, write_copy, write_files,
+};
+pub use conflict::{ConflictPlace, PackageConflict, Taken};
+pub use lines::MarkerWords;
+pub use merge2::merge2_packages;
+pub use merge3::{PackageMerge3, merge3_packages};
+pub use others::{PlainMerge, merge3_plain};
 pub use patch::{PatchKind, Patches, patch_package};
-pub use read::{Package, PackageFile};
+pub use read::{OtherFile, Package, PackageFile};
 
 #[cfg(test)]
 mod tests;

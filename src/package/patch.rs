@@ -2,7 +2,8 @@
 
 use super::change::ChangedPackage;
 use super::manifest::{GroupKindName, Manifest, gvk_of, manifests};
-use super::plan::RewritePlan;
+use super::others::MergedFiles;
+use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Merged, Rules, apply};
@@ -129,7 +130,7 @@ pub fn patch_package(
     };
     let manifests = manifests(package);
     let mut used = vec![false; patches.0.len()];
-    let mut plan = RewritePlan::new(package, schema);
+    let mut plan = RewritePlan::new(package);
     for manifest in &manifests {
         let gvk = gvk_of(manifest.node);
         let cursor = schema.kind(&gvk).unwrap_or(type_of_rest);
@@ -147,13 +148,13 @@ pub fn patch_package(
         }
         plan.warn(warnings.into_iter().map(|warning| warning.resource(&manifest.key)));
         match node {
-            Some(node) => plan.change(manifest, node),
+            Some(node) => plan.change(manifest, NewValue::of(manifest, node, schema)),
             None => plan.remove(manifest),
         }
     }
     match used.iter().zip(&patches.0).find(|(used, _)| !**used) {
         Some((_, patch)) => Err(for_nothing(patch, &manifests)),
-        None => plan.finish(),
+        None => plan.finish(MergedFiles::default()),
     }
 }
 

@@ -6,49 +6,49 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::change::{ChangeKind, ChangedFile, ChangedPackage, ManifestChange};
-use super::manifest::{Manifest, ManifestIndex, gvk_of, items};
-use super::read::{Package, PackageFile};
+use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange};
+use super::conflict::PackageConflict;
+use super::fields::changed_fields;
+use super::manifest::{Manifest, ManifestIndex, gvk_of};
+use super::others::MergedFiles;
+use super::read::{Package, PackageFile, items};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::diff::compare;
+use crate::path::FieldPath;
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Node, edit, is_same};
 
 /// Collects what becomes of the manifests of a package.
 pub(super) struct RewritePlan<'p> {
     package: &'p Package,
-    schema: &'p Schema,
     /// The manifests that change; none for those that go.
     after: FxHashMap<ManifestIndex, Option<Node>>,
     /// New manifests by the file that they go to, and the files that they come from.
     added: BTreeMap<PathBuf, Vec<(&'p PackageFile, ManifestIndex, Node)>>,
-    pub out: ChangedPackage,
+    /// The files of which it changes whether they may be run.
+    executable: FxHashMap<PathBuf, bool>,
+    out: ChangedPackage,
 }
 
 impl<'p> RewritePlan<'p> {
-    pub fn new(package: &'p Package, schema: &'p Schema) -> Self {
+    pub fn new(package: &'p Package) -> Self {
         let (after, added) = (FxHashMap::default(), BTreeMap::new());
-        Self { package, schema, after, added, out: ChangedPackage::default() }
+        Self { package, after, added, executable: FxHashMap::default(), out: ChangedPackage::default() }
     }
 
     fn note(&mut self, manifest: &Manifest<'_>, path: PathBuf, kind: ChangeKind) {
-        self.out.changes.push(ManifestChange { resource: manifest.key.to_string(), path, kind });
+        let resource = Some(manifest.key.to_string());
+        self.out.changes.push(PackageChange { resource, path, kind });
     }
 
-    /// Gives a manifest of the package another value.
-    pub fn change(&mut self, manifest: &Manifest<'_>, after: Node) {
-        if is_same(manifest.node, &after) {
-            return;
-        }
-        let cursor = self.schema.kind(&gvk_of(manifest.node)).unwrap_or_else(Cursor::unknown);
-        let comparison = compare(Some(manifest.node), Some(&after), cursor);
-        let paths = comparison.changes().iter().map(|change| change.path.clone()).collect();
+    /// Gives a manifest of the package another value, if it is one, in which these fields are others.
+    pub fn change(&mut self, manifest: &Manifest<'_>, after: NewValue) {
+        let NewValue::Other { node, fields } = after else { return };
         self.note(
             manifest,
             self.package.files()[manifest.index.file].path.clone(),
-            ChangeKind::Changed(paths),
+            ChangeKind::Fields(fields),
         );
-        self.after.insert(manifest.index, Some(after));
+        self.after.insert(manifest.index, Some(node));
     }
 
     /// Removes a manifest of the package.
@@ -64,33 +64,53 @@ impl<'p> RewritePlan<'p> {
         self.added.entry(path).or_default().push((&from.files()[manifest.index.file], manifest.index, node));
     }
 
+    /// Says whether a file of the package, or a new one, may be run as a program.
+    pub fn set_executable(&mut self, path: PathBuf, executable: bool) {
+        self.executable.insert(path, executable);
+    }
+
+    /// Notes what of packages is neither read nor written.
+    pub fn leave_alone(&mut self, packages: &[&Package]) {
+        let paths = packages.iter().flat_map(|package| package.left_alone().iter().cloned());
+        self.out.left_alone.extend(paths);
+    }
+
+    pub fn conflict(&mut self, conflicts: impl IntoIterator<Item = PackageConflict>) {
+        self.out.conflicts.extend(conflicts);
+    }
+
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = Diagnostic>) {
         self.out.warnings.extend(warnings);
     }
 
-    /// The texts.
+    /// The texts, beside files that were merged without being read as manifests.
     ///
     /// # Errors
     /// A manifest that cannot be written.
-    pub fn finish(mut self) -> Result<ChangedPackage> {
+    pub fn finish(mut self, plain: MergedFiles) -> Result<ChangedPackage> {
+        let is_plain: BTreeSet<&PathBuf> = plain.files.iter().map(|file| &file.path).collect();
         let touched: BTreeSet<usize> = self.after.keys().map(|index| index.file).collect();
         let package = self.package;
         let files = package.files().par_iter().enumerate();
-        let known = files.map(|(i, file)| {
+        let known = files.filter(|(_, file)| !is_plain.contains(&file.path)).map(|(i, file)| {
             let added = self.added.get(&file.path).map_or(&[][..], Vec::as_slice);
             if !touched.contains(&i) && added.is_empty() {
-                let (path, text) = (file.path.clone(), Some(file.text.to_string()));
-                return Ok(ChangedFile { path, text, is_changed: false });
+                let text = Some(file.text.to_string());
+                return Ok(self.changed(file.path.clone(), file.relative.clone(), text, Some(file)));
             }
             self.file(i, file, added)
         });
         let mut files = known.collect::<Result<Vec<_>>>()?;
         let known: BTreeSet<_> = package.files().iter().map(|file| &file.path).collect();
         for (path, added) in self.added.iter().filter(|(path, _)| !known.contains(path)) {
-            files.push(new_file(path.clone(), added)?);
+            files.push(self.new_file(path.clone(), added)?);
         }
+        drop(is_plain);
+        files.extend(plain.files);
         files.sort_by(|a, b| a.path.cmp(&b.path));
+        self.out.changes.extend(plain.changes);
         self.out.changes.sort_by(|a, b| a.path.cmp(&b.path));
+        self.out.conflicts.extend(plain.conflicts);
         self.out.files = files;
         Ok(self.out)
     }
@@ -109,8 +129,40 @@ impl<'p> RewritePlan<'p> {
         } else {
             Some(edit(&file.text, file.reading, &file.documents, &after).map_err(|e| in_file(e, file))?)
         };
-        let is_changed = text.as_deref() != Some(&*file.text);
-        Ok(ChangedFile { path: file.path.clone(), text, is_changed })
+        Ok(self.changed(file.path.clone(), file.relative.clone(), text, Some(file)))
+    }
+
+    /// A file with a new text, and what it was before.
+    fn changed(
+        &self,
+        path: PathBuf,
+        relative: PathBuf,
+        text: Option<String>,
+        before: Option<&PackageFile>,
+    ) -> ChangedFile {
+        let was_executable = before.is_some_and(|file| file.executable);
+        let executable = self.executable.get(&path).copied().unwrap_or(was_executable);
+        let is_same = before.is_some_and(|file| text.as_deref() == Some(&*file.text));
+        let is_changed = !is_same || executable != was_executable;
+        let content = text.map(FileContent::Text);
+        ChangedFile { path, relative, content, executable, role: FileRole::Manifests, is_changed }
+    }
+
+    /// A file that the package does not have: that of the other package, without what is not added.
+    fn new_file(&self, path: PathBuf, added: &[(&PackageFile, ManifestIndex, Node)]) -> Result<ChangedFile> {
+        let Some((from, ..)) = added.first() else {
+            return Ok(self.changed(path, PathBuf::new(), None, None));
+        };
+        let mut after = vec![None; from.documents.len()];
+        for (_, index, node) in added {
+            match index.item {
+                None => after[index.document] = Some(node.clone()),
+                Some(_) => after.push(Some(node.clone())),
+            }
+        }
+        let text =
+            edit(&from.text, from.reading, &from.documents, &after).map_err(|error| in_file(error, from))?;
+        Ok(self.changed(path, from.relative.clone(), Some(text), None))
     }
 
     /// A document of the package after the changes.
@@ -135,21 +187,28 @@ impl<'p> RewritePlan<'p> {
     }
 }
 
-/// A file that the package does not have: that of the other package, without what is not added.
-fn new_file(path: PathBuf, added: &[(&PackageFile, ManifestIndex, Node)]) -> Result<ChangedFile> {
-    let Some((from, ..)) = added.first() else {
-        return Ok(ChangedFile { path, text: None, is_changed: false });
-    };
-    let mut after = vec![None; from.documents.len()];
-    for (_, index, node) in added {
-        match index.item {
-            None => after[index.document] = Some(node.clone()),
-            Some(_) => after.push(Some(node.clone())),
+/// What a manifest is after a merge or patch.
+#[derive(Debug, Clone)]
+pub(super) enum NewValue {
+    /// What it was.
+    Same,
+    /// Something else.
+    Other {
+        node: Node,
+        /// Those that are others; none when only comments are.
+        fields: Vec<FieldPath>,
+    },
+}
+
+impl NewValue {
+    pub fn of(manifest: &Manifest<'_>, after: Node, schema: &Schema) -> Self {
+        if is_same(manifest.node, &after) {
+            return Self::Same;
         }
+        let cursor = schema.kind(&gvk_of(manifest.node)).unwrap_or_else(Cursor::unknown);
+        let fields = changed_fields(manifest.node, &after, cursor);
+        Self::Other { node: after, fields }
     }
-    let text =
-        edit(&from.text, from.reading, &from.documents, &after).map_err(|error| in_file(error, from))?;
-    Ok(ChangedFile { path, text: Some(text), is_changed: true })
 }
 
 fn in_file(error: Diagnostic, file: &PackageFile) -> Diagnostic {

@@ -1,4 +1,4 @@
-//! Reading packages: the manifests of a directory, of a file, or of a text.
+//! Reading packages: the manifests of a directory, of a file, or of a text, and what lies beside them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,6 +7,8 @@ use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileKind, FileTree, Hidden, LinkPolicy, TreeWalk, WalkOptions, Walked};
+use crate::schema::openapi::{is_crd, read_crd};
+use crate::schema::{Schema, TypeGraph};
 use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
@@ -17,9 +19,11 @@ pub struct Package {
     root: PathBuf,
     is_directory: bool,
     files: Vec<PackageFile>,
+    others: Vec<OtherFile>,
+    left_alone: Vec<PathBuf>,
 }
 
-/// One file of a package.
+/// One file of a package that could be read as YAML.
 #[derive(Debug, Clone)]
 pub struct PackageFile {
     /// Its path in the package; of a package that is a file, its name.
@@ -32,6 +36,49 @@ pub struct PackageFile {
     pub reading: Reading,
     /// The documents in it, with comments; empty ones as null.
     pub documents: Vec<Node>,
+    /// Whether it may be run as a program.
+    pub executable: bool,
+    pub(super) source: SourceId,
+    definitions: Definitions,
+}
+
+/// A file of a package that holds no YAML, or none that can be read.
+#[derive(Debug, Clone)]
+pub struct OtherFile {
+    /// Its path in the package.
+    pub relative: PathBuf,
+    /// Where it is, as the user would write it.
+    pub path: PathBuf,
+    /// What is in it.
+    pub content: Arc<[u8]>,
+    /// Whether it may be run as a program.
+    pub executable: bool,
+    /// Why it cannot be read, though its name is that of a manifest.
+    pub problem: Option<Diagnostic>,
+    pub(super) source: SourceId,
+}
+
+/// What the CustomResourceDefinitions of a file define.
+#[derive(Debug, Clone, Default)]
+struct Definitions {
+    types: Vec<Arc<TypeGraph>>,
+    /// Why one of them defines nothing; a patch for another one is such.
+    problem: Option<Diagnostic>,
+}
+
+/// What is read of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// `*.yaml`, `*.yml` and `*.json`, outside of hidden directories.
+    Manifests,
+    /// All but what git keeps for itself.
+    Everything,
+}
+
+/// A file that was read.
+enum ReadFile {
+    Yaml(PackageFile),
+    Other(OtherFile),
 }
 
 impl Package {
@@ -41,7 +88,18 @@ impl Package {
     /// # Errors
     /// It is not there, or a file cannot be read or is malformed.
     pub fn read(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
-        Self::read_from(&DiskTree, path, reading, sources)
+        let reader = Reader { tree: &DiskTree, reading, sources };
+        reader.package(path, Scope::Manifests)
+    }
+
+    /// Reads a file, or all files of a directory and the directories in it, hidden ones too. What git keeps
+    /// in `.git`, and links, are left alone. Manifests that are malformed are files like others.
+    ///
+    /// # Errors
+    /// It is not there, or a file cannot be read; a single file is malformed.
+    pub fn read_everything(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
+        let reader = Reader { tree: &DiskTree, reading, sources };
+        reader.package(path, Scope::Everything)
     }
 
     /// As [`Package::read`], from any tree of files.
@@ -54,19 +112,7 @@ impl Package {
         reading: Reading,
         sources: &SourceMap,
     ) -> Result<Self> {
-        let read = |relative, path| PackageFile::read(tree, relative, path, reading, sources);
-        if !tree.is_directory(path) {
-            let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
-            let file = read(name, path.to_path_buf())?;
-            return Ok(Self { root: path.to_path_buf(), is_directory: false, files: vec![file] });
-        }
-        let names = manifests(tree, path)?;
-        let files = names.into_par_iter().map(|name| {
-            let path = path.join(&name);
-            read(name, path)
-        });
-        let files = files.collect::<Result<_>>()?;
-        Ok(Self { root: path.to_path_buf(), is_directory: true, files })
+        Reader { tree, reading, sources }.package(path, Scope::Manifests)
     }
 
     /// The package of a text that came from elsewhere, such as the standard input.
@@ -76,7 +122,12 @@ impl Package {
     pub fn of_text(name: &str, text: String, reading: Reading, sources: &SourceMap) -> Result<Self> {
         let source = sources.add(name, text);
         let file = PackageFile::parse(name.into(), name.into(), source, reading, sources)?;
-        Ok(Self { root: PathBuf::from(name), is_directory: false, files: vec![file] })
+        Ok(Self::of_file(PathBuf::from(name), file))
+    }
+
+    fn of_file(root: PathBuf, file: PackageFile) -> Self {
+        let (others, left_alone) = (Vec::new(), Vec::new());
+        Self { root, is_directory: false, files: vec![file], others, left_alone }
     }
 
     /// Whether it is a directory.
@@ -85,10 +136,22 @@ impl Package {
         self.is_directory
     }
 
-    /// The files, sorted by path.
+    /// The files that could be read as YAML, sorted by path.
     #[must_use]
     pub fn files(&self) -> &[PackageFile] {
         &self.files
+    }
+
+    /// The other files, sorted by path; none unless everything was read.
+    #[must_use]
+    pub fn others(&self) -> &[OtherFile] {
+        &self.others
+    }
+
+    /// What was left alone: where links are, and where git keeps what is its own.
+    #[must_use]
+    pub fn left_alone(&self) -> &[PathBuf] {
+        &self.left_alone
     }
 
     /// Where a file with a path in the package belongs. All belongs into a package that is a file.
@@ -96,26 +159,22 @@ impl Package {
     pub fn place_of(&self, relative: &Path) -> PathBuf {
         if self.is_directory { self.root.join(relative) } else { self.root.clone() }
     }
+
+    /// Adds the types of the custom resources that its CRDs define to a schema. What is only a part of a CRD,
+    /// such as a patch for one, defines none.
+    pub fn add_types(&self, schema: &mut Schema) {
+        for types in self.files.iter().flat_map(|file| &file.definitions.types) {
+            schema.push_types("crd", types.clone());
+        }
+    }
+
+    /// Why CRDs of the package define no types.
+    pub fn definition_problems(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.files.iter().filter_map(PackageFile::definition_problem)
+    }
 }
 
 impl PackageFile {
-    fn read(
-        tree: &dyn FileTree,
-        relative: PathBuf,
-        path: PathBuf,
-        reading: Reading,
-        sources: &SourceMap,
-    ) -> Result<Self> {
-        let named = |error: Diagnostic| {
-            Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
-        };
-        let bytes = tree.read(&path).map_err(|error| {
-            Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
-        })?;
-        let source = sources.add(path.clone(), decode(bytes).map_err(named)?);
-        Self::parse(relative, path, source, reading, sources)
-    }
-
     fn parse(
         relative: PathBuf,
         path: PathBuf,
@@ -126,24 +185,162 @@ impl PackageFile {
         let options = ParseOptions { comments: true, reading, ..ParseOptions::default() };
         let documents = parse_documents(sources, source, options)?;
         let text = sources.get(source).map_or_else(|| Arc::from(""), |source| source.text().clone());
-        Ok(Self { relative, path, text, reading, documents })
+        let definitions = Definitions::of(&documents);
+        Ok(Self { relative, path, text, reading, documents, executable: false, source, definitions })
+    }
+
+    /// Why a CRD in it defines no types.
+    pub(super) fn definition_problem(&self) -> Option<&Diagnostic> {
+        self.definitions.problem.as_ref()
     }
 }
 
-/// The paths of the manifests in a directory, below it.
-fn manifests(tree: &dyn FileTree, directory: &Path) -> Result<Vec<PathBuf>> {
-    let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Skip, max_depth: usize::MAX };
-    let mut paths = Vec::new();
-    for walked in TreeWalk::new(tree, directory, options) {
-        let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
-        let extension = path.extension().and_then(|e| e.to_str());
-        let is_file = || match kind {
-            FileKind::Link => tree.kind(&directory.join(&path)).is_ok_and(|kind| kind == FileKind::File),
-            kind => kind == FileKind::File,
+impl Definitions {
+    fn of(documents: &[Node]) -> Self {
+        let mut definitions = Self::default();
+        for crd in documents.iter().flat_map(items_or_self).filter(|node| is_crd(node)) {
+            match read_crd(crd).and_then(|model| model.compile()) {
+                Ok(types) => definitions.types.push(Arc::new(types)),
+                Err(problem) => drop(definitions.problem.get_or_insert(problem)),
+            }
+        }
+        definitions
+    }
+}
+
+/// The items of a `List`.
+pub(super) fn items(node: &Node) -> Option<&Vec<Node>> {
+    let is_list = node.get("kind").and_then(Node::as_str) == Some("List");
+    let items = node.get("items").filter(|_| is_list)?.as_list()?;
+    items.iter().all(|item| item.as_map().is_some_and(|map| !map.is_empty())).then_some(items)
+}
+
+fn items_or_self(node: &Node) -> &[Node] {
+    items(node).map_or(std::slice::from_ref(node), Vec::as_slice)
+}
+
+/// From where and how files are read.
+struct Reader<'r> {
+    tree: &'r dyn FileTree,
+    reading: Reading,
+    sources: &'r SourceMap,
+}
+
+impl Reader<'_> {
+    fn package(&self, path: &Path, scope: Scope) -> Result<Package> {
+        if !self.tree.is_directory(path) {
+            let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
+            return Ok(Package::of_file(path.to_path_buf(), self.yaml(name, path.to_path_buf())?));
+        }
+        let Found { names, left_alone } = self.find(path, scope)?;
+        let read = |name: PathBuf| {
+            let path = path.join(&name);
+            match scope {
+                Scope::Manifests => self.yaml(name, path).map(ReadFile::Yaml),
+                Scope::Everything => self.file(name, path),
+            }
         };
-        if matches!(extension, Some("yaml" | "yml" | "json")) && is_file() {
-            paths.push(path);
+        let read = names.into_par_iter().map(read).collect::<Result<Vec<_>>>()?;
+        let (mut files, mut others) = (Vec::with_capacity(read.len()), Vec::new());
+        for file in read {
+            match file {
+                ReadFile::Yaml(file) => files.push(file),
+                ReadFile::Other(file) => others.push(file),
+            }
+        }
+        Ok(Package { root: path.to_path_buf(), is_directory: true, files, others, left_alone })
+    }
+
+    /// The files of a directory that are to be read, by their paths below it.
+    fn find(&self, directory: &Path, scope: Scope) -> Result<Found> {
+        let hidden = if scope == Scope::Everything { Hidden::Keep } else { Hidden::Skip };
+        let options = WalkOptions { links: LinkPolicy::Keep, hidden, max_depth: usize::MAX };
+        let mut found = Found::default();
+        for walked in TreeWalk::new(self.tree, directory, options) {
+            let Walked { path, kind, .. } =
+                walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
+            match scope {
+                Scope::Everything => found.note(directory, path, kind),
+                Scope::Manifests if is_yaml_name(&path) && self.is_file(directory, &path, kind) => {
+                    found.names.push(path);
+                }
+                Scope::Manifests => {}
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_file(&self, directory: &Path, path: &Path, kind: FileKind) -> bool {
+        match kind {
+            FileKind::Link => self.tree.kind(&directory.join(path)).is_ok_and(|kind| kind == FileKind::File),
+            kind => kind == FileKind::File,
         }
     }
-    Ok(paths)
+
+    fn bytes(&self, path: &Path) -> Result<(Vec<u8>, bool)> {
+        let read = self.tree.open(path).and_then(|file| {
+            let executable = file.is_executable();
+            file.read().map(|bytes| (bytes, executable))
+        });
+        read.map_err(|error| {
+            Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
+        })
+    }
+
+    fn yaml(&self, relative: PathBuf, path: PathBuf) -> Result<PackageFile> {
+        let named = |error: Diagnostic| {
+            Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
+        };
+        let (bytes, executable) = self.bytes(&path)?;
+        let source = self.sources.add(path.clone(), decode(bytes).map_err(named)?);
+        let file = PackageFile::parse(relative, path, source, self.reading, self.sources)?;
+        Ok(PackageFile { executable, ..file })
+    }
+
+    fn file(&self, relative: PathBuf, path: PathBuf) -> Result<ReadFile> {
+        let (bytes, executable) = self.bytes(&path)?;
+        let mut problem = None;
+        if is_yaml_name(&relative) {
+            let parsed = decode(bytes.clone()).and_then(|text| {
+                let source = self.sources.add(path.clone(), text);
+                PackageFile::parse(relative.clone(), path.clone(), source, self.reading, self.sources)
+            });
+            match parsed {
+                Ok(file) => return Ok(ReadFile::Yaml(PackageFile { executable, ..file })),
+                Err(error) => problem = Some(error),
+            }
+        }
+        let text = text_of(&bytes).unwrap_or_default();
+        let source = self.sources.add(path.clone(), text);
+        Ok(ReadFile::Other(OtherFile { relative, path, content: bytes.into(), executable, problem, source }))
+    }
+}
+
+/// What is found in a directory.
+#[derive(Default)]
+struct Found {
+    names: Vec<PathBuf>,
+    left_alone: Vec<PathBuf>,
+}
+
+impl Found {
+    fn note(&mut self, directory: &Path, path: PathBuf, kind: FileKind) {
+        let of_git = path.iter().any(|name| name == ".git");
+        match kind {
+            _ if of_git && path.file_name().is_some_and(|name| name != ".git") => {}
+            FileKind::File if !of_git => self.names.push(path),
+            FileKind::Directory if !of_git => {}
+            _ => self.left_alone.push(directory.join(path)),
+        }
+    }
+}
+
+/// Whether a file is one of manifests by its name.
+pub(super) fn is_yaml_name(path: &Path) -> bool {
+    matches!(path.extension().and_then(|e| e.to_str()), Some("yaml" | "yml" | "json"))
+}
+
+/// The text of a file that is one: git, too, holds files with a NUL for binary.
+pub(super) fn text_of(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }

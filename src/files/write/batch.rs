@@ -18,6 +18,8 @@ pub struct FileChange<'c> {
     pub path: &'c Path,
     /// Its content; none when it shall go.
     pub content: Option<&'c [u8]>,
+    /// Whether it may be run as a program; none: as the file that is there, and not when it is new.
+    pub executable: Option<bool>,
 }
 
 /// Changes files.
@@ -80,11 +82,11 @@ fn failure(path: &Path, error: &io::Error) -> Diagnostic {
 fn stage(change: &FileChange<'_>) -> Result<Staged> {
     // What a link leads to is written, and the link stays.
     let path = fs::canonicalize(change.path).unwrap_or_else(|_| change.path.to_path_buf());
-    let new = change.content.map(|content| write_beside(&path, content)).transpose();
+    let new = change.content.map(|content| write_beside(&path, content, change.executable)).transpose();
     Ok(Staged { new: new.map_err(|error| failure(change.path, &error))?, path })
 }
 
-fn write_beside(path: &Path, content: &[u8]) -> io::Result<TempPath> {
+fn write_beside(path: &Path, content: &[u8], executable: Option<bool>) -> io::Result<TempPath> {
     let directory = directory_of(path);
     create_directories(directory)?;
     let mut file = NamedTempFile::new_in(directory)?;
@@ -92,6 +94,9 @@ fn write_beside(path: &Path, content: &[u8]) -> io::Result<TempPath> {
     match fs::metadata(path) {
         Ok(metadata) => file.as_file().set_permissions(metadata.permissions())?,
         Err(_) => readable_by_all(file.as_file())?,
+    }
+    if let Some(executable) = executable {
+        set_executable(file.as_file(), executable)?;
     }
     file.as_file().sync_all()?;
     Ok(file.into_temp_path())
@@ -106,6 +111,20 @@ fn readable_by_all(file: &fs::File) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn readable_by_all(_: &fs::File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Who may read a program may run it.
+#[cfg(unix)]
+fn set_executable(file: &fs::File, executable: bool) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = file.metadata()?.permissions().mode();
+    let mode = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_executable(_: &fs::File, _: bool) -> io::Result<()> {
     Ok(())
 }
 

@@ -1,0 +1,169 @@
+//! What both sides of a merge changed: data for reports, and how it is told.
+
+use serde_json::Value;
+
+use super::manifest::{GroupKindName, Manifest};
+use super::secret::{is_secret, mask};
+use crate::diagnostic::{Code, Diagnostic, Excerpt};
+use crate::path::FieldPath;
+use crate::source::Span;
+use crate::yaml::{Node, to_json};
+
+/// What was written where both sides changed something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// What the updated version has.
+    Updated,
+    /// What dest has.
+    Dest,
+    /// Both, between markers.
+    Markers,
+    /// Nothing: no file was changed.
+    Nothing,
+}
+
+/// Something that both sides of a merge changed, and not alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PackageConflict {
+    /// The manifest, as messages call it; none for files that are no manifests.
+    pub resource: Option<String>,
+    /// The field; none for whole manifests and for files that are no manifests.
+    pub field: Option<FieldPath>,
+    /// What was there before; none when there was nothing.
+    pub original: Option<ConflictPlace>,
+    /// What the updated version has.
+    pub updated: Option<ConflictPlace>,
+    /// What dest has.
+    pub dest: Option<ConflictPlace>,
+    pub(super) kind: ConflictKind,
+    pub(super) excerpt: Excerpt,
+}
+
+/// One side of a conflict: where it stands and what it is. What is secret is masked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConflictPlace {
+    /// The place.
+    pub span: Span,
+    /// The value of a field, the lines of a text.
+    pub value: Value,
+}
+
+/// What it is that both sides changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConflictKind {
+    Field,
+    /// A list that is one value only because no schema says how its entries are merged.
+    UnknownList,
+    /// The updated version removes what dest changed.
+    Removed,
+    /// Dest removed what the updated version changes.
+    Returned,
+    Lines,
+    /// A file that has no lines.
+    Binary,
+}
+
+impl PackageConflict {
+    /// A conflict of whole manifests.
+    pub(super) fn of_manifests(kind: ConflictKind, sides: [Option<&Manifest<'_>>; 3]) -> Self {
+        let root = FieldPath::root();
+        let place = |manifest: Option<&Manifest<'_>>| {
+            manifest.map(|m| ConflictPlace::new(m.node, m.node.span().at_start(), m.key.names(), &root))
+        };
+        let [original, updated, dest] = sides.map(place);
+        let manifest = sides.into_iter().flatten().next_back();
+        let resource = manifest.map(|manifest| manifest.key.to_string());
+        let excerpt = excerpt_of(manifest.map(|manifest| manifest.key.names()));
+        Self { resource, field: None, original, updated, dest, kind, excerpt }
+    }
+
+    /// A conflict of files that are no manifests.
+    pub(super) fn of_files(kind: ConflictKind, sides: [Option<ConflictPlace>; 3], excerpt: Excerpt) -> Self {
+        let [original, updated, dest] = sides;
+        Self { resource: None, field: None, original, updated, dest, kind, excerpt }
+    }
+
+    /// What to tell, when this was written.
+    #[must_use]
+    pub fn diagnostic(&self, taken: Taken) -> Diagnostic {
+        let message = format!("{}: {}", self.cause(), self.outcome(taken));
+        let mut diagnostic = Diagnostic::warning(Code::Conflict, message);
+        for (place, here, nowhere) in [
+            (&self.dest, "in dest", "dest does not have it"),
+            (&self.updated, "in the updated version", "the updated version does not have it"),
+            (&self.original, "in the original", "the original does not have it"),
+        ] {
+            diagnostic = match place.as_ref().map(|place| place.span).filter(|span| !span.is_none()) {
+                Some(span) => diagnostic.label_with(span, here, self.excerpt),
+                None => diagnostic.note(nowhere),
+            };
+        }
+        if let Some(field) = &self.field {
+            diagnostic = diagnostic.field(field);
+        }
+        if let Some(resource) = &self.resource {
+            diagnostic = diagnostic.resource(resource);
+        }
+        match self.kind {
+            ConflictKind::UnknownList => diagnostic
+                .help("no schema says how the entries of this list are merged: give one, or infer keys"),
+            _ => diagnostic,
+        }
+    }
+
+    fn thing(&self) -> &'static str {
+        if self.resource.is_some() { "resource" } else { "file" }
+    }
+
+    fn cause(&self) -> String {
+        let thing = self.thing();
+        match self.kind {
+            ConflictKind::Field | ConflictKind::UnknownList => "both sides changed this field".into(),
+            ConflictKind::Removed => format!("the updated version removes this {thing}, and dest changed it"),
+            ConflictKind::Returned => format!("dest removed this {thing}, and the updated version changes it"),
+            ConflictKind::Lines => "both sides changed these lines".into(),
+            ConflictKind::Binary => "both sides changed this file".into(),
+        }
+    }
+
+    fn outcome(&self, taken: Taken) -> &'static str {
+        let what_updated = match self.kind {
+            ConflictKind::Field | ConflictKind::UnknownList => "the updated value is taken",
+            ConflictKind::Removed => "it is removed",
+            ConflictKind::Returned => "it is added again",
+            ConflictKind::Lines => "the updated lines are taken",
+            ConflictKind::Binary => "the updated file is taken",
+        };
+        let what_dest = match self.kind {
+            ConflictKind::Field | ConflictKind::UnknownList => "dest's value is taken",
+            ConflictKind::Removed | ConflictKind::Returned => "it is left as dest has it",
+            ConflictKind::Lines => "dest's lines are taken",
+            ConflictKind::Binary => "dest's file is taken",
+        };
+        match taken {
+            Taken::Updated => what_updated,
+            Taken::Dest => what_dest,
+            Taken::Nothing => "nothing was written",
+            Taken::Markers if self.kind == ConflictKind::Binary => "dest's file stays, since it has no lines",
+            Taken::Markers => "both stand in the text, between markers",
+        }
+    }
+}
+
+impl ConflictPlace {
+    /// The value of a field in a manifest with these names.
+    pub(super) fn new(value: &Node, span: Span, names: &GroupKindName, field: &FieldPath) -> Self {
+        let json = to_json(value).ok().and_then(|text| serde_json::from_str(&text).ok());
+        // What JSON cannot hold, such as infinity, is shown by its place alone.
+        let mut value = json.unwrap_or_default();
+        if is_secret(names) {
+            mask(&mut value, field);
+        }
+        Self { span, value }
+    }
+}
+
+/// Whether lines of a manifest with these names may be shown.
+pub(super) fn excerpt_of(names: Option<&GroupKindName>) -> Excerpt {
+    if names.is_some_and(is_secret) { Excerpt::Hidden } else { Excerpt::Shown }
+}

@@ -1,0 +1,130 @@
+//! Which fields of a manifest changed. Entries of lists are named by keys, never by where they stand.
+
+use rustc_hash::FxHashMap;
+
+use crate::merge::InferKeys;
+use crate::merge::align;
+use crate::merge::association::{Association, ListPolicy};
+use crate::path::{FieldPath, PathElement, PathValue};
+use crate::schema::Cursor;
+use crate::yaml::{Entry, Map, Node, Value};
+
+/// The fields that differ, by the schema and, where it says nothing of a list, by the usual keys. A list whose
+/// entries nothing tells apart is one field.
+pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> Vec<FieldPath> {
+    let mut walk = Walk { path: FieldPath::root(), changed: Vec::new() };
+    walk.pair(Some(old), Some(new), cursor);
+    walk.changed
+}
+
+struct Walk {
+    path: FieldPath,
+    changed: Vec<FieldPath>,
+}
+
+/// An entry as both versions have it, the old one first.
+type Row<'n> = (PathElement, [Option<&'n Node>; 2]);
+
+impl Walk {
+    fn pair(&mut self, old: Option<&Node>, new: Option<&Node>, cursor: Cursor<'_>) {
+        match (old.map(|node| &node.value), new.map(|node| &node.value)) {
+            (Some(Value::Map(old)), Some(Value::Map(new))) => self.maps(old, new, cursor),
+            (Some(Value::List(old)), Some(Value::List(new))) => self.lists(old, new, cursor),
+            _ if old == new => {}
+            _ => self.changed.push(self.path.clone()),
+        }
+    }
+
+    fn maps(&mut self, old: &Map, new: &Map, cursor: Cursor<'_>) {
+        for [new, old] in align::fields([new, old]) {
+            let Some(Entry { key, .. }) = new.or(old) else { continue };
+            self.path.push(PathElement::Field(key.text.clone()));
+            self.pair(old.map(|e| &e.value), new.map(|e| &e.value), cursor.field(&key.text));
+            self.path.pop();
+        }
+    }
+
+    fn lists(&mut self, old: &[Node], new: &[Node], cursor: Cursor<'_>) {
+        if old == new {
+            return;
+        }
+        let before = self.changed.len();
+        for (element, [old, new]) in rows(old, new, cursor).unwrap_or_default() {
+            self.path.push(element);
+            self.pair(old, new, cursor.element());
+            self.path.pop();
+        }
+        // Only their order changed, or nothing tells them apart.
+        if self.changed.len() == before {
+            self.changed.push(self.path.clone());
+        }
+    }
+}
+
+fn rows<'n>(old: &'n [Node], new: &'n [Node], cursor: Cursor<'_>) -> Option<Vec<Row<'n>>> {
+    let association = Association::of(cursor, ListPolicy::Typed);
+    let Some(aligned) = align::entries([new, old], &association) else { return inferred(old, new) };
+    let row = |row: align::Aligned<2>| {
+        let [at_new, at_old] = row.at;
+        Some((association.element(&row.name)?, [at_old.map(|i| &old[i]), at_new.map(|i| &new[i])]))
+    };
+    aligned.into_iter().map(row).collect()
+}
+
+/// By the first of the usual keys that every entry has, and none has the same.
+fn inferred<'n>(old: &'n [Node], new: &'n [Node]) -> Option<Vec<Row<'n>>> {
+    let InferKeys::Keys(keys) = InferKeys::usual() else { return None };
+    keys.iter().find_map(|key| {
+        let mut rows: Vec<Row<'n>> = Vec::new();
+        let mut known: FxHashMap<PathValue, usize> = FxHashMap::default();
+        for (side, list) in [(1, new), (0, old)] {
+            for entry in list {
+                let name = PathValue::of(entry.get(key)?)?;
+                let row = *known.entry(name.clone()).or_insert(rows.len());
+                if row == rows.len() {
+                    rows.push((PathElement::Key(vec![(key.clone(), name)]), [None; 2]));
+                }
+                if rows[row].1[side].replace(entry).is_some() {
+                    return None;
+                }
+            }
+        }
+        Some(rows)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Gvk, Schema};
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_one};
+
+    fn node(text: &str) -> Node {
+        let sources = SourceMap::default();
+        let id = sources.add("test.yaml", text);
+        parse_one(&sources, id, ParseOptions::default()).expect("the test's YAML")
+    }
+
+    fn changed(old: &str, new: &str, cursor: Cursor<'_>) -> Vec<String> {
+        changed_fields(&node(old), &node(new), cursor).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn entries_are_named_by_keys_or_not_at_all() {
+        let schema = Schema::embedded();
+        let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("a Pod");
+        let old = "spec: {containers: [{name: a, args: [x, y]}, {name: b, image: i}]}";
+        let new = "spec: {containers: [{name: b, image: j}, {name: a, args: [x, z, y]}]}";
+        assert_eq!(
+            changed(old, new, pod),
+            ["spec.containers[name=b].image", "spec.containers[name=a].args"]
+        );
+        let (old, new) = ("l: [{name: a, v: 1}, {name: b}]", "l: [{name: c}, {name: a, v: 2}]");
+        assert_eq!(changed(old, new, Cursor::unknown()), ["l[name=c]", "l[name=a].v", "l[name=b]"]);
+        assert_eq!(changed("l: [{x: 1}, {x: 2}]", "l: [{x: 1}]", Cursor::unknown()), ["l"]);
+        assert_eq!(changed("l: [{name: a}, {name: a}]", "l: [{name: a}]", Cursor::unknown()), ["l"]);
+        assert_eq!(changed("l: [{name: a}, {name: b}]", "l: [{name: b}, {name: a}]", Cursor::unknown()), ["l"]);
+        assert!(changed("l: [1, 0x2]", "l: [1, 2]", Cursor::unknown()).is_empty());
+    }
+}

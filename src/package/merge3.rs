@@ -1,0 +1,372 @@
+//! Merges of what changed between two versions of a package into a third, manifest by manifest.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::change::{ChangedFile, ChangedPackage, FileContent};
+use super::conflict::{ConflictKind, PackageConflict};
+use super::field_conflicts::{field_conflicts, with_originals};
+use super::lines::{MarkerWords, TextSides, mark_differences};
+use super::manifest::{Manifest, manifests_but};
+use super::others::{FileChoice, PlainPaths, merge3_files};
+use super::pairing::{Form, Kinship, Matched, match_manifests};
+use super::plan::{NewValue, RewritePlan};
+use super::read::{Package, PackageFile};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::merge::{Conflict, ConflictPolicy, MergeOptions, merge3};
+use crate::schema::Schema;
+use crate::yaml::Node;
+
+/// Merges what changed from `original` to `updated` into `dest`, by the rules of [`merge3`].
+///
+/// What was removed is removed from dest, what was added is added to the file of the same path, what
+/// only dest has is kept. What dest has removed stays away unless the updated version changed it. Files that
+/// are no manifests are merged by lines, or whole where they have none.
+///
+/// # Errors
+/// As [`merge3`], with the manifest.
+pub fn merge3_packages(
+    original: &Package,
+    updated: &Package,
+    dest: &Package,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Result<ChangedPackage> {
+    PackageMerge3 { original, updated, dest, schema, options }.merge()
+}
+
+/// A three-way merge of packages.
+#[derive(Debug, Clone, Copy)]
+pub struct PackageMerge3<'p> {
+    /// The version that both others come from.
+    pub original: &'p Package,
+    /// The version whose changes are merged.
+    pub updated: &'p Package,
+    /// The version that they are merged into.
+    pub dest: &'p Package,
+    /// Says how lists merge.
+    pub schema: &'p Schema,
+    /// The rules.
+    pub options: &'p MergeOptions,
+}
+
+/// The manifests of the three versions, and which belong together.
+struct Paired<'p> {
+    form: Form,
+    plain: PlainPaths<'p>,
+    original: Vec<Manifest<'p>>,
+    updated: Vec<Manifest<'p>>,
+    dest: Vec<Manifest<'p>>,
+    rows: Vec<Matched<3>>,
+}
+
+/// The three versions of one manifest.
+#[derive(Clone, Copy)]
+struct Sides<'m, 'p> {
+    original: Option<&'m Manifest<'p>>,
+    updated: Option<&'m Manifest<'p>>,
+    dest: Option<&'m Manifest<'p>>,
+}
+
+/// What becomes of a manifest.
+#[derive(Clone)]
+enum Fate {
+    /// It stays as dest has it, or away.
+    Stays,
+    Becomes(NewValue),
+    Goes,
+    Comes(Node),
+}
+
+#[derive(Clone)]
+struct Decision {
+    fate: Fate,
+    /// Those of fields.
+    fields: Vec<Conflict>,
+    /// One of the whole manifest.
+    whole: Option<ConflictKind>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Decision {
+    fn of(fate: Fate) -> Self {
+        Self { fate, fields: Vec::new(), whole: None, warnings: Vec::new() }
+    }
+
+    fn is_clear(&self) -> bool {
+        self.fields.is_empty() && self.whole.is_none()
+    }
+}
+
+impl<'p> PackageMerge3<'p> {
+    /// Merges; the options say what is taken where both sides changed the same.
+    ///
+    /// # Errors
+    /// As [`merge3_packages`].
+    pub fn merge(&self) -> Result<ChangedPackage> {
+        let paired = self.pair()?;
+        let decisions = self.decide(&paired, self.options.conflicts)?;
+        let choice = match self.options.conflicts {
+            ConflictPolicy::Updated => FileChoice::Updated,
+            ConflictPolicy::Dest => FileChoice::Dest,
+        };
+        self.carry_out(&paired, decisions, choice)
+    }
+
+    /// Merges, and writes what both sides changed into the text, between markers.
+    ///
+    /// # Errors
+    /// As [`merge3_packages`].
+    pub fn merge_with_markers(&self, words: MarkerWords) -> Result<ChangedPackage> {
+        let paired = self.pair()?;
+        let choice = FileChoice::Markers(words);
+        let dest = self.decide(&paired, ConflictPolicy::Dest)?;
+        if dest.iter().all(Decision::is_clear) {
+            return self.carry_out(&paired, dest, choice);
+        }
+        let updated = self.decide(&paired, ConflictPolicy::Updated)?;
+        let rows = paired.rows.iter().map(|row| paired.sides(row));
+        let original = rows.zip(&dest).map(|(sides, decision)| self.original_of(sides, decision)).collect();
+        let original = self.carry_out(&paired, original, choice)?;
+        let dest = self.carry_out(&paired, dest, choice)?;
+        let updated = self.carry_out(&paired, updated, choice)?;
+        Ok(marked([&original, &dest], updated, words))
+    }
+
+    fn pair(&self) -> Result<Paired<'p>> {
+        let form = Form::of(&[self.original, self.updated, self.dest]);
+        let plain = plain_paths([self.original, self.updated, self.dest], form);
+        let of = |package: &'p Package| {
+            manifests_but(package, |file| plain.contains(form.path(&file.relative)))
+        };
+        let (original, updated, dest) = (of(self.original), of(self.updated), of(self.dest));
+        let rows = match_manifests([&dest, &original, &updated], form, Kinship::Descendant)?;
+        Ok(Paired { form, plain, original, updated, dest, rows })
+    }
+
+    fn decide(&self, paired: &Paired<'_>, policy: ConflictPolicy) -> Result<Vec<Decision>> {
+        let options = MergeOptions { conflicts: policy, ..self.options.clone() };
+        let rows = paired.rows.par_iter();
+        rows.map(|row| self.decide_one(paired.sides(row), &options)).collect()
+    }
+
+    fn decide_one(&self, sides: Sides<'_, '_>, options: &MergeOptions) -> Result<Decision> {
+        let dest_wins = options.conflicts == ConflictPolicy::Dest;
+        let whole = |kind, fate| {
+            let fate = if dest_wins { Fate::Stays } else { fate };
+            Decision { whole: Some(kind), ..Decision::of(fate) }
+        };
+        Ok(match (sides.original, sides.updated, sides.dest) {
+            (Some(original), None, Some(dest)) if original.node != dest.node => {
+                whole(ConflictKind::Removed, Fate::Goes)
+            }
+            (Some(_), None, Some(_)) => Decision::of(Fate::Goes),
+            (Some(original), Some(updated), None) if original.node != updated.node => {
+                whole(ConflictKind::Returned, Fate::Comes(updated.node.clone()))
+            }
+            (None, Some(updated), None) => Decision::of(Fate::Comes(updated.node.clone())),
+            (_, Some(updated), Some(dest)) => return self.fields(sides.original, updated, dest, options),
+            (_, None, _) | (Some(_), Some(_), None) => Decision::of(Fate::Stays),
+        })
+    }
+
+    fn fields(
+        &self,
+        original: Option<&Manifest<'_>>,
+        updated: &Manifest<'_>,
+        dest: &Manifest<'_>,
+        options: &MergeOptions,
+    ) -> Result<Decision> {
+        let original = original.map(|manifest| manifest.node);
+        let (updated, before) = (Some(updated.node), Some(dest.node.clone()));
+        let merged = merge3(original, updated, before, self.schema, options)
+            .map_err(|error| error.resource(&dest.key))?;
+        let fate = merged.node.map_or(Fate::Goes, |node| {
+            Fate::Becomes(NewValue::of(dest, node, self.schema))
+        });
+        let warnings = merged.warnings.into_iter().map(|warning| warning.resource(&dest.key)).collect();
+        Ok(Decision { fate, fields: merged.conflicts, whole: None, warnings })
+    }
+
+    /// What a manifest would be if each conflict were decided for the original.
+    fn original_of(&self, sides: Sides<'_, '_>, decision: &Decision) -> Decision {
+        let original = sides.original.map(|manifest| manifest.node);
+        let fate = match (&decision.whole, sides.dest, original) {
+            (Some(_), Some(dest), Some(original)) => {
+                Fate::Becomes(NewValue::of(dest, original.clone(), self.schema))
+            }
+            (Some(_), None, Some(original)) => Fate::Comes(original.clone()),
+            (None, Some(dest), _) if !decision.fields.is_empty() => {
+                let merged = match &decision.fate {
+                    Fate::Becomes(NewValue::Other { node, .. }) => node,
+                    _ => dest.node,
+                };
+                let node = with_originals(merged.clone(), &decision.fields, original);
+                Fate::Becomes(NewValue::of(dest, node, self.schema))
+            }
+            _ => return decision.clone(),
+        };
+        Decision { fate, ..decision.clone() }
+    }
+
+    fn carry_out(
+        &self,
+        paired: &Paired<'p>,
+        decisions: Vec<Decision>,
+        choice: FileChoice,
+    ) -> Result<ChangedPackage> {
+        let packages = [self.original, self.updated, self.dest];
+        let mut plan = RewritePlan::new(self.dest);
+        plan.leave_alone(&[self.dest, self.updated]);
+        plan.warn(merged_by_lines(packages, paired));
+        for (row, decision) in paired.rows.iter().zip(decisions) {
+            let sides = paired.sides(row);
+            plan.conflict(conflicts(&decision, sides));
+            plan.warn(decision.warnings);
+            match (decision.fate, sides.dest, sides.updated.or(sides.original)) {
+                (Fate::Becomes(value), Some(dest), _) => plan.change(dest, value),
+                (Fate::Goes, Some(dest), _) => plan.remove(dest),
+                (Fate::Comes(node), _, Some(manifest)) => {
+                    let from = if sides.updated.is_some() { self.updated } else { self.original };
+                    plan.add(from, manifest, node);
+                }
+                _ => {}
+            }
+        }
+        for (path, executable) in executables(packages, paired.form) {
+            plan.set_executable(path, executable);
+        }
+        plan.finish(merge3_files(packages, paired.form, &paired.plain, choice))
+    }
+}
+
+impl<'p> Paired<'p> {
+    fn sides(&self, [dest, original, updated]: &Matched<3>) -> Sides<'_, 'p> {
+        Sides {
+            original: original.and_then(|i| self.original.get(i)),
+            updated: updated.and_then(|i| self.updated.get(i)),
+            dest: dest.and_then(|i| self.dest.get(i)),
+        }
+    }
+}
+
+fn conflicts(decision: &Decision, sides: Sides<'_, '_>) -> Vec<PackageConflict> {
+    let sides = [sides.original, sides.updated, sides.dest];
+    match decision.whole {
+        Some(kind) => vec![PackageConflict::of_manifests(kind, sides)],
+        None => field_conflicts(&decision.fields, sides),
+    }
+}
+
+/// The paths of files that are not merged as manifests, because of what one of the sides has there: no YAML,
+/// YAML without a kind, a part of a CRD, a resource twice.
+fn plain_paths(packages: [&Package; 3], form: Form) -> PlainPaths<'_> {
+    let mut paths: PlainPaths<'_> =
+        packages.iter().flat_map(|package| package.others()).map(|file| file.relative.as_path()).collect();
+    let mut without: BTreeMap<&Path, bool> = BTreeMap::new();
+    for file in packages.iter().flat_map(|package| package.files()) {
+        let path = form.path(&file.relative);
+        if why_plain(file, form).is_some() {
+            paths.insert(path);
+        }
+        *without.entry(path).or_insert(true) &= !file.has_manifests();
+    }
+    // Files of comments alone.
+    paths.extend(without.into_iter().filter(|(_, is)| *is && form == Form::Directories).map(|(path, _)| path));
+    paths
+}
+
+/// Why a file of YAML is not merged as manifests.
+fn why_plain(file: &PackageFile, form: Form) -> Option<WhyPlain> {
+    let has_documents = || file.documents.iter().any(|node| !node.is_null());
+    match form {
+        _ if file.has_doubles() => Some(WhyPlain::Doubles),
+        Form::Files => None,
+        Form::Directories if file.definition_problem().is_some() => Some(WhyPlain::PartOfDefinition),
+        Form::Directories => (!file.has_manifests() && has_documents()).then_some(WhyPlain::NoKind),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WhyPlain {
+    Doubles,
+    PartOfDefinition,
+    NoKind,
+}
+
+/// Says which files that look like manifests are merged by lines.
+fn merged_by_lines(packages: [&Package; 3], paired: &Paired<'_>) -> Vec<Diagnostic> {
+    let tell = |code: Code, path: &Path, why: String| {
+        let message = format!("{} is merged by lines: {why}", path.display());
+        Diagnostic::warning(code, message)
+    };
+    let mut told = Vec::new();
+    for package in packages.into_iter().rev() {
+        told.extend(package.others().iter().filter_map(|file| {
+            let problem = file.problem.as_ref()?;
+            let warning = tell(Code::Syntax, &file.path, problem.message().to_string());
+            Some(problem.labels().iter().fold(warning, |warning, label| warning.at(label.span.at_start())))
+        }));
+        told.extend(package.files().iter().filter_map(|file| match why_plain(file, paired.form)? {
+            WhyPlain::Doubles => {
+                Some(tell(Code::DuplicateResource, &file.path, "a resource stands in it twice".into()))
+            }
+            WhyPlain::PartOfDefinition => {
+                let problem = file.definition_problem()?.message();
+                Some(tell(Code::MissingField, &file.path, problem.to_string()))
+            }
+            WhyPlain::NoKind => None,
+        }));
+    }
+    told
+}
+
+/// Which files of manifests may be run as programs, where that is not as dest has it.
+fn executables([original, updated, dest]: [&Package; 3], form: Form) -> Vec<(PathBuf, bool)> {
+    let by_path = |package: &Package| -> BTreeMap<PathBuf, bool> {
+        let files = package.files().iter();
+        files.map(|file| (form.path(&file.relative).to_path_buf(), file.executable)).collect()
+    };
+    let (original, mine) = (by_path(original), by_path(dest));
+    let changed = by_path(updated).into_iter().filter_map(|(path, updated)| {
+        let before = original.get(&path).copied().unwrap_or(false);
+        let dest_has = mine.get(&path).copied().unwrap_or(before);
+        let merged = if dest_has == before { updated } else { dest_has };
+        (merged != mine.get(&path).copied().unwrap_or(false)).then_some((path, merged))
+    });
+    changed.map(|(path, executable)| (dest.place_of(&path), executable)).collect()
+}
+
+/// The package with both sides of each conflict in its texts. What is no conflict is the same in dest's version
+/// and in the updated one.
+fn marked([original, dest]: [&ChangedPackage; 2], updated: ChangedPackage, words: MarkerWords) -> ChangedPackage {
+    let by_path = |package: &ChangedPackage| -> BTreeMap<PathBuf, ChangedFile> {
+        package.files.iter().map(|file| (file.path.clone(), file.clone())).collect()
+    };
+    let (original, mut of_dest) = (by_path(original), by_path(dest));
+    let text = |file: Option<&ChangedFile>| file.and_then(ChangedFile::text).unwrap_or_default().to_string();
+    let mut files: Vec<ChangedFile> = Vec::with_capacity(updated.files.len());
+    for file in updated.files {
+        let dest = of_dest.remove(&file.path);
+        if dest.as_ref().is_some_and(|dest| dest.content == file.content) {
+            files.push(file);
+            continue;
+        }
+        let original = text(original.get(&file.path));
+        files.push(with_markers(file, &original, &text(dest.as_ref()), words));
+    }
+    for (path, file) in of_dest {
+        let gone = ChangedFile { content: None, ..file.clone() };
+        files.push(with_markers(gone, &text(original.get(&path)), &text(Some(&file)), words));
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    ChangedPackage { files, ..updated }
+}
+
+fn with_markers(file: ChangedFile, original: &str, dest: &str, words: MarkerWords) -> ChangedFile {
+    let updated = file.text().unwrap_or_default();
+    let text = mark_differences(TextSides { original, updated, dest }, words);
+    ChangedFile { content: Some(FileContent::Text(text)), is_changed: true, ..file }
+}

@@ -1,0 +1,298 @@
+//! Files that are no manifests, or that cannot be read as such: by lines, or whole.
+//!
+//! Must not know what stands in manifests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::change::{ChangeKind, ChangedFile, FileContent, FileRole, PackageChange};
+use super::conflict::{ConflictKind, ConflictPlace, PackageConflict};
+use super::lines::{LineChoice, MarkerWords, TextSides, merge_lines};
+use super::pairing::Form;
+use super::read::{OtherFile, Package, PackageFile, text_of};
+use super::secret::may_hold_secrets;
+use crate::diagnostic::Excerpt;
+use crate::source::{SourceId, Span};
+
+/// The paths of files that are taken as they are, whatever is in them.
+pub(super) type PlainPaths<'p> = BTreeSet<&'p Path>;
+
+/// A file without any meaning.
+#[derive(Debug, Clone, Copy)]
+struct PlainFile<'p> {
+    relative: &'p Path,
+    path: &'p Path,
+    content: &'p [u8],
+    source: SourceId,
+    executable: bool,
+}
+
+impl<'p> PlainFile<'p> {
+    fn of_yaml(file: &'p PackageFile) -> Self {
+        let PackageFile { relative, path, text, executable, source, .. } = file;
+        Self { relative, path, content: text.as_bytes(), source: *source, executable: *executable }
+    }
+
+    fn of_other(file: &'p OtherFile) -> Self {
+        let OtherFile { relative, path, content, executable, source, .. } = file;
+        Self { relative, path, content, source: *source, executable: *executable }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.content == other.content && self.executable == other.executable
+    }
+
+    fn text(&self) -> Option<&'p str> {
+        text_of(self.content)
+    }
+
+    fn whole(&self) -> ConflictPlace {
+        ConflictPlace { span: Span::new(self.source, 0, 0), value: Value::Null }
+    }
+}
+
+/// The plain files of a package by the path by which they belong to those of others.
+fn plain_files<'p>(
+    package: &'p Package,
+    form: Form,
+    paths: &PlainPaths<'_>,
+) -> BTreeMap<&'p Path, PlainFile<'p>> {
+    let yaml = package.files().iter().map(PlainFile::of_yaml);
+    let others = package.others().iter().map(PlainFile::of_other);
+    let files = yaml.chain(others).map(|file| (form.path(file.relative), file));
+    files.filter(|(path, _)| paths.contains(path)).collect()
+}
+
+/// What is taken where both sides changed the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileChoice {
+    Updated,
+    Dest,
+    Markers(MarkerWords),
+}
+
+impl FileChoice {
+    fn of_lines(self) -> LineChoice {
+        match self {
+            Self::Updated => LineChoice::Updated,
+            Self::Dest => LineChoice::Dest,
+            Self::Markers(words) => LineChoice::Both(words),
+        }
+    }
+}
+
+/// What becomes of plain files.
+#[derive(Debug, Default)]
+pub(super) struct MergedFiles {
+    pub files: Vec<ChangedFile>,
+    pub changes: Vec<PackageChange>,
+    pub conflicts: Vec<PackageConflict>,
+}
+
+/// The three versions of a file.
+#[derive(Debug, Clone, Copy)]
+struct FileSides<'p> {
+    original: Option<PlainFile<'p>>,
+    updated: Option<PlainFile<'p>>,
+    dest: Option<PlainFile<'p>>,
+}
+
+/// What a file shall be.
+struct Decided {
+    /// None when it shall go, or stay away.
+    content: Option<FileContent>,
+    executable: bool,
+    conflicts: Vec<PackageConflict>,
+}
+
+impl Decided {
+    fn as_it_is(file: Option<PlainFile<'_>>) -> Self {
+        let content = file.map(|file| FileContent::of_bytes(file.content));
+        Self { content, executable: file.is_some_and(|file| file.executable), conflicts: Vec::new() }
+    }
+
+    fn but_for(self, conflict: PackageConflict) -> Self {
+        Self { conflicts: vec![conflict], ..self }
+    }
+}
+
+/// Merges the plain files of three packages; `paths` says which files are plain.
+pub(super) fn merge3_files(
+    [original, updated, dest]: [&Package; 3],
+    form: Form,
+    paths: &PlainPaths<'_>,
+    choice: FileChoice,
+) -> MergedFiles {
+    let [of_original, of_updated, of_dest] =
+        [original, updated, dest].map(|package| plain_files(package, form, paths));
+    let mut merged = MergedFiles::default();
+    for path in paths {
+        let of = |files: &BTreeMap<&Path, PlainFile<'_>>| files.contains_key(path);
+        if !of(&of_updated) && !of(&of_dest) {
+            continue;
+        }
+        let sides = FileSides {
+            original: of_original.get(path).copied(),
+            updated: of_updated.get(path).copied(),
+            dest: of_dest.get(path).copied(),
+        };
+        merged.add(dest, path, sides.dest, sides.decide(choice));
+    }
+    merged
+}
+
+/// Lays the plain files of a package over those of dest: what the source has is taken.
+pub(super) fn merge2_files(
+    source: &Package,
+    dest: &Package,
+    form: Form,
+    paths: &PlainPaths<'_>,
+) -> MergedFiles {
+    let [of_source, of_dest] = [source, dest].map(|package| plain_files(package, form, paths));
+    let mut merged = MergedFiles::default();
+    for path in paths {
+        let old = of_dest.get(path).copied();
+        let new = of_source.get(path).copied().or(old);
+        merged.add(dest, path, old, Decided::as_it_is(new));
+    }
+    merged
+}
+
+impl MergedFiles {
+    fn add(&mut self, dest: &Package, path: &Path, old: Option<PlainFile<'_>>, decided: Decided) {
+        let Decided { content, executable, conflicts } = decided;
+        self.conflicts.extend(conflicts);
+        let relative = old.map_or(path, |old| old.relative).to_path_buf();
+        let place = old.map_or_else(|| dest.place_of(path), |old| old.path.to_path_buf());
+        let kind = match (&old, &content) {
+            (None, None) => return,
+            (None, Some(_)) => Some(ChangeKind::Added),
+            (Some(_), None) => Some(ChangeKind::Removed),
+            (Some(old), Some(new)) => {
+                let is_same = old.content == new.as_bytes() && old.executable == executable;
+                (!is_same).then_some(ChangeKind::Content)
+            }
+        };
+        let is_changed = kind.is_some();
+        if let Some(kind) = kind {
+            self.changes.push(PackageChange { resource: None, path: place.clone(), kind });
+        }
+        let role = if dest.is_directory() { FileRole::Other } else { FileRole::Manifests };
+        self.files.push(ChangedFile { path: place, relative, content, executable, role, is_changed });
+    }
+}
+
+impl FileSides<'_> {
+    fn decide(self, choice: FileChoice) -> Decided {
+        let Self { original, updated, dest } = self;
+        match (original, updated, dest) {
+            (Some(original), None, Some(dest)) if !original.is_same(&dest) => {
+                self.one_is_gone(ConflictKind::Removed, choice)
+            }
+            (Some(original), Some(updated), None) if !original.is_same(&updated) => {
+                self.one_is_gone(ConflictKind::Returned, choice)
+            }
+            (Some(_), None, _) | (Some(_), _, None) => Decided::as_it_is(None),
+            (_, Some(updated), Some(dest)) => self.both(updated, dest, choice),
+            (None, updated, dest) => Decided::as_it_is(updated.or(dest)),
+        }
+    }
+
+    fn places(self) -> [Option<ConflictPlace>; 3] {
+        [self.original, self.updated, self.dest].map(|file| file.map(|file| file.whole()))
+    }
+
+    /// Whether its lines may be shown.
+    fn excerpt(self) -> Excerpt {
+        let texts = [self.original, self.updated, self.dest].into_iter().flatten().filter_map(|f| f.text());
+        if texts.into_iter().any(may_hold_secrets) { Excerpt::Hidden } else { Excerpt::Shown }
+    }
+
+    /// One side does not have the file any more, and the other one changed it.
+    fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> Decided {
+        let conflict = PackageConflict::of_files(kind, self.places(), self.excerpt());
+        let executable = self.dest.or(self.updated).is_some_and(|file| file.executable);
+        let text = |file: Option<PlainFile<'_>>| file.map_or(Some(String::new()), |f| f.text().map(Into::into));
+        let texts = [self.original, self.updated, self.dest].map(text);
+        let decided = match (choice, texts) {
+            (FileChoice::Updated, _) => Decided::as_it_is(self.updated),
+            (FileChoice::Markers(words), [Some(original), Some(updated), Some(dest)]) => {
+                let sides = TextSides { original: &original, updated: &updated, dest: &dest };
+                let text = merge_lines(sides, LineChoice::Both(words)).text;
+                let content = Some(FileContent::Text(text));
+                Decided { content, executable, conflicts: Vec::new() }
+            }
+            (FileChoice::Dest | FileChoice::Markers(_), _) => Decided::as_it_is(self.dest),
+        };
+        decided.but_for(conflict)
+    }
+
+    fn both(self, updated: PlainFile<'_>, dest: PlainFile<'_>, choice: FileChoice) -> Decided {
+        let original = self.original;
+        // Where there was no file before, one that may be run on one side is meant to be.
+        let executable = match original {
+            Some(original) if original.executable == dest.executable => updated.executable,
+            Some(_) => dest.executable,
+            None => dest.executable || updated.executable,
+        };
+        let is_original = |file: PlainFile<'_>| original.is_some_and(|o| o.content == file.content);
+        let whole = |file: PlainFile<'_>| Decided { executable, ..Decided::as_it_is(Some(file)) };
+        if updated.content == dest.content || is_original(updated) {
+            return whole(dest);
+        }
+        if is_original(dest) {
+            return whole(updated);
+        }
+        let text = original.map_or(Some(""), |original| original.text());
+        if let (Some(original), Some(updated), Some(dest)) = (text, updated.text(), dest.text()) {
+            return self.lines(TextSides { original, updated, dest }, executable, choice);
+        }
+        let decided = if choice == FileChoice::Updated { whole(updated) } else { whole(dest) };
+        decided.but_for(PackageConflict::of_files(ConflictKind::Binary, self.places(), self.excerpt()))
+    }
+
+    fn lines(self, sides: TextSides<'_>, executable: bool, choice: FileChoice) -> Decided {
+        let merged = merge_lines(sides, choice.of_lines());
+        let excerpt = self.excerpt();
+        let conflicts = merged.conflicts.into_iter().map(|conflict| {
+            let place = |file: Option<PlainFile<'_>>, text: &str, range: std::ops::Range<usize>| {
+                let is_secret = excerpt == Excerpt::Hidden;
+                let value = if is_secret { "***" } else { &text[range.clone()] };
+                let span = Span::new(file?.source, range.start, range.end);
+                Some(ConflictPlace { span, value: Value::from(value) })
+            };
+            let places = [
+                place(self.original, sides.original, conflict.original),
+                place(self.updated, sides.updated, conflict.updated),
+                place(self.dest, sides.dest, conflict.dest),
+            ];
+            PackageConflict::of_files(ConflictKind::Lines, places, excerpt)
+        });
+        Decided { conflicts: conflicts.collect(), content: Some(FileContent::Text(merged.text)), executable }
+    }
+}
+
+/// A file that was merged without being read as YAML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainMerge {
+    /// What it shall be.
+    pub content: Vec<u8>,
+    /// How many places both sides changed.
+    pub conflicts: usize,
+}
+
+/// Merges three versions of a file by lines, with markers where both sides changed the same ones. Of a file that
+/// has no lines dest's version stays when both sides changed it.
+#[must_use]
+pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerWords) -> PlainMerge {
+    let file = |content| {
+        let path = Path::new("");
+        Some(PlainFile { relative: path, path, content, source: SourceId::default(), executable: false })
+    };
+    let sides = FileSides { original: file(original), updated: file(updated), dest: file(dest) };
+    let Decided { content, conflicts, .. } = sides.decide(FileChoice::Markers(words));
+    let content = content.map_or_else(Vec::new, |content| content.as_bytes().to_vec());
+    PlainMerge { content, conflicts: conflicts.len() }
+}

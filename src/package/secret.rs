@@ -1,0 +1,90 @@
+//! What of a Secret nobody shall see in a report.
+
+use serde_json::Value;
+
+use super::manifest::GroupKindName;
+use crate::path::{FieldPath, PathElement};
+
+const HIDDEN: &str = "***";
+
+/// Where the values of a Secret stand; the annotation is kubectl's copy of all of them.
+const VALUES: [&[&str]; 3] = [
+    &["data"],
+    &["stringData"],
+    &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"],
+];
+
+/// Whether it is a Secret.
+pub(super) fn is_secret(names: &GroupKindName) -> bool {
+    names.group.is_empty() && names.kind == "Secret"
+}
+
+/// Whether a text that is no manifest may hold one of a Secret.
+pub(super) fn may_hold_secrets(text: &str) -> bool {
+    let is_kind = |line: &str| {
+        let value = line.trim_start_matches([' ', '-', '{', '"']).strip_prefix("kind");
+        let value = value.map(|rest| rest.trim_start_matches(['"', ' ']));
+        value.and_then(|rest| rest.strip_prefix(':')).is_some_and(|rest| rest.contains("Secret"))
+    };
+    text.contains("Secret") && text.lines().any(is_kind)
+}
+
+/// Masks what is secret in the value that a field of a Secret has.
+pub(super) fn mask(value: &mut Value, field: &FieldPath) {
+    for place in VALUES {
+        let names = field.elements().iter().zip(place).all(|(element, name)| match element {
+            PathElement::Field(field) => field == name,
+            _ => false,
+        });
+        if names {
+            mask_below(value, place.get(field.elements().len()..).unwrap_or_default());
+        }
+    }
+}
+
+/// Masks what stands at a path below a value.
+fn mask_below(value: &mut Value, path: &[&str]) {
+    match (value, path) {
+        (Value::Object(fields), [name, rest @ ..]) => {
+            if let Some(value) = fields.get_mut(*name) {
+                mask_below(value, rest);
+            }
+        }
+        (_, [_, ..]) | (Value::Null, []) => {}
+        (Value::Object(fields), []) => fields.values_mut().for_each(|value| mask_below(value, &[])),
+        (value, []) => *value = Value::from(HIDDEN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn masked(mut value: Value, path: &[&str]) -> Value {
+        let field: FieldPath = path.iter().map(|name| PathElement::Field((*name).into())).collect();
+        mask(&mut value, &field);
+        value
+    }
+
+    #[test]
+    fn values_are_hidden_wherever_the_field_begins() {
+        assert_eq!(masked(json!("x"), &["data", "password"]), json!("***"));
+        assert_eq!(masked(json!({"a": "x", "b": null}), &["stringData"]), json!({"a": "***", "b": null}));
+        let whole = json!({"kind": "Secret", "data": {"a": "x"}, "type": "Opaque"});
+        assert_eq!(masked(whole, &[]), json!({"kind": "Secret", "data": {"a": "***"}, "type": "Opaque"}));
+        let last = "kubectl.kubernetes.io/last-applied-configuration";
+        assert_eq!(masked(json!("{}"), &["metadata", "annotations", last]), json!("***"));
+        assert_eq!(masked(json!({"x": "y", last: "{}"}), &["metadata", "annotations"]), json!({"x": "y", last: "***"}));
+        assert_eq!(masked(json!("Opaque"), &["type"]), json!("Opaque"));
+        assert_eq!(masked(json!(["x"]), &["data"]), json!("***"));
+    }
+
+    #[test]
+    fn broken_manifests_of_secrets_are_known() {
+        for text in ["a: {{\nkind: Secret\n", "- kind:  \"Secret\"\n", "{\"kind\": \"Secret\",\n"] {
+            assert!(may_hold_secrets(text), "{text}");
+        }
+        assert!(!may_hold_secrets("# Secret\nkind: Service\n"));
+    }
+}
