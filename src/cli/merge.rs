@@ -13,9 +13,6 @@ use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
 use crate::package::{Package, merge2_packages, merge3_packages};
 use crate::source::{Reading, SourceMap};
 
-/// kyaml's rules go by the text of scalars, and kyaml reads as kustomize does.
-const READING: Reading = Reading::Kustomize;
-
 /// Merge manifests, or directories of them, over others, which keep their comments and layout.
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
@@ -58,7 +55,7 @@ pub(super) struct Merge3Args {
 #[derive(Debug, Args)]
 struct HowArgs {
     #[command(flatten)]
-    lists: ListArgs,
+    rules: RuleArgs,
 
     #[command(flatten)]
     write: WriteArgs,
@@ -68,12 +65,19 @@ struct HowArgs {
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
-    /// Where new entries of lists go
-    #[arg(long, value_enum, default_value_t = OrderArg::Append)]
-    list_order: OrderArg,
+struct RuleArgs {
+    /// By whose rules to merge
+    #[arg(long, value_enum, default_value_t = DialectArg::Auto)]
+    dialect: DialectArg,
 
-    /// Merge lists that no schema knows by the first of these keys that all their entries have
+    /// Where new entries of lists go; by default behind the entry that they follow in their own version, and
+    /// with `merge` or `--dialect kyaml` behind all others
+    #[arg(long, value_enum)]
+    list_order: Option<OrderArg>,
+
+    /// Merge lists that no schema knows by the first of these keys that all their entries have; `none`
+    /// replaces such lists. Without KEYS, and by default but for `--dialect kyaml`: mountPath, devicePath, ip,
+    /// type, topologyKey, name, containerPort
     #[arg(
         long,
         value_name = "KEYS",
@@ -85,27 +89,52 @@ struct ListArgs {
     infer_keys: Option<Vec<String>>,
 }
 
-impl ListArgs {
+impl RuleArgs {
     fn options(&self) -> MergeOptions {
-        let order = match self.list_order {
+        let order = self.list_order.map(|order| match order {
             OrderArg::Append => ListOrder::Append,
             OrderArg::Prepend => ListOrder::Prepend,
+        });
+        let rules = match self.dialect {
+            DialectArg::Auto => MergeOptions::lossless(),
+            DialectArg::Kyaml => MergeOptions::kyaml(ListOrder::Append, InferKeys::Off),
         };
-        MergeOptions::kyaml(order, self.infer_keys())
+        let infer_keys = self.infer_keys().unwrap_or(rules.infer_keys);
+        MergeOptions { list_order: order.or(rules.list_order), infer_keys, ..rules }
     }
 
-    fn infer_keys(&self) -> InferKeys {
-        let Some(keys) = &self.infer_keys else { return InferKeys::Off };
-        let keys: Vec<_> = keys.iter().filter(|key| !key.is_empty()).map(Into::into).collect();
-        if keys.is_empty() { InferKeys::usual() } else { InferKeys::Keys(keys) }
+    fn infer_keys(&self) -> Option<InferKeys> {
+        let keys: Vec<_> = self.infer_keys.as_ref()?.iter().filter(|key| !key.is_empty()).collect();
+        Some(match keys.as_slice() {
+            [] => InferKeys::usual(),
+            [none] if *none == "none" => InferKeys::Off,
+            keys => InferKeys::Keys(keys.iter().map(|key| key.as_str().into()).collect()),
+        })
     }
+
+    /// As whose texts manifests are read. kyaml's rules go by the text of scalars, and kyaml reads as
+    /// kustomize does.
+    fn reading(&self) -> Reading {
+        match self.dialect {
+            DialectArg::Auto => Reading::Kubectl,
+            DialectArg::Kyaml => Reading::Kustomize,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DialectArg {
+    /// Nothing is lost: by what changed and by the schema, and what both sides changed is listed
+    Auto,
+    /// As kyaml's merge2 and merge3, the library behind kustomize and kpt, its losses included
+    Kyaml,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OrderArg {
     /// Behind the entries that are there
     Append,
-    /// Before them; with `merge` the entries that the source changes go there, too
+    /// Before them; with `merge --dialect kyaml` the entries that the source changes go there, too
     Prepend,
 }
 
@@ -123,20 +152,21 @@ enum OnConflict {
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
-    let source = Package::read(&args.source, READING, sources)?;
-    let dest = Package::read(&args.dest, READING, sources)?;
+    let read = |path| Package::read(path, args.how.rules.reading(), sources);
+    let (source, dest) = (read(&args.source)?, read(&args.dest)?);
     let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
-    let changed = merge2_packages(&source, &dest, &schema, &args.how.lists.options())?;
+    let changed = merge2_packages(&source, &dest, &schema, &args.how.rules.options())?;
+    render::print(&changed.conflicts, sources);
     args.how.write.write(&changed)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Merges the changes between two packages into a third.
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
-    let read = |path| Package::read(path, READING, sources);
+    let read = |path| Package::read(path, args.how.rules.reading(), sources);
     let (original, updated, dest) = (read(&args.original)?, read(&args.updated)?, read(&args.dest)?);
     let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
-    let mut options = args.how.lists.options();
+    let mut options = args.how.rules.options();
     if args.on_conflict == OnConflict::Dest {
         options.conflicts = ConflictPolicy::Dest;
     }

@@ -6,7 +6,7 @@ use super::matching::{Form, match_manifests};
 use super::plan::RewritePlan;
 use super::read::Package;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{Conflict, ConflictPolicy, MergeOptions, merge2, merge3};
+use crate::merge::{Conflict, ConflictPolicy, MergeOptions, Taken, merge2, merge3};
 use crate::schema::Schema;
 use crate::source::Span;
 
@@ -30,6 +30,7 @@ pub fn merge2_packages(
         let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options)
             .map_err(|error| error.resource(&patch.key))?;
         plan.warn(merged.warnings.into_iter().map(|warning| warning.resource(&patch.key)));
+        plan.out.conflicts.extend(merged.conflicts.iter().map(|conflict| other_sort(conflict, patch)));
         match (dest, merged.node) {
             (Some(dest), Some(merged)) => plan.change(dest, merged),
             (Some(dest), None) => plan.remove(dest),
@@ -38,6 +39,21 @@ pub fn merge2_packages(
         }
     }
     plan.finish()
+}
+
+/// A value that takes the place of another sort of value.
+fn other_sort(conflict: &Conflict, manifest: &Manifest<'_>) -> Diagnostic {
+    let taken = match conflict.taken {
+        Taken::Updated => "the source's",
+        Taken::Dest => "dest's",
+    };
+    let message = format!("the source has another sort of value in this field: {taken} is taken");
+    let place = |side: Option<Span>| side.unwrap_or_default();
+    Diagnostic::warning(Code::Conflict, message)
+        .field(&conflict.path)
+        .resource(&manifest.key)
+        .label(place(conflict.dest), "in dest")
+        .label(place(conflict.updated), "in the source")
 }
 
 /// The three sides of one manifest.
@@ -148,7 +164,10 @@ impl ThreeWayMerge<'_> {
 
     /// A conflict of a field with the places on all sides.
     fn shown(&self, conflict: &Conflict, manifest: &Manifest<'_>) -> Diagnostic {
-        let taken = if self.dest_wins() { "dest's" } else { "the updated" };
+        let taken = match conflict.taken {
+            Taken::Updated => "the updated",
+            Taken::Dest => "dest's",
+        };
         let message = format!("both sides changed this field: {taken} value is taken");
         let sides = [
             (conflict.dest, "in dest", "dest does not have it"),
