@@ -67,8 +67,8 @@ struct HowArgs {
 #[derive(Debug, Args)]
 struct RuleArgs {
     /// By whose rules to merge
-    #[arg(long, value_enum, default_value_t = DialectArg::Auto)]
-    dialect: DialectArg,
+    #[arg(long, value_enum, default_value_t = MergeDialect::Auto)]
+    dialect: MergeDialect,
 
     /// Where new entries of lists go; by default behind the entry that they follow in their own version, and
     /// with `merge` or `--dialect kyaml` behind all others
@@ -96,8 +96,8 @@ impl RuleArgs {
             OrderArg::Prepend => ListOrder::Prepend,
         });
         let rules = match self.dialect {
-            DialectArg::Auto => MergeOptions::lossless(),
-            DialectArg::Kyaml => MergeOptions::kyaml(ListOrder::Append, InferKeys::Off),
+            MergeDialect::Auto => MergeOptions::lossless(),
+            MergeDialect::Kyaml => MergeOptions::kyaml(ListOrder::Append, InferKeys::Off),
         };
         let infer_keys = self.infer_keys().unwrap_or(rules.infer_keys);
         MergeOptions { list_order: order.or(rules.list_order), infer_keys, ..rules }
@@ -116,14 +116,14 @@ impl RuleArgs {
     /// kustomize does.
     fn reading(&self) -> Reading {
         match self.dialect {
-            DialectArg::Auto => Reading::Kubectl,
-            DialectArg::Kyaml => Reading::Kustomize,
+            MergeDialect::Auto => Reading::Kubectl,
+            MergeDialect::Kyaml => Reading::Kustomize,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum DialectArg {
+enum MergeDialect {
     /// Nothing is lost: by what changed and by the schema, and what both sides changed is listed
     Auto,
     /// As kyaml's merge2 and merge3, the library behind kustomize and kpt, its losses included

@@ -124,7 +124,7 @@ impl ThreeWayMerge<'_> {
         let (updated, before) = (Some(updated.node), Some(dest.node.clone()));
         let merged = merge3(original, updated, before, self.schema, self.options)
             .map_err(|error| error.resource(&dest.key))?;
-        let conflicts: Vec<_> = merged.conflicts.iter().map(|c| self.shown(c, dest)).collect();
+        let conflicts: Vec<_> = merged.conflicts.iter().map(|c| Self::shown(c, dest)).collect();
         self.plan.out.conflicts.extend(conflicts);
         match merged.node {
             Some(merged) => self.plan.change(dest, merged),
@@ -163,7 +163,7 @@ impl ThreeWayMerge<'_> {
     }
 
     /// A conflict of a field with the places on all sides.
-    fn shown(&self, conflict: &Conflict, manifest: &Manifest<'_>) -> Diagnostic {
+    fn shown(conflict: &Conflict, manifest: &Manifest<'_>) -> Diagnostic {
         let taken = match conflict.taken {
             Taken::Updated => "the updated",
             Taken::Dest => "dest's",

@@ -10,14 +10,14 @@ pub(super) const UPDATED: usize = 1;
 pub(super) const ORIGINAL: usize = 2;
 
 /// The positions of one field or entry in each version.
-pub(super) type Row<const N: usize> = [Option<usize>; N];
+pub(super) type Places<const N: usize> = [Option<usize>; N];
 
 /// The order of the entries that stay after a three-way merge, as numbers of rows.
 ///
 /// Where dest has the order of the original, the updated order is taken; else dest's stays. What only the
 /// other one has stands behind what it follows there. An order that was asked for puts all that is new
 /// behind dest's entries, or before them.
-pub(super) fn of_versions(rows: &[Row<3>], order: Option<ListOrder>) -> Vec<usize> {
+pub(super) fn of_versions(rows: &[Places<3>], order: Option<ListOrder>) -> Vec<usize> {
     if order.is_some() {
         return of_pair(rows, order);
     }
@@ -27,7 +27,7 @@ pub(super) fn of_versions(rows: &[Row<3>], order: Option<ListOrder>) -> Vec<usiz
 
 /// The order of the entries that stay after a two-way merge: dest's, then those that only the updated
 /// version has.
-pub(super) fn of_pair<const N: usize>(rows: &[Row<N>], order: Option<ListOrder>) -> Vec<usize> {
+pub(super) fn of_pair<const N: usize>(rows: &[Places<N>], order: Option<ListOrder>) -> Vec<usize> {
     let old = by_place(rows, DEST);
     let new = by_place(rows, UPDATED).into_iter().filter(|&row| rows[row][DEST].is_none());
     match order.unwrap_or_default() {
@@ -37,19 +37,19 @@ pub(super) fn of_pair<const N: usize>(rows: &[Row<N>], order: Option<ListOrder>)
 }
 
 /// The order of the fields that stay: dest's, with new ones behind what they follow in the updated version.
-pub(super) fn of_fields<const N: usize>(rows: &[Row<N>]) -> Vec<usize> {
+pub(super) fn of_fields<const N: usize>(rows: &[Places<N>]) -> Vec<usize> {
     interleaved(rows, DEST, UPDATED)
 }
 
 /// The rows that a version has, in its order.
-fn by_place<const N: usize>(rows: &[Row<N>], version: usize) -> Vec<usize> {
+fn by_place<const N: usize>(rows: &[Places<N>], version: usize) -> Vec<usize> {
     let mut present: Vec<usize> = (0..rows.len()).filter(|&row| rows[row][version].is_some()).collect();
     present.sort_unstable_by_key(|&row| rows[row][version]);
     present
 }
 
 /// Those of `base` in its order; those that only `other` has in runs, each behind what it follows there.
-fn interleaved<const N: usize>(rows: &[Row<N>], base: usize, other: usize) -> Vec<usize> {
+fn interleaved<const N: usize>(rows: &[Places<N>], base: usize, other: usize) -> Vec<usize> {
     let mut runs: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     let mut order = Vec::with_capacity(rows.len());
     let mut follows = None;
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     /// Rows of letters by their places in three texts, dest first.
-    fn rows(versions: [&str; 3]) -> (Vec<char>, Vec<Row<3>>) {
+    fn rows(versions: [&str; 3]) -> (Vec<char>, Vec<Places<3>>) {
         let mut letters: Vec<char> = versions.concat().chars().collect();
         letters.sort_unstable();
         letters.dedup();

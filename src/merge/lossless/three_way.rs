@@ -4,13 +4,13 @@ use smol_str::SmolStr;
 
 use super::comments;
 use super::level::{Level, Place, is_emptied, line_up};
-use super::order::{self, DEST, ORIGINAL, Row, UPDATED};
+use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::Association;
 use crate::merge::options::{ConflictPolicy, MergeOptions};
 use crate::merge::{Conflict, Merged, Taken, Trail};
 use crate::schema::{Cursor, Schema};
-use crate::yaml::{Entry, Key, Map, Meta, Node, Value};
+use crate::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
 
 /// Merges what changed from the original to the updated version into dest.
 pub(in crate::merge) fn merge3(
@@ -19,8 +19,11 @@ pub(in crate::merge) fn merge3(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Merged {
+    if original.zip(updated).is_some_and(|(original, updated)| is_same(original, updated)) {
+        return Merged::of(dest);
+    }
     let versions = Versions { original, updated, dest: dest.as_ref() };
-    let mut merge = Merge { schema, options, conflicts: Vec::new() };
+    let mut merge = VersionMerge { schema, options, conflicts: Vec::new() };
     let node = merge.value(versions, Place::new(Cursor::unknown()), &Trail::root());
     Merged { node, warnings: Vec::new(), conflicts: merge.conflicts }
 }
@@ -48,77 +51,83 @@ impl<'n> Versions<'n> {
         [self.dest, self.updated, self.original.filter(|node| !node.is_null())]
     }
 
+    /// The updated value in the place of dest's.
+    fn replaced(self) -> Option<Node> {
+        let Self { original, updated, dest } = self;
+        updated.map(|updated| comments::replacing(updated, original, dest))
+    }
+
     /// Whether only one side has the value, which so far both had.
     fn is_removed(self) -> bool {
         self.original.is_some() && self.updated.is_some() != self.dest.is_some()
     }
 }
 
-/// What is taken as it is, or what else is to be done.
-enum Step {
-    Taken(Option<Node>),
+/// What the trivial rule makes of a value, or who changed it.
+enum Trivial {
+    Settled(Option<Node>),
     /// Only the updated version changed the value.
     UpdatedAlone,
     /// Both sides did.
     Both,
 }
 
-struct Merge<'s> {
+struct VersionMerge<'s> {
     schema: &'s Schema,
     options: &'s MergeOptions,
     conflicts: Vec<Conflict>,
 }
 
-impl<'s> Merge<'s> {
+impl<'s> VersionMerge<'s> {
     fn value(&mut self, versions: Versions<'_>, place: Place<'s>, at: &Trail<'_>) -> Option<Node> {
-        let step = match self.trivial(versions, at) {
-            Step::Taken(node) => return node,
-            step => step,
+        let trivial = match self.trivial(versions, at) {
+            Trivial::Settled(node) => return node,
+            trivial => trivial,
         };
         let place = place.refined(&versions.row(), self.schema);
-        match self.level(versions, place, &step) {
+        match self.level(versions, place, &trivial) {
             Level::Fields(rows) => self.map(versions, &rows, place, at),
             Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
-            Level::Whole => match step {
-                Step::Both => self.conflict(versions, place, at),
-                _ => self.updated(versions),
+            Level::Whole => match trivial {
+                Trivial::Both => self.conflict(versions, place, at),
+                _ => versions.replaced(),
             },
         }
     }
 
     /// Versions that are equal change nothing; null clears what else would be in dispute.
-    fn trivial(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Step {
+    fn trivial(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Trivial {
         let Versions { original, updated, dest } = versions;
         if original == updated || updated == dest {
-            return Step::Taken(dest.map(|dest| comments::updated(dest, original, updated)));
+            return Trivial::Settled(dest.map(|dest| comments::updated(dest, original, updated)));
         }
         let is_null = |node: Option<&Node>| node.is_some_and(Node::is_null);
         if original == dest {
             // Maps and lists are gone through all the same, so that what stays is dest's own.
             return match (updated, dest) {
-                (Some(_), Some(_)) if !is_null(updated) && !is_null(dest) => Step::UpdatedAlone,
-                _ => Step::Taken(updated.cloned()),
+                (Some(_), Some(_)) if !is_null(updated) && !is_null(dest) => Trivial::UpdatedAlone,
+                _ => Trivial::Settled(updated.cloned()),
             };
         }
         match (is_null(updated), is_null(dest)) {
-            (false, false) => Step::Both,
+            (false, false) => Trivial::Both,
             // Neither has a value.
-            (_, true) if updated.is_none() => Step::Taken(dest.filter(|_| self.dest_wins()).cloned()),
-            (true, _) if dest.is_none() => Step::Taken(None),
+            (_, true) if updated.is_none() => Trivial::Settled(dest.filter(|_| self.dest_wins()).cloned()),
+            (true, _) if dest.is_none() => Trivial::Settled(None),
             (_, true) => {
                 self.note(versions, at, Taken::Dest);
-                Step::Taken(dest.filter(|_| self.dest_wins()).cloned())
+                Trivial::Settled(dest.filter(|_| self.dest_wins()).cloned())
             }
             (true, false) => {
                 let taken = self.note(versions, at, self.taken());
-                Step::Taken(dest.filter(|_| taken == Taken::Dest).cloned())
+                Trivial::Settled(dest.filter(|_| taken == Taken::Dest).cloned())
             }
         }
     }
 
-    fn level(&self, versions: Versions<'_>, place: Place<'s>, step: &Step) -> Level<3> {
+    fn level(&self, versions: Versions<'_>, place: Place<'s>, trivial: &Trivial) -> Level<3> {
         let maps = versions.sides().map(|side| side.and_then(Node::as_map));
-        if let (Step::Both, [Some(updated), Some(dest)]) = (step, maps)
+        if let (Trivial::Both, [Some(updated), Some(dest)]) = (trivial, maps)
             && place.is_one_value(updated, dest)
         {
             return Level::Whole;
@@ -134,11 +143,6 @@ impl<'s> Merge<'s> {
         if self.dest_wins() { Taken::Dest } else { Taken::Updated }
     }
 
-    fn updated(&self, versions: Versions<'_>) -> Option<Node> {
-        let Versions { original, updated, dest } = versions;
-        updated.map(|updated| comments::replacing(updated, original, dest))
-    }
-
     /// A value that both sides changed, and that cannot be merged.
     fn conflict(&mut self, versions: Versions<'_>, place: Place<'s>, at: &Trail<'_>) -> Option<Node> {
         let is_list = versions.row().iter().flatten().all(|node| node.as_list().is_some());
@@ -147,7 +151,7 @@ impl<'s> Merge<'s> {
             conflict.unknown_list = is_list && !place.cursor.is_known();
         }
         match taken {
-            Taken::Updated => self.updated(versions),
+            Taken::Updated => versions.replaced(),
             Taken::Dest => versions.dest.cloned(),
         }
     }
@@ -171,7 +175,7 @@ impl<'s> Merge<'s> {
     fn map(
         &mut self,
         versions: Versions<'_>,
-        rows: &[Row<3>],
+        rows: &[Places<3>],
         place: Place<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
@@ -187,7 +191,13 @@ impl<'s> Merge<'s> {
         }
     }
 
-    fn fields(&mut self, versions: Versions<'_>, rows: &[Row<3>], place: Place<'s>, at: &Trail<'_>) -> Node {
+    fn fields(
+        &mut self,
+        versions: Versions<'_>,
+        rows: &[Places<3>],
+        place: Place<'s>,
+        at: &Trail<'_>,
+    ) -> Node {
         let maps = versions.row().map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
         let mut merged: Vec<Option<Entry>> = vec![None; rows.len()];
         for (row, merged) in rows.iter().zip(&mut merged) {
@@ -222,7 +232,7 @@ impl<'s> Merge<'s> {
             };
             *merged = self.entry(entry, Level::<3>::names(association), place.element(), &trail);
         }
-        let rows: Vec<Row<3>> = rows.iter().map(|row| row.at).collect();
+        let rows: Vec<Places<3>> = rows.iter().map(|row| row.at).collect();
         let left = staying(&rows, &merged);
         let order = order::of_versions(&left, self.options.list_order);
         let list = order.into_iter().filter_map(|row| merged[row].take()).collect();
@@ -261,7 +271,7 @@ fn key_of(fields: [Option<&Entry>; 3]) -> Option<Key> {
 }
 
 /// The rows of what stays; those of what does not stand nowhere.
-fn staying<T>(rows: &[Row<3>], merged: &[Option<T>]) -> Vec<Row<3>> {
+fn staying<T>(rows: &[Places<3>], merged: &[Option<T>]) -> Vec<Places<3>> {
     rows.iter().zip(merged).map(|(row, merged)| merged.as_ref().map_or([None; 3], |_| *row)).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::comments;
 use super::level::{Level, Place, is_emptied, line_up};
-use super::order::{self, DEST, Row, UPDATED};
+use super::order::{self, DEST, Places, UPDATED};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::merge::align::Aligned;
 use crate::merge::association::{Association, ListPolicy, replaced_unknown};
@@ -20,19 +20,22 @@ pub(in crate::merge) fn merge2(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Merged {
-    let mut merge = Merge { schema, options, warnings: Vec::new(), conflicts: Vec::new() };
+    if dest.as_ref() == Some(source) {
+        return Merged::of(dest);
+    }
+    let mut merge = SourceMerge { schema, options, warnings: Vec::new(), conflicts: Vec::new() };
     let node = merge.value([dest.as_ref(), Some(source)], Place::new(kind), &Trail::root());
     Merged { node, warnings: merge.warnings, conflicts: merge.conflicts }
 }
 
-struct Merge<'s> {
+struct SourceMerge<'s> {
     schema: &'s Schema,
     options: &'s MergeOptions,
     warnings: Vec<Diagnostic>,
     conflicts: Vec<Conflict>,
 }
 
-impl<'s> Merge<'s> {
+impl<'s> SourceMerge<'s> {
     /// A value of dest and of the source.
     fn value(&mut self, pair: [Option<&Node>; 2], place: Place<'s>, at: &Trail<'_>) -> Option<Node> {
         let [dest, source] = pair;
@@ -92,7 +95,7 @@ impl<'s> Merge<'s> {
     fn fields(
         &mut self,
         pair: [Option<&Node>; 2],
-        rows: &[Row<2>],
+        rows: &[Places<2>],
         place: Place<'s>,
         at: &Trail<'_>,
     ) -> Node {
@@ -123,7 +126,7 @@ impl<'s> Merge<'s> {
         at: &Trail<'_>,
     ) -> Node {
         let lists = pair.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
-        let positions: Vec<Row<2>> = rows.iter().map(|row| row.at).collect();
+        let positions: Vec<Places<2>> = rows.iter().map(|row| row.at).collect();
         let mut list = Vec::with_capacity(rows.len());
         for i in order::of_pair(&positions, self.options.list_order) {
             let values = std::array::from_fn(|version| lists[version].get(rows[i].at[version]?));
