@@ -96,12 +96,20 @@ fn two_way_merges_infer_keys_and_order_lists() {
         text(&output.stdout)
     };
     let appended = "l:\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n";
-    assert_eq!(merge(&["--infer-keys"]), appended);
-    assert_eq!(merge(&["--infer-keys=name,mountPath"]), appended);
-    assert_eq!(merge(&[]), "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n");
+    let replaced = "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n";
+    for dialect in ["auto", "kyaml"] {
+        let merge = |args: &[&str]| merge(&[&["--dialect", dialect], args].concat());
+        assert_eq!(merge(&["--infer-keys"]), appended);
+        assert_eq!(merge(&["--infer-keys=name,mountPath"]), appended);
+        assert_eq!(merge(&["--infer-keys=none"]), replaced);
+    }
+    assert_eq!(merge(&[]), appended);
+    assert_eq!(merge(&["--dialect", "kyaml"]), replaced);
+    let prepended = "l:\n- mountPath: /c\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 2\n";
+    assert_eq!(merge(&["--list-order", "prepend"]), prepended);
     let prepended = "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n# first\n- mountPath: /a\n";
-    assert_eq!(merge(&["--infer-keys", "--list-order", "prepend"]), prepended);
-    assert_eq!(merge(&["--infer-keys", "-o", "out.yaml"]), "");
+    assert_eq!(merge(&["--dialect", "kyaml", "--infer-keys", "--list-order", "prepend"]), prepended);
+    assert_eq!(merge(&["-o", "out.yaml"]), "");
     assert_eq!(fs::read_to_string(files.path().join("out.yaml")).expect("written"), appended);
 }
 

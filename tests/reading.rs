@@ -348,9 +348,28 @@ mod commands {
     }
 
     #[test]
-    fn merges_follow_kyaml_which_reads_as_kustomize() {
+    fn merges_of_versions_read_as_kubectl_and_those_of_kyaml_as_kustomize() {
         let dest = row("{on: yes, day: 2024-01-31} # as it is");
-        let folder = folder(&[("source.yaml", &row("{\"on\": \"yes\"}")), ("dest.yaml", &dest)]);
-        assert_eq!(run(&folder, &["merge", "source.yaml", "dest.yaml"], ""), dest);
+        let folder = folder(&[
+            ("texts.yaml", &row("{\"on\": \"yes\"}")),
+            ("booleans.yaml", &row("{\"true\": true, day: \"2024-01-31\"}")),
+            ("dest.yaml", &dest),
+        ]);
+        assert_eq!(run(&folder, &["merge", "--dialect", "kyaml", "texts.yaml", "dest.yaml"], ""), dest);
+        assert_eq!(run(&folder, &["merge", "booleans.yaml", "dest.yaml"], ""), dest);
+    }
+
+    #[test]
+    fn merges_of_versions_leave_the_texts_of_others_alone() {
+        let values = "a: on # y\nb: 0o17\nc: 1e3\nd: 2024-01-31\ne: ~\nf: 0x1F\n'n': no\ng: 1_000\nh: 08\n";
+        let versions = |value: &str| format!("{HEAD}{values}value: {value}\n");
+        let folder = folder(&[
+            ("original.yaml", &versions("1")),
+            ("updated.yaml", &versions("2")),
+            ("dest.yaml", &format!("{}mine: y\n", versions("1"))),
+        ]);
+        let sides = ["--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
+        let merged = run(&folder, &[&["merge3"], &sides[..]].concat(), "");
+        assert_eq!(merged, format!("{}mine: y\n", versions("2")));
     }
 }

@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Result, Severity};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::merge::MergeOptions;
 use crate::package::{
-    FileContent, MarkerWords, Package, PackageConflict, PackageMerge3, PlainMerge, Taken, merge3_plain,
+    FileContent, MarkerWords, Package, PackageConflict, PackageMerge3, PlainMerge, Written, merge3_plain,
 };
 use crate::source::{Reading, SourceMap};
 use crate::yaml::decode;
@@ -123,7 +123,7 @@ impl Versions<'_> {
         };
         let merged = merge.merge_with_markers(MarkerWords::GIT)?;
         render::print(&merged.warnings, sources);
-        let told = merged.conflicts.iter().map(|conflict: &PackageConflict| conflict.diagnostic(Taken::Markers));
+        let told = merged.conflicts.iter().map(|conflict: &PackageConflict| conflict.diagnostic(Written::Marked));
         render::print(&told.collect::<Vec<_>>(), sources);
         let contents = merged.files.iter().filter_map(|file| file.content.as_ref());
         let content = contents.flat_map(FileContent::as_bytes).copied().collect();

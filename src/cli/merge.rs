@@ -11,11 +11,8 @@ use super::target::SchemaArgs;
 use super::{Failure, Outcome, git_driver, render};
 use crate::diagnostic::Severity;
 use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
-use crate::package::{ChangedPackage, MarkerWords, Package, PackageMerge3, Taken, merge2_packages};
+use crate::package::{ChangedPackage, MarkerWords, Package, PackageMerge3, Written, merge2_packages};
 use crate::source::{Reading, SourceMap};
-
-/// kyaml's rules go by the text of scalars, and kyaml reads as kustomize does.
-const READING: Reading = Reading::Kustomize;
 
 /// Merge manifests, or directories of them, over others, which keep their comments and layout.
 #[derive(Debug, Args)]
@@ -72,7 +69,7 @@ pub(super) struct Merge3Args {
 #[derive(Debug, Args)]
 struct HowArgs {
     #[command(flatten)]
-    lists: ListArgs,
+    rules: RuleArgs,
 
     #[command(flatten)]
     write: WriteArgs,
@@ -82,12 +79,19 @@ struct HowArgs {
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
-    /// Where new entries of lists go
-    #[arg(long, value_enum, default_value_t = OrderArg::Append)]
-    list_order: OrderArg,
+struct RuleArgs {
+    /// By whose rules to merge
+    #[arg(long, value_enum, default_value_t = MergeDialect::Auto)]
+    dialect: MergeDialect,
 
-    /// Merge lists that no schema knows by the first of these keys that all their entries have
+    /// Where new entries of lists go; by default behind the entry that they follow in their own version, and
+    /// with `merge` or `--dialect kyaml` behind all others
+    #[arg(long, value_enum)]
+    list_order: Option<OrderArg>,
+
+    /// Merge lists that no schema knows by the first of these keys that all their entries have; `none`
+    /// replaces such lists. Without KEYS, and by default but for `--dialect kyaml`: mountPath, devicePath, ip,
+    /// type, topologyKey, name, containerPort
     #[arg(
         long,
         value_name = "KEYS",
@@ -99,27 +103,52 @@ struct ListArgs {
     infer_keys: Option<Vec<String>>,
 }
 
-impl ListArgs {
+impl RuleArgs {
     fn options(&self) -> MergeOptions {
-        let order = match self.list_order {
+        let order = self.list_order.map(|order| match order {
             OrderArg::Append => ListOrder::Append,
             OrderArg::Prepend => ListOrder::Prepend,
+        });
+        let rules = match self.dialect {
+            MergeDialect::Auto => MergeOptions::lossless(),
+            MergeDialect::Kyaml => MergeOptions::kyaml(ListOrder::Append, InferKeys::Off),
         };
-        MergeOptions::kyaml(order, self.infer_keys())
+        let infer_keys = self.infer_keys().unwrap_or(rules.infer_keys);
+        MergeOptions { list_order: order.or(rules.list_order), infer_keys, ..rules }
     }
 
-    fn infer_keys(&self) -> InferKeys {
-        let Some(keys) = &self.infer_keys else { return InferKeys::Off };
-        let keys: Vec<_> = keys.iter().filter(|key| !key.is_empty()).map(Into::into).collect();
-        if keys.is_empty() { InferKeys::usual() } else { InferKeys::Keys(keys) }
+    fn infer_keys(&self) -> Option<InferKeys> {
+        let keys: Vec<_> = self.infer_keys.as_ref()?.iter().filter(|key| !key.is_empty()).collect();
+        Some(match keys.as_slice() {
+            [] => InferKeys::usual(),
+            [none] if *none == "none" => InferKeys::Off,
+            keys => InferKeys::Keys(keys.iter().map(|key| key.as_str().into()).collect()),
+        })
     }
+
+    /// As whose texts manifests are read. kyaml's rules go by the text of scalars, and kyaml reads as
+    /// kustomize does.
+    fn reading(&self) -> Reading {
+        match self.dialect {
+            MergeDialect::Auto => Reading::Kubectl,
+            MergeDialect::Kyaml => Reading::Kustomize,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum MergeDialect {
+    /// Nothing is lost: by what changed and by the schema, and what both sides changed is listed
+    Auto,
+    /// As kyaml's merge2 and merge3, the library behind kustomize and kpt, its losses included
+    Kyaml,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OrderArg {
     /// Behind the entries that are there
     Append,
-    /// Before them; with `merge` the entries that the source changes go there, too
+    /// Before them; with `merge --dialect kyaml` the entries that the source changes go there, too
     Prepend,
 }
 
@@ -138,38 +167,38 @@ enum OnConflict {
 }
 
 impl OnConflict {
-    /// What stands in the result then.
-    fn taken(self) -> Taken {
+    /// What is written then.
+    fn written(self) -> Written {
         match self {
-            Self::Updated => Taken::Updated,
-            Self::Dest => Taken::Dest,
-            Self::Markers => Taken::Markers,
-            Self::Fail | Self::Report => Taken::Nothing,
+            Self::Updated | Self::Dest => Written::Chosen,
+            Self::Markers => Written::Marked,
+            Self::Fail | Self::Report => Written::Nothing,
         }
     }
 }
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
-    let source = Package::read_everything(&args.source, READING, sources)?;
-    let dest = Package::read_everything(&args.dest, READING, sources)?;
+    let read = |path: &Path| Package::read_everything(path, args.how.rules.reading(), sources);
+    let (source, dest) = (read(&args.source)?, read(&args.dest)?);
     let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
-    let changed = merge2_packages(&source, &dest, &schema, &args.how.lists.options())?;
-    args.how.write.write(&changed, Taken::Updated, sources)
+    let changed = merge2_packages(&source, &dest, &schema, &args.how.rules.options())?;
+    args.how.write.write(&changed, Written::Chosen, sources)
 }
 
 /// Merges the changes between two packages into a third.
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
-    let mut options = args.how.lists.options();
+    let mut options = args.how.rules.options();
+    let reading = args.how.rules.reading();
     let (original, updated, dest) = match (&args.git_driver, &args.original, &args.updated, &args.dest) {
         (Some(names), ..) => {
-            let how = git_driver::DriverOptions { schema: &args.how.schema, merge: &options, reading: READING };
+            let how = git_driver::DriverOptions { schema: &args.how.schema, merge: &options, reading };
             return git_driver::run(names, &how, sources);
         }
         (None, Some(original), Some(updated), Some(dest)) => (original, updated, dest),
         _ => return Err(Failure::Usage("--original, --updated and --dest are needed".into())),
     };
-    let read = |path: &Path| Package::read_everything(path, READING, sources);
+    let read = |path: &Path| Package::read_everything(path, reading, sources);
     let (original, updated, dest) = (read(original)?, read(updated)?, read(dest)?);
     let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
     if args.on_conflict == OnConflict::Dest {
@@ -192,15 +221,15 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
 impl Merge3Args {
     /// Writes what was merged, unless conflicts forbid it, and says what happened.
     fn conclude(&self, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
-        let taken = self.on_conflict.taken();
+        let written = self.on_conflict.written();
         let count = changed.conflicts.len();
-        if taken != Taken::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
-            return self.how.write.write(&changed, taken, sources);
+        if written != Written::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
+            return self.how.write.write(&changed, written, sources);
         }
         if self.on_conflict == OnConflict::Fail {
             changed.changes.clear();
         }
-        self.how.write.report(&changed, taken, sources)?;
+        self.how.write.report(&changed, written, sources)?;
         if count == 0 {
             return Ok(ExitCode::SUCCESS);
         }

@@ -12,7 +12,7 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
-use crate::package::{ChangedPackage, Package, Taken, write_copy, write_files};
+use crate::package::{ChangedPackage, Package, Written, write_copy, write_files};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
 
@@ -53,7 +53,7 @@ enum ReportForm {
 
 impl WriteArgs {
     /// Writes or prints the result, and says what changed.
-    pub(super) fn write(&self, changed: &ChangedPackage, taken: Taken, sources: &SourceMap) -> Outcome {
+    pub(super) fn write(&self, changed: &ChangedPackage, written: Written, sources: &SourceMap) -> Outcome {
         if self.in_place {
             write_files(&changed.files)?;
         } else if let Some(path) = &self.output {
@@ -64,7 +64,7 @@ impl WriteArgs {
         } else {
             print(&changed.stream())?;
         }
-        self.report(changed, taken, sources)?;
+        self.report(changed, written, sources)?;
         let is_told = self.exit_code && !changed.conflicts.is_empty();
         Ok(if is_told { ExitCode::from(WITH_CONFLICTS) } else { ExitCode::SUCCESS })
     }
@@ -73,7 +73,7 @@ impl WriteArgs {
     pub(super) fn report(
         &self,
         changed: &ChangedPackage,
-        taken: Taken,
+        written: Written,
         sources: &SourceMap,
     ) -> std::result::Result<(), Failure> {
         render::print(&changed.warnings, sources);
@@ -84,8 +84,8 @@ impl WriteArgs {
         };
         let others = if has_whole { None } else { Some("not printed, since it is no manifest") };
         let text = match self.report {
-            ReportForm::Text => text_report(changed, taken, others, &to.renderer(sources)),
-            ReportForm::Json => json_report(changed, taken, sources) + "\n",
+            ReportForm::Text => text_report(changed, written, others, &to.renderer(sources)),
+            ReportForm::Json => json_report(changed, written, sources) + "\n",
         };
         match to {
             ReportTo::Stdout => print(&text),

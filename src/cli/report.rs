@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::render;
 use crate::diagnostic::Diagnostic;
-use crate::package::{ChangedPackage, ConflictPlace, FileRole, PackageConflict, Taken};
+use crate::merge::Taken;
+use crate::package::{ChangedPackage, ConflictPlace, FileRole, PackageConflict, Written};
 use crate::source::SourceMap;
 
 /// Where a report goes.
@@ -31,14 +32,14 @@ impl ReportTo {
 /// For people. `others` says what became of files that are no manifests, where they need that.
 pub(super) fn text_report(
     changed: &ChangedPackage,
-    taken: Taken,
+    written: Written,
     others: Option<&str>,
     render: &impl Fn(&Diagnostic) -> String,
 ) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     for conflict in &changed.conflicts {
-        let _ = writeln!(out, "{}", render(&conflict.diagnostic(taken)));
+        let _ = writeln!(out, "{}", render(&conflict.diagnostic(written)));
     }
     for change in &changed.changes {
         let _ = writeln!(out, "{change}");
@@ -52,7 +53,8 @@ pub(super) fn text_report(
     for path in &changed.left_alone {
         let _ = writeln!(out, "{}: left alone", path.display());
     }
-    let _ = writeln!(out, "{}", summary(changed));
+    let nothing = if written == Written::Nothing { ": nothing was written" } else { "" };
+    let _ = writeln!(out, "{}{nothing}", summary(changed));
     out
 }
 
@@ -82,17 +84,17 @@ pub(super) fn conflicts(count: usize) -> String {
 }
 
 /// For programs: one line.
-pub(super) fn json_report(changed: &ChangedPackage, taken: Taken, sources: &SourceMap) -> String {
+pub(super) fn json_report(changed: &ChangedPackage, written: Written, sources: &SourceMap) -> String {
     let changes = changed.changes.iter().map(|change| {
         let file = change.path.display().to_string();
         json!({"file": file, "action": change.kind.action(), "resource": change.resource})
     });
-    let conflicts = changed.conflicts.iter().map(|conflict| json_conflict(conflict, taken, sources));
+    let conflicts = changed.conflicts.iter().map(|conflict| json_conflict(conflict, written, sources));
     let [changes, conflicts]: [Vec<Value>; 2] = [changes.collect(), conflicts.collect()];
     json!({"changed": changes, "conflicts": conflicts}).to_string()
 }
 
-fn json_conflict(conflict: &PackageConflict, taken: Taken, sources: &SourceMap) -> Value {
+fn json_conflict(conflict: &PackageConflict, written: Written, sources: &SourceMap) -> Value {
     let place = |place: &Option<ConflictPlace>| {
         let ConflictPlace { span, value } = place.as_ref()?;
         let source = sources.get(span.source)?;
@@ -100,11 +102,11 @@ fn json_conflict(conflict: &PackageConflict, taken: Taken, sources: &SourceMap) 
         let file = source.name().display().to_string();
         Some(json!({"file": file, "line": line, "column": column, "value": value}))
     };
-    let taken = match taken {
-        Taken::Updated => Some("updated"),
-        Taken::Dest => Some("dest"),
-        Taken::Markers => Some("markers"),
-        Taken::Nothing => None,
+    let taken = match (written, conflict.taken) {
+        (Written::Chosen, Taken::Updated) => Some("updated"),
+        (Written::Chosen, Taken::Dest) => Some("dest"),
+        (Written::Marked, _) => Some("markers"),
+        (Written::Nothing, _) => None,
     };
     json!({
         "resource": conflict.resource,

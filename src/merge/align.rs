@@ -12,13 +12,21 @@ use crate::yaml::{Entry, Map, Node};
 /// The fields of several maps: those of the first one in order, then what the next one adds.
 #[must_use]
 pub fn fields<const N: usize>(maps: [&Map; N]) -> Vec<[Option<&Entry>; N]> {
+    let field = |side: usize, at: Option<usize>| maps[side].entries().get(at?);
+    let entries = |row: [Option<usize>; N]| std::array::from_fn(|side| field(side, row[side]));
+    field_positions(maps).into_iter().map(entries).collect()
+}
+
+/// The same by the positions in each map.
+#[must_use]
+pub fn field_positions<const N: usize>(maps: [&Map; N]) -> Vec<[Option<usize>; N]> {
     let indexes = maps.map(Map::index);
     let mut rows = Vec::with_capacity(maps.iter().map(|map| map.len()).max().unwrap_or_default());
     for (side, map) in maps.iter().enumerate() {
-        for entry in map.entries() {
+        for (i, entry) in map.entries().iter().enumerate() {
             let found = |other: usize| match other {
-                _ if other == side => Some(entry),
-                _ => indexes[other].position(&entry.key.text).map(|i| &maps[other].entries()[i]),
+                _ if other == side => Some(i),
+                _ => indexes[other].position(&entry.key.text),
             };
             if (0..side).all(|other| found(other).is_none()) {
                 rows.push(std::array::from_fn(found));
@@ -63,7 +71,7 @@ pub fn entries<const N: usize>(lists: [&[Node]; N], association: &Association) -
 mod tests {
     use super::*;
     use crate::merge::association::ListPolicy;
-    use crate::merge::testing::{node, schema};
+    use crate::merge::testing::{json, node, schema};
 
     /// Each row as its name and its positions.
     fn lined_up<const N: usize>(field: &str, lists: [&str; N]) -> Option<Vec<String>> {
@@ -111,10 +119,11 @@ mod tests {
     fn fields_keep_the_order_of_the_first_map() {
         let (a, b) = (node("{x: 1, y: 2}"), node("{z: 1, y: 3}"));
         let maps = [a.as_map().expect("a map"), b.as_map().expect("a map")];
-        let text =
-            |entry: &Entry| format!("{}{}", entry.key.text, entry.value.scalar_text().expect("a scalar"));
-        let show = |entry: Option<&Entry>| entry.map_or("-".to_string(), text);
-        let rows: Vec<String> = fields(maps).into_iter().map(|row| row.map(show).join(" ")).collect();
-        assert_eq!(rows, ["x1 -", "y2 y3", "- z1"]);
+        let show = |at: Option<usize>| at.map_or("-".to_string(), |at| at.to_string());
+        let rows: Vec<String> = field_positions(maps).into_iter().map(|row| row.map(show).concat()).collect();
+        assert_eq!(rows, ["0-", "11", "-0"]);
+        let text = |entry: Option<&Entry>| entry.map_or("-".into(), |entry| json(&entry.value));
+        let rows: Vec<String> = fields(maps).into_iter().map(|row| row.map(text).concat()).collect();
+        assert_eq!(rows, ["1-", "23", "-1"]);
     }
 }

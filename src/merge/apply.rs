@@ -1,7 +1,8 @@
 //! Strategic merge patches by any rules.
 
-use super::kyaml::{InferKeys, ListOrder, MergeOptions, merge2_of};
+use super::join::merge2_as;
 use super::merged::Merged;
+use super::options::{InferKeys, ListOrder, MergeOptions};
 use super::rules::Rules;
 use super::{apiserver, overlay};
 use crate::diagnostic::Result;
@@ -10,7 +11,7 @@ use crate::yaml::Node;
 
 /// Applies a strategic merge patch to an object, by the rules that are given.
 ///
-/// `kind` is the type of the object. By kustomize's and kyaml's rules it is only that of objects which do
+/// `kind` is the type of the object. By the rules of kustomize, kyaml and [`Rules::Lossless`] it is only that of objects which do
 /// not say their kind, or one that `schema` does not know: there also values within objects have theirs.
 ///
 /// Nothing is left of an object that the patch deletes: [`Merged::node`] is none then, and an empty map
@@ -45,14 +46,12 @@ pub fn apply(dest: Node, patch: &Node, kind: Cursor<'_>, schema: &Schema, rules:
         Rules::Overlay => overlay::apply(dest, patch, kind),
         Rules::Apiserver => apiserver::apply(dest, patch, kind),
         Rules::Kustomize { exceptions } => {
-            merge2_of(Some(dest), patch, kind, schema, &MergeOptions::kustomize(exceptions))
+            merge2_as(Some(dest), patch, kind, schema, &MergeOptions::kustomize(exceptions))
         }
-        Rules::Kyaml => merge2_of(
-            Some(dest),
-            patch,
-            kind,
-            schema,
-            &MergeOptions::kyaml(ListOrder::Append, InferKeys::Off),
-        ),
+        Rules::Kyaml => {
+            let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::Off);
+            merge2_as(Some(dest), patch, kind, schema, &options)
+        }
+        Rules::Lossless => merge2_as(Some(dest), patch, kind, schema, &MergeOptions::lossless()),
     }
 }

@@ -117,7 +117,7 @@ impl<'s> ListKeys<'s> {
     fn comparison(&self) -> KeyComparison {
         match self.rules {
             Rules::Kustomize { .. } | Rules::Kyaml => KeyComparison::Text,
-            Rules::Overlay | Rules::Apiserver => KeyComparison::Data,
+            Rules::Overlay | Rules::Apiserver | Rules::Lossless => KeyComparison::Data,
         }
     }
 

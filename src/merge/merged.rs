@@ -24,7 +24,8 @@ impl Merged {
     }
 }
 
-/// A field that both sides changed, and not to the same value.
+/// A field that both sides changed, and not to the same value; in a two-way merge one that is a map, list or
+/// scalar in the one and something else in the other.
 ///
 /// The places are those of the field's values; none where a side does not have the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,4 +40,15 @@ pub struct Conflict {
     pub dest: Option<Span>,
     /// Whether it is a list that is one value only because no schema says how its entries are merged.
     pub unknown_list: bool,
+    /// Whose value the result has, or who decided that it has none.
+    pub taken: Taken,
+}
+
+/// Which side a conflict was decided for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Taken {
+    /// The updated version, in a two-way merge the source.
+    Updated,
+    /// Dest.
+    Dest,
 }

@@ -1,12 +1,13 @@
 //! Merging trees: patches into objects, and three versions of an object into one.
 //!
 //! Each of the [`Rules`] has its engine, a recursive function with its rule in plain sight: `overlay`,
-//! `apiserver`, and for kustomize's and kyaml's rules `kyaml`, whose outcome follows from how kyaml walks.
+//! `apiserver`, `lossless`, and for kustomize's and kyaml's rules `kyaml`, whose outcome follows from how
+//! kyaml walks. [`apply`], [`merge2`] and [`merge3`] are the doors to them.
 //!
 //! What they share is here: `association` says how a list merges, `identity` what names its entries,
 //! `entry_match` which of them an entry of a patch is about, `keyed_list` holds them meanwhile, and
 //! `element_order` and `order` say how they stand afterwards. `fields` is the loop over the fields of a
-//! map, `align` lines trees up that are only compared. Must not know resources, nor how patches are made,
+//! map, `align` lines trees up of which none is a patch. Must not know resources, nor how patches are made,
 //! but joins the two halves of one.
 
 pub mod align;
@@ -18,9 +19,12 @@ mod element_order;
 pub(crate) mod entry_match;
 pub(crate) mod fields;
 pub mod identity;
+mod join;
 mod keyed_list;
 mod kyaml;
+mod lossless;
 mod merged;
+mod options;
 mod order;
 mod overlay;
 mod rules;
@@ -29,7 +33,8 @@ pub(crate) mod testing;
 mod trail;
 
 pub use apply::apply;
-pub use kyaml::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, merge2, merge3};
-pub use merged::{Conflict, Merged};
+pub use join::{merge2, merge3};
+pub use merged::{Conflict, Merged, Taken};
+pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
 pub use rules::{Exceptions, Rules};
 pub use trail::Trail;

@@ -18,6 +18,9 @@ pub enum Rules {
     },
     /// As kyaml's merge2 and merge3 do, the library behind kustomize and kpt, bug for bug.
     Kyaml,
+    /// By what changed: what only one version changed is taken, what both changed is listed, and nothing
+    /// is dropped in silence. For merges of two or three versions of an object.
+    Lossless,
 }
 
 /// Which of kustomize's losses are left out.

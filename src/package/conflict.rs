@@ -5,19 +5,18 @@ use serde_json::Value;
 use super::manifest::{GroupKindName, Manifest};
 use super::secret::{is_secret, mask};
 use crate::diagnostic::{Code, Diagnostic, Excerpt};
+use crate::merge::Taken;
 use crate::path::FieldPath;
 use crate::source::Span;
 use crate::yaml::{Node, to_json};
 
 /// What was written where both sides changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
-    /// What the updated version has.
-    Updated,
-    /// What dest has.
-    Dest,
+pub enum Written {
+    /// What was taken.
+    Chosen,
     /// Both, between markers.
-    Markers,
+    Marked,
     /// Nothing: no file was changed.
     Nothing,
 }
@@ -35,6 +34,8 @@ pub struct PackageConflict {
     pub updated: Option<ConflictPlace>,
     /// What dest has.
     pub dest: Option<ConflictPlace>,
+    /// Whose side was taken, where one was.
+    pub taken: Taken,
     pub(super) kind: ConflictKind,
     pub(super) excerpt: Excerpt,
 }
@@ -54,6 +55,8 @@ pub(super) enum ConflictKind {
     Field,
     /// A list that is one value only because no schema says how its entries are merged.
     UnknownList,
+    /// A map, list or scalar where the other one has something else; of a two-way merge.
+    OtherSort,
     /// The updated version removes what dest changed.
     Removed,
     /// Dest removed what the updated version changes.
@@ -65,7 +68,11 @@ pub(super) enum ConflictKind {
 
 impl PackageConflict {
     /// A conflict of whole manifests.
-    pub(super) fn of_manifests(kind: ConflictKind, sides: [Option<&Manifest<'_>>; 3]) -> Self {
+    pub(super) fn of_manifests(
+        kind: ConflictKind,
+        sides: [Option<&Manifest<'_>>; 3],
+        taken: Taken,
+    ) -> Self {
         let root = FieldPath::root();
         let place = |manifest: Option<&Manifest<'_>>| {
             manifest.map(|m| ConflictPlace::new(m.node, m.node.span().at_start(), m.key.names(), &root))
@@ -74,25 +81,26 @@ impl PackageConflict {
         let manifest = sides.into_iter().flatten().next_back();
         let resource = manifest.map(|manifest| manifest.key.to_string());
         let excerpt = excerpt_of(manifest.map(|manifest| manifest.key.names()));
-        Self { resource, field: None, original, updated, dest, kind, excerpt }
+        Self { resource, field: None, original, updated, dest, taken, kind, excerpt }
     }
 
     /// A conflict of files that are no manifests.
-    pub(super) fn of_files(kind: ConflictKind, sides: [Option<ConflictPlace>; 3], excerpt: Excerpt) -> Self {
+    pub(super) fn of_files(
+        kind: ConflictKind,
+        sides: [Option<ConflictPlace>; 3],
+        taken: Taken,
+        excerpt: Excerpt,
+    ) -> Self {
         let [original, updated, dest] = sides;
-        Self { resource: None, field: None, original, updated, dest, kind, excerpt }
+        Self { resource: None, field: None, original, updated, dest, taken, kind, excerpt }
     }
 
     /// What to tell, when this was written.
     #[must_use]
-    pub fn diagnostic(&self, taken: Taken) -> Diagnostic {
-        let message = format!("{}: {}", self.cause(), self.outcome(taken));
+    pub fn diagnostic(&self, written: Written) -> Diagnostic {
+        let message = format!("{}: {}", self.cause(), self.outcome(written));
         let mut diagnostic = Diagnostic::warning(Code::Conflict, message);
-        for (place, here, nowhere) in [
-            (&self.dest, "in dest", "dest does not have it"),
-            (&self.updated, "in the updated version", "the updated version does not have it"),
-            (&self.original, "in the original", "the original does not have it"),
-        ] {
+        for (place, here, nowhere) in self.sides() {
             diagnostic = match place.as_ref().map(|place| place.span).filter(|span| !span.is_none()) {
                 Some(span) => diagnostic.label_with(span, here, self.excerpt),
                 None => diagnostic.note(nowhere),
@@ -111,6 +119,16 @@ impl PackageConflict {
         }
     }
 
+    /// The sides, with what is said of one that has a place and of one that has none.
+    fn sides(&self) -> Vec<(&Option<ConflictPlace>, &'static str, &'static str)> {
+        let dest = (&self.dest, "in dest", "dest does not have it");
+        if self.kind == ConflictKind::OtherSort {
+            return vec![dest, (&self.updated, "in the source", "the source does not have it")];
+        }
+        let updated = (&self.updated, "in the updated version", "the updated version does not have it");
+        vec![dest, updated, (&self.original, "in the original", "the original does not have it")]
+    }
+
     fn thing(&self) -> &'static str {
         if self.resource.is_some() { "resource" } else { "file" }
     }
@@ -119,6 +137,7 @@ impl PackageConflict {
         let thing = self.thing();
         match self.kind {
             ConflictKind::Field | ConflictKind::UnknownList => "both sides changed this field".into(),
+            ConflictKind::OtherSort => "the source has another sort of value in this field".into(),
             ConflictKind::Removed => format!("the updated version removes this {thing}, and dest changed it"),
             ConflictKind::Returned => format!("dest removed this {thing}, and the updated version changes it"),
             ConflictKind::Lines => "both sides changed these lines".into(),
@@ -126,26 +145,28 @@ impl PackageConflict {
         }
     }
 
-    fn outcome(&self, taken: Taken) -> &'static str {
-        let what_updated = match self.kind {
-            ConflictKind::Field | ConflictKind::UnknownList => "the updated value is taken",
-            ConflictKind::Removed => "it is removed",
-            ConflictKind::Returned => "it is added again",
-            ConflictKind::Lines => "the updated lines are taken",
-            ConflictKind::Binary => "the updated file is taken",
-        };
-        let what_dest = match self.kind {
-            ConflictKind::Field | ConflictKind::UnknownList => "dest's value is taken",
-            ConflictKind::Removed | ConflictKind::Returned => "it is left as dest has it",
-            ConflictKind::Lines => "dest's lines are taken",
-            ConflictKind::Binary => "dest's file is taken",
-        };
-        match taken {
-            Taken::Updated => what_updated,
-            Taken::Dest => what_dest,
-            Taken::Nothing => "nothing was written",
-            Taken::Markers if self.kind == ConflictKind::Binary => "dest's file stays, since it has no lines",
-            Taken::Markers => "both stand in the text, between markers",
+    fn outcome(&self, written: Written) -> &'static str {
+        match (written, self.taken) {
+            (Written::Nothing, _) => "nothing was written",
+            (Written::Marked, _) if self.kind == ConflictKind::Binary => {
+                "dest's file stays, since it has no lines"
+            }
+            (Written::Marked, _) => "both stand in the text, between markers",
+            (Written::Chosen, Taken::Updated) => match self.kind {
+                ConflictKind::Field | ConflictKind::UnknownList => "the updated value is taken",
+                ConflictKind::OtherSort => "the source's is taken",
+                ConflictKind::Removed => "it is removed",
+                ConflictKind::Returned => "it is added again",
+                ConflictKind::Lines => "the updated lines are taken",
+                ConflictKind::Binary => "the updated file is taken",
+            },
+            (Written::Chosen, Taken::Dest) => match self.kind {
+                ConflictKind::Field | ConflictKind::UnknownList => "dest's value is taken",
+                ConflictKind::OtherSort => "dest's is taken",
+                ConflictKind::Removed | ConflictKind::Returned => "it is left as dest has it",
+                ConflictKind::Lines => "dest's lines are taken",
+                ConflictKind::Binary => "dest's file is taken",
+            },
         }
     }
 }

@@ -26,8 +26,10 @@ fn by_place(node: &Node) -> ByPlace<'_> {
     nodes
 }
 
-/// The conflicts that a merge of a manifest met; the sides are the original, the updated version and dest.
+/// The conflicts of one kind that a merge of a manifest met; the sides are the original, the updated version
+/// and dest.
 pub(super) fn field_conflicts(
+    kind: ConflictKind,
     conflicts: &[Conflict],
     sides: [Option<&Manifest<'_>>; 3],
 ) -> Vec<PackageConflict> {
@@ -49,7 +51,8 @@ pub(super) fn field_conflicts(
             original: place(0, conflict.original),
             updated: place(1, conflict.updated),
             dest: place(2, conflict.dest),
-            kind: if conflict.unknown_list { ConflictKind::UnknownList } else { ConflictKind::Field },
+            taken: conflict.taken,
+            kind: if conflict.unknown_list { ConflictKind::UnknownList } else { kind },
             excerpt: excerpt_of(Some(names)),
         }
     };

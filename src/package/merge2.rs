@@ -6,6 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::change::{ChangedPackage, FileRole};
+use super::conflict::ConflictKind;
 use super::field_conflicts::field_conflicts;
 use super::manifest::manifests_but;
 use super::others::{PlainPaths, merge2_files};
@@ -45,7 +46,7 @@ pub fn merge2_packages(
     plan.warn(unread([source, dest]));
     for (dest, patch, Merged { node, warnings, conflicts }) in merged {
         plan.warn(warnings.into_iter().map(|warning| warning.resource(&patch.key)));
-        plan.conflict(field_conflicts(&conflicts, [None, Some(patch), dest]));
+        plan.conflict(field_conflicts(ConflictKind::OtherSort, &conflicts, [None, Some(patch), dest]));
         match (dest, node) {
             (Some(dest), Some(merged)) => plan.change(dest, NewValue::of(dest, merged, schema)),
             (Some(dest), None) => plan.remove(dest),

@@ -1,21 +1,24 @@
 //! Merges of what changed between two versions of a package into a third, manifest by manifest.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::change::{ChangedFile, ChangedPackage, FileContent};
+use super::change::ChangedPackage;
 use super::conflict::{ConflictKind, PackageConflict};
 use super::field_conflicts::{field_conflicts, with_originals};
-use super::lines::{MarkerWords, TextSides, mark_differences};
+use super::lines::MarkerWords;
 use super::manifest::{Manifest, manifests_but};
+use super::markers::marked;
 use super::others::{FileChoice, PlainPaths, merge3_files};
 use super::pairing::{Form, Kinship, Matched, match_manifests};
+use super::plain::{merged_by_lines, plain_paths};
 use super::plan::{NewValue, RewritePlan};
-use super::read::{Package, PackageFile};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{Conflict, ConflictPolicy, MergeOptions, merge3};
+use super::read::Package;
+use super::untouched::{Untouched, take_untouched, untouched};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::merge::{Conflict, ConflictPolicy, MergeOptions, Rules, Taken, merge3};
 use crate::schema::Schema;
 use crate::yaml::Node;
 
@@ -86,7 +89,7 @@ struct Decision {
     /// Those of fields.
     fields: Vec<Conflict>,
     /// One of the whole manifest.
-    whole: Option<ConflictKind>,
+    whole: Option<(ConflictKind, Taken)>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -155,8 +158,8 @@ impl<'p> PackageMerge3<'p> {
     fn decide_one(&self, sides: Sides<'_, '_>, options: &MergeOptions) -> Result<Decision> {
         let dest_wins = options.conflicts == ConflictPolicy::Dest;
         let whole = |kind, fate| {
-            let fate = if dest_wins { Fate::Stays } else { fate };
-            Decision { whole: Some(kind), ..Decision::of(fate) }
+            let (fate, taken) = if dest_wins { (Fate::Stays, Taken::Dest) } else { (fate, Taken::Updated) };
+            Decision { whole: Some((kind, taken)), ..Decision::of(fate) }
         };
         Ok(match (sides.original, sides.updated, sides.dest) {
             (Some(original), None, Some(dest)) if original.node != dest.node => {
@@ -220,7 +223,7 @@ impl<'p> PackageMerge3<'p> {
         let packages = [self.original, self.updated, self.dest];
         let mut plan = RewritePlan::new(self.dest);
         plan.leave_alone(&[self.dest, self.updated]);
-        plan.warn(merged_by_lines(packages, paired));
+        plan.warn(merged_by_lines(packages, paired.form));
         for (row, decision) in paired.rows.iter().zip(decisions) {
             let sides = paired.sides(row);
             plan.conflict(conflicts(&decision, sides));
@@ -238,7 +241,11 @@ impl<'p> PackageMerge3<'p> {
         for (path, executable) in executables(packages, paired.form) {
             plan.set_executable(path, executable);
         }
-        plan.finish(merge3_files(packages, paired.form, &paired.plain, choice))
+        let mut changed = plan.finish(merge3_files(packages, paired.form, &paired.plain, choice))?;
+        if self.options.rules == Rules::Lossless {
+            take_untouched(&mut changed, &paired.untouched(packages));
+        }
+        Ok(changed)
     }
 }
 
@@ -252,75 +259,23 @@ impl<'p> Paired<'p> {
     }
 }
 
+impl<'p> Paired<'p> {
+    /// The files that dest has as the original has them, with those of the updated version.
+    fn untouched(&self, packages: [&'p Package; 3]) -> Untouched<'p> {
+        let places = self.rows.iter().map(|row| {
+            let Sides { original, updated, dest } = self.sides(row);
+            [original, updated, dest].map(|manifest| manifest.map(|m| self.form.path(m.path)))
+        });
+        untouched(packages, self.form, places)
+    }
+}
+
 fn conflicts(decision: &Decision, sides: Sides<'_, '_>) -> Vec<PackageConflict> {
     let sides = [sides.original, sides.updated, sides.dest];
     match decision.whole {
-        Some(kind) => vec![PackageConflict::of_manifests(kind, sides)],
-        None => field_conflicts(&decision.fields, sides),
+        Some((kind, taken)) => vec![PackageConflict::of_manifests(kind, sides, taken)],
+        None => field_conflicts(ConflictKind::Field, &decision.fields, sides),
     }
-}
-
-/// The paths of files that are not merged as manifests, because of what one of the sides has there: no YAML,
-/// YAML without a kind, a part of a CRD, a resource twice.
-fn plain_paths(packages: [&Package; 3], form: Form) -> PlainPaths<'_> {
-    let mut paths: PlainPaths<'_> =
-        packages.iter().flat_map(|package| package.others()).map(|file| file.relative.as_path()).collect();
-    let mut without: BTreeMap<&Path, bool> = BTreeMap::new();
-    for file in packages.iter().flat_map(|package| package.files()) {
-        let path = form.path(&file.relative);
-        if why_plain(file, form).is_some() {
-            paths.insert(path);
-        }
-        *without.entry(path).or_insert(true) &= !file.has_manifests();
-    }
-    // Files of comments alone.
-    paths.extend(without.into_iter().filter(|(_, is)| *is && form == Form::Directories).map(|(path, _)| path));
-    paths
-}
-
-/// Why a file of YAML is not merged as manifests.
-fn why_plain(file: &PackageFile, form: Form) -> Option<WhyPlain> {
-    let has_documents = || file.documents.iter().any(|node| !node.is_null());
-    match form {
-        _ if file.has_doubles() => Some(WhyPlain::Doubles),
-        Form::Files => None,
-        Form::Directories if file.definition_problem().is_some() => Some(WhyPlain::PartOfDefinition),
-        Form::Directories => (!file.has_manifests() && has_documents()).then_some(WhyPlain::NoKind),
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WhyPlain {
-    Doubles,
-    PartOfDefinition,
-    NoKind,
-}
-
-/// Says which files that look like manifests are merged by lines.
-fn merged_by_lines(packages: [&Package; 3], paired: &Paired<'_>) -> Vec<Diagnostic> {
-    let tell = |code: Code, path: &Path, why: String| {
-        let message = format!("{} is merged by lines: {why}", path.display());
-        Diagnostic::warning(code, message)
-    };
-    let mut told = Vec::new();
-    for package in packages.into_iter().rev() {
-        told.extend(package.others().iter().filter_map(|file| {
-            let problem = file.problem.as_ref()?;
-            let warning = tell(Code::Syntax, &file.path, problem.message().to_string());
-            Some(problem.labels().iter().fold(warning, |warning, label| warning.at(label.span.at_start())))
-        }));
-        told.extend(package.files().iter().filter_map(|file| match why_plain(file, paired.form)? {
-            WhyPlain::Doubles => {
-                Some(tell(Code::DuplicateResource, &file.path, "a resource stands in it twice".into()))
-            }
-            WhyPlain::PartOfDefinition => {
-                let problem = file.definition_problem()?.message();
-                Some(tell(Code::MissingField, &file.path, problem.to_string()))
-            }
-            WhyPlain::NoKind => None,
-        }));
-    }
-    told
 }
 
 /// Which files of manifests may be run as programs, where that is not as dest has it.
@@ -337,36 +292,4 @@ fn executables([original, updated, dest]: [&Package; 3], form: Form) -> Vec<(Pat
         (merged != mine.get(&path).copied().unwrap_or(false)).then_some((path, merged))
     });
     changed.map(|(path, executable)| (dest.place_of(&path), executable)).collect()
-}
-
-/// The package with both sides of each conflict in its texts. What is no conflict is the same in dest's version
-/// and in the updated one.
-fn marked([original, dest]: [&ChangedPackage; 2], updated: ChangedPackage, words: MarkerWords) -> ChangedPackage {
-    let by_path = |package: &ChangedPackage| -> BTreeMap<PathBuf, ChangedFile> {
-        package.files.iter().map(|file| (file.path.clone(), file.clone())).collect()
-    };
-    let (original, mut of_dest) = (by_path(original), by_path(dest));
-    let text = |file: Option<&ChangedFile>| file.and_then(ChangedFile::text).unwrap_or_default().to_string();
-    let mut files: Vec<ChangedFile> = Vec::with_capacity(updated.files.len());
-    for file in updated.files {
-        let dest = of_dest.remove(&file.path);
-        if dest.as_ref().is_some_and(|dest| dest.content == file.content) {
-            files.push(file);
-            continue;
-        }
-        let original = text(original.get(&file.path));
-        files.push(with_markers(file, &original, &text(dest.as_ref()), words));
-    }
-    for (path, file) in of_dest {
-        let gone = ChangedFile { content: None, ..file.clone() };
-        files.push(with_markers(gone, &text(original.get(&path)), &text(Some(&file)), words));
-    }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    ChangedPackage { files, ..updated }
-}
-
-fn with_markers(file: ChangedFile, original: &str, dest: &str, words: MarkerWords) -> ChangedFile {
-    let updated = file.text().unwrap_or_default();
-    let text = mark_differences(TextSides { original, updated, dest }, words);
-    ChangedFile { content: Some(FileContent::Text(text)), is_changed: true, ..file }
 }

@@ -9,19 +9,22 @@ mod field_conflicts;
 mod fields;
 mod lines;
 mod manifest;
+mod markers;
 mod merge2;
 mod merge3;
 mod others;
 mod pairing;
 mod patch;
+mod plain;
 mod plan;
 mod read;
 mod secret;
+mod untouched;
 
 pub use change::{
     ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange, write_copy, write_files,
 };
-pub use conflict::{ConflictPlace, PackageConflict, Taken};
+pub use conflict::{ConflictPlace, PackageConflict, Written};
 pub use lines::MarkerWords;
 pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};

@@ -14,6 +14,7 @@ use super::pairing::Form;
 use super::read::{OtherFile, Package, PackageFile, text_of};
 use super::secret::may_hold_secrets;
 use crate::diagnostic::Excerpt;
+use crate::merge::Taken;
 use crate::source::{SourceId, Span};
 
 /// The paths of files that are taken as they are, whatever is in them.
@@ -74,6 +75,11 @@ pub(super) enum FileChoice {
 }
 
 impl FileChoice {
+    /// Whose side is taken, where one is.
+    fn taken(self) -> Taken {
+        if self == Self::Updated { Taken::Updated } else { Taken::Dest }
+    }
+
     fn of_lines(self) -> LineChoice {
         match self {
             Self::Updated => LineChoice::Updated,
@@ -212,7 +218,7 @@ impl FileSides<'_> {
 
     /// One side does not have the file any more, and the other one changed it.
     fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> Decided {
-        let conflict = PackageConflict::of_files(kind, self.places(), self.excerpt());
+        let conflict = PackageConflict::of_files(kind, self.places(), choice.taken(), self.excerpt());
         let executable = self.dest.or(self.updated).is_some_and(|file| file.executable);
         let text = |file: Option<PlainFile<'_>>| file.map_or(Some(String::new()), |f| f.text().map(Into::into));
         let texts = [self.original, self.updated, self.dest].map(text);
@@ -250,7 +256,12 @@ impl FileSides<'_> {
             return self.lines(TextSides { original, updated, dest }, executable, choice);
         }
         let decided = if choice == FileChoice::Updated { whole(updated) } else { whole(dest) };
-        decided.but_for(PackageConflict::of_files(ConflictKind::Binary, self.places(), self.excerpt()))
+        decided.but_for(PackageConflict::of_files(
+            ConflictKind::Binary,
+            self.places(),
+            choice.taken(),
+            self.excerpt(),
+        ))
     }
 
     fn lines(self, sides: TextSides<'_>, executable: bool, choice: FileChoice) -> Decided {
@@ -268,7 +279,7 @@ impl FileSides<'_> {
                 place(self.updated, sides.updated, conflict.updated),
                 place(self.dest, sides.dest, conflict.dest),
             ];
-            PackageConflict::of_files(ConflictKind::Lines, places, excerpt)
+            PackageConflict::of_files(ConflictKind::Lines, places, choice.taken(), excerpt)
         });
         Decided { conflicts: conflicts.collect(), content: Some(FileContent::Text(merged.text)), executable }
     }

@@ -7,13 +7,13 @@
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-use super::options::ListOrder;
 use super::restyle::key_scalar;
 use super::sequence::{Sequence, Shape, Table};
 use super::tuples::{Keys, filled};
 use super::walk::Decision;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
+use crate::merge::options::ListOrder;
 use crate::source::Span;
 use crate::yaml::{Node, Value};
 

@@ -52,8 +52,8 @@ fn error(code: Code, message: String, side: &[Node], trail: &Trail<'_>) -> Diagn
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merge::kyaml::options::InferKeys;
     use crate::merge::kyaml::testing::node;
+    use crate::merge::options::InferKeys;
 
     #[test]
     fn keys_are_inferred_from_all_sides() {

@@ -9,40 +9,20 @@ mod tests;
 
 use super::change::{key_comments, list_changed, scalar_changed};
 use super::entries::{Entries, Lookup};
-use super::options::{ConflictPolicy, MergeOptions};
 use super::position::{ListRule, Position};
 use super::tuples::Tuples;
 use super::walk::{Decision, Here, partners, retain, same_kind};
 use crate::diagnostic::Result;
-use crate::merge::{Conflict, Merged, Trail};
+use crate::merge::options::{ConflictPolicy, MergeOptions};
+use crate::merge::{Conflict, Merged, Taken, Trail};
 use crate::schema::Schema;
 use crate::yaml::{Entry, List, Map, Node, Value};
 
 /// Merges the changes from `original` to `updated` into dest.
 ///
-/// What both sides changed is a conflict; the options say which side is taken then. Objects that one
-/// side does not have at all are for the caller to keep or drop; here they count as maps without fields.
-///
-/// ```
-/// use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge3};
-/// use kubectl_smp::schema::Schema;
-/// use kubectl_smp::source::SourceMap;
-/// use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
-///
-/// let sources = SourceMap::default();
-/// let read = |text: &str| parse_one(&sources, sources.add("example", text), ParseOptions::default());
-/// let (original, updated) = (read("{replicas: 1, port: 80}")?, read("{replicas: 2, port: 80}")?);
-/// let dest = read("{replicas: 3, port: 8080}")?;
-/// let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
-/// let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options)?;
-/// assert_eq!(to_json(&merged.node.unwrap_or_else(Node::null))?, r#"{"port":8080,"replicas":2}"#);
-/// assert_eq!(merged.conflicts[0].path.to_string(), "replicas");
-/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
-/// ```
-///
 /// # Errors
 /// Values of different kinds in the same place, and list entries that cannot be told apart.
-pub fn merge3(
+pub(in crate::merge) fn merge3(
     original: Option<&Node>,
     updated: Option<&Node>,
     mut dest: Option<Node>,
@@ -166,12 +146,14 @@ impl<'s> Merge3<'s> {
         if original == updated || original == dest || updated == dest {
             return None;
         }
+        let taken = if self.dest_wins() { Taken::Dest } else { Taken::Updated };
         self.conflicts.push(Conflict {
             path: trail.path(),
             original: original.map(Node::span),
             updated: updated.map(Node::span),
             dest: dest.map(Node::span),
             unknown_list: false,
+            taken,
         });
         self.conflicts.last_mut()
     }
@@ -294,7 +276,7 @@ impl<'s> Merge3<'s> {
             let decision = self.value(node, others, element.clone(), &trail)?;
             entries.put(&visit, decision)?;
         }
-        *dest = entries.finish_in_place(self.options.list_order)?;
+        *dest = entries.finish_in_place(self.options.order())?;
         Ok(())
     }
 }

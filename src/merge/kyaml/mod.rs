@@ -14,7 +14,6 @@ mod entries;
 mod infer;
 mod merge2;
 mod merge3;
-mod options;
 mod position;
 mod restyle;
 mod sequence;
@@ -23,7 +22,5 @@ mod testing;
 mod tuples;
 mod walk;
 
-pub use merge2::merge2;
-pub(super) use merge2::merge2_of;
-pub use merge3::merge3;
-pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
+pub(super) use merge2::merge2;
+pub(super) use merge3::merge3;

@@ -9,12 +9,12 @@ use serde_json::Value as Json;
 use smol_str::SmolStr;
 
 use super::infer;
-use super::options::MergeOptions;
 use super::tuples::Keys;
 use crate::diagnostic::Result;
 use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::names_keys;
 use crate::merge::entry_match::ListKeys;
+use crate::merge::options::MergeOptions;
 use crate::merge::rules::{Exceptions, Rules};
 use crate::merge::trail::Trail;
 use crate::schema::{Cursor, Directives, Gvk, ListType, PatchStrategy, Schema};
@@ -169,7 +169,7 @@ impl<'s> Position<'s> {
         schema: &'s Schema,
     ) -> ListRule<'s> {
         let keys = options.infer_keys.keys();
-        if options.exceptions == Exceptions::Listed {
+        if options.exceptions() == Exceptions::Listed {
             return self.rule_without_losses(sides, patch, keys, schema);
         }
         match self.association(ListPolicy::Kyaml, schema) {

@@ -36,7 +36,7 @@ pub fn create(original: &Node, modified: &Node, kind: Cursor<'_>, rules: Rules) 
     let patch = match rules {
         Rules::Apiserver => diff(original, modified, kind, PatchPart::Everything)?,
         Rules::Overlay => overlay::diff(original, modified, kind)?,
-        Rules::Kustomize { .. } | Rules::Kyaml => {
+        Rules::Kustomize { .. } | Rules::Kyaml | Rules::Lossless => {
             let message = "patches are made for the API server and for overlays";
             return Err(Diagnostic::error(Code::Unsupported, message));
         }

@@ -12,9 +12,9 @@ use crate::merge::directive::PATCH_MERGE_KEY;
 use crate::merge::entry_match::{KeyPattern, ListKeys, first_double};
 use crate::merge::identity::Identity;
 use crate::merge::keyed_list::KeyedList;
-use crate::merge::kyaml::options::ListOrder;
 use crate::merge::kyaml::tuples::is_nothing;
 use crate::merge::kyaml::walk::{Decision, retain};
+use crate::merge::options::ListOrder;
 use crate::merge::trail::Trail;
 use crate::yaml::{List, Node, Value};
 

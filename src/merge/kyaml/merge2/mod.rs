@@ -16,7 +16,6 @@ use self::counterpart::{Counterpart, Side, adopt, after_visit, take};
 use self::exceptions::Lists;
 use super::directive;
 use super::entries::{Entries, Lookup};
-use super::options::{ListOrder, MergeOptions};
 use super::position::{ListRule, Position};
 use super::restyle::quote_old_booleans;
 use super::tuples::{Tuples, are_distinct, is_nothing};
@@ -24,42 +23,20 @@ use super::walk::{Decision, Here, partners, retain, same_kind};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::merge::association::replaced_unknown;
 use crate::merge::directive::Action;
+use crate::merge::options::{ListOrder, MergeOptions};
 use crate::merge::{Exceptions, Merged, Trail};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Entry, Key, List, Map, Node, Value};
 
 /// Merges a patch onto an object. Nothing is left when the patch deletes it.
 ///
-/// The schema is asked for the kind that dest, or else the patch, says it has. Lists that were replaced
-/// for want of a schema are warned of.
-///
-/// ```
-/// use kubectl_smp::merge::{Exceptions, MergeOptions, merge2};
-/// use kubectl_smp::schema::Schema;
-/// use kubectl_smp::source::SourceMap;
-/// use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
-///
-/// let sources = SourceMap::default();
-/// let read = |text: &str| parse_one(&sources, sources.add("example", text), ParseOptions::default());
-/// let pod = read("{apiVersion: v1, kind: Pod, spec: {containers: [{name: web, image: a}]}}")?;
-/// let patch = read("{spec: {containers: [{name: web, image: b}, {name: log}], hostname: null}}")?;
-/// let options = MergeOptions::kustomize(Exceptions::Listed);
-/// let merged = merge2(Some(pod), &patch, &Schema::embedded(), &options)?;
-/// let containers = merged.node.as_ref().and_then(|pod| pod.get_path(&["spec", "containers"]));
-/// let json = to_json(containers.unwrap_or(&Node::null()))?;
-/// assert_eq!(json, r#"[{"image":"b","name":"web"},{"name":"log"}]"#);
-/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
-/// ```
+/// The schema is asked for the kind that dest, or else the patch, says it has; `kind` is the type of objects
+/// that do not say theirs. Lists that were replaced for want of a schema are warned of.
 ///
 /// # Errors
 /// A map, list or scalar against another kind of value; an unknown `$patch`; list entries that
 /// cannot be told apart. With [`Exceptions::Listed`] also entries without keys or with equal ones.
-pub fn merge2(dest: Option<Node>, patch: &Node, schema: &Schema, options: &MergeOptions) -> Result<Merged> {
-    merge2_of(dest, patch, Cursor::unknown(), schema, options)
-}
-
-/// The same with the type of objects that do not say their kind.
-pub(in crate::merge) fn merge2_of(
+pub(in crate::merge) fn merge2(
     mut dest: Option<Node>,
     patch: &Node,
     kind: Cursor<'_>,
@@ -118,7 +95,7 @@ impl<'s> Merge2<'s> {
     fn add(&mut self, mut node: Node, here: Here<'_, 's>) -> Result<Decision> {
         match &mut node.value {
             Value::Map(map) => {
-                match (directive::take_from_map(map, here.trail), self.options.exceptions) {
+                match (directive::take_from_map(map, here.trail), self.options.exceptions()) {
                     (Ok(Action::Delete), _) => return Ok(Decision::Remove),
                     (Err(error), Exceptions::Listed) => return Err(error),
                     // Another word than the three stays and gets into the output (kustomize 5.8).
@@ -132,7 +109,7 @@ impl<'s> Merge2<'s> {
                     return Ok(Decision::Replace(node));
                 }
                 // kustomize 5.8 does not look for directives here, so that one gets into the output.
-                if self.options.exceptions == Exceptions::Listed
+                if self.options.exceptions() == Exceptions::Listed
                     && directive::take_from_list(list, here.trail)? == Action::Delete
                 {
                     return Ok(Decision::Remove);
@@ -266,7 +243,7 @@ impl<'s> Merge2<'s> {
     ) -> Result<()> {
         let element = here.at.element(self.schema);
         if let ListRule::Keyed(keys) = rule {
-            let lists = Lists { keys, order: self.options.list_order, trail: here.trail };
+            let lists = Lists { keys, order: self.options.order(), trail: here.trail };
             return lists.own(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
         }
         let keys = rule.keys(&[list.as_slice()], self.infer_keys(), here.trail)?;
@@ -281,7 +258,7 @@ impl<'s> Merge2<'s> {
             let decision = self.value(dest, Counterpart::None(side), element.clone(), &trail)?;
             entries.put(&visit, decision)?;
         }
-        *list = entries.finish(self.options.list_order)?;
+        *list = entries.finish(self.options.order())?;
         Ok(())
     }
 
@@ -306,11 +283,11 @@ impl<'s> Merge2<'s> {
     ) -> Result<()> {
         let element = here.at.element(self.schema);
         if let ListRule::Keyed(keys) = rule {
-            let lists = Lists { keys, order: self.options.list_order, trail: here.trail };
+            let lists = Lists { keys, order: self.options.order(), trail: here.trail };
             return lists.merge(list, theirs, |node, with, at| self.value(node, with, element.clone(), at));
         }
         let keys = rule.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
-        let tuples = match self.options.list_order {
+        let tuples = match self.options.order() {
             ListOrder::Append => Tuples::of([list.as_slice(), theirs.as_slice()], keys),
             ListOrder::Prepend => Tuples::of([theirs.as_slice(), list.as_slice()], keys),
         };
@@ -333,7 +310,7 @@ impl<'s> Merge2<'s> {
                 };
             }
         }
-        *list = entries.finish(self.options.list_order)?;
+        *list = entries.finish(self.options.order())?;
         Ok(())
     }
 }

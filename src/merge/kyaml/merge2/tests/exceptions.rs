@@ -1,10 +1,9 @@
 //! Lists where nothing may get lost silently.
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::merge::kyaml::merge2::merge2;
-use crate::merge::kyaml::options::{InferKeys, ListOrder, MergeOptions};
 use crate::merge::kyaml::testing::{node, outcome, shown, wanted};
-use crate::merge::{Exceptions, Merged};
+use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
+use crate::merge::{Exceptions, Merged, Rules, merge2};
 use crate::schema::Schema;
 
 const CONTAINERS: &str = "{apiVersion: v1, kind: Pod, spec: {containers: LIST}}";
@@ -54,7 +53,7 @@ fn sound_lists_merge_as_in_kustomize() {
         ],
     );
     let append = MergeOptions {
-        exceptions: Exceptions::Listed,
+        rules: Rules::Kustomize { exceptions: Exceptions::Listed },
         ..MergeOptions::kyaml(ListOrder::Append, InferKeys::Off)
     };
     let table = [

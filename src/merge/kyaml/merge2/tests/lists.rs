@@ -1,9 +1,8 @@
 //! Tables of two-way merges of lists.
 
-use crate::merge::Exceptions;
-use crate::merge::kyaml::merge2;
-use crate::merge::kyaml::options::{InferKeys, ListOrder, MergeOptions};
 use crate::merge::kyaml::testing::{node, outcome, wanted};
+use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
+use crate::merge::{Exceptions, merge2};
 use crate::schema::Schema;
 
 /// Where lists stand: their keys are `name`; `port` and `protocol`; their own texts; unknown.

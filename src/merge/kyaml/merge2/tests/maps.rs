@@ -1,9 +1,8 @@
 //! Tables of two-way merges of maps and scalars.
 
-use crate::merge::Exceptions;
-use crate::merge::kyaml::merge2;
-use crate::merge::kyaml::options::MergeOptions;
 use crate::merge::kyaml::testing::{commented, node, outcome, shown, wanted};
+use crate::merge::options::MergeOptions;
+use crate::merge::{Exceptions, merge2};
 use crate::schema::Schema;
 use crate::yaml::{Key, Meta, Node};
 

@@ -1,0 +1,146 @@
+//! One level of several versions: which fields and which entries belong together, and whether there are any.
+
+use crate::merge::align::{self, Aligned};
+use crate::merge::association::{Association, ListPolicy, Several, is_atomic};
+use crate::merge::identity::{KeyComparison, KeyRule, MergeKeys, NullKey};
+use crate::schema::{Cursor, Gvk, Schema};
+use crate::yaml::{Map, Node, Value};
+
+use smol_str::SmolStr;
+
+/// Where a value stands in the schema.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'s> {
+    pub cursor: Cursor<'s>,
+    /// Whether it is a map of which one field excludes others, such as the sources of a volume.
+    is_union: bool,
+}
+
+/// One level, lined up.
+#[derive(Debug)]
+pub(super) enum Level<const N: usize> {
+    /// Maps: the positions of their fields.
+    Fields(Vec<[Option<usize>; N]>),
+    /// Lists whose entries something tells apart.
+    Entries(Association, Vec<Aligned<N>>),
+    /// One value.
+    Whole,
+}
+
+impl<'s> Place<'s> {
+    pub fn new(cursor: Cursor<'s>) -> Self {
+        Self { cursor, is_union: cursor.patch_strategy().retain_keys }
+    }
+
+    pub fn field(self, name: &str) -> Self {
+        Self::new(self.cursor.field(name))
+    }
+
+    /// That of the entries of a list. The schema says at the list whether they are unions.
+    pub fn element(self) -> Self {
+        Self { cursor: self.cursor.element(), is_union: self.is_union }
+    }
+
+    /// The place that an object says itself where the schema is at its end.
+    pub fn refined(self, versions: &[Option<&Node>], schema: &'s Schema) -> Self {
+        if self.cursor.is_known() && !self.cursor.is_embedded_resource() {
+            return self;
+        }
+        let kind = |node: &&Node| schema.kind(&gvk(node.as_map()?)?);
+        versions.iter().flatten().find_map(kind).map_or(self, Self::new)
+    }
+
+    /// Whether the names of the fields of a map are anybody's, as those of labels are.
+    pub fn has_free_keys(self) -> bool {
+        self.cursor.additional().is_known()
+    }
+
+    /// Whether two versions of a map here are two values that cannot become one: the schema calls it one
+    /// value, or they have chosen different fields of a union.
+    pub fn is_one_value(self, one: &Map, other: &Map) -> bool {
+        let same_fields = || one.len() == other.len() && one.iter().all(|(name, _)| other.contains_key(name));
+        is_atomic(self.cursor) && !self.has_free_keys() || self.is_union && !same_fields()
+    }
+
+    /// Of a union for which the source chooses what dest does not have: dest's value with only the fields
+    /// of which the source speaks. None where the source chooses nothing else, or leaves nothing behind.
+    pub fn left_by_choice(self, [dest, source]: [Option<&Node>; 2]) -> Option<Node> {
+        let (dest, source, true) = (dest?, source?.as_map()?, self.is_union) else { return None };
+        let fields = dest.as_map()?;
+        let chooses = |(name, value): (&str, &Node)| match fields.get(name) {
+            _ if value.is_null() => false,
+            None => true,
+            Some(other) => value.scalar_text().is_some() && value != other,
+        };
+        let is_left = |(name, _): (&str, &Node)| !source.contains_key(name);
+        if !source.iter().any(chooses) || !fields.iter().any(is_left) {
+            return None;
+        }
+        let mut left = dest.clone();
+        left.as_map_mut()?.entries_mut().retain(|entry| source.contains_key(&entry.key.text));
+        Some(left)
+    }
+}
+
+/// What an object says that it is.
+fn gvk(object: &Map) -> Option<Gvk> {
+    let text = |name| object.get(name).and_then(Node::as_str);
+    Some(Gvk::from_manifest(text("apiVersion")?, text("kind")?))
+}
+
+/// Lines up maps, or lists: by the schema or, where it does not know the list, by the first of the keys that
+/// all entries have and that is unique in each list. A version without the value counts as an empty one.
+pub(super) fn line_up<const N: usize>(
+    versions: [Option<&Node>; N],
+    place: Place<'_>,
+    candidates: &[SmolStr],
+) -> Level<N> {
+    let present = || versions.iter().flatten();
+    let empty = Map::new();
+    if present().all(|node| node.as_map().is_some()) {
+        let maps = versions.map(|node| node.and_then(Node::as_map).unwrap_or(&empty));
+        return Level::Fields(align::field_positions(maps));
+    }
+    if !present().all(|node| node.as_list().is_some()) {
+        return Level::Whole;
+    }
+    let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
+    let by = |association: Association| {
+        let rows = align::entries(lists, &association)?;
+        Some(Level::Entries(association, rows))
+    };
+    let level = match Association::of(place.cursor, ListPolicy::Overlay) {
+        Association::Unknown => candidates.iter().find_map(|key| by(by_key(key))),
+        Association::Atomic => None,
+        association => by(association),
+    };
+    level.unwrap_or(Level::Whole)
+}
+
+/// By a key that was found in the entries.
+fn by_key(key: &SmolStr) -> Association {
+    let keys = [(key.clone(), KeyRule::Required)];
+    let keys = MergeKeys::new(keys, NullKey::Refused, KeyComparison::Data);
+    Association::Keyed { keys, several: Several::Refused }
+}
+
+impl<const N: usize> Level<N> {
+    /// The keys of the entries.
+    pub fn names(association: &Association) -> &[SmolStr] {
+        if let Association::Keyed { keys, .. } = association { keys.names() } else { &[] }
+    }
+}
+
+/// Whether there is nothing in a map or list.
+pub(super) fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        Value::Scalar(_) => false,
+    }
+}
+
+/// Whether a merge emptied a map or list that no version has empty.
+pub(super) fn is_emptied(merged: &Node, versions: &[Option<&Node>]) -> bool {
+    is_empty(merged) && !versions.iter().flatten().any(|node| is_empty(node))
+}

@@ -1,0 +1,39 @@
+//! Both sides of each conflict in the texts of a package, between markers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::change::{ChangedFile, ChangedPackage, FileContent};
+use super::lines::{MarkerWords, TextSides, mark_differences};
+
+/// The package with both sides of each conflict in its texts. What is no conflict is the same in dest's version
+/// and in the updated one.
+pub(super) fn marked([original, dest]: [&ChangedPackage; 2], updated: ChangedPackage, words: MarkerWords) -> ChangedPackage {
+    let by_path = |package: &ChangedPackage| -> BTreeMap<PathBuf, ChangedFile> {
+        package.files.iter().map(|file| (file.path.clone(), file.clone())).collect()
+    };
+    let (original, mut of_dest) = (by_path(original), by_path(dest));
+    let text = |file: Option<&ChangedFile>| file.and_then(ChangedFile::text).unwrap_or_default().to_string();
+    let mut files: Vec<ChangedFile> = Vec::with_capacity(updated.files.len());
+    for file in updated.files {
+        let dest = of_dest.remove(&file.path);
+        if dest.as_ref().is_some_and(|dest| dest.content == file.content) {
+            files.push(file);
+            continue;
+        }
+        let original = text(original.get(&file.path));
+        files.push(with_markers(file, &original, &text(dest.as_ref()), words));
+    }
+    for (path, file) in of_dest {
+        let gone = ChangedFile { content: None, ..file.clone() };
+        files.push(with_markers(gone, &text(original.get(&path)), &text(Some(&file)), words));
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    ChangedPackage { files, ..updated }
+}
+
+fn with_markers(file: ChangedFile, original: &str, dest: &str, words: MarkerWords) -> ChangedFile {
+    let updated = file.text().unwrap_or_default();
+    let text = mark_differences(TextSides { original, updated, dest }, words);
+    ChangedFile { content: Some(FileContent::Text(text)), is_changed: true, ..file }
+}
