@@ -15,7 +15,8 @@ use crate::diagnostic::{Code, Diagnostic, Result, Severity};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::merge::MergeOptions;
 use crate::package::{
-    FileContent, MarkerWords, Package, PackageConflict, PackageMerge3, PlainMerge, Written, merge3_plain,
+    ConflictWriting, FileContent, MarkerWords, Package, PackageConflict, PackageMerge3, PlainMerge,
+    merge3_plain,
 };
 use crate::source::{Reading, SourceMap};
 use crate::yaml::decode;
@@ -31,7 +32,7 @@ pub(super) struct DriverOptions<'o> {
 }
 
 /// The three versions of a file, and its path in the repository.
-struct Versions<'v> {
+struct DriverVersions<'v> {
     original: Vec<u8>,
     current: Vec<u8>,
     other: Vec<u8>,
@@ -39,7 +40,7 @@ struct Versions<'v> {
 }
 
 /// What git shall find.
-struct Answer {
+struct DriverAnswer {
     content: Vec<u8>,
     conflicts: usize,
 }
@@ -50,7 +51,7 @@ pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &Sour
         return Err(Failure::Usage("--git-driver takes four names: %O %A %B %P".into()));
     };
     let versions =
-        Versions { original: read(original)?, current: read(current)?, other: read(other)?, path };
+        DriverVersions { original: read(original)?, current: read(current)?, other: read(other)?, path };
     let answer = versions.merge(options, sources);
     if answer.content != versions.current
         && let Err(error) = replace_file(current, &answer.content)
@@ -71,15 +72,15 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         .map_err(|error| Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display())))
 }
 
-impl Versions<'_> {
-    fn merge(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> Answer {
+impl DriverVersions<'_> {
+    fn merge(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> DriverAnswer {
         let taken = if self.other == self.current || self.other == self.original {
             Some(&self.current)
         } else {
             Some(&self.other).filter(|_| self.current == self.original)
         };
         if let Some(taken) = taken {
-            return Answer { content: taken.clone(), conflicts: 0 };
+            return DriverAnswer { content: taken.clone(), conflicts: 0 };
         }
         match self.manifests(options, sources).transpose() {
             Some(Ok(answer)) => return answer,
@@ -91,11 +92,11 @@ impl Versions<'_> {
         }
         let sides = [&*self.original, &*self.other, &*self.current];
         let PlainMerge { content, conflicts } = merge3_plain(sides, MarkerWords::GIT);
-        Answer { content, conflicts }
+        DriverAnswer { content, conflicts }
     }
 
     /// The files as manifests; none when they hold none.
-    fn manifests(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> Result<Option<Answer>> {
+    fn manifests(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> Result<Option<DriverAnswer>> {
         let is_yaml = matches!(self.path.extension().and_then(|e| e.to_str()), Some("yaml" | "yml" | "json"));
         if !is_yaml {
             return Ok(None);
@@ -123,10 +124,13 @@ impl Versions<'_> {
         };
         let merged = merge.merge_with_markers(MarkerWords::GIT)?;
         render::print(&merged.warnings, sources);
-        let told = merged.conflicts.iter().map(|conflict: &PackageConflict| conflict.diagnostic(Written::Marked));
+        let told = merged
+            .conflicts
+            .iter()
+            .map(|conflict: &PackageConflict| conflict.diagnostic(ConflictWriting::Marked));
         render::print(&told.collect::<Vec<_>>(), sources);
         let contents = merged.files.iter().filter_map(|file| file.content.as_ref());
         let content = contents.flat_map(FileContent::as_bytes).copied().collect();
-        Ok(Some(Answer { content, conflicts: merged.conflicts.len() }))
+        Ok(Some(DriverAnswer { content, conflicts: merged.conflicts.len() }))
     }
 }

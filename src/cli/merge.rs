@@ -11,7 +11,7 @@ use super::target::SchemaArgs;
 use super::{Failure, Outcome, git_driver, render};
 use crate::diagnostic::Severity;
 use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
-use crate::package::{ChangedPackage, MarkerWords, Package, PackageMerge3, Written, merge2_packages};
+use crate::package::{ChangedPackage, ConflictWriting, MarkerWords, Package, PackageMerge3, merge2_packages};
 use crate::source::{Reading, SourceMap};
 
 /// Merge manifests, or directories of them, over others, which keep their comments and layout.
@@ -168,11 +168,11 @@ enum OnConflict {
 
 impl OnConflict {
     /// What is written then.
-    fn written(self) -> Written {
+    fn written(self) -> ConflictWriting {
         match self {
-            Self::Updated | Self::Dest => Written::Chosen,
-            Self::Markers => Written::Marked,
-            Self::Fail | Self::Report => Written::Nothing,
+            Self::Updated | Self::Dest => ConflictWriting::Chosen,
+            Self::Markers => ConflictWriting::Marked,
+            Self::Fail | Self::Report => ConflictWriting::Nothing,
         }
     }
 }
@@ -183,7 +183,7 @@ pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
     let (source, dest) = (read(&args.source)?, read(&args.dest)?);
     let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
     let changed = merge2_packages(&source, &dest, &schema, &args.how.rules.options())?;
-    args.how.write.write(&changed, Written::Chosen, sources)
+    args.how.write.write(&changed, ConflictWriting::Chosen, sources)
 }
 
 /// Merges the changes between two packages into a third.
@@ -223,7 +223,7 @@ impl Merge3Args {
     fn conclude(&self, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
         let written = self.on_conflict.written();
         let count = changed.conflicts.len();
-        if written != Written::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
+        if written != ConflictWriting::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
             return self.how.write.write(&changed, written, sources);
         }
         if self.on_conflict == OnConflict::Fail {

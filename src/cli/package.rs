@@ -1,7 +1,7 @@
 //! What the commands on packages share: where they write, and by which schema they merge.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -12,7 +12,7 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
-use crate::package::{ChangedPackage, Package, Written, write_copy, write_files};
+use crate::package::{ChangedPackage, ConflictWriting, Package, write_copy, write_files};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
 
@@ -53,7 +53,12 @@ enum ReportForm {
 
 impl WriteArgs {
     /// Writes or prints the result, and says what changed.
-    pub(super) fn write(&self, changed: &ChangedPackage, written: Written, sources: &SourceMap) -> Outcome {
+    pub(super) fn write(
+        &self,
+        changed: &ChangedPackage,
+        written: ConflictWriting,
+        sources: &SourceMap,
+    ) -> Outcome {
         if self.in_place {
             write_files(&changed.files)?;
         } else if let Some(path) = &self.output {
@@ -73,7 +78,7 @@ impl WriteArgs {
     pub(super) fn report(
         &self,
         changed: &ChangedPackage,
-        written: Written,
+        written: ConflictWriting,
         sources: &SourceMap,
     ) -> std::result::Result<(), Failure> {
         render::print(&changed.warnings, sources);
@@ -95,7 +100,7 @@ impl WriteArgs {
 }
 
 /// A result that is mixed with other files would not be one.
-fn must_be_empty(directory: &PathBuf) -> Result<()> {
+fn must_be_empty(directory: &Path) -> Result<()> {
     let has_entries = DiskTree.list(directory).is_ok_and(|entries| !entries.is_empty());
     if !has_entries {
         return Ok(());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::render;
 use crate::diagnostic::Diagnostic;
 use crate::merge::Taken;
-use crate::package::{ChangedPackage, ConflictPlace, FileRole, PackageConflict, Written};
+use crate::package::{ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict};
 use crate::source::SourceMap;
 
 /// Where a report goes.
@@ -32,7 +32,7 @@ impl ReportTo {
 /// For people. `others` says what became of files that are no manifests, where they need that.
 pub(super) fn text_report(
     changed: &ChangedPackage,
-    written: Written,
+    written: ConflictWriting,
     others: Option<&str>,
     render: &impl Fn(&Diagnostic) -> String,
 ) -> String {
@@ -53,7 +53,7 @@ pub(super) fn text_report(
     for path in &changed.left_alone {
         let _ = writeln!(out, "{}: left alone", path.display());
     }
-    let nothing = if written == Written::Nothing { ": nothing was written" } else { "" };
+    let nothing = if written == ConflictWriting::Nothing { ": nothing was written" } else { "" };
     let _ = writeln!(out, "{}{nothing}", summary(changed));
     out
 }
@@ -84,7 +84,7 @@ pub(super) fn conflicts(count: usize) -> String {
 }
 
 /// For programs: one line.
-pub(super) fn json_report(changed: &ChangedPackage, written: Written, sources: &SourceMap) -> String {
+pub(super) fn json_report(changed: &ChangedPackage, written: ConflictWriting, sources: &SourceMap) -> String {
     let changes = changed.changes.iter().map(|change| {
         let file = change.path.display().to_string();
         json!({"file": file, "action": change.kind.action(), "resource": change.resource})
@@ -94,7 +94,7 @@ pub(super) fn json_report(changed: &ChangedPackage, written: Written, sources: &
     json!({"changed": changes, "conflicts": conflicts}).to_string()
 }
 
-fn json_conflict(conflict: &PackageConflict, written: Written, sources: &SourceMap) -> Value {
+fn json_conflict(conflict: &PackageConflict, written: ConflictWriting, sources: &SourceMap) -> Value {
     let place = |place: &Option<ConflictPlace>| {
         let ConflictPlace { span, value } = place.as_ref()?;
         let source = sources.get(span.source)?;
@@ -103,10 +103,10 @@ fn json_conflict(conflict: &PackageConflict, written: Written, sources: &SourceM
         Some(json!({"file": file, "line": line, "column": column, "value": value}))
     };
     let taken = match (written, conflict.taken) {
-        (Written::Chosen, Taken::Updated) => Some("updated"),
-        (Written::Chosen, Taken::Dest) => Some("dest"),
-        (Written::Marked, _) => Some("markers"),
-        (Written::Nothing, _) => None,
+        (ConflictWriting::Chosen, Taken::Updated) => Some("updated"),
+        (ConflictWriting::Chosen, Taken::Dest) => Some("dest"),
+        (ConflictWriting::Marked, _) => Some("markers"),
+        (ConflictWriting::Nothing, _) => None,
     };
     json!({
         "resource": conflict.resource,

@@ -12,7 +12,7 @@ use crate::yaml::{Node, to_json};
 
 /// What was written where both sides changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum ConflictWriting {
     /// What was taken.
     Chosen,
     /// Both, between markers.
@@ -68,11 +68,7 @@ pub(super) enum ConflictKind {
 
 impl PackageConflict {
     /// A conflict of whole manifests.
-    pub(super) fn of_manifests(
-        kind: ConflictKind,
-        sides: [Option<&Manifest<'_>>; 3],
-        taken: Taken,
-    ) -> Self {
+    pub(super) fn of_manifests(kind: ConflictKind, sides: [Option<&Manifest<'_>>; 3], taken: Taken) -> Self {
         let root = FieldPath::root();
         let place = |manifest: Option<&Manifest<'_>>| {
             manifest.map(|m| ConflictPlace::new(m.node, m.node.span().at_start(), m.key.names(), &root))
@@ -97,7 +93,7 @@ impl PackageConflict {
 
     /// What to tell, when this was written.
     #[must_use]
-    pub fn diagnostic(&self, written: Written) -> Diagnostic {
+    pub fn diagnostic(&self, written: ConflictWriting) -> Diagnostic {
         let message = format!("{}: {}", self.cause(), self.outcome(written));
         let mut diagnostic = Diagnostic::warning(Code::Conflict, message);
         for (place, here, nowhere) in self.sides() {
@@ -139,20 +135,22 @@ impl PackageConflict {
             ConflictKind::Field | ConflictKind::UnknownList => "both sides changed this field".into(),
             ConflictKind::OtherSort => "the source has another sort of value in this field".into(),
             ConflictKind::Removed => format!("the updated version removes this {thing}, and dest changed it"),
-            ConflictKind::Returned => format!("dest removed this {thing}, and the updated version changes it"),
+            ConflictKind::Returned => {
+                format!("dest removed this {thing}, and the updated version changes it")
+            }
             ConflictKind::Lines => "both sides changed these lines".into(),
             ConflictKind::Binary => "both sides changed this file".into(),
         }
     }
 
-    fn outcome(&self, written: Written) -> &'static str {
+    fn outcome(&self, written: ConflictWriting) -> &'static str {
         match (written, self.taken) {
-            (Written::Nothing, _) => "nothing was written",
-            (Written::Marked, _) if self.kind == ConflictKind::Binary => {
+            (ConflictWriting::Nothing, _) => "nothing was written",
+            (ConflictWriting::Marked, _) if self.kind == ConflictKind::Binary => {
                 "dest's file stays, since it has no lines"
             }
-            (Written::Marked, _) => "both stand in the text, between markers",
-            (Written::Chosen, Taken::Updated) => match self.kind {
+            (ConflictWriting::Marked, _) => "both stand in the text, between markers",
+            (ConflictWriting::Chosen, Taken::Updated) => match self.kind {
                 ConflictKind::Field | ConflictKind::UnknownList => "the updated value is taken",
                 ConflictKind::OtherSort => "the source's is taken",
                 ConflictKind::Removed => "it is removed",
@@ -160,7 +158,7 @@ impl PackageConflict {
                 ConflictKind::Lines => "the updated lines are taken",
                 ConflictKind::Binary => "the updated file is taken",
             },
-            (Written::Chosen, Taken::Dest) => match self.kind {
+            (ConflictWriting::Chosen, Taken::Dest) => match self.kind {
                 ConflictKind::Field | ConflictKind::UnknownList => "dest's value is taken",
                 ConflictKind::OtherSort => "dest's is taken",
                 ConflictKind::Removed | ConflictKind::Returned => "it is left as dest has it",

@@ -12,20 +12,20 @@ use crate::yaml::{Entry, Map, Node, Value};
 /// The fields that differ, by the schema and, where it says nothing of a list, by the usual keys. A list whose
 /// entries nothing tells apart is one field.
 pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> Vec<FieldPath> {
-    let mut walk = Walk { path: FieldPath::root(), changed: Vec::new() };
+    let mut walk = FieldWalk { path: FieldPath::root(), changed: Vec::new() };
     walk.pair(Some(old), Some(new), cursor);
     walk.changed
 }
 
-struct Walk {
+struct FieldWalk {
     path: FieldPath,
     changed: Vec<FieldPath>,
 }
 
 /// An entry as both versions have it, the old one first.
-type Row<'n> = (PathElement, [Option<&'n Node>; 2]);
+type FieldRow<'n> = (PathElement, [Option<&'n Node>; 2]);
 
-impl Walk {
+impl FieldWalk {
     fn pair(&mut self, old: Option<&Node>, new: Option<&Node>, cursor: Cursor<'_>) {
         match (old.map(|node| &node.value), new.map(|node| &node.value)) {
             (Some(Value::Map(old)), Some(Value::Map(new))) => self.maps(old, new, cursor),
@@ -61,7 +61,7 @@ impl Walk {
     }
 }
 
-fn rows<'n>(old: &'n [Node], new: &'n [Node], cursor: Cursor<'_>) -> Option<Vec<Row<'n>>> {
+fn rows<'n>(old: &'n [Node], new: &'n [Node], cursor: Cursor<'_>) -> Option<Vec<FieldRow<'n>>> {
     let association = Association::of(cursor, ListPolicy::Typed);
     let Some(aligned) = align::entries([new, old], &association) else { return inferred(old, new) };
     let row = |row: align::Aligned<2>| {
@@ -72,10 +72,10 @@ fn rows<'n>(old: &'n [Node], new: &'n [Node], cursor: Cursor<'_>) -> Option<Vec<
 }
 
 /// By the first of the usual keys that every entry has, and none has the same.
-fn inferred<'n>(old: &'n [Node], new: &'n [Node]) -> Option<Vec<Row<'n>>> {
+fn inferred<'n>(old: &'n [Node], new: &'n [Node]) -> Option<Vec<FieldRow<'n>>> {
     let InferKeys::Keys(keys) = InferKeys::usual() else { return None };
     keys.iter().find_map(|key| {
-        let mut rows: Vec<Row<'n>> = Vec::new();
+        let mut rows: Vec<FieldRow<'n>> = Vec::new();
         let mut known: FxHashMap<PathValue, usize> = FxHashMap::default();
         for (side, list) in [(1, new), (0, old)] {
             for entry in list {
@@ -116,15 +116,15 @@ mod tests {
         let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("a Pod");
         let old = "spec: {containers: [{name: a, args: [x, y]}, {name: b, image: i}]}";
         let new = "spec: {containers: [{name: b, image: j}, {name: a, args: [x, z, y]}]}";
-        assert_eq!(
-            changed(old, new, pod),
-            ["spec.containers[name=b].image", "spec.containers[name=a].args"]
-        );
+        assert_eq!(changed(old, new, pod), ["spec.containers[name=b].image", "spec.containers[name=a].args"]);
         let (old, new) = ("l: [{name: a, v: 1}, {name: b}]", "l: [{name: c}, {name: a, v: 2}]");
         assert_eq!(changed(old, new, Cursor::unknown()), ["l[name=c]", "l[name=a].v", "l[name=b]"]);
         assert_eq!(changed("l: [{x: 1}, {x: 2}]", "l: [{x: 1}]", Cursor::unknown()), ["l"]);
         assert_eq!(changed("l: [{name: a}, {name: a}]", "l: [{name: a}]", Cursor::unknown()), ["l"]);
-        assert_eq!(changed("l: [{name: a}, {name: b}]", "l: [{name: b}, {name: a}]", Cursor::unknown()), ["l"]);
+        assert_eq!(
+            changed("l: [{name: a}, {name: b}]", "l: [{name: b}, {name: a}]", Cursor::unknown()),
+            ["l"]
+        );
         assert!(changed("l: [1, 0x2]", "l: [1, 2]", Cursor::unknown()).is_empty());
     }
 }

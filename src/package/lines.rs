@@ -58,7 +58,7 @@ pub(super) struct TextSides<'t> {
 
 /// Takes each change of one side; `choice` says what is taken where both changed the same lines.
 pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedText {
-    Lines::new(sides).merge(|region| match region.resolution() {
+    VersionsOfText::new(sides).merge(|region| match region.resolution() {
         MergeResolution::Theirs => LineChoice::Updated,
         MergeResolution::Conflict => choice,
         _ => LineChoice::Dest,
@@ -67,7 +67,7 @@ pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedTex
 
 /// Marks all that differs between the updated text and dest's: whatever could be merged is alike in both.
 pub(super) fn mark_differences(sides: TextSides<'_>, words: MarkerWords) -> String {
-    let merged = Lines::new(sides).merge(|region| match region.resolution() {
+    let merged = VersionsOfText::new(sides).merge(|region| match region.resolution() {
         MergeResolution::Unchanged | MergeResolution::Both => LineChoice::Dest,
         _ => LineChoice::Both(words),
     });
@@ -75,16 +75,16 @@ pub(super) fn mark_differences(sides: TextSides<'_>, words: MarkerWords) -> Stri
 }
 
 /// The versions and where their lines begin.
-struct Lines<'t> {
+struct VersionsOfText<'t> {
     sides: TextSides<'t>,
     regions: Vec<MergeRegion>,
     starts: [Vec<usize>; 3],
 }
 
-impl<'t> Lines<'t> {
+impl<'t> VersionsOfText<'t> {
     fn new(sides: TextSides<'t>) -> Self {
         let TextSides { original, updated, dest } = sides;
-        // Lines that are there once hold the versions together, as brackets and empty lines do not.
+        // VersionsOfText that are there once hold the versions together, as brackets and empty lines do not.
         let merge =
             TextMergeConfig::new().algorithm(Algorithm::Histogram).merge_lines(original, dest, updated);
         let starts = [
@@ -139,7 +139,8 @@ fn starts<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<usize> {
 }
 
 fn mark(out: &mut String, [dest, original]: [&str; 2], updated: &str, words: MarkerWords) {
-    let line_break = if [dest, original, updated].iter().any(|text| text.contains("\r\n")) { "\r\n" } else { "\n" };
+    let line_break =
+        if [dest, original, updated].iter().any(|text| text.contains("\r\n")) { "\r\n" } else { "\n" };
     let end_line = |out: &mut String| {
         if !out.is_empty() && !out.ends_with('\n') {
             out.push_str(line_break);
@@ -222,12 +223,15 @@ mod tests {
     fn all_that_differs_is_marked_when_it_must() {
         let sides = TextSides { original: "a: 1\nb: 1\n", updated: "a: 2\nb: 1\n", dest: "a: 1\nb: 1\n" };
         let text = mark_differences(sides, MarkerWords::SIDES);
-        assert_eq!(text, "<<<<<<< dest\na: 1\n||||||| original\na: 1\n=======\na: 2\n>>>>>>> updated\nb: 1\n");
+        assert_eq!(
+            text,
+            "<<<<<<< dest\na: 1\n||||||| original\na: 1\n=======\na: 2\n>>>>>>> updated\nb: 1\n"
+        );
     }
 
     #[test]
     fn long_texts_with_nothing_in_common_take_no_square_of_time() {
-        let text = |word: &str| (0..20_000).map(|i| format!("{word} {i}\n")).collect::<String>();
+        let text = |word: &str| (0..20_000).map(|i| [word, &i.to_string(), "\n"].concat()).collect::<String>();
         let (original, updated, dest) = (text("a"), text("b"), text("c"));
         let started = std::time::Instant::now();
         let merged = merge_lines(

@@ -34,7 +34,10 @@ pub(super) struct GroupKindName {
 pub(super) enum ManifestKey {
     Resource(GroupKindName),
     /// It has no kind or no name: its number among such documents of its file, and what it does say.
-    Unnamed { number: usize, names: GroupKindName },
+    Unnamed {
+        number: usize,
+        names: GroupKindName,
+    },
 }
 
 /// One manifest.

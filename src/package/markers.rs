@@ -8,7 +8,11 @@ use super::lines::{MarkerWords, TextSides, mark_differences};
 
 /// The package with both sides of each conflict in its texts. What is no conflict is the same in dest's version
 /// and in the updated one.
-pub(super) fn marked([original, dest]: [&ChangedPackage; 2], updated: ChangedPackage, words: MarkerWords) -> ChangedPackage {
+pub(super) fn marked(
+    [original, dest]: [&ChangedPackage; 2],
+    updated: ChangedPackage,
+    words: MarkerWords,
+) -> ChangedPackage {
     let by_path = |package: &ChangedPackage| -> BTreeMap<PathBuf, ChangedFile> {
         package.files.iter().map(|file| (file.path.clone(), file.clone())).collect()
     };

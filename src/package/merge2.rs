@@ -74,7 +74,7 @@ fn set_roles(changed: &mut ChangedPackage, packages: [&Package; 2]) {
 }
 
 /// Files that are taken whole: those that cannot be read as YAML on one side, and those that are the same.
-fn plain_paths<'p>(packages: [&'p Package; 2], form: Form) -> PlainPaths<'p> {
+fn plain_paths(packages: [&Package; 2], form: Form) -> PlainPaths<'_> {
     let others = packages.iter().flat_map(|package| package.others()).map(|file| file.relative.as_path());
     let [source, dest] = packages;
     let texts: BTreeMap<&Path, &str> =
@@ -90,7 +90,8 @@ fn unread(packages: [&Package; 2]) -> Vec<Diagnostic> {
     let problems = files.filter_map(|file| Some((file, file.problem.as_ref()?)));
     let told = problems.map(|(file, problem)| {
         let message = format!("{} is no YAML that can be merged: {}", file.path.display(), problem.message());
-        let warning = Diagnostic::warning(Code::Syntax, message).help("where the source has it, it is taken whole");
+        let warning =
+            Diagnostic::warning(Code::Syntax, message).help("where the source has it, it is taken whole");
         problem.labels().iter().fold(warning, |warning, label| warning.at(label.span.at_start()))
     });
     told.collect()

@@ -84,7 +84,7 @@ enum Fate {
 }
 
 #[derive(Clone)]
-struct Decision {
+struct Verdict {
     fate: Fate,
     /// Those of fields.
     fields: Vec<Conflict>,
@@ -93,7 +93,7 @@ struct Decision {
     warnings: Vec<Diagnostic>,
 }
 
-impl Decision {
+impl Verdict {
     fn of(fate: Fate) -> Self {
         Self { fate, fields: Vec::new(), whole: None, warnings: Vec::new() }
     }
@@ -126,7 +126,7 @@ impl<'p> PackageMerge3<'p> {
         let paired = self.pair()?;
         let choice = FileChoice::Markers(words);
         let dest = self.decide(&paired, ConflictPolicy::Dest)?;
-        if dest.iter().all(Decision::is_clear) {
+        if dest.iter().all(Verdict::is_clear) {
             return self.carry_out(&paired, dest, choice);
         }
         let updated = self.decide(&paired, ConflictPolicy::Updated)?;
@@ -141,37 +141,36 @@ impl<'p> PackageMerge3<'p> {
     fn pair(&self) -> Result<Paired<'p>> {
         let form = Form::of(&[self.original, self.updated, self.dest]);
         let plain = plain_paths([self.original, self.updated, self.dest], form);
-        let of = |package: &'p Package| {
-            manifests_but(package, |file| plain.contains(form.path(&file.relative)))
-        };
+        let of =
+            |package: &'p Package| manifests_but(package, |file| plain.contains(form.path(&file.relative)));
         let (original, updated, dest) = (of(self.original), of(self.updated), of(self.dest));
         let rows = match_manifests([&dest, &original, &updated], form, Kinship::Descendant)?;
         Ok(Paired { form, plain, original, updated, dest, rows })
     }
 
-    fn decide(&self, paired: &Paired<'_>, policy: ConflictPolicy) -> Result<Vec<Decision>> {
+    fn decide(&self, paired: &Paired<'_>, policy: ConflictPolicy) -> Result<Vec<Verdict>> {
         let options = MergeOptions { conflicts: policy, ..self.options.clone() };
         let rows = paired.rows.par_iter();
         rows.map(|row| self.decide_one(paired.sides(row), &options)).collect()
     }
 
-    fn decide_one(&self, sides: Sides<'_, '_>, options: &MergeOptions) -> Result<Decision> {
+    fn decide_one(&self, sides: Sides<'_, '_>, options: &MergeOptions) -> Result<Verdict> {
         let dest_wins = options.conflicts == ConflictPolicy::Dest;
         let whole = |kind, fate| {
             let (fate, taken) = if dest_wins { (Fate::Stays, Taken::Dest) } else { (fate, Taken::Updated) };
-            Decision { whole: Some((kind, taken)), ..Decision::of(fate) }
+            Verdict { whole: Some((kind, taken)), ..Verdict::of(fate) }
         };
         Ok(match (sides.original, sides.updated, sides.dest) {
             (Some(original), None, Some(dest)) if original.node != dest.node => {
                 whole(ConflictKind::Removed, Fate::Goes)
             }
-            (Some(_), None, Some(_)) => Decision::of(Fate::Goes),
+            (Some(_), None, Some(_)) => Verdict::of(Fate::Goes),
             (Some(original), Some(updated), None) if original.node != updated.node => {
                 whole(ConflictKind::Returned, Fate::Comes(updated.node.clone()))
             }
-            (None, Some(updated), None) => Decision::of(Fate::Comes(updated.node.clone())),
+            (None, Some(updated), None) => Verdict::of(Fate::Comes(updated.node.clone())),
             (_, Some(updated), Some(dest)) => return self.fields(sides.original, updated, dest, options),
-            (_, None, _) | (Some(_), Some(_), None) => Decision::of(Fate::Stays),
+            (_, None, _) | (Some(_), Some(_), None) => Verdict::of(Fate::Stays),
         })
     }
 
@@ -181,20 +180,19 @@ impl<'p> PackageMerge3<'p> {
         updated: &Manifest<'_>,
         dest: &Manifest<'_>,
         options: &MergeOptions,
-    ) -> Result<Decision> {
+    ) -> Result<Verdict> {
         let original = original.map(|manifest| manifest.node);
         let (updated, before) = (Some(updated.node), Some(dest.node.clone()));
         let merged = merge3(original, updated, before, self.schema, options)
             .map_err(|error| error.resource(&dest.key))?;
-        let fate = merged.node.map_or(Fate::Goes, |node| {
-            Fate::Becomes(NewValue::of(dest, node, self.schema))
-        });
+        let fate =
+            merged.node.map_or(Fate::Goes, |node| Fate::Becomes(NewValue::of(dest, node, self.schema)));
         let warnings = merged.warnings.into_iter().map(|warning| warning.resource(&dest.key)).collect();
-        Ok(Decision { fate, fields: merged.conflicts, whole: None, warnings })
+        Ok(Verdict { fate, fields: merged.conflicts, whole: None, warnings })
     }
 
     /// What a manifest would be if each conflict were decided for the original.
-    fn original_of(&self, sides: Sides<'_, '_>, decision: &Decision) -> Decision {
+    fn original_of(&self, sides: Sides<'_, '_>, decision: &Verdict) -> Verdict {
         let original = sides.original.map(|manifest| manifest.node);
         let fate = match (&decision.whole, sides.dest, original) {
             (Some(_), Some(dest), Some(original)) => {
@@ -211,13 +209,13 @@ impl<'p> PackageMerge3<'p> {
             }
             _ => return decision.clone(),
         };
-        Decision { fate, ..decision.clone() }
+        Verdict { fate, ..decision.clone() }
     }
 
     fn carry_out(
         &self,
         paired: &Paired<'p>,
-        decisions: Vec<Decision>,
+        decisions: Vec<Verdict>,
         choice: FileChoice,
     ) -> Result<ChangedPackage> {
         let packages = [self.original, self.updated, self.dest];
@@ -270,7 +268,7 @@ impl<'p> Paired<'p> {
     }
 }
 
-fn conflicts(decision: &Decision, sides: Sides<'_, '_>) -> Vec<PackageConflict> {
+fn conflicts(decision: &Verdict, sides: Sides<'_, '_>) -> Vec<PackageConflict> {
     let sides = [sides.original, sides.updated, sides.dest];
     match decision.whole {
         Some((kind, taken)) => vec![PackageConflict::of_manifests(kind, sides, taken)],

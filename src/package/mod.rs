@@ -24,7 +24,7 @@ mod untouched;
 pub use change::{
     ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange, write_copy, write_files,
 };
-pub use conflict::{ConflictPlace, PackageConflict, Written};
+pub use conflict::{ConflictPlace, ConflictWriting, PackageConflict};
 pub use lines::MarkerWords;
 pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};

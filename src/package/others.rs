@@ -220,7 +220,8 @@ impl FileSides<'_> {
     fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> Decided {
         let conflict = PackageConflict::of_files(kind, self.places(), choice.taken(), self.excerpt());
         let executable = self.dest.or(self.updated).is_some_and(|file| file.executable);
-        let text = |file: Option<PlainFile<'_>>| file.map_or(Some(String::new()), |f| f.text().map(Into::into));
+        let text =
+            |file: Option<PlainFile<'_>>| file.map_or(Some(String::new()), |f| f.text().map(Into::into));
         let texts = [self.original, self.updated, self.dest].map(text);
         let decided = match (choice, texts) {
             (FileChoice::Updated, _) => Decided::as_it_is(self.updated),

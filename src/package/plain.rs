@@ -22,7 +22,8 @@ pub(super) fn plain_paths(packages: [&Package; 3], form: Form) -> PlainPaths<'_>
         *without.entry(path).or_insert(true) &= !file.has_manifests();
     }
     // Files of comments alone.
-    paths.extend(without.into_iter().filter(|(_, is)| *is && form == Form::Directories).map(|(path, _)| path));
+    paths
+        .extend(without.into_iter().filter(|(_, is)| *is && form == Form::Directories).map(|(path, _)| path));
     paths
 }
 

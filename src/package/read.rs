@@ -68,7 +68,7 @@ struct Definitions {
 
 /// What is read of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum ReadScope {
     /// `*.yaml`, `*.yml` and `*.json`, outside of hidden directories.
     Manifests,
     /// All but what git keeps for itself.
@@ -88,8 +88,8 @@ impl Package {
     /// # Errors
     /// It is not there, or a file cannot be read or is malformed.
     pub fn read(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
-        let reader = Reader { tree: &DiskTree, reading, sources };
-        reader.package(path, Scope::Manifests)
+        let reader = PackageReader { tree: &DiskTree, reading, sources };
+        reader.package(path, ReadScope::Manifests)
     }
 
     /// Reads a file, or all files of a directory and the directories in it, hidden ones too. What git keeps
@@ -98,8 +98,8 @@ impl Package {
     /// # Errors
     /// It is not there, or a file cannot be read; a single file is malformed.
     pub fn read_everything(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
-        let reader = Reader { tree: &DiskTree, reading, sources };
-        reader.package(path, Scope::Everything)
+        let reader = PackageReader { tree: &DiskTree, reading, sources };
+        reader.package(path, ReadScope::Everything)
     }
 
     /// As [`Package::read`], from any tree of files.
@@ -112,7 +112,7 @@ impl Package {
         reading: Reading,
         sources: &SourceMap,
     ) -> Result<Self> {
-        Reader { tree, reading, sources }.package(path, Scope::Manifests)
+        PackageReader { tree, reading, sources }.package(path, ReadScope::Manifests)
     }
 
     /// The package of a text that came from elsewhere, such as the standard input.
@@ -220,24 +220,24 @@ fn items_or_self(node: &Node) -> &[Node] {
 }
 
 /// From where and how files are read.
-struct Reader<'r> {
+struct PackageReader<'r> {
     tree: &'r dyn FileTree,
     reading: Reading,
     sources: &'r SourceMap,
 }
 
-impl Reader<'_> {
-    fn package(&self, path: &Path, scope: Scope) -> Result<Package> {
+impl PackageReader<'_> {
+    fn package(&self, path: &Path, scope: ReadScope) -> Result<Package> {
         if !self.tree.is_directory(path) {
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
             return Ok(Package::of_file(path.to_path_buf(), self.yaml(name, path.to_path_buf())?));
         }
-        let Found { names, left_alone } = self.find(path, scope)?;
+        let FoundFiles { names, left_alone } = self.find(path, scope)?;
         let read = |name: PathBuf| {
             let path = path.join(&name);
             match scope {
-                Scope::Manifests => self.yaml(name, path).map(ReadFile::Yaml),
-                Scope::Everything => self.file(name, path),
+                ReadScope::Manifests => self.yaml(name, path).map(ReadFile::Yaml),
+                ReadScope::Everything => self.file(name, path),
             }
         };
         let read = names.into_par_iter().map(read).collect::<Result<Vec<_>>>()?;
@@ -252,25 +252,24 @@ impl Reader<'_> {
     }
 
     /// The files of a directory that are to be read, by their paths below it.
-    fn find(&self, directory: &Path, scope: Scope) -> Result<Found> {
-        let hidden = if scope == Scope::Everything { Hidden::Keep } else { Hidden::Skip };
+    fn find(&self, directory: &Path, scope: ReadScope) -> Result<FoundFiles> {
+        let hidden = if scope == ReadScope::Everything { Hidden::Keep } else { Hidden::Skip };
         let options = WalkOptions { links: LinkPolicy::Keep, hidden, max_depth: usize::MAX };
-        let mut found = Found::default();
+        let mut found = FoundFiles::default();
         for walked in TreeWalk::new(self.tree, directory, options) {
-            let Walked { path, kind, .. } =
-                walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
+            let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
             match scope {
-                Scope::Everything => found.note(directory, path, kind),
-                Scope::Manifests if is_yaml_name(&path) && self.is_file(directory, &path, kind) => {
+                ReadScope::Everything => found.note(directory, path, kind),
+                ReadScope::Manifests if is_yaml_name(&path) && self.leads_to_file(directory, &path, kind) => {
                     found.names.push(path);
                 }
-                Scope::Manifests => {}
+                ReadScope::Manifests => {}
             }
         }
         Ok(found)
     }
 
-    fn is_file(&self, directory: &Path, path: &Path, kind: FileKind) -> bool {
+    fn leads_to_file(&self, directory: &Path, path: &Path, kind: FileKind) -> bool {
         match kind {
             FileKind::Link => self.tree.kind(&directory.join(path)).is_ok_and(|kind| kind == FileKind::File),
             kind => kind == FileKind::File,
@@ -318,12 +317,12 @@ impl Reader<'_> {
 
 /// What is found in a directory.
 #[derive(Default)]
-struct Found {
+struct FoundFiles {
     names: Vec<PathBuf>,
     left_alone: Vec<PathBuf>,
 }
 
-impl Found {
+impl FoundFiles {
     fn note(&mut self, directory: &Path, path: PathBuf, kind: FileKind) {
         let of_git = path.iter().any(|name| name == ".git");
         match kind {

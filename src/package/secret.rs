@@ -75,7 +75,10 @@ mod tests {
         assert_eq!(masked(whole, &[]), json!({"kind": "Secret", "data": {"a": "***"}, "type": "Opaque"}));
         let last = "kubectl.kubernetes.io/last-applied-configuration";
         assert_eq!(masked(json!("{}"), &["metadata", "annotations", last]), json!("***"));
-        assert_eq!(masked(json!({"x": "y", last: "{}"}), &["metadata", "annotations"]), json!({"x": "y", last: "***"}));
+        assert_eq!(
+            masked(json!({"x": "y", last: "{}"}), &["metadata", "annotations"]),
+            json!({"x": "y", last: "***"})
+        );
         assert_eq!(masked(json!("Opaque"), &["type"]), json!("Opaque"));
         assert_eq!(masked(json!(["x"]), &["data"]), json!("***"));
     }

@@ -12,7 +12,7 @@ use crate::package::manifest::GroupKindName;
 const ROUNDS: usize = 4;
 
 /// What is looked for: a name, and the number of who has it.
-pub(super) type Named<'n> = (usize, &'n GroupKindName);
+pub(super) type NumberedName<'n> = (usize, &'n GroupKindName);
 
 /// A name that is in another one.
 struct Candidate {
@@ -23,7 +23,7 @@ struct Candidate {
 }
 
 /// Which names of dest were made of which upstream names.
-pub(super) fn pair_by_affix(upstream: &[Named<'_>], dest: &[Named<'_>]) -> Vec<(usize, usize)> {
+pub(super) fn pair_by_affix(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<(usize, usize)> {
     let mut candidates = candidates(upstream, dest);
     let mut pairs = Vec::new();
     for _ in 0..ROUNDS {
@@ -41,9 +41,9 @@ pub(super) fn pair_by_affix(upstream: &[Named<'_>], dest: &[Named<'_>]) -> Vec<(
     pairs
 }
 
-fn candidates(upstream: &[Named<'_>], dest: &[Named<'_>]) -> Vec<Candidate> {
-    type Key<'n> = (&'n str, &'n str, Option<&'n str>, &'n str);
-    let mut known: FxHashMap<Key<'_>, Option<usize>> = FxHashMap::default();
+fn candidates(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<Candidate> {
+    type NameInNamespace<'n> = (&'n str, &'n str, Option<&'n str>, &'n str);
+    let mut known: FxHashMap<NameInNamespace<'_>, Option<usize>> = FxHashMap::default();
     let key = |names: &'_ GroupKindName| (names.group.clone(), names.kind.clone());
     for (number, names) in upstream {
         for namespace in [Some(names.namespace.as_str()), None] {
@@ -123,8 +123,8 @@ mod tests {
         let (a, b) = (names(upstream), names(dest));
         let numbered = |all: &'_ [GroupKindName]| (0..all.len()).collect::<Vec<_>>();
         let (i, j) = (numbered(&a), numbered(&b));
-        let a: Vec<Named<'_>> = i.into_iter().zip(&a).collect();
-        let b: Vec<Named<'_>> = j.into_iter().zip(&b).collect();
+        let a: Vec<NumberedName<'_>> = i.into_iter().zip(&a).collect();
+        let b: Vec<NumberedName<'_>> = j.into_iter().zip(&b).collect();
         let mut pairs: Vec<_> =
             pair_by_affix(&a, &b).iter().map(|(i, j)| format!("{} {}", upstream[*i], dest[*j])).collect();
         pairs.sort();

@@ -27,9 +27,9 @@ impl Likeness {
 }
 
 /// What there is in a manifest beside its name: paths of fields, and those of scalars with their values.
-struct Traits(FxHashSet<String>);
+struct ManifestTraits(FxHashSet<String>);
 
-impl Traits {
+impl ManifestTraits {
     fn of(node: &Node) -> Self {
         let mut traits = FxHashSet::default();
         collect(node, &mut String::new(), &mut traits);
@@ -64,7 +64,9 @@ fn collect(node: &Node, path: &mut String, traits: &mut FxHashSet<String>) {
         }
         Value::List(list) => {
             path.push_str("[]");
-            list.iter().for_each(|entry| collect(entry, path, traits));
+            for entry in list {
+                collect(entry, path, traits);
+            }
             path.truncate(length);
         }
     }
@@ -72,7 +74,7 @@ fn collect(node: &Node, path: &mut String, traits: &mut FxHashSet<String>) {
 
 /// How much of a manifest another one has.
 pub(super) fn likeness(node: &Node, other: &Node) -> Likeness {
-    Traits::of(node).likeness(&Traits::of(other))
+    ManifestTraits::of(node).likeness(&ManifestTraits::of(other))
 }
 
 /// For each manifest the one of the others that it is, by content: an equal one; the only one that is left, if
@@ -88,7 +90,7 @@ pub(super) fn pair_by_content(manifests: &[&Node], others: &[&Node]) -> Vec<Opti
         pairs[*one] = Some(*other);
     } else if left.len() <= MOST_COMPARED && free.len() <= MOST_COMPARED {
         let traits = |all: &[&Node], which: &[usize]| -> Vec<_> {
-            which.iter().map(|i| Traits::of(all[*i])).collect()
+            which.iter().map(|i| ManifestTraits::of(all[*i])).collect()
         };
         for (one, other) in most_alike(&traits(manifests, &left), &traits(others, &free)) {
             pairs[left[one]] = Some(free[other]);
@@ -109,7 +111,7 @@ fn equal_ones(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
 }
 
 /// The pairs in which each is more like the other than any else.
-fn most_alike(manifests: &[Traits], others: &[Traits]) -> Vec<(usize, usize)> {
+fn most_alike(manifests: &[ManifestTraits], others: &[ManifestTraits]) -> Vec<(usize, usize)> {
     let shared: Vec<Vec<usize>> = manifests
         .iter()
         .map(|traits| others.iter().map(|other| traits.likeness(other).shared).collect())

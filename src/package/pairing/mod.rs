@@ -12,7 +12,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use self::affix::{Named, pair_by_affix};
+use self::affix::{NumberedName, pair_by_affix};
 use self::content::{likeness, pair_by_content};
 use self::upstream::upstream_identity;
 use super::manifest::{GroupKindName, Manifest, ManifestKey};
@@ -161,8 +161,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     /// Pairs what has no name, or not even a kind, within files, by content: first the sides that dest was
     /// made from, then dest with them.
     fn unnamed(&mut self) {
-        type Key<'p> = (&'p Path, GroupKindName);
-        let mut files: FxHashMap<Key<'_>, [Vec<usize>; N]> = FxHashMap::default();
+        type PlaceOfKind<'p> = (&'p Path, GroupKindName);
+        let mut files: FxHashMap<PlaceOfKind<'_>, [Vec<usize>; N]> = FxHashMap::default();
         for (side, manifests) in self.sides.into_iter().enumerate() {
             for (i, manifest) in manifests.iter().enumerate() {
                 let ManifestKey::Unnamed { names, .. } = &manifest.key else { continue };
@@ -244,7 +244,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
             return;
         }
         let names = |row: &usize| Some((*row, self.manifest(*row)?.key.names()));
-        let named = |rows: &[usize]| rows.iter().filter_map(names).collect::<Vec<Named<'_>>>();
+        let named = |rows: &[usize]| rows.iter().filter_map(names).collect::<Vec<NumberedName<'_>>>();
         let (upstream, dest) = (named(&open.upstream), named(&open.dest));
         let mut pairs = pair_by_affix(&upstream, &dest);
         if self.kinship == Kinship::Stranger {
@@ -269,11 +269,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         ] {
             for row in rows {
                 let Some(manifest) = self.manifest(row) else { continue };
-                let of_kind = GroupKindName {
-                    name: "".into(),
-                    namespace: "".into(),
-                    ..manifest.key.names().clone()
-                };
+                let of_kind =
+                    GroupKindName { name: "".into(), namespace: "".into(), ..manifest.key.names().clone() };
                 let path = self.form.path(manifest.path);
                 pick(places.entry((of_kind, path)).or_default()).push(row);
             }
@@ -288,7 +285,9 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
                 likeness(old, new).is_close().then_some((*there?, *row))
             };
             let pairs: Vec<_> = upstream.iter().filter_map(found).collect();
-            pairs.into_iter().for_each(|(dest, row)| self.join(dest, row));
+            for (dest, row) in pairs {
+                self.join(dest, row);
+            }
         }
     }
 }

@@ -36,7 +36,8 @@ fn by_comment(node: &Node) -> Option<GroupKindName> {
     let metadata = node.as_map()?.entry("metadata")?;
     let own = [&metadata.key.meta, &metadata.value.meta];
     let fields = metadata.value.as_map().map_or(&[][..], |map| map.entries());
-    let metas = own.into_iter().chain(fields.iter().flat_map(|Entry { key, value }| [&key.meta, &value.meta]));
+    let metas =
+        own.into_iter().chain(fields.iter().flat_map(|Entry { key, value }| [&key.meta, &value.meta]));
     let (namespace, name) = metas.flat_map(comments).find_map(|comment| {
         let said = comment.trim_start_matches('#').trim().strip_prefix(COMMENT)?;
         said.trim().split_once('/')
