@@ -90,7 +90,7 @@ impl WriteArgs {
         let others = if has_whole { None } else { Some("not printed, since it is no manifest") };
         let text = match self.report {
             ReportForm::Text => text_report(changed, written, others, &to.renderer(sources)),
-            ReportForm::Json => json_report(changed, written, sources) + "\n",
+            ReportForm::Json => json_report(changed, written, sources).map_err(anyhow::Error::from)? + "\n",
         };
         match to {
             ReportTo::Stdout => print(&text),

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::io;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::render;
 use crate::diagnostic::Diagnostic;
@@ -83,24 +84,63 @@ pub(super) fn conflicts(count: usize) -> String {
     format!("{count} conflict{}", if count == 1 { "" } else { "s" })
 }
 
-/// For programs: one line.
-pub(super) fn json_report(changed: &ChangedPackage, written: ConflictWriting, sources: &SourceMap) -> String {
-    let changes = changed.changes.iter().map(|change| {
-        let file = change.path.display().to_string();
-        json!({"file": file, "action": change.kind.action(), "resource": change.resource})
-    });
-    let conflicts = changed.conflicts.iter().map(|conflict| json_conflict(conflict, written, sources));
-    let [changes, conflicts]: [Vec<Value>; 2] = [changes.collect(), conflicts.collect()];
-    json!({"changed": changes, "conflicts": conflicts}).to_string()
+/// A report for programs; nothing is in it that could not be in any.
+#[derive(Serialize)]
+struct JsonReport<'c> {
+    changed: Vec<JsonChange<'c>>,
+    conflicts: Vec<JsonConflict<'c>>,
 }
 
-fn json_conflict(conflict: &PackageConflict, written: ConflictWriting, sources: &SourceMap) -> Value {
-    let place = |place: &Option<ConflictPlace>| {
+#[derive(Serialize)]
+struct JsonChange<'c> {
+    file: String,
+    action: &'static str,
+    resource: Option<&'c str>,
+}
+
+#[derive(Serialize)]
+struct JsonConflict<'c> {
+    resource: Option<&'c str>,
+    field: Option<String>,
+    original: Option<JsonPlace<'c>>,
+    updated: Option<JsonPlace<'c>>,
+    dest: Option<JsonPlace<'c>>,
+    taken: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct JsonPlace<'c> {
+    file: String,
+    line: usize,
+    column: usize,
+    value: &'c Value,
+}
+
+/// For programs: one line.
+pub(super) fn json_report(
+    changed: &ChangedPackage,
+    written: ConflictWriting,
+    sources: &SourceMap,
+) -> serde_json::Result<String> {
+    let changes = changed.changes.iter().map(|change| JsonChange {
+        file: change.path.display().to_string(),
+        action: change.kind.action(),
+        resource: change.resource.as_deref(),
+    });
+    let conflicts = changed.conflicts.iter().map(|conflict| json_conflict(conflict, written, sources));
+    serde_json::to_string(&JsonReport { changed: changes.collect(), conflicts: conflicts.collect() })
+}
+
+fn json_conflict<'c>(
+    conflict: &'c PackageConflict,
+    written: ConflictWriting,
+    sources: &SourceMap,
+) -> JsonConflict<'c> {
+    let place = |place: &'c Option<ConflictPlace>| {
         let ConflictPlace { span, value } = place.as_ref()?;
         let source = sources.get(span.source)?;
         let (line, column) = source.line_column(span.start);
-        let file = source.name().display().to_string();
-        Some(json!({"file": file, "line": line, "column": column, "value": value}))
+        Some(JsonPlace { file: source.name().display().to_string(), line, column, value })
     };
     let taken = match (written, conflict.taken) {
         (ConflictWriting::Chosen, Taken::Updated) => Some("updated"),
@@ -108,12 +148,12 @@ fn json_conflict(conflict: &PackageConflict, written: ConflictWriting, sources: 
         (ConflictWriting::Marked, _) => Some("markers"),
         (ConflictWriting::Nothing, _) => None,
     };
-    json!({
-        "resource": conflict.resource,
-        "field": conflict.field.as_ref().map(ToString::to_string),
-        "original": place(&conflict.original),
-        "updated": place(&conflict.updated),
-        "dest": place(&conflict.dest),
-        "taken": taken,
-    })
+    JsonConflict {
+        resource: conflict.resource.as_deref(),
+        field: conflict.field.as_ref().map(ToString::to_string),
+        original: place(&conflict.original),
+        updated: place(&conflict.updated),
+        dest: place(&conflict.dest),
+        taken,
+    }
 }

@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn long_texts_with_nothing_in_common_take_no_square_of_time() {
-        let text = |word: &str| (0..20_000).map(|i| [word, &i.to_string(), "\n"].concat()).collect::<String>();
+        let text =
+            |word: &str| (0..20_000).map(|i| [word, &i.to_string(), "\n"].concat()).collect::<String>();
         let (original, updated, dest) = (text("a"), text("b"), text("c"));
         let started = std::time::Instant::now();
         let merged = merge_lines(

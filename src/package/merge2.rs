@@ -84,15 +84,15 @@ fn plain_paths(packages: [&Package; 2], form: Form) -> PlainPaths<'_> {
     others.chain(doubles.map(|(path, _)| path)).collect()
 }
 
-/// Says of files that are called YAML and are none that the source's is taken.
+/// Says of files that are called YAML and cannot be read that the source's is taken.
 fn unread(packages: [&Package; 2]) -> Vec<Diagnostic> {
-    let files = packages.into_iter().flat_map(Package::others);
-    let problems = files.filter_map(|file| Some((file, file.problem.as_ref()?)));
-    let told = problems.map(|(file, problem)| {
-        let message = format!("{} is no YAML that can be merged: {}", file.path.display(), problem.message());
-        let warning =
-            Diagnostic::warning(Code::Syntax, message).help("where the source has it, it is taken whole");
-        problem.labels().iter().fold(warning, |warning, label| warning.at(label.span.at_start()))
+    let [source, dest] = packages.map(|package| package.others().iter().map(|file| (&file.relative, file)));
+    let dest: BTreeMap<_, _> = dest.collect();
+    let files = source.chain(dest).collect::<BTreeMap<_, _>>();
+    let told = files.into_values().filter_map(|file| {
+        let (path, problem) = (file.path.display(), file.problem.as_ref()?);
+        let message = format!("{path} is not merged, the source's is taken: {}", problem.message());
+        Some(Diagnostic::warning(Code::Syntax, message))
     });
     told.collect()
 }

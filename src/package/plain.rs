@@ -45,29 +45,26 @@ enum WhyPlain {
     NoKind,
 }
 
-/// Says which files that look like manifests are merged by lines.
+/// Says which files that look like manifests are merged by lines, each once: as dest has it, else another side.
 pub(super) fn merged_by_lines(packages: [&Package; 3], form: Form) -> Vec<Diagnostic> {
-    let tell = |code: Code, path: &Path, why: String| {
-        let message = format!("{} is merged by lines: {why}", path.display());
-        Diagnostic::warning(code, message)
-    };
-    let mut told = Vec::new();
+    let mut told: BTreeMap<&Path, Diagnostic> = BTreeMap::new();
     for package in packages.into_iter().rev() {
-        told.extend(package.others().iter().filter_map(|file| {
+        let unread = package.others().iter().filter_map(|file| {
             let problem = file.problem.as_ref()?;
-            let warning = tell(Code::Syntax, &file.path, problem.message().to_string());
-            Some(problem.labels().iter().fold(warning, |warning, label| warning.at(label.span.at_start())))
-        }));
-        told.extend(package.files().iter().filter_map(|file| match why_plain(file, form)? {
-            WhyPlain::Doubles => {
-                Some(tell(Code::DuplicateResource, &file.path, "a resource stands in it twice".into()))
-            }
-            WhyPlain::PartOfDefinition => {
-                let problem = file.definition_problem()?.message();
-                Some(tell(Code::MissingField, &file.path, problem.to_string()))
-            }
-            WhyPlain::NoKind => None,
-        }));
+            Some((&file.relative, &file.path, Code::Syntax, problem.message()))
+        });
+        let read = package.files().iter().filter_map(|file| {
+            let (code, why) = match why_plain(file, form)? {
+                WhyPlain::Doubles => (Code::DuplicateResource, "a resource stands in it twice"),
+                WhyPlain::PartOfDefinition => (Code::MissingField, file.definition_problem()?.message()),
+                WhyPlain::NoKind => return None,
+            };
+            Some((&file.relative, &file.path, code, why))
+        });
+        for (relative, path, code, why) in unread.chain(read) {
+            let message = format!("{} is merged by lines: {why}", path.display());
+            told.entry(form.path(relative)).or_insert_with(|| Diagnostic::warning(code, message));
+        }
     }
-    told
+    told.into_values().collect()
 }
