@@ -43,7 +43,8 @@ fn three_way_merges_print_the_result_and_report_on_stderr() {
     assert!(output.status.success(), "{stderr}");
     assert_eq!(stdout, "# ours\nkind: Web\nmetadata: {name: web}\nreplicas: 2 # more\nimage: web:2\n");
     assert!(stderr.contains("dest/web.yaml: Web web: changed replicas, image\n"), "{stderr}");
-    assert!(stderr.ends_with("0 added, 1 changed, 0 removed\n"), "{stderr}");
+    assert!(stderr.ends_with("0 added, 1 changed, 0 removed, 1 conflict\n"), "{stderr}");
+    assert!(stderr.contains("both sides changed this field: the updated value is taken\n"), "{stderr}");
     for place in ["dest/web.yaml:4:", "updated/web.yaml:3:", "original/web.yaml:3:"] {
         assert!(stderr.contains(place), "{place} is not in {stderr}");
     }
@@ -59,7 +60,9 @@ fn conflicts_are_decided_as_asked() {
     for stops in ["fail", "report"] {
         let output = run(stops);
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()), "{stops}");
-        assert!(text(&output.stderr).contains("1 conflict: nothing was written"), "{stops}");
+        let stderr = text(&output.stderr);
+        assert!(stderr.ends_with("error: 1 conflict: nothing was written\n"), "{stops}: {stderr}");
+        assert!(!stderr.contains("taken") && stderr.contains("this field: nothing was written"), "{stderr}");
     }
     assert_eq!(run("nobody").status.code(), Some(2));
 }
@@ -73,14 +76,34 @@ fn directories_are_changed_in_place_or_not_at_all() {
     fs::write(sides.path().join("updated/new.yaml"), "# new\nkind: Web\nmetadata: {name: new}\n")
         .expect("written");
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
-    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert!(text(&output.stdout).ends_with("1 added, 1 changed, 1 removed, 1 conflict\n"), "{output:?}");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
     assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
     assert_eq!(dest("new.yaml").as_deref(), Some("# new\nkind: Web\nmetadata: {name: new}\n"));
     assert_eq!(dest("gone.yaml"), None);
+    // A directory where a file belongs: nothing is written of all the others.
+    fs::write(sides.path().join("dest/web.yaml"), DEST).expect("written");
+    fs::remove_file(sides.path().join("dest/new.yaml")).expect("gone");
+    fs::create_dir(sides.path().join("dest/new.yaml")).expect("made");
+    let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
+    assert_eq!((output.status.code(), dest("web.yaml").as_deref()), (Some(1), Some(DEST)), "{output:?}");
+}
+
+#[test]
+fn manifests_that_cannot_be_read_stop_nothing_else() {
+    let sides = three_sides();
     fs::write(sides.path().join("dest/bad.yaml"), "a: [\n").expect("written");
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
-    assert_eq!(output.status.code(), Some(1));
+    assert!(output.status.success(), "{output:?}");
+    let told = text(&output.stderr);
+    assert!(told.starts_with("warning: dest/bad.yaml is merged by lines: "), "{told}");
+    let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
+    assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
+    assert_eq!(dest("bad.yaml").as_deref(), Some("a: [\n"));
+    // A single file that was asked for is another matter.
+    let output = run(sides.path(), &["merge", "updated/web.yaml", "dest/bad.yaml"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(text(&output.stderr).contains("bad.yaml"));
 }
 
@@ -109,7 +132,9 @@ fn two_way_merges_infer_keys_and_order_lists() {
     assert_eq!(merge(&["--list-order", "prepend"]), prepended);
     let prepended = "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n# first\n- mountPath: /a\n";
     assert_eq!(merge(&["--dialect", "kyaml", "--infer-keys", "--list-order", "prepend"]), prepended);
-    assert_eq!(merge(&["-o", "out.yaml"]), "");
+    let told =
+        "dest.yaml: document 1: changed l[mountPath=/b].v, l[mountPath=/c]\n0 added, 1 changed, 0 removed\n";
+    assert_eq!(merge(&["-o", "out.yaml"]), told);
     assert_eq!(fs::read_to_string(files.path().join("out.yaml")).expect("written"), appended);
 }
 

@@ -3,7 +3,7 @@
 //! A name may hold another one in several ways; what many resources of a package share is what was done to
 //! it. Where two ways are as good, none is taken.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::package::manifest::GroupKindName;
@@ -23,7 +23,16 @@ struct Candidate {
 }
 
 /// Which names of dest were made of which upstream names.
-pub(super) fn pair_by_affix(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<(usize, usize)> {
+#[derive(Debug, Default)]
+pub(super) struct AffixPairs {
+    /// The upstream numbers, and those of dest.
+    pub pairs: Vec<(usize, usize)>,
+    /// The upstream numbers of which several names can have been made.
+    pub unclear: FxHashSet<usize>,
+}
+
+/// Finds out which names of dest were made of which upstream names.
+pub(super) fn pair_by_affix(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> AffixPairs {
     let mut candidates = candidates(upstream, dest);
     let mut pairs = Vec::new();
     for _ in 0..ROUNDS {
@@ -31,14 +40,12 @@ pub(super) fn pair_by_affix(upstream: &[NumberedName<'_>], dest: &[NumberedName<
         if found.is_empty() {
             break;
         }
-        let taken = |pick: fn(&(usize, usize)) -> usize| {
-            found.iter().map(pick).collect::<rustc_hash::FxHashSet<usize>>()
-        };
+        let taken = |pick: fn(&(usize, usize)) -> usize| found.iter().map(pick).collect::<FxHashSet<usize>>();
         let (upstream, dest) = (taken(|pair| pair.0), taken(|pair| pair.1));
         candidates.retain(|c| !upstream.contains(&c.upstream) && !dest.contains(&c.dest));
         pairs.extend(found);
     }
-    pairs
+    AffixPairs { pairs, unclear: candidates.iter().map(|candidate| candidate.upstream).collect() }
 }
 
 fn candidates(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<Candidate> {
@@ -125,8 +132,11 @@ mod tests {
         let (i, j) = (numbered(&a), numbered(&b));
         let a: Vec<NumberedName<'_>> = i.into_iter().zip(&a).collect();
         let b: Vec<NumberedName<'_>> = j.into_iter().zip(&b).collect();
-        let mut pairs: Vec<_> =
-            pair_by_affix(&a, &b).iter().map(|(i, j)| format!("{} {}", upstream[*i], dest[*j])).collect();
+        let mut pairs: Vec<_> = pair_by_affix(&a, &b)
+            .pairs
+            .iter()
+            .map(|(i, j)| format!("{} {}", upstream[*i], dest[*j]))
+            .collect();
         pairs.sort();
         pairs
     }

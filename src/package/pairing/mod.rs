@@ -10,9 +10,9 @@ mod upstream;
 
 use std::path::Path;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::affix::{NumberedName, pair_by_affix};
+use self::affix::{AffixPairs, NumberedName, pair_by_affix};
 use self::content::{likeness, pair_by_content};
 use self::upstream::upstream_identity;
 use super::manifest::{GroupKindName, Manifest, ManifestKey};
@@ -73,9 +73,9 @@ pub(super) fn match_manifests<const N: usize>(
     pairing.by_identity();
     pairing.unnamed();
     pairing.by_upstream_identity();
-    pairing.by_name();
+    let unclear = pairing.by_name();
     if kinship == Kinship::Descendant {
-        pairing.by_position();
+        pairing.by_position(&unclear);
     }
     let mut rows = pairing.rows;
     rows.retain(|row| row.iter().any(Option::is_some));
@@ -219,7 +219,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         for row in open.upstream {
             let manifests = self.rows[row].iter().zip(self.sides).filter_map(|(at, side)| side.get((*at)?));
             let said = manifests.flat_map(|m| [m.identity(), upstream_identity(m.node)]).flatten();
-            for identity in said.collect::<rustc_hash::FxHashSet<_>>() {
+            for identity in said.collect::<FxHashSet<_>>() {
                 known.entry(identity).or_default().push(row);
             }
         }
@@ -237,16 +237,17 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         }
     }
 
-    /// Joins what has the same name but for a prefix, a suffix and the namespace.
-    fn by_name(&mut self) {
+    /// Joins what has the same name but for a prefix, a suffix and the namespace. Returns the rows of which that
+    /// is true in several ways.
+    fn by_name(&mut self) -> FxHashSet<usize> {
         let open = self.open();
         if open.dest.is_empty() || open.upstream.is_empty() {
-            return;
+            return FxHashSet::default();
         }
         let names = |row: &usize| Some((*row, self.manifest(*row)?.key.names()));
         let named = |rows: &[usize]| rows.iter().filter_map(names).collect::<Vec<NumberedName<'_>>>();
         let (upstream, dest) = (named(&open.upstream), named(&open.dest));
-        let mut pairs = pair_by_affix(&upstream, &dest);
+        let AffixPairs { mut pairs, unclear } = pair_by_affix(&upstream, &dest);
         if self.kinship == Kinship::Stranger {
             pairs.retain(|(upstream, dest)| {
                 let [upstream, dest] = [upstream, dest].map(|row| self.manifest(*row).map(|m| m.key.names()));
@@ -256,12 +257,14 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
         for (row, dest) in pairs {
             self.join(dest, row);
         }
+        unclear
     }
 
     /// Joins what has a new name and stands where the other one stood, if most of it is the same; or is with
     /// it the only one of its kind in the file.
-    fn by_position(&mut self) {
-        let open = self.open();
+    fn by_position(&mut self, unclear: &FxHashSet<usize>) {
+        let mut open = self.open();
+        open.upstream.retain(|row| !unclear.contains(row));
         let mut places: FxHashMap<(GroupKindName, &Path), Open> = FxHashMap::default();
         for (rows, pick) in [
             (open.upstream, (|open| &mut open.upstream) as fn(&mut Open) -> &mut Vec<usize>),

@@ -1,0 +1,441 @@
+//! Packages as people have them: other names for the same resources, files that are no manifests, reports.
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// Three directories, each with these files.
+fn packages(sides: [&[(&str, &str)]; 3]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (side, files) in ["original", "updated", "dest"].iter().zip(sides) {
+        fs::create_dir_all(directory.path().join(side)).expect("made");
+        for (name, text) in files {
+            let path = directory.path().join(side).join(name);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+    }
+    directory
+}
+
+fn run(directory: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+    command.current_dir(directory).args(args).stdin(Stdio::null());
+    command.env("NO_COLOR", "1").env("KUBECONFIG", "none").output().expect("run")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+const MERGE3: [&str; 7] = ["merge3", "--original", "original", "--updated", "updated", "--dest", "dest"];
+
+fn merge3(directory: &tempfile::TempDir, args: &[&str]) -> Output {
+    run(directory.path(), &[&MERGE3[..], args].concat())
+}
+
+/// Merges in place, without any conflict, and returns what is in a file of dest.
+fn merged(sides: [&[(&str, &str)]; 3], file: &str) -> String {
+    let directory = packages(sides);
+    let output = merge3(&directory, &["--in-place", "--exit-code"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    fs::read_to_string(directory.path().join("dest").join(file)).unwrap_or_default()
+}
+
+const WEB: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: web:1
+";
+
+fn upgraded(text: &str) -> String {
+    text.replace("web:1", "web:2")
+}
+
+#[test]
+fn what_dest_calls_otherwise_is_still_the_same_resource() {
+    let named = |metadata: &str| WEB.replace("metadata:\n  name: web\n", metadata);
+    for metadata in [
+        "metadata:\n  name: web\n  namespace: shop\n",
+        "metadata:\n  name: web\n  namespace: default\n",
+        "metadata:\n  name: prod-web\n",
+        "metadata:\n  name: web-v1\n  namespace: shop\n",
+        "metadata: # kpt-merge: /web\n  name: shopfront\n",
+        "metadata:\n  name: shopfront\n  annotations:\n    internal.kpt.dev/upstream-identifier: 'apps|Deployment|default|web'\n",
+        "metadata:\n  name: shopfront\n",
+    ] {
+        let dest = named(metadata).replace("replicas: 1", "replicas: 3");
+        let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &upgraded(WEB))], &[("web.yaml", &dest)]];
+        assert_eq!(merged(sides, "web.yaml"), upgraded(&dest), "{metadata}");
+    }
+}
+
+#[test]
+fn upstream_identities_hold_in_other_files_too() {
+    let said = WEB.replace("metadata:\n  name: web\n", "metadata: # kpt-merge: shop/web\n  name: frontend\n");
+    let original = WEB.replace("  name: web\n", "  name: web\n  namespace: shop\n");
+    let sides =
+        [&[("a.yaml", &*original)][..], &[("a.yaml", &upgraded(&original))], &[("other/b.yaml", &said)]];
+    assert_eq!(merged(sides, "other/b.yaml"), upgraded(&said));
+}
+
+#[test]
+fn between_two_that_fit_none_is_taken() {
+    let as_name = |name: &str| WEB.replace("  name: web\nspec", &format!("  name: {name}\nspec"));
+    let dest = [as_name("a-web"), as_name("b-web")].join("---\n");
+    let directory = packages([&[("web.yaml", WEB)], &[("web.yaml", &upgraded(WEB))], &[("web.yaml", &dest)]]);
+    let output = merge3(&directory, &["--in-place", "--on-conflict", "dest", "--exit-code"]);
+    assert_eq!(output.status.code(), Some(3), "the upgrade of what dest does not have any more is told");
+    assert_eq!(fs::read_to_string(directory.path().join("dest/web.yaml")).expect("there"), dest);
+    assert!(text(&output.stdout).contains("dest removed this resource"), "{output:?}");
+}
+
+#[test]
+fn documents_without_a_kind_are_paired_by_content() {
+    let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n";
+    let docs = |docs: &[&str]| [&[head], docs].concat().join("---\n");
+    let original = docs(&["first: 1\na: x\n", "second: 1\nb: x\n"]);
+    let updated = docs(&["new: 1\n", "first: 1\na: x\n", "second: 2\nb: x\n"]);
+    let dest = docs(&["second: 1 # mine\nb: x\nc: y\n"]);
+    let sides = [&[("x.yaml", &*original)][..], &[("x.yaml", &updated)], &[("x.yaml", &dest)]];
+    assert_eq!(merged(sides, "x.yaml"), docs(&["second: 2 # mine\nb: x\nc: y\n", "new: 1\n"]));
+}
+
+#[test]
+fn other_files_take_part() {
+    let script = "#!/bin/sh\necho 1\n";
+    let sides = [
+        &[
+            ("README.md", "# It\n\none\n\ntwo\n"),
+            ("values.yaml", "a: 1\nb: 2\nc: 3\n"),
+            ("Kptfile", "kind: Kptfile\na: 1\n"),
+            ("run.sh", script),
+            ("gone.txt", "x\n"),
+            ("stays-away.txt", "x\n"),
+            ("t.yaml", "a: {{ .x }}\nb: 1\nc: 1\nd: 1\n"),
+            ("config/crd/patches/p.yaml", PARTIAL),
+        ][..],
+        &[
+            ("README.md", "# It\n\nONE\n\ntwo\n"),
+            ("values.yaml", "a: 9\nb: 2\nc: 3\n"),
+            ("Kptfile", "kind: Kptfile\na: 2\n"),
+            ("run.sh", script),
+            ("stays-away.txt", "x\n"),
+            ("new.txt", "n\n"),
+            ("t.yaml", "a: {{ .x }}\nb: 1\nc: 1\nd: 2\n"),
+            ("config/crd/patches/p.yaml", &PARTIAL.replace("None", "Webhook")),
+        ],
+        &[
+            ("README.md", "# It\n\none\n\ntwo, mine\n"),
+            ("values.yaml", "a: 1\nb: 2\nc: 9\n"),
+            ("Kptfile", "kind: Kptfile\na: 1\n"),
+            ("run.sh", script),
+            ("gone.txt", "x\n"),
+            ("mine.txt", "m\n"),
+            ("t.yaml", "a: {{ .y }}\nb: 1\nc: 1\nd: 1\n"),
+            ("config/crd/patches/p.yaml", &PARTIAL.replace("name: x", "name: x # mine")),
+        ],
+    ];
+    let want = [
+        ("README.md", Some("# It\n\nONE\n\ntwo, mine\n")),
+        ("values.yaml", Some("a: 9\nb: 2\nc: 9\n")),
+        ("Kptfile", Some("kind: Kptfile\na: 2\n")),
+        ("gone.txt", None),
+        ("stays-away.txt", None),
+        ("new.txt", Some("n\n")),
+        ("mine.txt", Some("m\n")),
+        ("t.yaml", Some("a: {{ .y }}\nb: 1\nc: 1\nd: 2\n")),
+    ];
+    let directory = packages(sides);
+    let bytes = |side: &str, content: &[u8]| {
+        fs::write(directory.path().join(side).join("logo.png"), content).expect("written");
+    };
+    bytes("original", b"\x89\0a");
+    bytes("updated", b"\x89\0b");
+    bytes("dest", b"\x89\0a");
+    let output = merge3(&directory, &["--output-dir", "out", "--exit-code"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let out = |name: &str| fs::read(directory.path().join("out").join(name)).ok();
+    for (name, content) in want {
+        assert_eq!(out(name).map(|bytes| text(&bytes)).as_deref(), content, "{name}");
+    }
+    assert_eq!(out("logo.png").as_deref(), Some(&b"\x89\0b"[..]));
+    let patch = out("config/crd/patches/p.yaml").expect("there");
+    assert_eq!(text(&patch), PARTIAL.replace("None", "Webhook").replace("name: x", "name: x # mine"));
+    let told = text(&output.stderr);
+    for name in ["t.yaml", "config/crd/patches/p.yaml"] {
+        assert!(told.contains(&format!("dest/{name} is merged by lines: ")), "{told}");
+    }
+    assert_eq!(merge3(&directory, &["--output-dir", "out"]).status.code(), Some(1), "it is not empty now");
+}
+
+const PARTIAL: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: x
+spec:
+  conversion:
+    strategy: None
+";
+
+#[test]
+fn directories_print_manifests_and_name_other_files() {
+    let directory = packages([
+        &[("web.yaml", WEB), ("README.md", "a\n"), ("values.yaml", "a: 1\n")],
+        &[("web.yaml", &upgraded(WEB)), ("README.md", "b\n"), ("values.yaml", "a: 1\n")],
+        &[("web.yaml", WEB), ("README.md", "a\n"), ("values.yaml", "a: 1\n")],
+    ]);
+    let output = merge3(&directory, &[]);
+    assert_eq!(text(&output.stdout), upgraded(WEB));
+    let told = text(&output.stderr);
+    for line in [
+        "dest/README.md: changed\n",
+        "dest/README.md: not printed, since it is no manifest\n",
+        "dest/values.yaml: not printed, since it is no manifest\n",
+        "dest/web.yaml: Deployment.apps web: changed spec.template.spec.containers[name=web].image\n",
+    ] {
+        assert!(told.contains(line), "{line} is not in {told}");
+    }
+}
+
+#[test]
+fn what_both_sides_changed_is_a_conflict_in_other_files_too() {
+    let file = |name: &'static str, line: &'static str| (name, line);
+    let sides: [&[(&str, &str)]; 3] = [
+        &[file("a.txt", "1\n"), file("gone.txt", "1\n"), file("back.txt", "1\n")],
+        &[file("a.txt", "2\n"), file("back.txt", "2\n")],
+        &[file("a.txt", "3\n"), file("gone.txt", "3\n")],
+    ];
+    let out = |policy: &str| {
+        let directory = packages(sides);
+        let output = merge3(&directory, &["--in-place", "--on-conflict", policy]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(text(&output.stdout).ends_with("3 conflicts\n"), "{output:?}");
+        let read =
+            |name: &str| fs::read_to_string(directory.path().join("dest").join(name)).unwrap_or_default();
+        ["a.txt", "gone.txt", "back.txt"].map(read)
+    };
+    assert_eq!(out("updated"), ["2\n", "", "2\n"]);
+    assert_eq!(out("dest"), ["3\n", "3\n", ""]);
+    let marked = |dest: &str, updated: &str| {
+        format!("<<<<<<< dest\n{dest}||||||| original\n1\n=======\n{updated}>>>>>>> updated\n")
+    };
+    assert_eq!(out("markers"), [marked("3\n", "2\n"), marked("3\n", ""), marked("", "2\n")]);
+    let directory = packages([&[], &[], &[]]);
+    for (side, content) in [("original", b"\0a"), ("updated", b"\0b"), ("dest", b"\0c")] {
+        fs::write(directory.path().join(side).join("x.bin"), content).expect("written");
+    }
+    let output = merge3(&directory, &["--in-place", "--on-conflict", "markers", "--exit-code"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert_eq!(fs::read(directory.path().join("dest/x.bin")).expect("there"), b"\0c");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_executable_bit_is_merged_and_links_and_git_are_left_alone() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let files: &[(&str, &str)] =
+        &[("up.sh", "x\n"), ("down.sh", "x\n"), ("web.yaml", WEB), ("mine.sh", "x\n")];
+    let directory = packages([files, files, files]);
+    let set = |file: &str, mode: u32| {
+        let path = directory.path().join(file);
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+    };
+    for (file, mode) in [
+        ("updated/up.sh", 0o755),
+        ("original/down.sh", 0o755),
+        ("dest/down.sh", 0o755),
+        ("dest/mine.sh", 0o750),
+        ("updated/web.yaml", 0o755),
+    ] {
+        set(file, mode);
+    }
+    symlink("web.yaml", directory.path().join("dest/link.yaml")).expect("linked");
+    symlink("nowhere", directory.path().join("updated/broken")).expect("linked");
+    fs::create_dir(directory.path().join("dest/.git")).expect("made");
+    fs::write(directory.path().join("dest/.git/x.yaml"), "a: [").expect("written");
+    let output = merge3(&directory, &["--in-place"]);
+    assert!(output.status.success(), "{output:?}");
+    let mode = |file: &str| {
+        let metadata = fs::metadata(directory.path().join("dest").join(file)).expect("there");
+        metadata.permissions().mode() & 0o777
+    };
+    let modes = ["up.sh", "down.sh", "mine.sh", "web.yaml"].map(|file| mode(file) & 0o100 != 0);
+    assert_eq!(modes, [true, false, true, true]);
+    assert_eq!(mode("mine.sh"), 0o750);
+    assert!(fs::symlink_metadata(directory.path().join("dest/link.yaml")).expect("there").is_symlink());
+    let told = text(&output.stdout);
+    for line in ["dest/.git: left alone\n", "dest/link.yaml: left alone\n", "updated/broken: left alone\n"] {
+        assert!(told.contains(line), "{told}");
+    }
+    assert!(text(&output.stderr).is_empty(), "{output:?}");
+}
+
+#[test]
+fn reports_are_json_when_asked() {
+    let dest = WEB.replace("replicas: 1", "replicas: 5");
+    let updated = upgraded(WEB).replace("replicas: 1", "replicas: 2");
+    let sides = [
+        &[("web.yaml", WEB), ("a.txt", "1\n")][..],
+        &[("web.yaml", &updated), ("a.txt", "2\n")],
+        &[("web.yaml", &dest), ("a.txt", "1\n")],
+    ];
+    let place = |side: &str, value: i64| json!({"file": format!("{side}/web.yaml"), "line": 6, "column": 13, "value": value});
+    let want = |taken: &str| {
+        json!({
+            "changed": [
+                {"file": "dest/a.txt", "action": "changed", "resource": null},
+                {"file": "dest/web.yaml", "action": "changed", "resource": "Deployment.apps web"},
+            ],
+            "conflicts": [{
+                "resource": "Deployment.apps web",
+                "field": "spec.replicas",
+                "original": place("original", 1),
+                "updated": place("updated", 2),
+                "dest": place("dest", 5),
+                "taken": taken,
+            }],
+        })
+    };
+    for (args, to_stdout) in [
+        (&["--in-place"][..], true),
+        (&["-o", "out.yaml"], true),
+        (&["--output-dir", "out"], true),
+        (&[], false),
+    ] {
+        for taken in ["updated", "dest"] {
+            let directory = packages(sides);
+            let json = ["--report", "json", "--on-conflict", taken];
+            let output = merge3(&directory, &[&json[..], args].concat());
+            assert!(output.status.success(), "{output:?}");
+            let report = if to_stdout { output.stdout } else { last_line(&output.stderr) };
+            let got: Value = serde_json::from_slice(&report).expect("JSON");
+            assert_eq!(got, want(taken), "{args:?}");
+            let text = text(&report);
+            assert!(
+                text.starts_with(r#"{"changed":[{"file":"dest/a.txt","action":"changed","resource":null}"#)
+            );
+        }
+    }
+    let directory = packages(sides);
+    let output = merge3(&directory, &["--report", "json", "--on-conflict", "report"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains(r#""taken":null"#), "{output:?}");
+}
+
+fn last_line(text: &[u8]) -> Vec<u8> {
+    text.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default().to_vec()
+}
+
+#[test]
+fn values_of_secrets_are_in_no_report() {
+    let secret = |value: &str| {
+        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\nstringData:\n  p: {value}\n")
+    };
+    let broken = |value: &str| format!("kind: Secret\nx: {{{{ y }}}}\nstringData:\n  p: {value}\n");
+    let directory = packages([&[], &[], &[]]);
+    for (side, value) in [("original", "hunter1"), ("updated", "hunter2"), ("dest", "hunter3")] {
+        for (name, text) in [("s.yaml", secret(value)), ("b.yaml", broken(value))] {
+            fs::write(directory.path().join(side).join(name), text).expect("written");
+        }
+    }
+    for form in ["text", "json"] {
+        for policy in ["updated", "dest", "report", "markers"] {
+            let output =
+                merge3(&directory, &["--output-dir", "out", "--report", form, "--on-conflict", policy]);
+            let told = text(&[output.stdout, output.stderr].concat());
+            assert!(told.contains("stringData.p") && told.contains("***"), "{told}");
+            assert!(!told.contains("hunter"), "{form} {policy}: {told}");
+            let _ = fs::remove_dir_all(directory.path().join("out"));
+        }
+    }
+}
+
+#[test]
+fn exit_status_tells_merged_refused_and_conflicts() {
+    let dest = WEB.replace("replicas: 1", "replicas: 5");
+    let updated = WEB.replace("replicas: 1", "replicas: 2");
+    let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", &dest)]]);
+    for (args, status) in [
+        (&[][..], 0),
+        (&["--exit-code"], 3),
+        (&["--exit-code", "--on-conflict", "dest"], 3),
+        (&["--exit-code", "--on-conflict", "markers"], 3),
+        (&["--exit-code", "--on-conflict", "fail"], 1),
+        (&["--on-conflict", "report"], 1),
+        (&["--in-place", "-o", "x"], 2),
+        (&["--git-driver", "a", "b", "c", "d"], 2),
+    ] {
+        assert_eq!(merge3(&directory, args).status.code(), Some(status), "{args:?}");
+    }
+    assert_eq!(run(directory.path(), &["merge3", "--git-driver", "a", "b"]).status.code(), Some(2));
+    assert_eq!(run(directory.path(), &["merge3", "--original", "a"]).status.code(), Some(2));
+}
+
+#[test]
+fn two_way_merges_take_the_source_of_other_files() {
+    let directory = packages([
+        &[
+            ("web.yaml", &upgraded(WEB)),
+            ("README.md", "src\n"),
+            ("new.txt", "n\n"),
+            ("values.yaml", "a: 2\n"),
+            ("t.yaml", "a: [\n"),
+        ],
+        &[],
+        &[
+            ("web.yaml", WEB),
+            ("README.md", "dest\n"),
+            ("mine.txt", "m\n"),
+            ("values.yaml", "a: 1\nb: 1\n"),
+            ("t.yaml", "b: [\n"),
+        ],
+    ]);
+    let output = run(directory.path(), &["merge", "original", "dest", "--in-place"]);
+    assert!(output.status.success(), "{output:?}");
+    let dest = |name: &str| fs::read_to_string(directory.path().join("dest").join(name)).expect("there");
+    assert_eq!(dest("web.yaml"), upgraded(WEB));
+    for (name, want) in [
+        ("README.md", "src\n"),
+        ("new.txt", "n\n"),
+        ("mine.txt", "m\n"),
+        ("values.yaml", "a: 2\nb: 1\n"),
+        ("t.yaml", "a: [\n"),
+    ] {
+        assert_eq!(dest(name), want, "{name}");
+    }
+    assert!(text(&output.stdout).contains("dest/README.md: changed\n"), "{output:?}");
+    assert!(
+        text(&output.stderr).contains("original/t.yaml is not merged")
+            || text(&output.stderr).contains("dest/t.yaml is not merged"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn warnings_are_printed() {
+    let thing = |list: &str| {
+        format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: x}}\nspec: {list}\n")
+    };
+    let directory = packages([&[("x.yaml", &thing("[{a: 1}]"))], &[], &[("x.yaml", &thing("[{a: 2}]"))]]);
+    let output = run(directory.path(), &["merge", "original", "dest"]);
+    assert!(text(&output.stderr).contains("no schema says how its entries are merged"), "{output:?}");
+}
+
+#[test]
+fn files_that_dest_has_as_they_came_become_the_updated_ones_byte_for_byte() {
+    let updated = format!("# new words\n{}", upgraded(WEB).replace("image: web:2", "image:   web:2 # why"));
+    let sides =
+        [&[("web.yaml", WEB), ("b.yaml", "# x\n")][..], &[("web.yaml", &updated)], &[("web.yaml", WEB)]];
+    assert_eq!(merged(sides, "web.yaml"), updated);
+}
