@@ -10,8 +10,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kubectl_smp::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Rules, apply, merge2};
-use kubectl_smp::package::{Package, merge3_packages, write_files};
+use kubectl_smp::merge::{Exceptions, MergeOptions, Rules, apply, merge2};
+use kubectl_smp::package::{
+    ChangedFile, FileContent, FileRole, Package, PackageFile, merge3_packages, write_files,
+};
 use kubectl_smp::patch::create;
 use kubectl_smp::schema::{Gvk, Schema};
 use kubectl_smp::source::{Reading, SourceMap};
@@ -23,7 +25,7 @@ fn main() {
     for length in [1_000, 10_000, 100_000] {
         lists(length);
     }
-    for files in [100, 1_000, 10_000] {
+    for files in [100, 1_000, 3_000, 10_000] {
         packages(files);
     }
 }
@@ -73,10 +75,11 @@ fn pod(containers: impl IntoIterator<Item = (String, String)>) -> Node {
     ])
 }
 
-/// Merges an upgrade into a package of as many files, each a Deployment; reads and writes them, too.
+/// Merges an upgrade into a package of as many files, each a Deployment; reads and writes them, too. What only
+/// reads the three versions and writes the third is measured beside it.
 fn packages(files: usize) {
     let schema = Schema::embedded();
-    let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::Off);
+    let options = MergeOptions::lossless();
     let side = |version: &str, replicas: usize| {
         let directory = tempfile::tempdir().expect("a temporary directory");
         for i in 0..files {
@@ -86,17 +89,39 @@ fn packages(files: usize) {
         directory
     };
     let (original, updated) = (side("1.0", 1), side("2.0", 1));
+    let sides = |dest: &Path, sources: &SourceMap| {
+        let read = |path: &Path| Package::read(path, Reading::Kubectl, sources).expect("readable");
+        [read(original.path()), read(updated.path()), read(dest)]
+    };
     measure(&format!("merge3 of {files} files, read and written"), || {
         let dest = side("1.0", 3);
         let start = Instant::now();
-        let sources = SourceMap::default();
-        let read = |path: &Path| Package::read(path, Reading::Kustomize, &sources).expect("readable");
-        let (original, updated, dest) = (read(original.path()), read(updated.path()), read(dest.path()));
+        let [original, updated, dest] = sides(dest.path(), &SourceMap::default());
         let merged = merge3_packages(&original, &updated, &dest, &schema, &options).expect("merges");
         assert_eq!(merged.counts(), [0, files, 0], "added, changed, removed");
         write_files(&merged.files).expect("written");
         start.elapsed()
     });
+    measure(&format!("{files} files, only read and written"), || {
+        let dest = side("1.0", 3);
+        let start = Instant::now();
+        let [_, _, dest] = sides(dest.path(), &SourceMap::default());
+        let same: Vec<_> = dest.files().iter().map(as_it_is).collect();
+        write_files(&same).expect("written");
+        start.elapsed()
+    });
+}
+
+/// A file that is written, though nothing in it changed.
+fn as_it_is(file: &PackageFile) -> ChangedFile {
+    ChangedFile {
+        path: file.path.clone(),
+        relative: file.relative.clone(),
+        content: Some(FileContent::Text(file.text.to_string())),
+        executable: file.executable,
+        role: FileRole::Manifests,
+        is_changed: true,
+    }
 }
 
 fn deployment(i: usize, version: &str, replicas: usize) -> String {
