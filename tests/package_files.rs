@@ -111,67 +111,50 @@ fn documents_without_a_kind_are_paired_by_content() {
     assert_eq!(merged(sides, "x.yaml"), docs(&["second: 2 # mine\nb: x\nc: y\n", "new: 1\n"]));
 }
 
+/// A file on the three sides, and as it shall be; empty where it is not there.
+type OtherFile = (&'static str, [&'static str; 4]);
+
+const OTHER_FILES: [OtherFile; 9] = [
+    (
+        "README.md",
+        ["# It\n\none\n\ntwo\n", "# It\n\nONE\n\ntwo\n", "# It\n\none\n\nII\n", "# It\n\nONE\n\nII\n"],
+    ),
+    ("values.yaml", ["a: 1\nb: 2\nc: 3\n", "a: 9\nb: 2\nc: 3\n", "a: 1\nb: 2\nc: 9\n", "a: 9\nb: 2\nc: 9\n"]),
+    ("Kptfile", ["kind: Kptfile\n", "kind: Kptfile # 2\n", "kind: Kptfile\n", "kind: Kptfile # 2\n"]),
+    ("gone.txt", ["x\n", "", "x\n", ""]),
+    ("stays-away.txt", ["x\n", "x\n", "", ""]),
+    ("new.txt", ["", "n\n", "", "n\n"]),
+    ("mine.txt", ["", "", "m\n", "m\n"]),
+    ("logo.png", ["\u{1}\0a", "\u{1}\0b", "\u{1}\0a", "\u{1}\0b"]),
+    (
+        "t.yaml",
+        [
+            "a: {{ x }}\nb: 1\nc: 1\n",
+            "a: {{ x }}\nb: 1\nc: 2\n",
+            "a: {{ y }}\nb: 1\nc: 1\n",
+            "a: {{ y }}\nb: 1\nc: 2\n",
+        ],
+    ),
+];
+
 #[test]
 fn other_files_take_part() {
-    let script = "#!/bin/sh\necho 1\n";
-    let sides = [
-        &[
-            ("README.md", "# It\n\none\n\ntwo\n"),
-            ("values.yaml", "a: 1\nb: 2\nc: 3\n"),
-            ("Kptfile", "kind: Kptfile\na: 1\n"),
-            ("run.sh", script),
-            ("gone.txt", "x\n"),
-            ("stays-away.txt", "x\n"),
-            ("t.yaml", "a: {{ .x }}\nb: 1\nc: 1\nd: 1\n"),
-            ("config/crd/patches/p.yaml", PARTIAL),
-        ][..],
-        &[
-            ("README.md", "# It\n\nONE\n\ntwo\n"),
-            ("values.yaml", "a: 9\nb: 2\nc: 3\n"),
-            ("Kptfile", "kind: Kptfile\na: 2\n"),
-            ("run.sh", script),
-            ("stays-away.txt", "x\n"),
-            ("new.txt", "n\n"),
-            ("t.yaml", "a: {{ .x }}\nb: 1\nc: 1\nd: 2\n"),
-            ("config/crd/patches/p.yaml", &PARTIAL.replace("None", "Webhook")),
-        ],
-        &[
-            ("README.md", "# It\n\none\n\ntwo, mine\n"),
-            ("values.yaml", "a: 1\nb: 2\nc: 9\n"),
-            ("Kptfile", "kind: Kptfile\na: 1\n"),
-            ("run.sh", script),
-            ("gone.txt", "x\n"),
-            ("mine.txt", "m\n"),
-            ("t.yaml", "a: {{ .y }}\nb: 1\nc: 1\nd: 1\n"),
-            ("config/crd/patches/p.yaml", &PARTIAL.replace("name: x", "name: x # mine")),
-        ],
-    ];
-    let want = [
-        ("README.md", Some("# It\n\nONE\n\ntwo, mine\n")),
-        ("values.yaml", Some("a: 9\nb: 2\nc: 9\n")),
-        ("Kptfile", Some("kind: Kptfile\na: 2\n")),
-        ("gone.txt", None),
-        ("stays-away.txt", None),
-        ("new.txt", Some("n\n")),
-        ("mine.txt", Some("m\n")),
-        ("t.yaml", Some("a: {{ .y }}\nb: 1\nc: 1\nd: 2\n")),
-    ];
-    let directory = packages(sides);
-    let bytes = |side: &str, content: &[u8]| {
-        fs::write(directory.path().join(side).join("logo.png"), content).expect("written");
-    };
-    bytes("original", b"\x89\0a");
-    bytes("updated", b"\x89\0b");
-    bytes("dest", b"\x89\0a");
+    let updated = PARTIAL.replace("None", "Webhook");
+    let dest = PARTIAL.replace("name: x", "name: x # mine");
+    let patches = [PARTIAL, &updated, &dest].map(|text| ("config/crd/patches/p.yaml", text));
+    let [original, updated, dest] = [0, 1, 2].map(|side| {
+        let files = OTHER_FILES.iter().map(|(name, texts)| (*name, texts[side]));
+        files.filter(|(_, text)| !text.is_empty()).chain([patches[side]]).collect::<Vec<_>>()
+    });
+    let directory = packages([&original, &updated, &dest]);
     let output = merge3(&directory, &["--output-dir", "out", "--exit-code"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let out = |name: &str| fs::read(directory.path().join("out").join(name)).ok();
-    for (name, content) in want {
-        assert_eq!(out(name).map(|bytes| text(&bytes)).as_deref(), content, "{name}");
+    let out = |name: &str| fs::read_to_string(directory.path().join("out").join(name)).unwrap_or_default();
+    for (name, [.., want]) in OTHER_FILES {
+        assert_eq!(out(name), want, "{name}");
     }
-    assert_eq!(out("logo.png").as_deref(), Some(&b"\x89\0b"[..]));
-    let patch = out("config/crd/patches/p.yaml").expect("there");
-    assert_eq!(text(&patch), PARTIAL.replace("None", "Webhook").replace("name: x", "name: x # mine"));
+    let both = PARTIAL.replace("None", "Webhook").replace("name: x", "name: x # mine");
+    assert_eq!(out("config/crd/patches/p.yaml"), both);
     let told = text(&output.stderr);
     for name in ["t.yaml", "config/crd/patches/p.yaml"] {
         assert!(told.contains(&format!("dest/{name} is merged by lines: ")), "{told}");
@@ -281,6 +264,25 @@ fn the_executable_bit_is_merged_and_links_and_git_are_left_alone() {
     assert!(text(&output.stderr).is_empty(), "{output:?}");
 }
 
+/// The report of a merge with one conflict.
+fn json_report(taken: &str) -> Value {
+    let place = |side: &str, value: i64| json!({"file": format!("{side}/web.yaml"), "line": 6, "column": 13, "value": value});
+    json!({
+        "changed": [
+            {"file": "dest/a.txt", "action": "changed", "resource": null},
+            {"file": "dest/web.yaml", "action": "changed", "resource": "Deployment.apps web"},
+        ],
+        "conflicts": [{
+            "resource": "Deployment.apps web",
+            "field": "spec.replicas",
+            "original": place("original", 1),
+            "updated": place("updated", 2),
+            "dest": place("dest", 5),
+            "taken": taken,
+        }],
+    })
+}
+
 #[test]
 fn reports_are_json_when_asked() {
     let dest = WEB.replace("replicas: 1", "replicas: 5");
@@ -290,29 +292,13 @@ fn reports_are_json_when_asked() {
         &[("web.yaml", &updated), ("a.txt", "2\n")],
         &[("web.yaml", &dest), ("a.txt", "1\n")],
     ];
-    let place = |side: &str, value: i64| json!({"file": format!("{side}/web.yaml"), "line": 6, "column": 13, "value": value});
-    let want = |taken: &str| {
-        json!({
-            "changed": [
-                {"file": "dest/a.txt", "action": "changed", "resource": null},
-                {"file": "dest/web.yaml", "action": "changed", "resource": "Deployment.apps web"},
-            ],
-            "conflicts": [{
-                "resource": "Deployment.apps web",
-                "field": "spec.replicas",
-                "original": place("original", 1),
-                "updated": place("updated", 2),
-                "dest": place("dest", 5),
-                "taken": taken,
-            }],
-        })
-    };
-    for (args, to_stdout) in [
-        (&["--in-place"][..], true),
+    let whole: [(&[&str], bool); 4] = [
+        (&["--in-place"], true),
         (&["-o", "out.yaml"], true),
         (&["--output-dir", "out"], true),
         (&[], false),
-    ] {
+    ];
+    for (args, to_stdout) in whole {
         for taken in ["updated", "dest"] {
             let directory = packages(sides);
             let json = ["--report", "json", "--on-conflict", taken];
@@ -320,7 +306,7 @@ fn reports_are_json_when_asked() {
             assert!(output.status.success(), "{output:?}");
             let report = if to_stdout { output.stdout } else { last_line(&output.stderr) };
             let got: Value = serde_json::from_slice(&report).expect("JSON");
-            assert_eq!(got, want(taken), "{args:?}");
+            assert_eq!(got, json_report(taken), "{args:?}");
             let text = text(&report);
             assert!(
                 text.starts_with(r#"{"changed":[{"file":"dest/a.txt","action":"changed","resource":null}"#)
