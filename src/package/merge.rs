@@ -6,7 +6,7 @@ use super::matching::{Form, match_manifests};
 use super::plan::RewritePlan;
 use super::read::Package;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{Conflict, ConflictPolicy, MergeOptions, Taken, merge2, merge3};
+use crate::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, merge2, merge3};
 use crate::schema::Schema;
 use crate::source::Span;
 
@@ -44,8 +44,8 @@ pub fn merge2_packages(
 /// A value that takes the place of another sort of value.
 fn other_sort(conflict: &Conflict, manifest: &Manifest<'_>) -> Diagnostic {
     let taken = match conflict.taken {
-        Taken::Updated => "the source's",
-        Taken::Dest => "dest's",
+        ConflictSide::Updated => "the source's",
+        ConflictSide::Dest => "dest's",
     };
     let message = format!("the source has another sort of value in this field: {taken} is taken");
     let place = |side: Option<Span>| side.unwrap_or_default();
@@ -165,8 +165,8 @@ impl ThreeWayMerge<'_> {
     /// A conflict of a field with the places on all sides.
     fn shown(conflict: &Conflict, manifest: &Manifest<'_>) -> Diagnostic {
         let taken = match conflict.taken {
-            Taken::Updated => "the updated",
-            Taken::Dest => "dest's",
+            ConflictSide::Updated => "the updated",
+            ConflictSide::Dest => "dest's",
         };
         let message = format!("both sides changed this field: {taken} value is taken");
         let sides = [
