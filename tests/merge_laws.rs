@@ -82,10 +82,10 @@ fn real_manifests_merged_with_themselves_are_the_same_bytes() {
 fn real_manifests_of_a_kind_keep_the_laws_as_versions() {
     let schema = Schema::embedded();
     let kinds = real::manifests_by_kind(&real::files());
+    let seeds = seeds::seeds("SMP_TEST_PAIRS", 200, 2);
     let broken = kinds.par_iter().find_map_any(|(kind, manifests)| {
-        let seeds = seeds::seeds("SMP_TEST_PAIRS", 200, 2);
-        seeds.into_iter().find_map(|seed| {
-            let mut dice = Dice::new(seed);
+        seeds.iter().find_map(|seed| {
+            let mut dice = Dice::new(*seed);
             let versions = [(); 3].map(|()| &manifests[dice.below(manifests.len())]);
             let broken = laws_of(versions, &schema).err();
             broken.map(|error| format!("{kind:?}, seed {seed}: {error}"))

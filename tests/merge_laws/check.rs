@@ -223,11 +223,11 @@ fn by_keys<'n>(lists: [&'n [Node]; 3], at: Cursor<'_>, keys: &[&str]) -> Option<
     })
 }
 
-fn by_value<'n>(lists: [&'n [Node]; 3]) -> Option<Rows<'n>> {
+fn by_value(lists: [&[Node]; 3]) -> Option<Rows<'_>> {
     by_name(lists, |entry| to_json(entry).ok())
 }
 
-fn by_name<'n>(lists: [&'n [Node]; 3], name: impl Fn(&Node) -> Option<String>) -> Option<Rows<'n>> {
+fn by_name(lists: [&[Node]; 3], name: impl Fn(&Node) -> Option<String>) -> Option<Rows<'_>> {
     let mut rows = Rows::new();
     for (version, list) in lists.into_iter().enumerate() {
         for entry in list {
