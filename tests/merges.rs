@@ -131,10 +131,9 @@ spec:
 #[test]
 fn listeners_merge_by_the_keys_of_their_crd() {
     let gateway = |listeners: &[&str]| {
-        let entries: String = listeners.iter().map(|listener| format!("  - {listener}\n")).collect();
-        format!(
-            "apiVersion: example.com/v1\nkind: Gateway\nmetadata:\n  name: g\nspec:\n  listeners:\n{entries}"
-        )
+        let entries = listeners.join("\n  - ");
+        let head = "apiVersion: example.com/v1\nkind: Gateway\nmetadata:\n  name: g\nspec:\n  listeners:";
+        format!("{head}\n  - {entries}\n")
     };
     let original = gateway(&["{id: web, port: 80}", "{id: old, port: 1}"]);
     let updated = gateway(&["{id: web, port: 8080}", "{id: tls, port: 443}"]);
