@@ -70,11 +70,8 @@ fn over_itself([a, b]: [&Node; 2], schema: &Schema) -> Verdict {
 /// What became of three versions, at every value.
 fn nothing_is_lost(versions: [&Node; 3], schema: &Schema) -> Verdict {
     let merged = three(versions, schema)?;
-    let text = |name| versions[1].get(name).and_then(Node::as_str);
-    let gvk = text("apiVersion").zip(text("kind")).map(|(version, kind)| Gvk::from_manifest(version, kind));
-    let root = gvk.and_then(|gvk| schema.kind(&gvk)).unwrap_or_else(Cursor::unknown);
     let check = Check { conflicts: &merged.conflicts, schema };
-    check.value(versions.map(Some), merged.node.as_ref(), root)
+    check.value(versions.map(Some), merged.node.as_ref(), Cursor::unknown())
 }
 
 struct Check<'m> {
@@ -128,7 +125,10 @@ impl<'m> Check<'m> {
         let kind = |node: &Node| {
             self.schema.kind(&Gvk::from_manifest(&text(node, "apiVersion")?, &text(node, "kind")?))
         };
-        [dest, updated, original].into_iter().flatten().find_map(kind).unwrap_or(at)
+        let version = |node: Option<&Node>| node.and_then(|node| text(node, "apiVersion"));
+        let is_old = version(updated) == version(original);
+        let [first, second] = if is_old { [dest, updated] } else { [updated, dest] };
+        [first, second, original].into_iter().flatten().find_map(kind).unwrap_or(at)
     }
 
     fn is_listed(&self, [_, updated, dest]: Versions<'_>) -> bool {

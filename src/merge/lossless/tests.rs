@@ -513,7 +513,7 @@ fn two_versions() {
     let table = [
         ["5", "3", "5"],
         ["null", "3", "-"],
-        ["null", "-", "-"],
+        ["null", "-", "null"],
         ["null", "null", "null"],
         ["[1, 2, 3]", "[a, b, c]", "[1, 2, 3]"],
         [

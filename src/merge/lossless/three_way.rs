@@ -51,6 +51,17 @@ impl<'n> Versions<'n> {
         [self.dest, self.updated, self.original.filter(|node| !node.is_null())]
     }
 
+    /// Those first that say of which version of its kind the result is.
+    fn by_version(self) -> [Option<&'n Node>; 3] {
+        let version = |node: Option<&'n Node>| node.and_then(|node| node.get("apiVersion"));
+        let Self { original, updated, dest } = self;
+        if version(updated) == version(original) {
+            [dest, updated, original]
+        } else {
+            [updated, dest, original]
+        }
+    }
+
     /// The updated value in the place of dest's.
     fn replaced(self) -> Option<Node> {
         let Self { original, updated, dest } = self;
@@ -84,7 +95,7 @@ impl<'s> VersionMerge<'s> {
             Trivial::Settled(node) => return node,
             trivial => trivial,
         };
-        let place = place.refined(&versions.row(), self.schema);
+        let place = place.refined(&versions.by_version(), self.schema);
         match self.level(versions, place, &trivial) {
             Level::Fields(rows) => self.map(versions, &rows, place, at),
             Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),

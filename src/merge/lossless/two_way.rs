@@ -20,8 +20,10 @@ pub(in crate::merge) fn merge2(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Merged {
-    if dest.as_ref() == Some(source) {
-        return Merged::of(dest);
+    match &dest {
+        None => return Merged::of(Some(source.clone())),
+        Some(node) if node == source => return Merged::of(dest),
+        Some(_) => {}
     }
     let mut merge = SourceMerge { schema, options, warnings: Vec::new(), conflicts: Vec::new() };
     let node = merge.value([dest.as_ref(), Some(source)], Place::new(kind), &Trail::root());
@@ -44,7 +46,7 @@ impl<'s> SourceMerge<'s> {
             return None;
         }
         let pair = [dest.filter(|dest| !dest.is_null()), Some(source)];
-        let place = place.refined(&pair, self.schema);
+        let place = place.refined(&[Some(source), dest], self.schema);
         if let Some(left) = place.left_by_choice(pair) {
             return match self.note(pair, at) {
                 ConflictSide::Updated => self.value([Some(&left), Some(source)], place, at),
