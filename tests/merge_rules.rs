@@ -1,7 +1,8 @@
-//! The rules of two-way and three-way merges as kyaml documents them, rule by rule.
+//! The rules of two-way and three-way merges as their documents say them, sentence by sentence: by the rules that
+//! lose nothing, which `--dialect auto` means, and by kyaml's.
 
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, merge2, merge3};
-use kubectl_smp::package::{Package, merge2_packages};
+use kubectl_smp::merge::{ConflictSide, InferKeys, ListOrder, MergeOptions, merge2, merge3};
+use kubectl_smp::package::{Package, merge2_packages, merge3_packages};
 use kubectl_smp::schema::Schema;
 use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
@@ -11,7 +12,7 @@ fn node(text: &str) -> Node {
     parse_one(&sources, sources.add("rule", text), ParseOptions::default()).expect(text)
 }
 
-fn options() -> MergeOptions {
+fn kyaml() -> MergeOptions {
     MergeOptions::kyaml(ListOrder::Append, InferKeys::usual())
 }
 
@@ -24,111 +25,408 @@ fn shown(node: Option<&Node>) -> String {
     node.and_then(|node| node.get("f")).map_or_else(String::new, |value| to_json(value).expect("JSON"))
 }
 
-#[test]
-fn two_way_merges() {
-    // The source, dest, and what comes of them.
-    let table = [
-        // Scalars.
-        ("", "3", "3"),
-        ("5", "3", "5"),
-        ("5", "", "5"),
-        ("null", "3", ""),
-        // Lists without a merge key.
-        ("", "[a, b, c]", "[a, b, c]"),
-        ("[1, 2, 3]", "[a, b, c]", "[1, 2, 3]"),
-        ("null", "[a, b, c]", ""),
-        ("[{x: 1}]", "[{x: 2}]", "[{x: 1}]"),
-        // Maps.
-        ("", "{key: 1}", "{key: 1}"),
-        (
-            "{key1: value1, key2: value2}",
-            "{key2: value0, key3: value3}",
-            "{key1: value1, key2: value2, key3: value3}",
-        ),
-        ("{key1: null}", "{key1: 1, key2: 2}", "{key2: 2}"),
-        ("{deep: {a: 1}}", "{deep: {b: 2}}", "{deep: {b: 2, a: 1}}"),
-        // Entries of associative lists, paired by each of the seven keys.
-        ("[{mountPath: x, v: 1}]", "[{mountPath: x, w: 2}]", "[{mountPath: x, w: 2, v: 1}]"),
-        ("[{devicePath: x, v: 1}]", "[{devicePath: x, w: 2}]", "[{devicePath: x, w: 2, v: 1}]"),
-        ("[{ip: x, v: 1}]", "[{ip: x, w: 2}]", "[{ip: x, w: 2, v: 1}]"),
-        ("[{type: x, v: 1}]", "[{type: x, w: 2}]", "[{type: x, w: 2, v: 1}]"),
-        ("[{topologyKey: x, v: 1}]", "[{topologyKey: x, w: 2}]", "[{topologyKey: x, w: 2, v: 1}]"),
-        ("[{name: x, v: 1}]", "[{name: x, w: 2}]", "[{name: x, w: 2, v: 1}]"),
-        ("[{containerPort: 1, v: 1}]", "[{containerPort: 1, w: 2}]", "[{containerPort: 1, w: 2, v: 1}]"),
-        ("", "[{name: x}]", "[{name: x}]"),
-        ("[{name: y}]", "[{name: x}]", "[{name: x}, {name: y}]"),
-        // The first of the keys that all entries have: here it is `ip`.
-        ("[{ip: a, name: x}]", "[{ip: a, name: y}]", "[{ip: a, name: x}]"),
-        // Not all entries have a key: the list is replaced.
-        ("[{name: y}, {v: 1}]", "[{name: x}, {v: 1}]", "[{name: y}, {v: 1}]"),
-    ];
-    for (source, dest, want) in table {
-        let merged = merge2(Some(holder(dest)), &holder(source), &Schema::none(), &options());
-        let got = shown(merged.expect("merged").node.as_ref());
-        let want = shown(Some(&holder(want)));
-        assert_eq!(sorted(&got), sorted(&want), "{source:?} over {dest:?}");
-    }
-}
-
 /// The order of fields in a map is told by another test.
 fn sorted(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).map_or_else(|_| json.into(), |value| value.to_string())
 }
 
-/// The original, the updated version, dest, and what comes of them.
-const THREE_WAY: &[(&str, &str, &str, &str)] = &[
-    // Scalars: null in updated or dest clears.
-    ("1", "null", "1", ""),
-    ("1", "1", "null", ""),
-    // Unchanged upstream: dest's value.
-    ("1", "1", "2", "2"),
-    ("", "", "2", "2"),
-    // Added, removed, changed upstream: the updated value.
-    ("", "3", "", "3"),
-    ("", "3", "2", "3"),
-    ("1", "", "1", ""),
-    ("1", "", "2", ""),
-    ("1", "3", "1", "3"),
-    ("1", "3", "2", "3"),
-    // Lists without a merge key.
-    ("[1]", "null", "[1]", ""),
-    ("[1]", "[1]", "null", ""),
-    ("[1]", "[1]", "[2]", "[2]"),
-    ("", "[3]", "", "[3]"),
-    ("[1]", "", "[2]", ""),
-    ("[1]", "[3]", "[2]", "[3]"),
-    // Maps.
-    ("{a: 1}", "null", "{a: 1}", ""),
-    ("{a: 1}", "{a: 1}", "null", ""),
-    ("", "", "{a: 1}", "{a: 1}"),
-    ("", "{a: 1}", "", "{a: 1}"),
-    ("{a: 1, b: 1, c: 1}", "{a: 2, c: 1, d: 1}", "{a: 1, b: 1, c: 3, e: 1}", "{a: 2, c: 3, e: 1, d: 1}"),
-    // Entries of associative lists.
-    ("[]", "[]", "[{name: x}]", "[{name: x}]"),
-    ("[{name: a}]", "[{name: a}, {name: b}]", "[{name: a, v: 1}]", "[{name: a, v: 1}, {name: b}]"),
+/// Sentences, and for each some sources, dests, and what comes of them.
+type TwoWay = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
+
+const TWO_WAY: &[TwoWay] = &[
+    ("scalars: if present only in the dest, it keeps its value", &[("", "3", "3")]),
     (
-        "[{name: a, v: 1}, {name: b}]",
-        "[{name: a, v: 2}]",
-        "[{name: a, v: 1, w: 1}, {name: b}, {name: c}]",
-        "[{name: a, v: 2, w: 1}, {name: c}]",
+        "scalars: if present in the src and is non-null, take the src value -- if null, clear it",
+        &[("5", "3", "5"), ("5", "", "5"), ("null", "3", ""), ("null", "", "")],
     ),
     (
-        "[{mountPath: x, v: 1}]",
-        "[{mountPath: x, v: 2}]",
-        "[{mountPath: x, v: 1, w: 1}]",
-        "[{mountPath: x, v: 2, w: 1}]",
+        "non-associative lists: if present only in the dest, it keeps its value",
+        &[("", "[a, b, c]", "[a, b, c]")],
+    ),
+    (
+        "non-associative lists: if present in the src and is non-null, take the src value -- if null, clear it",
+        &[
+            ("[1, 2, 3]", "[a, b, c]", "[1, 2, 3]"),
+            ("[1, 2, 3]", "", "[1, 2, 3]"),
+            ("null", "[a, b, c]", ""),
+            ("[{x: 1}]", "[{x: 2}]", "[{x: 1}]"),
+        ],
+    ),
+    (
+        "map keys and fields: if present only in the dest, it keeps its value",
+        &[("", "{key: 1}", "{key: 1}"), ("{a: 1}", "{a: 1, b: {c: 1}}", "{a: 1, b: {c: 1}}")],
+    ),
+    (
+        "map keys and fields: if present only in the src, it is added to the dest",
+        &[
+            ("{key: 1}", "", "{key: 1}"),
+            (
+                "{key1: value1, key2: value2}",
+                "{key2: value0, key3: value3}",
+                "{key1: value1, key2: value2, key3: value3}",
+            ),
+        ],
+    ),
+    (
+        "map keys and fields: if the field is present in both the src and dest, and the src value is null, the field \
+         is removed from the dest",
+        &[
+            ("{key1: null}", "{key1: 1, key2: 2}", "{key2: 2}"),
+            ("{key1: null, a: 1}", "{key1: {b: 1}}", "{a: 1}"),
+        ],
+    ),
+    (
+        "map keys and fields: if the field is present in both the src and dest, the value is recursively merged",
+        &[("{deep: {a: 1}}", "{deep: {b: 2}}", "{deep: {b: 2, a: 1}}")],
+    ),
+    (
+        "associative list elements: if present only in the dest, it keeps its value in the list",
+        &[
+            ("[{name: a}]", "[{name: a}, {name: x, v: 1}]", "[{name: a}, {name: x, v: 1}]"),
+            ("", "[{name: x}]", "[{name: x}]"),
+        ],
+    ),
+    (
+        "associative list elements: if present only in the src, it is added to the dest list",
+        &[("[{name: y}]", "[{name: x}]", "[{name: x}, {name: y}]")],
+    ),
+    (
+        "associative list elements: if the field is present in both the src and dest, the value is recursively merged",
+        &[("[{name: x, d: {v: 1}}]", "[{name: x, d: {w: 2}}]", "[{name: x, d: {w: 2, v: 1}}]")],
+    ),
+    (
+        "The following fields are recognized as associative keys: \
+         [mountPath, devicePath, ip, type, topologyKey, name, containerPort]",
+        &[
+            ("[{mountPath: x, v: 1}]", "[{mountPath: x, w: 2}]", "[{mountPath: x, w: 2, v: 1}]"),
+            ("[{devicePath: x, v: 1}]", "[{devicePath: x, w: 2}]", "[{devicePath: x, w: 2, v: 1}]"),
+            ("[{ip: x, v: 1}]", "[{ip: x, w: 2}]", "[{ip: x, w: 2, v: 1}]"),
+            ("[{type: x, v: 1}]", "[{type: x, w: 2}]", "[{type: x, w: 2, v: 1}]"),
+            ("[{topologyKey: x, v: 1}]", "[{topologyKey: x, w: 2}]", "[{topologyKey: x, w: 2, v: 1}]"),
+            ("[{name: x, v: 1}]", "[{name: x, w: 2}]", "[{name: x, w: 2, v: 1}]"),
+            ("[{containerPort: 1, v: 1}]", "[{containerPort: 1, w: 2}]", "[{containerPort: 1, w: 2, v: 1}]"),
+            ("[{id: x, v: 1}]", "[{id: x, w: 2}]", "[{id: x, v: 1}]"),
+            // The first of them: here it is `ip`.
+            ("[{ip: a, name: x}]", "[{ip: a, name: y}]", "[{ip: a, name: x}]"),
+        ],
+    ),
+    (
+        "Any lists where all of the elements contain associative keys will be merged as associative lists.",
+        &[("[{name: y}, {v: 1}]", "[{name: x}, {v: 1}]", "[{name: y}, {v: 1}]")],
     ),
 ];
 
 #[test]
+fn two_way_merges() {
+    for (sentence, table) in TWO_WAY {
+        for (source, dest, want) in *table {
+            for options in [MergeOptions::lossless(), kyaml()] {
+                let merged = merge2(Some(holder(dest)), &holder(source), &Schema::none(), &options);
+                let got = shown(merged.expect("merged").node.as_ref());
+                let want = shown(Some(&holder(want)));
+                assert_eq!(sorted(&got), sorted(&want), "{sentence}: {source:?} over {dest:?}, {options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_two_way_merges_without_losses_do_beyond_the_sentences() {
+    // By these rules, and by kyaml's.
+    let table = [
+        // What is equal on both sides stays, null too.
+        ("null", "null", "null", ""),
+        (
+            "[{name: a, v: 1}, {name: a, v: 2}]",
+            "[{name: a, v: 1}, {name: a, v: 2}]",
+            "[{name: a, v: 1}, {name: a, v: 2}]",
+            "[{name: a, v: 1}, {name: a, v: 1}]",
+        ),
+        // A key must tell all entries apart; else the next one is tried, or the list is one value.
+        (
+            "[{type: p, name: a}, {type: p, name: b}]",
+            "[{type: p, name: c}]",
+            "[{type: p, name: c}, {type: p, name: a}, {type: p, name: b}]",
+            "[{type: p, name: a}]",
+        ),
+        (
+            "[{type: p, v: 1}, {type: p, v: 2}]",
+            "[{type: p, v: 0}]",
+            "[{type: p, v: 1}, {type: p, v: 2}]",
+            "[{type: p, v: 1}]",
+        ),
+    ];
+    for (source, dest, want, by_kyaml) in table {
+        for (options, want) in [(MergeOptions::lossless(), want), (kyaml(), by_kyaml)] {
+            let merged =
+                merge2(Some(holder(dest)), &holder(source), &Schema::none(), &options).expect("merged");
+            let (got, want) = (shown(merged.node.as_ref()), shown(Some(&holder(want))));
+            assert_eq!(sorted(&got), sorted(&want), "{source:?} over {dest:?}, {options:?}");
+        }
+    }
+}
+
+/// Sentences, and for each some originals, updated versions, dests, and what comes of them.
+type ThreeWay = (&'static str, &'static [(&'static str, &'static str, &'static str, &'static str)]);
+
+const THREE_WAY: &[ThreeWay] = &[
+    (
+        "scalars: if present in either dest or updated and null, clear the value",
+        &[("1", "null", "2", ""), ("1", "2", "null", ""), ("", "null", "2", "")],
+    ),
+    (
+        "scalars: if unchanged between original and updated, keep dest value",
+        &[("1", "1", "2", "2"), ("", "", "2", "2"), ("1", "1", "", "")],
+    ),
+    (
+        "scalars: if changed between original and updated (added, deleted, changed), take the updated value",
+        &[
+            ("", "3", "", "3"),
+            ("", "3", "2", "3"),
+            ("1", "", "1", ""),
+            ("1", "", "2", ""),
+            ("1", "3", "1", "3"),
+            ("1", "3", "2", "3"),
+            ("1", "3", "", "3"),
+        ],
+    ),
+    (
+        "non-associative lists: if present in either dest or updated and null, clear the value",
+        &[("[1]", "null", "[2]", ""), ("[1]", "[2]", "null", "")],
+    ),
+    (
+        "non-associative lists: if unchanged between original and updated, keep dest value",
+        &[("[1]", "[1]", "[2]", "[2]"), ("[1]", "[1]", "", "")],
+    ),
+    (
+        "non-associative lists: if changed between original and updated (added, deleted, changed), take the updated value",
+        &[
+            ("", "[3]", "", "[3]"),
+            ("[1]", "", "[2]", ""),
+            ("[1]", "[3]", "[2]", "[3]"),
+            ("[1]", "[3]", "[1]", "[3]"),
+        ],
+    ),
+    (
+        "map keys and fields: if present in either dest or updated and null, clear the value",
+        &[("{a: 1}", "null", "{a: 2}", ""), ("{a: 1}", "{a: 2}", "null", "")],
+    ),
+    (
+        "map keys and fields: if present only in the dest, it keeps its value",
+        &[("", "", "{a: 1}", "{a: 1}"), ("{b: 1}", "{b: 2}", "{a: 1, b: 1}", "{a: 1, b: 2}")],
+    ),
+    (
+        "map keys and fields: if not-present in the dest, add the delta between original-updated as a field",
+        &[("", "{a: 1}", "", "{a: 1}"), ("{a: 1, b: 1}", "{a: 2, b: 1, c: 1}", "", "{a: 2, c: 1}")],
+    ),
+    (
+        "map keys and fields: otherwise recursively merge the value between original, updated, dest",
+        &[(
+            "{a: 1, b: 1, c: 1, d: {e: 1}}",
+            "{a: 2, c: 1, d: {e: 1, f: 1}}",
+            "{a: 1, b: 1, c: 3, d: {e: 2}}",
+            "{a: 2, c: 3, d: {e: 2, f: 1}}",
+        )],
+    ),
+    (
+        "associative list elements: if present only in the dest, it keeps its value",
+        &[
+            ("[]", "[]", "[{name: x}]", "[{name: x}]"),
+            ("[{name: a}]", "[{name: b}]", "[{name: a}, {name: x}]", "[{name: x}, {name: b}]"),
+        ],
+    ),
+    (
+        "associative list elements: if not-present in the dest, add the delta between original-updated as a field",
+        &[
+            ("[{name: a}]", "[{name: a}, {name: b, v: 1}]", "[{name: a}]", "[{name: a}, {name: b, v: 1}]"),
+            (
+                "[{name: a, v: 1, w: 1}, {name: b}]",
+                "[{name: a, v: 2, w: 1}, {name: b}]",
+                "[{name: b}]",
+                "[{name: b}, {name: a, v: 2}]",
+            ),
+        ],
+    ),
+    (
+        "associative list elements: otherwise recursively merge the value between original, updated, dest",
+        &[
+            ("[{name: a}]", "[{name: a}, {name: b}]", "[{name: a, v: 1}]", "[{name: a, v: 1}, {name: b}]"),
+            (
+                "[{name: a, v: 1}, {name: b}]",
+                "[{name: a, v: 2}]",
+                "[{name: a, v: 1, w: 1}, {name: b}, {name: c}]",
+                "[{name: a, v: 2, w: 1}, {name: c}]",
+            ),
+        ],
+    ),
+    (
+        "Associative keys are used to identify \"same\" elements within 2 different lists, and merge them.",
+        &[
+            (
+                "[{mountPath: x, v: 1}]",
+                "[{mountPath: x, v: 2}]",
+                "[{mountPath: x, v: 1, w: 1}]",
+                "[{mountPath: x, v: 2, w: 1}]",
+            ),
+            (
+                "[{devicePath: x, v: 1}]",
+                "[{devicePath: x, v: 2}]",
+                "[{devicePath: x, v: 1, w: 1}]",
+                "[{devicePath: x, v: 2, w: 1}]",
+            ),
+            ("[{ip: x, v: 1}]", "[{ip: x, v: 2}]", "[{ip: x, v: 1, w: 1}]", "[{ip: x, v: 2, w: 1}]"),
+            ("[{type: x, v: 1}]", "[{type: x, v: 2}]", "[{type: x, v: 1, w: 1}]", "[{type: x, v: 2, w: 1}]"),
+            (
+                "[{topologyKey: x, v: 1}]",
+                "[{topologyKey: x, v: 2}]",
+                "[{topologyKey: x, v: 1, w: 1}]",
+                "[{topologyKey: x, v: 2, w: 1}]",
+            ),
+            ("[{name: x, v: 1}]", "[{name: x, v: 2}]", "[{name: x, v: 1, w: 1}]", "[{name: x, v: 2, w: 1}]"),
+            (
+                "[{containerPort: 1, v: 1}]",
+                "[{containerPort: 1, v: 2}]",
+                "[{containerPort: 1, v: 1, w: 1}]",
+                "[{containerPort: 1, v: 2, w: 1}]",
+            ),
+        ],
+    ),
+];
+
+/// Entries of lists in the order of their names: where new ones stand is told by another test.
+fn by_name(json: &str) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
+    if let Some(list) = value.as_array_mut().filter(|list| list.iter().all(serde_json::Value::is_object)) {
+        list.sort_by_key(ToString::to_string);
+    }
+    value.to_string()
+}
+
+fn three_way([original, updated, dest]: [&str; 3], options: &MergeOptions) -> (String, Vec<ConflictSide>) {
+    let [original, updated, dest] = [original, updated, dest].map(holder);
+    let merged =
+        merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), options).expect("merged");
+    (by_name(&shown(merged.node.as_ref())), merged.conflicts.iter().map(|conflict| conflict.taken).collect())
+}
+
+#[test]
 fn three_way_merges() {
-    for &(original, updated, dest, want) in THREE_WAY {
-        let sides = [original, updated, dest].map(holder);
-        let [original, updated, dest] = sides.clone();
-        let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options());
-        let got = shown(merged.expect("merged").node.as_ref());
-        let want = shown(Some(&holder(want)));
-        assert_eq!(sorted(&got), sorted(&want), "{sides:?}");
+    for (sentence, table) in THREE_WAY {
+        for &(original, updated, dest, want) in *table {
+            let versions = [original, updated, dest];
+            for options in [MergeOptions::lossless(), kyaml()] {
+                let (got, _) = three_way(versions, &options);
+                let want = by_name(&shown(Some(&holder(want))));
+                assert_eq!(got, want, "{sentence}: {versions:?}, {options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn where_three_way_merges_without_losses_refine_the_sentences() {
+    // The original, the updated version, dest, what comes of it by these rules, and by kyaml's.
+    let table = [
+        // Versions that are equal change nothing: null clears only where they differ.
+        ("1", "null", "1", "null", ""),
+        ("1", "1", "null", "null", ""),
+        ("[1]", "null", "[1]", "null", ""),
+        ("{a: 1}", "{a: 1}", "null", "null", ""),
+        ("", "", "null", "null", ""),
+        ("1", "2", "2", "2", "2"),
+        // What was deleted upstream, and is unchanged in dest, goes: no empty shell is left.
+        ("{a: 1}", "", "{a: 1}", "", "{}"),
+        ("{a: {b: 1}, c: 1}", "{c: 1}", "{a: {b: 1}, c: 2}", "{c: 2}", "{a: {}, c: 2}"),
+        (
+            "[{name: a}, {name: b}]",
+            "[{name: a}]",
+            "[{name: a, v: 1}, {name: b}]",
+            "[{name: a, v: 1}]",
+            "[{name: a, v: 1}]",
+        ),
+        (
+            "[{name: a, v: {w: 1}}]",
+            "[]",
+            "[{name: a, v: {w: 1}}, {name: b}]",
+            "[{name: b}]",
+            "[{name: a, v: {}}, {name: b}]",
+        ),
+        // A key must tell all entries apart.
+        (
+            "[{type: p, v: 1}, {type: p, v: 2}]",
+            "[{type: p, v: 1}, {type: p, v: 2}]",
+            "[{type: p, v: 1}, {type: p, v: 3}]",
+            "[{type: p, v: 1}, {type: p, v: 3}]",
+            "[{type: p, v: 1}, {type: p, v: 1}]",
+        ),
+    ];
+    for (original, updated, dest, want, by_kyaml) in table {
+        for (options, want) in [(MergeOptions::lossless(), want), (kyaml(), by_kyaml)] {
+            let (got, _) = three_way([original, updated, dest], &options);
+            let want = by_name(&shown(Some(&holder(want))));
+            assert_eq!(got, want, "{original:?} -> {updated:?}, {dest:?}, {options:?}");
+        }
+    }
+}
+
+#[test]
+fn what_both_sides_changed_is_listed() {
+    use ConflictSide::{Dest, Updated};
+    let table: [(&str, &str, &str, &[ConflictSide]); 9] = [
+        ("1", "3", "2", &[Updated]),
+        ("1", "", "2", &[Updated]),
+        ("1", "3", "", &[Updated]),
+        ("1", "null", "2", &[Updated]),
+        ("1", "3", "null", &[Dest]),
+        ("[1]", "[3]", "[2]", &[Updated]),
+        ("{a: 1, b: 1}", "{a: 2, b: 1}", "{a: 1, b: 2}", &[]),
+        ("{a: 1, b: 1}", "{a: 2, b: 2}", "{a: 3, b: 3}", &[Updated, Updated]),
+        ("[{name: a, v: 1}]", "[]", "[{name: a, v: 2}]", &[Updated]),
+    ];
+    for (original, updated, dest, want) in table {
+        let (_, got) = three_way([original, updated, dest], &MergeOptions::lossless());
+        assert_eq!(got, want, "{original} -> {updated}, {dest}");
+    }
+}
+
+#[test]
+fn resources_of_three_packages() {
+    // Whether the original, the updated version and dest have a resource, with which value; what comes of it.
+    let table = [
+        ("Resources present in the original and deleted from the update are deleted.", ["1", "", "1"], ""),
+        ("Resources missing from the original and added in the update are added.", ["", "1", ""], "1"),
+        ("Resources present only in the dest are kept without changes.", ["", "", "1"], "1"),
+        (
+            "Resources present in both the update and the dest have their fields merged with the destination.",
+            ["1", "2", "1"],
+            "2",
+        ),
+        (
+            "3-way merge identifies changes between an original source + updated source and merges the result into a \
+             destination, overriding the destination fields where they have changed between original and updated.",
+            ["1", "2", "3"],
+            "2",
+        ),
+    ];
+    for (sentence, versions, want) in table {
+        let text = |value: &str| {
+            let map = |name: &str, value: &str| {
+                format!(
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  key: \"{value}\"\n"
+                )
+            };
+            let resource = if value.is_empty() { String::new() } else { format!("---\n{}", map("x", value)) };
+            map("always", "there") + &resource
+        };
+        for options in [MergeOptions::lossless(), kyaml()] {
+            let sources = SourceMap::default();
+            let package = |value: &str| {
+                Package::of_text("x.yaml", text(value), Reading::Kubectl, &sources).expect("readable")
+            };
+            let [original, updated, dest] = versions.map(package);
+            let merged = merge3_packages(&original, &updated, &dest, &Schema::embedded(), &options);
+            assert_eq!(merged.expect("merged").stream(), text(want), "{sentence} {options:?}");
+        }
     }
 }
 
@@ -155,9 +453,11 @@ fn a_deployment_takes_what_its_source_changes() {
     let package = |name: &str, text: String| {
         Package::of_text(name, text, Reading::Kustomize, &sources).expect("readable")
     };
-    for schema in [Schema::embedded(), Schema::none()] {
+    let lossless = MergeOptions::lossless;
+    let cases = [(Schema::embedded(), lossless()), (Schema::none(), lossless()), (Schema::none(), kyaml())];
+    for (schema, options) in cases {
         let (source, dest) = (package("source", source.clone()), package("dest", dest.clone()));
-        let merged = merge2_packages(&source, &dest, &schema, &options()).expect("merged");
+        let merged = merge2_packages(&source, &dest, &schema, &options).expect("merged");
         assert_eq!(merged.stream(), want);
     }
 }

@@ -21,14 +21,21 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let ([original], [updated], [node]) = (&original[..], &updated[..], &before[..]) else { return };
-    let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::usual());
-    let merged = merge3(Some(original), Some(updated), Some(node.clone()), &Schema::embedded(), &options);
-    let Ok(Merged { node: Some(after), .. }) = merged else { return };
+    for options in [MergeOptions::lossless(), MergeOptions::kyaml(ListOrder::Append, InferKeys::usual())] {
+        let merged = merge3(Some(original), Some(updated), Some(node.clone()), &Schema::embedded(), &options);
+        if let Ok(Merged { node: Some(after), .. }) = merged {
+            edited_reads_as(dest, (&before, node), &after);
+        }
+    }
+});
+
+/// Dest's text can be edited to read as the merged tree, and lines of what stays are the same.
+fn edited_reads_as(dest: &str, (before, node): (&[Node], &Node), after: &Node) {
     let edited =
-        edit(dest, Reading::Kustomize, &before, &[Some(after.clone())]).expect("the text can be edited");
+        edit(dest, Reading::Kustomize, before, &[Some(after.clone())]).expect("the text can be edited");
     let again = read(&edited);
     assert!(
-        again.as_deref() == Some(std::slice::from_ref(&after)),
+        again.as_deref() == Some(std::slice::from_ref(after)),
         "{dest:?}\nwas edited to {edited:?}\nwhich is not {after:?}"
     );
     if dest.contains(['&', '*', '|', '>', '\r', '\u{85}', '\u{2028}', '\u{2029}', '?', '\u{feff}', '%']) {
@@ -40,13 +47,13 @@ fuzz_target!(|bytes: &[u8]| {
         *lines.entry(bare(line)).or_default() += 1;
     }
     let mut kept = Vec::new();
-    kept_lines(dest, node, &after, &mut kept);
+    kept_lines(dest, node, after, &mut kept);
     for line in kept {
         let left = lines.entry(bare(line)).or_default();
         assert!(*left > 0, "the line {line:?} of {dest:?} is not in {edited:?}");
         *left -= 1;
     }
-});
+}
 
 /// Whole files, of any number of documents, give texts that can be read.
 fn whole_files(original: &str, updated: &str, dest: &str) {
@@ -58,10 +65,13 @@ fn whole_files(original: &str, updated: &str, dest: &str) {
     else {
         return;
     };
-    let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::name());
-    let merged = merge3_packages(&original, &updated, &dest, &Schema::embedded(), &options);
-    let laid_over = merge2_packages(&updated, &dest, &Schema::embedded(), &options);
-    for changed in merged.into_iter().chain(laid_over) {
+    let schema = Schema::embedded();
+    let all_rules = [MergeOptions::lossless(), MergeOptions::kyaml(ListOrder::Append, InferKeys::name())];
+    let changed = all_rules.iter().flat_map(|options| {
+        let merged = merge3_packages(&original, &updated, &dest, &schema, options);
+        merged.into_iter().chain(merge2_packages(&updated, &dest, &schema, options))
+    });
+    for changed in changed {
         for text in changed.files.iter().filter_map(|file| file.text.as_deref()) {
             assert!(read(text).is_some(), "not YAML: {text:?}");
         }

@@ -89,9 +89,9 @@ struct RuleArgs {
     #[arg(long, value_enum)]
     list_order: Option<OrderArg>,
 
-    /// Merge lists that no schema knows by the first of these keys that all their entries have; `none`
-    /// replaces such lists. Without KEYS, and by default but for `--dialect kyaml`: mountPath, devicePath, ip,
-    /// type, topologyKey, name, containerPort
+    /// Merge lists that no schema knows by the first of these keys that all their entries have, with values
+    /// of their own; `none` replaces such lists. Without KEYS, and by default but for `--dialect kyaml`:
+    /// mountPath, devicePath, ip, type, topologyKey, name, containerPort
     #[arg(
         long,
         value_name = "KEYS",

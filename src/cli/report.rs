@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::render;
 use crate::diagnostic::Diagnostic;
-use crate::merge::Taken;
+use crate::merge::ConflictSide;
 use crate::package::{ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict};
 use crate::source::SourceMap;
 
@@ -143,8 +143,8 @@ fn json_conflict<'c>(
         Some(JsonPlace { file: source.name().display().to_string(), line, column, value })
     };
     let taken = match (written, conflict.taken) {
-        (ConflictWriting::Chosen, Taken::Updated) => Some("updated"),
-        (ConflictWriting::Chosen, Taken::Dest) => Some("dest"),
+        (ConflictWriting::Chosen, ConflictSide::Updated) => Some("updated"),
+        (ConflictWriting::Chosen, ConflictSide::Dest) => Some("dest"),
         (ConflictWriting::Marked, _) => Some("markers"),
         (ConflictWriting::Nothing, _) => None,
     };

@@ -11,8 +11,8 @@ use crate::yaml::Node;
 /// Merges the fields of `source` over those of dest: what the source has is taken, its nulls clear values,
 /// and what only dest has stays.
 ///
-/// The schema is asked for the kind that dest, or else the source, says it has. By the rules of
-/// [`Rules::Lossless`] lists merge by the keys of their entries and sets are joined; a list whose entries
+/// The schema is asked for the kind that the objects say they have. Where there is no dest, the source is the
+/// result by the rules of [`Rules::Lossless`], as it is. By these lists merge by the keys of their entries and sets are joined; a list whose entries
 /// nothing tells apart is replaced, and where no schema knows it that is warned of. One version that has a
 /// map, list or scalar where the other has something else is a conflict.
 ///

@@ -41,12 +41,12 @@ pub struct Conflict {
     /// Whether it is a list that is one value only because no schema says how its entries are merged.
     pub unknown_list: bool,
     /// Whose value the result has, or who decided that it has none.
-    pub taken: Taken,
+    pub taken: ConflictSide,
 }
 
-/// Which side a conflict was decided for.
+/// One side of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Taken {
+pub enum ConflictSide {
     /// The updated version, in a two-way merge the source.
     Updated,
     /// Dest.

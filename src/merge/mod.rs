@@ -34,7 +34,7 @@ mod trail;
 
 pub use apply::apply;
 pub use join::{merge2, merge3};
-pub use merged::{Conflict, Merged, Taken};
+pub use merged::{Conflict, ConflictSide, Merged};
 pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
 pub use rules::{Exceptions, Rules};
 pub use trail::Trail;

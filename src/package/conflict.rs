@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::manifest::{GroupKindName, Manifest};
 use super::secret::{is_secret, mask};
 use crate::diagnostic::{Code, Diagnostic, Excerpt};
-use crate::merge::Taken;
+use crate::merge::ConflictSide;
 use crate::path::FieldPath;
 use crate::source::Span;
 use crate::yaml::{Node, to_json};
@@ -35,7 +35,7 @@ pub struct PackageConflict {
     /// What dest has.
     pub dest: Option<ConflictPlace>,
     /// Whose side was taken, where one was.
-    pub taken: Taken,
+    pub taken: ConflictSide,
     pub(super) kind: ConflictKind,
     pub(super) excerpt: Excerpt,
 }
@@ -68,7 +68,11 @@ pub(super) enum ConflictKind {
 
 impl PackageConflict {
     /// A conflict of whole manifests.
-    pub(super) fn of_manifests(kind: ConflictKind, sides: [Option<&Manifest<'_>>; 3], taken: Taken) -> Self {
+    pub(super) fn of_manifests(
+        kind: ConflictKind,
+        sides: [Option<&Manifest<'_>>; 3],
+        taken: ConflictSide,
+    ) -> Self {
         let root = FieldPath::root();
         let place = |manifest: Option<&Manifest<'_>>| {
             manifest.map(|m| ConflictPlace::new(m.node, m.node.span().at_start(), m.key.names(), &root))
@@ -84,7 +88,7 @@ impl PackageConflict {
     pub(super) fn of_files(
         kind: ConflictKind,
         sides: [Option<ConflictPlace>; 3],
-        taken: Taken,
+        taken: ConflictSide,
         excerpt: Excerpt,
     ) -> Self {
         let [original, updated, dest] = sides;
@@ -150,7 +154,7 @@ impl PackageConflict {
                 "dest's file stays, since it has no lines"
             }
             (ConflictWriting::Marked, _) => "both stand in the text, between markers",
-            (ConflictWriting::Chosen, Taken::Updated) => match self.kind {
+            (ConflictWriting::Chosen, ConflictSide::Updated) => match self.kind {
                 ConflictKind::Field | ConflictKind::UnknownList => "the updated value is taken",
                 ConflictKind::OtherSort => "the source's is taken",
                 ConflictKind::Removed => "it is removed",
@@ -158,7 +162,7 @@ impl PackageConflict {
                 ConflictKind::Lines => "the updated lines are taken",
                 ConflictKind::Binary => "the updated file is taken",
             },
-            (ConflictWriting::Chosen, Taken::Dest) => match self.kind {
+            (ConflictWriting::Chosen, ConflictSide::Dest) => match self.kind {
                 ConflictKind::Field | ConflictKind::UnknownList => "dest's value is taken",
                 ConflictKind::OtherSort => "dest's is taken",
                 ConflictKind::Removed | ConflictKind::Returned => "it is left as dest has it",

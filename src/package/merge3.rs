@@ -18,7 +18,7 @@ use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::untouched::{Untouched, take_untouched, untouched};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::merge::{Conflict, ConflictPolicy, MergeOptions, Rules, Taken, merge3};
+use crate::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, Rules, merge3};
 use crate::schema::Schema;
 use crate::yaml::Node;
 
@@ -89,7 +89,7 @@ struct Verdict {
     /// Those of fields.
     fields: Vec<Conflict>,
     /// One of the whole manifest.
-    whole: Option<(ConflictKind, Taken)>,
+    whole: Option<(ConflictKind, ConflictSide)>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -157,7 +157,8 @@ impl<'p> PackageMerge3<'p> {
     fn decide_one(&self, sides: Sides<'_, '_>, options: &MergeOptions) -> Result<Verdict> {
         let dest_wins = options.conflicts == ConflictPolicy::Dest;
         let whole = |kind, fate| {
-            let (fate, taken) = if dest_wins { (Fate::Stays, Taken::Dest) } else { (fate, Taken::Updated) };
+            let (fate, taken) =
+                if dest_wins { (Fate::Stays, ConflictSide::Dest) } else { (fate, ConflictSide::Updated) };
             Verdict { whole: Some((kind, taken)), ..Verdict::of(fate) }
         };
         Ok(match (sides.original, sides.updated, sides.dest) {

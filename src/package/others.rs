@@ -14,7 +14,7 @@ use super::pairing::Form;
 use super::read::{OtherFile, Package, PackageFile, text_of};
 use super::secret::may_hold_secrets;
 use crate::diagnostic::Excerpt;
-use crate::merge::Taken;
+use crate::merge::ConflictSide;
 use crate::source::{SourceId, Span};
 
 /// The paths of files that are taken as they are, whatever is in them.
@@ -76,8 +76,8 @@ pub(super) enum FileChoice {
 
 impl FileChoice {
     /// Whose side is taken, where one is.
-    fn taken(self) -> Taken {
-        if self == Self::Updated { Taken::Updated } else { Taken::Dest }
+    fn taken(self) -> ConflictSide {
+        if self == Self::Updated { ConflictSide::Updated } else { ConflictSide::Dest }
     }
 
     fn of_lines(self) -> LineChoice {

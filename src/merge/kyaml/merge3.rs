@@ -14,7 +14,7 @@ use super::tuples::Tuples;
 use super::walk::{Decision, Here, partners, retain, same_kind};
 use crate::diagnostic::Result;
 use crate::merge::options::{ConflictPolicy, MergeOptions};
-use crate::merge::{Conflict, Merged, Taken, Trail};
+use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::Schema;
 use crate::yaml::{Entry, List, Map, Node, Value};
 
@@ -146,7 +146,7 @@ impl<'s> Merge3<'s> {
         if original == updated || original == dest || updated == dest {
             return None;
         }
-        let taken = if self.dest_wins() { Taken::Dest } else { Taken::Updated };
+        let taken = if self.dest_wins() { ConflictSide::Dest } else { ConflictSide::Updated };
         self.conflicts.push(Conflict {
             path: trail.path(),
             original: original.map(Node::span),

@@ -69,7 +69,7 @@ impl<'s> Place<'s> {
         let fields = dest.as_map()?;
         let chooses = |(name, value): (&str, &Node)| match fields.get(name) {
             _ if value.is_null() => false,
-            None => true,
+            None => !clears_only(value),
             Some(other) => value.scalar_text().is_some() && value != other,
         };
         let is_left = |(name, _): (&str, &Node)| !source.contains_key(name);
@@ -129,6 +129,12 @@ impl<const N: usize> Level<N> {
     pub fn names(association: &Association) -> &[SmolStr] {
         if let Association::Keyed { keys, .. } = association { keys.names() } else { &[] }
     }
+}
+
+/// Whether a value of a source only clears what is there.
+fn clears_only(node: &Node) -> bool {
+    let in_map = |map: &Map| !map.is_empty() && map.iter().all(|(_, value)| clears_only(value));
+    node.is_null() || node.as_map().is_some_and(in_map)
 }
 
 /// Whether there is nothing in a map or list.

@@ -2,7 +2,7 @@
 
 use crate::merge::testing::{json, node};
 use crate::merge::{
-    ConflictPolicy, InferKeys, ListOrder, MergeOptions, Merged, Rules, Taken, merge2, merge3,
+    ConflictPolicy, ConflictSide, InferKeys, ListOrder, MergeOptions, Merged, Rules, merge2, merge3,
 };
 use crate::schema::{Schema, openapi};
 use crate::source::SourceMap;
@@ -145,8 +145,8 @@ fn null_clears_where_the_versions_differ() {
     ]);
     let taken =
         |versions, options: &MergeOptions| three(versions, &Schema::none(), options).conflicts[0].taken;
-    assert_eq!(taken(["1", "2", "null"], &MergeOptions::lossless()), Taken::Dest, "its null counts");
-    assert_eq!(taken(["1", "null", "2"], &MergeOptions::lossless()), Taken::Updated);
+    assert_eq!(taken(["1", "2", "null"], &MergeOptions::lossless()), ConflictSide::Dest, "its null counts");
+    assert_eq!(taken(["1", "null", "2"], &MergeOptions::lossless()), ConflictSide::Updated);
     check_with(
         &Schema::none(),
         &dest_wins(),
@@ -513,7 +513,7 @@ fn two_versions() {
     let table = [
         ["5", "3", "5"],
         ["null", "3", "-"],
-        ["null", "-", "-"],
+        ["null", "-", "null"],
         ["null", "null", "null"],
         ["[1, 2, 3]", "[a, b, c]", "[1, 2, 3]"],
         [
@@ -549,7 +549,7 @@ fn two_versions_tell_of_what_they_replace() {
         merge2(version(dest), &node(source), &Schema::embedded(), options).expect("no errors")
     };
     let types = merged("{a: [1], b: 1}", "{a: {x: 1}}", &MergeOptions::lossless());
-    assert_eq!((paths(&types).as_str(), types.conflicts[0].taken), ("a", Taken::Updated));
+    assert_eq!((paths(&types).as_str(), types.conflicts[0].taken), ("a", ConflictSide::Updated));
     let types = merged("{a: [1], b: 1}", "{a: {x: 1}}", &dest_wins());
     assert_eq!(shown(types.node.as_ref()), json(&node("{a: [1], b: 1}")));
     let warnings = |merged: &Merged| merged.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();

@@ -8,7 +8,7 @@ use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::Association;
 use crate::merge::options::{ConflictPolicy, MergeOptions};
-use crate::merge::{Conflict, Merged, Taken, Trail};
+use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
 
@@ -51,6 +51,17 @@ impl<'n> Versions<'n> {
         [self.dest, self.updated, self.original.filter(|node| !node.is_null())]
     }
 
+    /// Those first that say of which version of its kind the result is.
+    fn by_version(self) -> [Option<&'n Node>; 3] {
+        let version = |node: Option<&'n Node>| node.and_then(|node| node.get("apiVersion"));
+        let Self { original, updated, dest } = self;
+        if version(updated) == version(original) {
+            [dest, updated, original]
+        } else {
+            [updated, dest, original]
+        }
+    }
+
     /// The updated value in the place of dest's.
     fn replaced(self) -> Option<Node> {
         let Self { original, updated, dest } = self;
@@ -84,7 +95,7 @@ impl<'s> VersionMerge<'s> {
             Trivial::Settled(node) => return node,
             trivial => trivial,
         };
-        let place = place.refined(&versions.row(), self.schema);
+        let place = place.refined(&versions.by_version(), self.schema);
         match self.level(versions, place, &trivial) {
             Level::Fields(rows) => self.map(versions, &rows, place, at),
             Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
@@ -115,12 +126,12 @@ impl<'s> VersionMerge<'s> {
             (_, true) if updated.is_none() => Trivial::Settled(dest.filter(|_| self.dest_wins()).cloned()),
             (true, _) if dest.is_none() => Trivial::Settled(None),
             (_, true) => {
-                self.note(versions, at, Taken::Dest);
+                self.note(versions, at, ConflictSide::Dest);
                 Trivial::Settled(dest.filter(|_| self.dest_wins()).cloned())
             }
             (true, false) => {
                 let taken = self.note(versions, at, self.taken());
-                Trivial::Settled(dest.filter(|_| taken == Taken::Dest).cloned())
+                Trivial::Settled(dest.filter(|_| taken == ConflictSide::Dest).cloned())
             }
         }
     }
@@ -139,8 +150,8 @@ impl<'s> VersionMerge<'s> {
         self.options.conflicts == ConflictPolicy::Dest
     }
 
-    fn taken(&self) -> Taken {
-        if self.dest_wins() { Taken::Dest } else { Taken::Updated }
+    fn taken(&self) -> ConflictSide {
+        if self.dest_wins() { ConflictSide::Dest } else { ConflictSide::Updated }
     }
 
     /// A value that both sides changed, and that cannot be merged.
@@ -151,12 +162,12 @@ impl<'s> VersionMerge<'s> {
             conflict.unknown_list = is_list && !place.cursor.is_known();
         }
         match taken {
-            Taken::Updated => versions.replaced(),
-            Taken::Dest => versions.dest.cloned(),
+            ConflictSide::Updated => versions.replaced(),
+            ConflictSide::Dest => versions.dest.cloned(),
         }
     }
 
-    fn note(&mut self, versions: Versions<'_>, at: &Trail<'_>, taken: Taken) -> Taken {
+    fn note(&mut self, versions: Versions<'_>, at: &Trail<'_>, taken: ConflictSide) -> ConflictSide {
         let [original, updated, dest] =
             [versions.original, versions.updated, versions.dest].map(|node| node.map(Node::span));
         self.conflicts.push(Conflict {
@@ -186,8 +197,8 @@ impl<'s> VersionMerge<'s> {
         let changes = self.fields(versions, rows, place, at);
         self.conflicts.truncate(known);
         match self.note(versions, at, self.taken()) {
-            Taken::Updated => Some(changes),
-            Taken::Dest => versions.dest.cloned(),
+            ConflictSide::Updated => Some(changes),
+            ConflictSide::Dest => versions.dest.cloned(),
         }
     }
 
@@ -250,7 +261,7 @@ impl<'s> VersionMerge<'s> {
         let Versions { original, updated, dest } = versions;
         if original.is_some() && updated.is_none() && dest.is_some() && dest != original {
             let taken = self.note(versions, at, self.taken());
-            return dest.filter(|_| taken == Taken::Dest).cloned();
+            return dest.filter(|_| taken == ConflictSide::Dest).cloned();
         }
         let merged = self.value(versions, place, at)?;
         match updated {

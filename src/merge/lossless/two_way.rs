@@ -8,7 +8,7 @@ use crate::merge::align::Aligned;
 use crate::merge::association::{Association, ListPolicy, replaced_unknown};
 use crate::merge::directive::is_directive;
 use crate::merge::options::{ConflictPolicy, MergeOptions};
-use crate::merge::{Conflict, Merged, Taken, Trail};
+use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Entry, Map, Meta, Node, Value};
 
@@ -20,8 +20,10 @@ pub(in crate::merge) fn merge2(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Merged {
-    if dest.as_ref() == Some(source) {
-        return Merged::of(dest);
+    match &dest {
+        None => return Merged::of(Some(source.clone())),
+        Some(node) if node == source => return Merged::of(dest),
+        Some(_) => {}
     }
     let mut merge = SourceMerge { schema, options, warnings: Vec::new(), conflicts: Vec::new() };
     let node = merge.value([dest.as_ref(), Some(source)], Place::new(kind), &Trail::root());
@@ -44,11 +46,11 @@ impl<'s> SourceMerge<'s> {
             return None;
         }
         let pair = [dest.filter(|dest| !dest.is_null()), Some(source)];
-        let place = place.refined(&pair, self.schema);
+        let place = place.refined(&[Some(source), dest], self.schema);
         if let Some(left) = place.left_by_choice(pair) {
             return match self.note(pair, at) {
-                Taken::Updated => self.value([Some(&left), Some(source)], place, at),
-                Taken::Dest => dest.cloned(),
+                ConflictSide::Updated => self.value([Some(&left), Some(source)], place, at),
+                ConflictSide::Dest => dest.cloned(),
             };
         }
         match line_up(pair, place, self.options.infer_keys.keys()) {
@@ -65,8 +67,8 @@ impl<'s> SourceMerge<'s> {
     fn replaced(&mut self, dest: &Node, source: &Node, place: Place<'s>, at: &Trail<'_>) -> Node {
         if std::mem::discriminant(&source.value) != std::mem::discriminant(&dest.value) {
             return match self.note([Some(dest), Some(source)], at) {
-                Taken::Updated => source.clone(),
-                Taken::Dest => dest.clone(),
+                ConflictSide::Updated => source.clone(),
+                ConflictSide::Dest => dest.clone(),
             };
         }
         if let (Some(old), Some(new)) = (dest.as_list(), source.as_list()) {
@@ -80,10 +82,10 @@ impl<'s> SourceMerge<'s> {
     }
 
     /// Notes values of which only one can be: of several types, or of a union.
-    fn note(&mut self, pair: [Option<&Node>; 2], at: &Trail<'_>) -> Taken {
+    fn note(&mut self, pair: [Option<&Node>; 2], at: &Trail<'_>) -> ConflictSide {
         let taken = match self.options.conflicts {
-            ConflictPolicy::Updated => Taken::Updated,
-            ConflictPolicy::Dest => Taken::Dest,
+            ConflictPolicy::Updated => ConflictSide::Updated,
+            ConflictPolicy::Dest => ConflictSide::Dest,
         };
         let [dest, updated] = pair.map(|node| node.map(Node::span));
         let conflict =
