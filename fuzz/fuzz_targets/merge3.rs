@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 
+use kubectl_smp::diagnostic::{Code, Diagnostic};
 use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, Merged, merge3};
-use kubectl_smp::package::{Package, merge2_packages, merge3_packages};
+use kubectl_smp::package::{ChangedFile, Package, merge2_packages, merge3_packages};
 use kubectl_smp::schema::Schema;
 use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::{Node, Style, edit};
@@ -71,8 +72,10 @@ fn whole_files(original: &str, updated: &str, dest: &str) {
         let merged = merge3_packages(&original, &updated, &dest, &schema, options);
         merged.into_iter().chain(merge2_packages(&updated, &dest, &schema, options))
     });
-    for changed in changed {
-        for text in changed.files.iter().filter_map(|file| file.text.as_deref()) {
+    // What stands twice in a file is merged by lines, whatever comes of it.
+    let by_lines = |warning: &Diagnostic| warning.code() == Code::DuplicateResource;
+    for changed in changed.filter(|changed| !changed.warnings.iter().any(by_lines)) {
+        for text in changed.files.iter().filter_map(ChangedFile::text) {
             assert!(read(text).is_some(), "not YAML: {text:?}");
         }
         let stream = changed.stream();

@@ -44,8 +44,7 @@ pub fn merged_with_themselves(files: &[PathBuf]) -> Counts {
             [merge3_packages(&x, &x, &x, &schema, &options), merge2_packages(&x, &x, &schema, &options)];
         for changed in texts {
             let changed = changed.map_err(|error| (format!("{}: {error}", path.display()), false))?;
-            let stays =
-                changed.files.iter().all(|file| !file.is_changed && file.text.as_deref() == Some(&text));
+            let stays = changed.files.iter().all(|file| !file.is_changed && file.text() == Some(&*text));
             if !stays || !changed.conflicts.is_empty() {
                 return Err((format!("{}: another text", path.display()), false));
             }
