@@ -94,7 +94,8 @@ pub enum ChangeKind {
     Removed,
     /// These fields changed; only comments did when there are none.
     Fields(Vec<FieldPath>),
-    /// The content of a file that is no manifest changed, or whether it may be run.
+    /// The content of a file that is no manifest changed, or whether it may be run; or of a manifest that stands
+    /// between markers as a whole.
     Content,
 }
 

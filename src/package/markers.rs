@@ -1,9 +1,9 @@
 //! Both sides of each conflict in the texts of a package, between markers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::change::{ChangedFile, ChangedPackage, FileContent};
+use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent};
 use super::lines::{MarkerWords, TextSides, mark_differences};
 
 /// The package with both sides of each conflict in its texts. What is no conflict is the same in dest's version
@@ -33,7 +33,16 @@ pub(super) fn marked(
         files.push(with_markers(gone, &text(original.get(&path)), &text(Some(&file)), words));
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    ChangedPackage { files, ..updated }
+    // What one side does not have is neither gone nor new: it stands between markers.
+    let whole: BTreeSet<_> =
+        updated.conflicts.iter().filter(|c| c.field.is_none()).map(|c| &c.resource).collect();
+    let mut changes = updated.changes;
+    for change in changes.iter_mut().filter(|change| change.resource.is_some()) {
+        if whole.contains(&change.resource) {
+            change.kind = ChangeKind::Content;
+        }
+    }
+    ChangedPackage { files, changes, ..updated }
 }
 
 fn with_markers(file: ChangedFile, original: &str, dest: &str, words: MarkerWords) -> ChangedFile {
