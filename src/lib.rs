@@ -27,7 +27,8 @@
 //!   and edits them.
 //! - [`schema`] knows the types: an embedded table of Kubernetes, OpenAPI documents, CRDs, a cluster.
 //! - [`merge`] applies strategic merge patches by the rules of the API server, overlays and kustomize, and
-//!   has kyaml's two-way and three-way merges; [`package`] runs them over files and directories.
+//!   merges two or three versions of an object, with nothing lost or as kyaml does; [`package`] runs that over
+//!   files and directories.
 //! - [`patch`] makes strategic merge patches, and makes and applies JSON patches and JSON merge patches.
 //! - [`overlay`] builds kustomizations and plain directories; [`transform`] holds kustomize's transformers.
 //! - [`diff`] compares trees, and `cluster` talks to an API server.
