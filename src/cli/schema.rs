@@ -102,8 +102,9 @@ fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
         models.push(read_model(path, bytes, sources)?);
     }
     let graph = compile::compile(models)?;
-    replace_file(&args.output, graph.as_bytes())?;
-    let (kinds, size) = (graph.kinds().count(), graph.as_bytes().len());
+    let bytes = graph.to_bytes();
+    replace_file(&args.output, &bytes)?;
+    let (kinds, size) = (graph.kinds().count(), bytes.len());
     writeln!(io::stdout(), "{}: {kinds} kinds, {size} bytes", args.output.display())?;
     Ok(ExitCode::SUCCESS)
 }
