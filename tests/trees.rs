@@ -15,7 +15,7 @@ use kubectl_smp::diagnostic::{Diagnostic, Result};
 use kubectl_smp::files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
 use kubectl_smp::overlay::{
     BuildOptions, BuildRules, Builder, Built, ChainUse, FunctionOptions, HelmOptions, KUSTOMIZATION_FILES,
-    Targets,
+    LockUse, Targets,
 };
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
@@ -56,6 +56,9 @@ fn options(tree: Arc<dyn FileTree>) -> BuildOptions {
         restrict_loads: true,
         reorder: None,
         offline: true,
+        cache: None,
+        lock: LockUse::default(),
+        locked: false,
         helm: HelmOptions::default(),
         functions: FunctionOptions::default(),
     }

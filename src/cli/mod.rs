@@ -6,12 +6,14 @@
 #[cfg(feature = "cluster")]
 mod apply;
 mod build;
+mod cache;
 #[cfg(feature = "cluster")]
 mod connect;
 #[cfg(feature = "cluster")]
 mod diff;
 mod document;
 mod kustomize;
+mod lock;
 mod merge;
 #[cfg(feature = "cluster")]
 mod objects;
@@ -61,6 +63,10 @@ enum Command {
     CreatePatch(patch::CreatePatchArgs),
     /// Look at merge schemas, and compile them
     Schema(schema::SchemaCommand),
+    /// Write down what remote references are now, for builds that must not change by themselves
+    Lock(lock::LockCommand),
+    /// Look at what was fetched and kept, and take it out
+    Cache(cache::CacheCommand),
     /// Print the version
     Version,
 }
@@ -88,6 +94,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Patch(args) => patch::run_patch(&args, &sources),
         Command::CreatePatch(args) => patch::run_create(&args, &sources),
         Command::Schema(args) => schema::run(&args, &sources),
+        Command::Lock(args) => lock::run(&args, &sources),
+        Command::Cache(args) => cache::run(&args),
         Command::Version => print_version(),
     };
     outcome.unwrap_or_else(|failure| report(&failure, &sources))

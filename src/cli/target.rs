@@ -6,11 +6,14 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::Failure;
+use super::cache::CacheArgs;
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _};
 use crate::merge::{Exceptions, Rules};
-use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, KUSTOMIZATION_FILES, Reorder, Targets};
+use crate::overlay::{
+    BuildOptions, BuildRules, Builder, ChainUse, KUSTOMIZATION_FILES, LockUse, Reorder, Targets,
+};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::SourceMap;
@@ -34,6 +37,14 @@ pub(super) struct TargetArgs {
     #[arg(long, value_enum)]
     reorder: Option<ReorderArg>,
 
+    /// Lock file to go by, instead of the nearest smp.lock in the target's directory and those above
+    #[arg(long, value_name = "FILE")]
+    pub lock_file: Option<PathBuf>,
+
+    /// Fail when the lock file lacks something that is fetched
+    #[arg(long)]
+    pub locked: bool,
+
     #[command(flatten)]
     pub schema: SchemaArgs,
 
@@ -52,6 +63,9 @@ pub(super) struct SchemaArgs {
     #[arg(long)]
     pub offline: bool,
 
+    #[command(flatten)]
+    pub cache: CacheArgs,
+
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     pub connect: super::connect::ConnectArgs,
@@ -64,7 +78,7 @@ impl SchemaArgs {
             SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
             _ => None,
         };
-        let cache = SchemaCache::open(None);
+        let cache = SchemaCache::open(self.cache.root());
         let hermetic = used == ChainUse::Kustomizations;
         let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
         #[cfg(feature = "cluster")]
@@ -147,6 +161,20 @@ impl TargetArgs {
     /// # Errors
     /// As [`Builder::new`], and overlays' rules for a kustomization, which has none.
     pub(super) fn builder(&self, sources: &SourceMap, targets: &[PathBuf]) -> Result<Builder, Failure> {
+        let lock = self.lock_file.clone().map_or(LockUse::Nearest, LockUse::File);
+        self.builder_by(lock, sources, targets)
+    }
+
+    /// A builder for these arguments by another lock than they name.
+    ///
+    /// # Errors
+    /// As [`TargetArgs::builder`].
+    pub(super) fn builder_by(
+        &self,
+        lock: LockUse,
+        sources: &SourceMap,
+        targets: &[PathBuf],
+    ) -> Result<Builder, Failure> {
         if matches!(self.dialect, DialectArg::Overlay)
             && let Some(target) = targets.iter().find(|target| has_kustomization(target))
         {
@@ -159,10 +187,10 @@ impl TargetArgs {
         }
         let (schema, texts) = (self.schema.clone(), sources.clone());
         let make_chain = Box::new(move |used| schema.chain(&texts, used));
-        Ok(Builder::new(sources.clone(), self.options(), make_chain, Targets::count(targets.len()))?)
+        Ok(Builder::new(sources.clone(), self.options(lock), make_chain, Targets::count(targets.len()))?)
     }
 
-    fn options(&self) -> BuildOptions {
+    fn options(&self, lock: LockUse) -> BuildOptions {
         BuildOptions {
             tree: Arc::new(DiskTree),
             bases: self.base.clone(),
@@ -173,6 +201,9 @@ impl TargetArgs {
                 ReorderArg::None => Reorder::None,
             }),
             offline: self.schema.offline,
+            cache: self.schema.cache.root(),
+            lock,
+            locked: self.locked,
             helm: self.kustomize.helm(),
             functions: self.kustomize.functions(),
         }

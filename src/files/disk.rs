@@ -60,6 +60,24 @@ impl DiskTree {
     pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
         fs::metadata(path).map(|metadata| may_run(&metadata))
     }
+
+    /// Whether a file, and the link that may lead to it, is of the user that a directory is of, or of the
+    /// system's.
+    #[cfg(unix)]
+    pub(crate) fn is_trusted(file: &Path, directory: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let owner = |metadata: io::Result<Metadata>| metadata.map(|metadata| metadata.uid()).ok();
+        let of_directory = owner(fs::metadata(directory));
+        let is_trusted = |user: Option<u32>| user == Some(0) || (user.is_some() && user == of_directory);
+        is_trusted(owner(fs::metadata(file))) && is_trusted(owner(fs::symlink_metadata(file)))
+    }
+
+    /// Who owns files cannot be asked here.
+    #[cfg(not(unix))]
+    pub(crate) fn is_trusted(_file: &Path, _directory: &Path) -> bool {
+        true
+    }
 }
 
 fn kind(file_type: FileType) -> FileKind {

@@ -3,7 +3,7 @@
 //! Nothing else in the library touches the file system. Who reads is given a [`FileTree`], or a
 //! [`Directory`] of one, and never asks where the tree is: on a [`DiskTree`], in a [`MemoryTree`], or behind
 //! a [`RecordingTree`], which notes in a [`ReadSet`] what a result depends on. There is one place where a
-//! path is opened, [`FileTree::open`], and one folder where files are written, `write`.
+//! path is opened, [`FileTree::open`], and one folder where files are written, `write`. Caches are `store`s.
 //!
 //! Errors of reading are the system's own: callers know by which name in which text a file was meant, and
 //! say so. Must not know what is in files.
@@ -12,6 +12,7 @@ mod directory;
 mod disk;
 mod memory;
 mod read_set;
+mod seal;
 mod store;
 mod temporary;
 mod tree;
@@ -22,7 +23,9 @@ pub use directory::Directory;
 pub use disk::DiskTree;
 pub use memory::MemoryTree;
 pub use read_set::{ReadSet, RecordingTree};
-pub(crate) use store::Store;
+pub(crate) use seal::{About, hex};
+pub use store::{CacheEntry, CacheKind, Cleared, user_cache};
+pub(crate) use store::{HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry};
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};

@@ -36,11 +36,6 @@ impl TemporaryDirectory {
     pub(crate) fn create_directory(&self, name: &str) -> io::Result<()> {
         fs::create_dir(self.path().join(name))
     }
-
-    /// Removes a directory in it, with all that it holds.
-    pub(crate) fn remove_directory(&self, name: &Path) -> io::Result<()> {
-        fs::remove_dir_all(self.path().join(name))
-    }
 }
 
 /// A file with a name of its own, for programs that are given a path.

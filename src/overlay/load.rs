@@ -52,6 +52,18 @@ impl Reader {
         })
     }
 
+    /// The same, with what fetches from elsewhere replaced.
+    #[must_use]
+    pub fn with_remotes(&self, remotes: Remotes) -> Self {
+        Self { remotes: Arc::new(remotes), ..self.clone() }
+    }
+
+    /// The tree that is read.
+    #[must_use]
+    pub fn tree(&self) -> &dyn FileTree {
+        &*self.tree
+    }
+
     /// The texts read so far.
     #[must_use]
     pub fn sources(&self) -> &SourceMap {

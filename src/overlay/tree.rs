@@ -341,7 +341,7 @@ mod tests {
         }
         fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
         let sources = SourceMap::default();
-        let remotes = Remotes::new(directory.path().join("cache"), true);
+        let remotes = Remotes::new(Some(directory.path().join("cache")), true);
         let reader = Reader::new(Arc::new(DiskTree), sources.clone(), true, remotes).expect("a reader");
         let root = reader.open(directory.path()).expect("a directory");
         (Tree::load(&root, None).map(|tree| tree.value), sources)
