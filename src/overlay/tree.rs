@@ -149,14 +149,12 @@ impl Loading<'_> {
         let kustomization = kustomization.note_in(&mut self.warnings);
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
-        let found = kustomization.resources.iter().map(|path| self.find(&root, path, path.span));
-        let found = found.collect::<Result<_>>()?;
+        let found = of_all(&root, &kustomization.resources, |path| self.find(&root, path, path.span))?;
         let resources = self.read(&root, found)?;
-        let mut components = Vec::with_capacity(kustomization.components.len());
-        for path in &kustomization.components {
+        let components = of_all(&root, &kustomization.components, |path| {
             let entered = root.enter(path, path.span)?;
-            components.push(self.directory(entered, Role::Component, path.span)?);
-        }
+            self.directory(entered, Role::Component, path.span)
+        })?;
         let generators = self.plugins(&root, &kustomization.generators)?;
         let transformers = self.plugins(&root, &kustomization.transformers)?;
         let validators = self.plugins(&root, &kustomization.validators)?;
@@ -231,6 +229,26 @@ impl Loading<'_> {
         self.trees.put(&tree);
         Ok(tree)
     }
+}
+
+/// What comes of each entry. Those behind one that may not be fetched are looked at, too, so that the error
+/// has all of them.
+fn of_all<T>(
+    root: &Root,
+    entries: &[Spanned<String>],
+    mut each: impl FnMut(&Spanned<String>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let (mut all, mut missing) = (Vec::with_capacity(entries.len()), None);
+    for entry in entries {
+        match each(entry) {
+            Ok(one) => all.push(one),
+            Err(problem) if root.reader().remotes().missing().is_some() => {
+                missing.get_or_insert(problem);
+            }
+            Err(problem) => return Err(problem),
+        }
+    }
+    missing.map_or(Ok(all), Err)
 }
 
 /// What an entry leads to, before its file is read.

@@ -106,6 +106,16 @@ fn cgi(mut backend: Command, body: &[u8]) -> Vec<u8> {
     response
 }
 
+/// The beginning of at least so many zeros by gzip.
+#[cfg(feature = "remote")]
+#[allow(dead_code, reason = "this file is part of two test programs")]
+pub(super) fn endless_zeros(number: usize) -> Vec<u8> {
+    let some = zeros(16 * 258);
+    // Behind the header and two bytes, eight runs are the same thirteen bytes.
+    let (start, period) = (&some[..12], &some[12..25]);
+    [start, &period.repeat(number.div_ceil(8 * 258))].concat()
+}
+
 /// At least so many zeros by gzip, which takes 13 bits for 258 of them.
 #[cfg(feature = "remote")]
 pub(super) fn zeros(number: usize) -> Vec<u8> {
