@@ -56,7 +56,7 @@ impl Store {
     pub(crate) fn keep(&self, name: &Path, parts: &[&[u8]]) -> io::Result<()> {
         let path = self.directory.join(name);
         create_directories(path.parent().unwrap_or(&self.directory))?;
-        replace_file_with(&path, parts, STAGING).map_err(io::Error::from)
+        replace_file_with(&path, parts, STAGING)
     }
 
     /// Drops a file, if it is there and can be.
