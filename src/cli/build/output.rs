@@ -47,9 +47,9 @@ impl Destination {
         }
         if path.extension().is_none() && !text.contains(['/', '\\']) && !DiskTree.has(path) {
             let words = Form::WORDS.join(", ");
-            let help = suggestion(text, &Form::WORDS).unwrap_or_else(|| format!("the formats are {words}"));
+            let help = suggestion(text, &Form::WORDS).unwrap_or_else(|| format!("there are {words}."));
             return Err(Failure::Usage(format!(
-                "there is no output format `{text}`: {help}; to write to a file of that name, say ./{text}"
+                "there is no output format `{text}`: {help} To write to a file of that name, say ./{text}"
             )));
         }
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
