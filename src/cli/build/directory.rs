@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use super::form::Form;
+use super::form::OutputForm;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileChange, FileTree as _, change_files};
 use crate::resource::{ResId, Resource, ResourceSet};
@@ -29,7 +29,7 @@ enum Stale {
 
 /// How the targets share a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum TargetLayout {
     /// All files are in it.
     Flat,
     /// Each target has a directory in it.
@@ -40,8 +40,8 @@ enum Layout {
 #[derive(Debug)]
 pub(super) struct OutputDirectory {
     path: PathBuf,
-    form: Form,
-    layout: Layout,
+    form: OutputForm,
+    layout: TargetLayout,
     stale: Stale,
     files: Vec<OutputFile>,
     /// The files by their names in lower case: many disks do not tell `a` from `A`.
@@ -61,7 +61,7 @@ struct OutputFile {
 /// The list of what was written.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenFiles {
     version: u32,
     /// Paths below the directory.
     files: BTreeSet<PathBuf>,
@@ -70,16 +70,21 @@ struct Written {
 impl OutputDirectory {
     /// A directory in which all targets put their files.
     pub(super) fn of_all(path: &Path) -> Self {
-        let (layout, stale) = (Layout::Flat, Stale::Unknown);
+        let (layout, stale) = (TargetLayout::Flat, Stale::Unknown);
         let (files, names) = (Vec::new(), FxHashMap::default());
-        Self { path: path.to_path_buf(), form: Form::Yaml, layout, stale, files, names }
+        Self { path: path.to_path_buf(), form: OutputForm::Yaml, layout, stale, files, names }
     }
 
     /// A directory in which each target has one of its own.
     ///
     /// # Errors
     /// Two targets would have the same.
-    pub(super) fn of_targets(path: &Path, form: Form, prune: bool, targets: &[PathBuf]) -> Result<Self> {
+    pub(super) fn of_targets(
+        path: &Path,
+        form: OutputForm,
+        prune: bool,
+        targets: &[PathBuf],
+    ) -> Result<Self> {
         let mut places: FxHashMap<String, &Path> = FxHashMap::default();
         for target in targets {
             let place = relative(target);
@@ -92,7 +97,7 @@ impl OutputDirectory {
             }
         }
         let stale = if prune { Stale::Go } else { Stale::Stay };
-        Ok(Self { form, layout: Layout::ByTarget, stale, ..Self::of_all(path) })
+        Ok(Self { form, layout: TargetLayout::ByTarget, stale, ..Self::of_all(path) })
     }
 
     /// Adds the resources of a target.
@@ -103,15 +108,15 @@ impl OutputDirectory {
         let namespaced = resources.iter().map(Resource::id).filter(|id| !id.cluster_scoped);
         let namespaces: BTreeSet<_> = namespaced.map(ResId::effective_namespace).collect();
         let below = match self.layout {
-            Layout::Flat => PathBuf::new(),
-            Layout::ByTarget => relative(target),
+            TargetLayout::Flat => PathBuf::new(),
+            TargetLayout::ByTarget => relative(target),
         };
         for resource in resources {
             let id = resource.id();
             let namespace = (namespaces.len() > 1 && !id.cluster_scoped).then(|| id.effective_namespace());
             let (suffix, text) = match self.form {
-                Form::Json => ("json", yaml::to_json_pretty(resource.node())),
-                Form::Yaml | Form::Name => ("yaml", yaml::to_yaml(resource.node())),
+                OutputForm::Json => ("json", yaml::to_json_pretty(resource.node())),
+                OutputForm::Yaml | OutputForm::Name => ("yaml", yaml::to_yaml(resource.node())),
             };
             let path = below.join(file_name(resource, namespace, suffix)?);
             let (text, target) = (text.map_err(|problem| problem.resource(id))?, target.to_path_buf());
@@ -169,7 +174,8 @@ impl OutputDirectory {
             Diagnostic::error(Code::Io, message).help("remove it, and what is out of date by hand")
         };
         let text = DiskTree.read(&path).map_err(|error| wrong(error.to_string()))?;
-        let written: Written = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        let written: WrittenFiles =
+            serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         let is_below = |path: &&PathBuf| path.components().all(|part| matches!(part, Component::Normal(_)));
         if written.version != 1 || !written.files.iter().all(|path| is_below(&path)) {
             return Err(wrong("another program wrote it".into()));
@@ -194,7 +200,7 @@ impl OutputDirectory {
             Stale::Stay => files.extend(stale.iter().cloned()),
             Stale::Go => {}
         }
-        let text = serde_json::to_string_pretty(&Written { version: 1, files });
+        let text = serde_json::to_string_pretty(&WrittenFiles { version: 1, files });
         let text = text.map_err(|error| Diagnostic::error(Code::Io, format!("no list of files: {error}")))?;
         Ok(Some(text + "\n"))
     }

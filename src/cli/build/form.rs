@@ -8,7 +8,7 @@ use crate::yaml;
 
 /// How resources are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum OutputForm {
     /// Documents.
     Yaml,
     /// One object, or a `List` of several.
@@ -17,7 +17,7 @@ pub(super) enum Form {
     Name,
 }
 
-impl Form {
+impl OutputForm {
     /// The words for them on the command line.
     pub(super) const WORDS: [&str; 3] = ["yaml", "json", "name"];
 
@@ -35,7 +35,7 @@ impl Form {
 /// Resources of several targets as one text.
 #[derive(Debug)]
 pub(super) struct Joined<W> {
-    form: Form,
+    form: OutputForm,
     to: W,
     is_begun: bool,
     /// JSON objects to print as one list at the end.
@@ -43,19 +43,21 @@ pub(super) struct Joined<W> {
 }
 
 impl<W: Write> Joined<W> {
-    pub(super) fn new(form: Form, to: W) -> Self {
+    pub(super) fn new(form: OutputForm, to: W) -> Self {
         Self { form, to, is_begun: false, items: Vec::new() }
     }
 
     /// Adds the resources of a target: all of them, or none when one cannot be shown.
     pub(super) fn add(&mut self, resources: &ResourceSet) -> Result<(), Failure> {
         match self.form {
-            Form::Json => self.items.extend(resources.iter().map(|resource| resource.node().to_json_value())),
-            Form::Name => {
+            OutputForm::Json => {
+                self.items.extend(resources.iter().map(|resource| resource.node().to_json_value()));
+            }
+            OutputForm::Name => {
                 let names: String = resources.iter().map(|resource| resource_name(resource) + "\n").collect();
                 self.to.write_all(names.as_bytes())?;
             }
-            Form::Yaml => {
+            OutputForm::Yaml => {
                 let text = yaml::to_documents(resources.iter().map(Resource::node))?;
                 if self.is_begun && !text.is_empty() {
                     self.to.write_all(b"---\n")?;
@@ -69,7 +71,7 @@ impl<W: Write> Joined<W> {
 
     /// Adds what can only be said at the end; returns what was written to.
     pub(super) fn finish(mut self) -> Result<W, Failure> {
-        if self.form == Form::Json {
+        if self.form == OutputForm::Json {
             let value = if self.items.len() == 1 {
                 self.items.remove(0)
             } else {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Args;
 use rayon::prelude::*;
 
-use self::output::{Destination, Sink};
+use self::output::{OutputArgs, Sink};
 use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -24,17 +24,8 @@ pub(super) struct BuildArgs {
     #[arg(value_name = "TARGET", default_value = ".")]
     targets: Vec<PathBuf>,
 
-    /// Output format (yaml, json, name), or what to write to: a file, or a directory such as out/
-    #[arg(short, long, value_name = "FORMAT|PATH")]
-    output: Option<String>,
-
-    /// Write DIR/<target>/<file>, one file per resource, instead of printing
-    #[arg(long, value_name = "DIR")]
-    output_dir: Option<PathBuf>,
-
-    /// Remove from DIR what an earlier run wrote there and this one does not
-    #[arg(long, requires = "output_dir")]
-    prune: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 
     #[command(flatten)]
     target: TargetArgs,
@@ -46,7 +37,7 @@ const WINDOW: usize = 64;
 /// Builds all targets. Of several that are printed, one that fails leaves the others; files are written
 /// only when none fails.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
-    let destination = Destination::of(args)?;
+    let destination = args.output.destination(&args.targets)?;
     let builder = args.target.builder(sources, &args.targets)?;
     let mut sink = Sink::new(destination);
     let mut failed = Vec::new();

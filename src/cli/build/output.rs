@@ -3,57 +3,76 @@
 use std::io::{self, BufWriter, Stdout};
 use std::path::{Path, PathBuf};
 
-use super::BuildArgs;
+use clap::Args;
+
 use super::directory::OutputDirectory;
-use super::form::{Form, Joined};
+use super::form::{Joined, OutputForm};
 use crate::cli::Failure;
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::resource::ResourceSet;
 use crate::yaml::suggestion;
 
+/// Where the output goes.
+#[derive(Debug, Args)]
+pub(super) struct OutputArgs {
+    /// Output format (yaml, json, name), or what to write to: a file, or a directory such as out/
+    #[arg(short, long, value_name = "FORMAT|PATH")]
+    output: Option<String>,
+
+    /// Write DIR/<target>/<file>, one file per resource, instead of printing
+    #[arg(long, value_name = "DIR")]
+    output_dir: Option<PathBuf>,
+
+    /// Remove from DIR what an earlier run wrote there and this one does not
+    #[arg(long, requires = "output_dir")]
+    prune: bool,
+}
+
 /// Where a build goes and in which form.
 #[derive(Debug)]
 pub(super) enum Destination {
-    Stdout(Form),
-    File(PathBuf, Form),
+    Stdout(OutputForm),
+    File(PathBuf, OutputForm),
     Directory(OutputDirectory),
 }
 
-impl Destination {
-    /// The one that the arguments mean.
-    pub(super) fn of(args: &BuildArgs) -> Result<Self, Failure> {
-        let output = args.output.as_deref();
-        let form = output.map_or(Some(Form::Yaml), Form::of);
-        match (&args.output_dir, form, output) {
-            (Some(_), Some(Form::Name), _) => Err(Failure::Usage(
+impl OutputArgs {
+    /// What they mean for targets.
+    pub(super) fn destination(&self, targets: &[PathBuf]) -> Result<Destination, Failure> {
+        let output = self.output.as_deref();
+        let form = output.map_or(Some(OutputForm::Yaml), OutputForm::of);
+        match (&self.output_dir, form, output) {
+            (Some(_), Some(OutputForm::Name), _) => Err(Failure::Usage(
                 "names are printed, not written to a directory: leave out --output-dir".into(),
             )),
             (Some(directory), Some(form), _) => {
-                let directory = OutputDirectory::of_targets(directory, form, args.prune, &args.targets)?;
-                Ok(Self::Directory(directory))
+                let directory = OutputDirectory::of_targets(directory, form, self.prune, targets)?;
+                Ok(Destination::Directory(directory))
             }
             (Some(_), None, _) => Err(Failure::Usage(
                 "--output-dir and the path of --output say different places: keep one of them".into(),
             )),
-            (None, Some(form), _) => Ok(Self::Stdout(form)),
-            (None, None, path) => Self::of_path(path.unwrap_or_default()),
+            (None, Some(form), _) => Ok(Destination::Stdout(form)),
+            (None, None, path) => Destination::of_path(path.unwrap_or_default()),
         }
     }
+}
 
+impl Destination {
     fn of_path(text: &str) -> Result<Self, Failure> {
         let path = Path::new(text);
         if text.ends_with('/') || DiskTree.is_directory(path) {
             return Ok(Self::Directory(OutputDirectory::of_all(path)));
         }
         if path.extension().is_none() && !text.contains(['/', '\\']) && !DiskTree.has(path) {
-            let words = Form::WORDS.join(", ");
-            let help = suggestion(text, &Form::WORDS).unwrap_or_else(|| format!("there are {words}."));
+            let words = OutputForm::WORDS.join(", ");
+            let help = suggestion(text, &OutputForm::WORDS).unwrap_or_else(|| format!("there are {words}."));
             return Err(Failure::Usage(format!(
                 "there is no output format `{text}`: {help} To write to a file of that name, say ./{text}"
             )));
         }
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        Ok(Self::File(path.to_path_buf(), if is_json { Form::Json } else { Form::Yaml }))
+        Ok(Self::File(path.to_path_buf(), if is_json { OutputForm::Json } else { OutputForm::Yaml }))
     }
 }
 

@@ -4,13 +4,13 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Whether a new file has the mode and owner of the one that it replaces.
+/// Whether a new file has the owner of the one that it replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
-    /// Both.
-    All,
-    /// The owner is another one, since only root may give files away.
-    Mode,
+pub(super) enum Ownership {
+    /// It has.
+    Kept,
+    /// It has another one, since only root may give files away.
+    Changed,
 }
 
 /// Fails for a file that may not be written, whatever may be done with its directory.
@@ -23,7 +23,7 @@ pub(super) fn check_writable(path: &Path, metadata: &Metadata) -> io::Result<()>
 
 /// Gives a new file the mode and owner of an old one.
 #[cfg(unix)]
-pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Kept> {
+pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Ownership> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
 
     let own = new.metadata()?;
@@ -33,14 +33,14 @@ pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Kept> {
         || (own.uid() == old.uid() && fchown(new, None, Some(old.gid())).is_ok());
     // A change of the owner takes bits of the mode away, so it comes first.
     new.set_permissions(old.permissions())?;
-    Ok(if is_kept { Kept::All } else { Kept::Mode })
+    Ok(if is_kept { Ownership::Kept } else { Ownership::Changed })
 }
 
 /// Gives a new file the mode of an old one.
 #[cfg(not(unix))]
-pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Kept> {
+pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Ownership> {
     new.set_permissions(old.permissions())?;
-    Ok(Kept::All)
+    Ok(Ownership::Kept)
 }
 
 /// How many names a file has.

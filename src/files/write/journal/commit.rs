@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::permission::{is_file, sync_directory};
 use super::super::place::directory_of;
-use super::list::{Change, Changes, Way};
+use super::list::{Changes, ListedChange, Way};
 
 /// What a change could not be made of, and why.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ fn check_inside(root: &Path, path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("it leads out of {}", root.display())))
 }
 
-pub(super) fn make_one(change: &Change, n: usize, journal: &Path, path: &Path) -> io::Result<()> {
+pub(super) fn make_one(change: &ListedChange, n: usize, journal: &Path, path: &Path) -> io::Result<()> {
     let new = new_text(journal, n);
     match change.way {
         Way::Create | Way::Replace if is_file(&new) => put(&new, path),
@@ -90,7 +90,7 @@ pub(super) fn make_one(change: &Change, n: usize, journal: &Path, path: &Path) -
     }
 }
 
-pub(super) fn take_one_back(change: &Change, n: usize, journal: &Path, path: &Path) -> io::Result<()> {
+pub(super) fn take_one_back(change: &ListedChange, n: usize, journal: &Path, path: &Path) -> io::Result<()> {
     let (new, old) = (new_text(journal, n), old_text(journal, n));
     match change.way {
         // What is not in the journal any more was put in its place.

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::super::permission::{self, sync_directory};
-use super::Recovery;
+use super::change::Recovery;
 
 /// The layout of journals; others are not understood.
 const VERSION: u32 = 1;
@@ -35,13 +35,13 @@ pub(super) struct Changes {
     /// paths are.
     pub directories: Vec<PathBuf>,
     /// The texts of the nth change are `n.new` and `n.old`.
-    pub files: Vec<Change>,
+    pub files: Vec<ListedChange>,
 }
 
 /// What becomes of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(super) struct ListedChange {
     pub path: PathBuf,
     pub way: Way,
 }
@@ -62,7 +62,7 @@ pub(super) enum Way {
 
 /// How far a journal came.
 #[derive(Debug)]
-pub(super) enum Progress {
+pub(super) enum JournalState {
     /// Nothing was changed.
     Preparing,
     /// Everything may have been changed.
@@ -72,7 +72,11 @@ pub(super) enum Progress {
 }
 
 impl Changes {
-    pub(super) fn new(journal: &Path, directories: Vec<PathBuf>, files: Vec<Change>) -> io::Result<Self> {
+    pub(super) fn new(
+        journal: &Path,
+        directories: Vec<PathBuf>,
+        files: Vec<ListedChange>,
+    ) -> io::Result<Self> {
         Ok(Self { version: VERSION, lock: permission::stamp(&journal.join(LOCK))?, directories, files })
     }
 
@@ -134,7 +138,7 @@ impl Changes {
     }
 }
 
-impl Progress {
+impl JournalState {
     /// How far a journal came.
     pub(super) fn of(journal: &Path) -> io::Result<Self> {
         if let Some(list) = Changes::read(journal, TAKING_BACK)? {

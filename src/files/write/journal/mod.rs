@@ -5,6 +5,7 @@
 //! on the changes are made: before it a stopped program has changed nothing, after it the next one that
 //! writes there, or [`recover`], makes those that are missing, or takes all of them back.
 
+mod change;
 mod commit;
 mod list;
 mod prepare;
@@ -15,8 +16,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use self::change::{FileChange, Recovery};
 use self::commit::NotMade;
-use self::list::{Changes, LOCK, Progress};
+use self::list::{Changes, JournalState, LOCK};
 use super::super::cleanup;
 use super::super::tree::FileTree;
 use super::create_directories;
@@ -26,28 +28,6 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// The directory of a journal.
 const JOURNAL: &str = ".kubectl-smp-journal";
-
-/// What becomes of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileChange<'c> {
-    /// Where it is or shall be; its directory is made.
-    pub path: &'c Path,
-    /// Its content; none when it shall go.
-    pub content: Option<&'c [u8]>,
-}
-
-/// What became of changes that somebody began and did not end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovery {
-    /// There are none.
-    Nothing,
-    /// None of them was made, and what was prepared is gone.
-    Dropped,
-    /// All of them are made; their number.
-    Finished(usize),
-    /// All of them are taken back; their number.
-    TakenBack(usize),
-}
 
 /// Changes files in and below a directory: all of them, or none.
 ///
@@ -171,7 +151,7 @@ impl<'r> Journal<'r> {
 
     /// Whether changes were begun and not ended.
     fn is_needed(&self) -> bool {
-        !matches!(Progress::of(&self.path), Ok(Progress::Preparing))
+        !matches!(JournalState::of(&self.path), Ok(JournalState::Preparing))
     }
 
     /// Makes prepared changes; takes them back when one cannot be made.
@@ -198,10 +178,10 @@ impl<'r> Journal<'r> {
     fn recover(self) -> Result<Recovery> {
         let mut notes = cleanup::notes();
         notes.remove(&self.path);
-        let recovery = match Progress::of(&self.path).map_err(|error| self.not_understood(&error))? {
-            Progress::Preparing => Recovery::Dropped,
-            Progress::TakingBack(changes) => self.take_back(&changes).map(|()| changes.taken_back())?,
-            Progress::Ready(changes) => match commit::make(&changes, &self.path, self.root) {
+        let recovery = match JournalState::of(&self.path).map_err(|error| self.not_understood(&error))? {
+            JournalState::Preparing => Recovery::Dropped,
+            JournalState::TakingBack(changes) => self.take_back(&changes).map(|()| changes.taken_back())?,
+            JournalState::Ready(changes) => match commit::make(&changes, &self.path, self.root) {
                 Ok(()) => self.end().map(|()| Recovery::Finished(changes.files.len()))?,
                 Err(_) => self.take_back(&changes).map(|()| changes.taken_back())?,
             },
@@ -210,8 +190,8 @@ impl<'r> Journal<'r> {
     }
 
     fn take_back(&self, changes: &Changes) -> Result<()> {
-        let noted = match Progress::of(&self.path) {
-            Ok(Progress::TakingBack(_)) => Ok(()),
+        let noted = match JournalState::of(&self.path) {
+            Ok(JournalState::TakingBack(_)) => Ok(()),
             _ => Changes::take_back(&self.path),
         };
         noted.map_err(|error| not_written(&self.path, &error))?;

@@ -8,12 +8,12 @@ use std::thread;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::permission::{self, Kept, sync_directory};
+use super::super::permission::{self, Ownership, sync_directory};
 use super::super::place::{self, Place, directory_of};
 use super::super::replace::not_written;
-use super::FileChange;
+use super::change::FileChange;
 use super::commit::{new_text, old_text};
-use super::list::{Change, Changes, Way};
+use super::list::{Changes, ListedChange, Way};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// How many files are flushed to the disk at a time. Each waits milliseconds for the disk, which writes
@@ -146,8 +146,8 @@ impl Placed<'_> {
             // Their other names shall have the new text, too.
             Some(old) if permission::names(old) > 1 => Way::Write,
             Some(old) => match permission::keep(&new, old)? {
-                Kept::All => Way::Replace,
-                Kept::Mode => Way::Write,
+                Ownership::Kept => Way::Replace,
+                Ownership::Changed => Way::Write,
             },
         };
         new.sync_all()?;
@@ -197,7 +197,7 @@ impl Plan<'_> {
         })?;
         sync_directory(journal);
         let files = self.placed.iter().zip(ways);
-        let files = files.map(|(one, way)| Ok(Change { path: below(root, &one.path)?, way }));
+        let files = files.map(|(one, way)| Ok(ListedChange { path: below(root, &one.path)?, way }));
         let directories = self.directories.iter().map(|directory| below(root, directory));
         let (directories, files) = (directories.collect::<Result<_>>()?, files.collect::<Result<_>>()?);
         Changes::new(journal, directories, files).map_err(|error| not_changed(journal, &error))
