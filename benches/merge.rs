@@ -87,14 +87,14 @@ fn packages(files: usize) {
     };
     let (original, updated) = (side("1.0", 1), side("2.0", 1));
     measure(&format!("merge3 of {files} files, read and written"), || {
-        let dest = side("1.0", 3);
+        let target = side("1.0", 3);
         let start = Instant::now();
         let sources = SourceMap::default();
         let read = |path: &Path| Package::read(path, Reading::Kustomize, &sources).expect("readable");
-        let (original, updated, dest) = (read(original.path()), read(updated.path()), read(dest.path()));
+        let (original, updated, dest) = (read(original.path()), read(updated.path()), read(target.path()));
         let merged = merge3_packages(&original, &updated, &dest, &schema, &options).expect("merges");
         assert_eq!(merged.counts(), [0, files, 0], "added, changed, removed");
-        write_files(&merged.files).expect("written");
+        write_files(target.path(), &merged.files).expect("written");
         start.elapsed()
     });
 }

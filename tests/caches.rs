@@ -1,6 +1,8 @@
 //! Caches and lock files from the command line: what is kept is what was fetched, whatever happens to it and
 //! however many programs use it, and what is locked stays as it was.
 #![cfg(all(feature = "cli", unix))]
+// Tests are tables.
+#![allow(clippy::too_many_lines)]
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -106,8 +108,8 @@ impl Home {
 
     /// An overlay of remote bases.
     fn overlay(&self, directory: &str, resources: &[String]) {
-        let list: String = resources.iter().map(|resource| format!("- {resource}\n")).collect();
-        self.write(&format!("{directory}/kustomization.yaml"), &format!("resources:\n{list}"));
+        let list = resources.join("\n- ");
+        self.write(&format!("{directory}/kustomization.yaml"), &format!("resources:\n- {list}\n"));
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -219,7 +221,7 @@ fn a_process_is_not_disturbed_by_others_that_clear_and_fetch() {
         let builds: Vec<_> = (0..3)
             .map(|_| {
                 scope.spawn(|| {
-                    (0..12).for_each(|_| assert_eq!(home.run(&["build", "overlay"]).printed(), want))
+                    (0..12).for_each(|_| assert_eq!(home.run(&["build", "overlay"]).printed(), want));
                 })
             })
             .collect();

@@ -11,7 +11,7 @@ use clap::builder::OsStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use super::Outcome;
+use super::{Failure, Outcome};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{CacheEntry, CacheKind, Cleared, user_cache};
 use crate::overlay::{RemoteCache, without_secrets};
@@ -101,7 +101,7 @@ struct Caches {
 }
 
 impl Caches {
-    fn list(&self, format: ListFormat) -> anyhow::Result<()> {
+    fn list(&self, format: ListFormat) -> Result<(), Failure> {
         let entries = [self.remote.list(), self.schema.list()].concat();
         let mut stdout = io::stdout().lock();
         match format {
@@ -119,7 +119,8 @@ impl Caches {
             }
             ListFormat::Json => {
                 let entries: Vec<_> = entries.iter().map(EntryText::new).collect();
-                writeln!(stdout, "{}", serde_json::to_string_pretty(&entries)?)?;
+                let text = serde_json::to_string_pretty(&entries).context("the list cannot be printed")?;
+                writeln!(stdout, "{text}")?;
             }
         }
         Ok(())
@@ -164,7 +165,7 @@ fn described(entry: &CacheEntry) -> String {
     if entry.version.is_empty() { what } else { format!("{what} {}", entry.version) }
 }
 
-fn report(all: &[Cleared]) -> anyhow::Result<()> {
+fn report(all: &[Cleared]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let (mut count, mut size) = (0_usize, 0);
     for entry in all.iter().flat_map(|cleared| &cleared.removed) {

@@ -15,7 +15,9 @@ use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _, replace_file};
-use crate::overlay::{Built, LOCK_FILE, LockFile, LockUse};
+#[cfg(feature = "cluster")]
+use crate::overlay::Built;
+use crate::overlay::{LOCK_FILE, LockFile, LockUse};
 #[cfg(feature = "cluster")]
 use crate::schema::Gvk;
 use crate::schema::LockedSchema;
@@ -113,25 +115,18 @@ fn lock_of(
     if !problems.is_empty() {
         return Err(Failure::Problems(problems));
     }
-    Ok(LockFile { remotes: builder.used(), schemas: schemas(args, file, &built, sources)? })
-}
-
-/// The schemas of the custom resources that were built, if they were asked for; else those that the lock
-/// file has.
-fn schemas(
-    args: &LockCommand,
-    file: &Path,
-    built: &[Built],
-    sources: &SourceMap,
-) -> Result<Vec<LockedSchema>, Failure> {
+    let remotes = builder.used();
     #[cfg(feature = "cluster")]
     if let Some(SchemasFrom::Cluster) = args.schemas {
-        return Ok(schemas_of_cluster(args, built, sources)?);
+        return Ok(LockFile { remotes, schemas: schemas_of_cluster(args, &built, sources)? });
     }
-    #[cfg(not(feature = "cluster"))]
-    let _ = (args, built);
+    Ok(LockFile { remotes, schemas: kept_schemas(file, sources) })
+}
+
+/// The schemas that the lock file has already.
+fn kept_schemas(file: &Path, sources: &SourceMap) -> Vec<LockedSchema> {
     if !DiskTree.has(file) {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let read = DiskTree.read(file).map_err(|error| {
         Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown(file).display()))
@@ -139,14 +134,14 @@ fn schemas(
     let lock =
         read.and_then(yaml::decode).and_then(|text| LockFile::read(sources, sources.add(shown(file), text)));
     match lock {
-        Ok(lock) => Ok(lock.schemas),
+        Ok(lock) => lock.schemas,
         // It is written anew, which mends it.
         Err(problem) => {
             let message = format!("the lock file that was there is dropped: {}", problem.message());
             let warning = Diagnostic::warning(problem.code(), message);
             let places = problem.labels().iter();
             render::print(&[places.fold(warning, |warning, label| warning.at(label.span))], sources);
-            Ok(Vec::new())
+            Vec::new()
         }
     }
 }

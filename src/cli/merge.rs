@@ -123,16 +123,18 @@ enum OnConflict {
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
+    args.how.write.recover(&args.dest)?;
     let source = Package::read(&args.source, READING, sources)?;
     let dest = Package::read(&args.dest, READING, sources)?;
     let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
     let changed = merge2_packages(&source, &dest, &schema, &args.how.lists.options())?;
-    args.how.write.write(&changed)?;
+    args.how.write.write(&args.dest, &changed)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Merges the changes between two packages into a third.
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
+    args.how.write.recover(&args.dest)?;
     let read = |path| Package::read(path, READING, sources);
     let (original, updated, dest) = (read(&args.original)?, read(&args.updated)?, read(&args.dest)?);
     let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
@@ -150,8 +152,9 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
         return Ok(ExitCode::FAILURE);
     }
     if args.on_conflict == OnConflict::Report {
-        return super::package::report(&changed).map(|()| ExitCode::SUCCESS);
+        super::package::report(&changed);
+        return Ok(ExitCode::SUCCESS);
     }
-    args.how.write.write(&changed)?;
+    args.how.write.write(&args.dest, &changed)?;
     Ok(ExitCode::SUCCESS)
 }

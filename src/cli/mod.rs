@@ -12,6 +12,7 @@ mod connect;
 #[cfg(feature = "cluster")]
 mod diff;
 mod document;
+mod ending;
 mod kustomize;
 mod lock;
 mod merge;
@@ -20,6 +21,7 @@ mod objects;
 mod outcome;
 mod package;
 mod patch;
+mod recover;
 mod render;
 mod schema;
 mod target;
@@ -30,8 +32,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-#[cfg(feature = "cluster")]
-use self::outcome::is_broken_pipe;
 use self::outcome::{Failure, Outcome, report};
 use crate::source::SourceMap;
 
@@ -61,6 +61,8 @@ enum Command {
     Patch(patch::PatchArgs),
     /// Make the patch that turns one manifest into another
     CreatePatch(patch::CreatePatchArgs),
+    /// End the changes to a directory that a stopped program began: all are made, or taken back
+    Recover(recover::RecoverArgs),
     /// Look at merge schemas, and compile them
     Schema(schema::SchemaCommand),
     /// Write down what remote references are now, for builds that must not change by themselves
@@ -78,10 +80,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             // Help and version go to stdout with status 0, mistakes to stderr with status 2.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let printed = error.print().and_then(|()| io::stdout().flush());
+            return match printed {
+                Err(failure) if !error.use_stderr() => report(&failure.into(), &SourceMap::default()),
+                _ => status,
+            };
         }
     };
+    ending::on_signals();
     let sources = SourceMap::default();
     let outcome = match args.command {
         Command::Build(args) => build::run(&args, &sources),
@@ -93,11 +100,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Merge3(args) => merge::run_three_way(&args, &sources),
         Command::Patch(args) => patch::run_patch(&args, &sources),
         Command::CreatePatch(args) => patch::run_create(&args, &sources),
+        Command::Recover(args) => recover::run(&args),
         Command::Schema(args) => schema::run(&args, &sources),
         Command::Lock(args) => lock::run(&args, &sources),
         Command::Cache(args) => cache::run(&args),
         Command::Version => print_version(),
     };
+    // What is still on its way is part of the outcome.
+    let outcome = outcome.and_then(|status| Ok(io::stdout().flush().map(|()| status)?));
     outcome.unwrap_or_else(|failure| report(&failure, &sources))
 }
 

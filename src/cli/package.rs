@@ -1,7 +1,7 @@
 //! What the commands on packages share: where they write, and what they report.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -10,7 +10,7 @@ use super::{Failure, render};
 use crate::diagnostic::Result;
 use crate::files::replace_file;
 use crate::overlay::ChainUse;
-use crate::package::{ChangedPackage, Package, write_files};
+use crate::package::{ChangedPackage, Package, recover_target, write_files};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
 
@@ -27,16 +27,22 @@ pub(super) struct WriteArgs {
 }
 
 impl WriteArgs {
+    /// Ends what a stopped program began to change, before the files are read.
+    pub(super) fn recover(&self, target: &Path) -> Result<()> {
+        if self.in_place { recover_target(target) } else { Ok(()) }
+    }
+
     /// Writes or prints the result, and says what changed.
-    pub(super) fn write(&self, changed: &ChangedPackage) -> std::result::Result<(), Failure> {
+    pub(super) fn write(&self, target: &Path, changed: &ChangedPackage) -> std::result::Result<(), Failure> {
         if self.in_place {
-            write_files(&changed.files)?;
+            write_files(target, &changed.files)?;
         } else if let Some(path) = &self.output {
             replace_file(path, changed.stream().as_bytes())?;
         } else {
             print(&changed.stream())?;
         }
-        report(changed)
+        report(changed);
+        Ok(())
     }
 }
 
@@ -48,18 +54,14 @@ pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
 }
 
 /// Says on stderr what changed, so that it mixes with no output.
-pub(super) fn report(changed: &ChangedPackage) -> std::result::Result<(), Failure> {
-    let mut stderr = io::stderr().lock();
-    for change in &changed.changes {
-        writeln!(stderr, "{change}")?;
-    }
-    let [added, changed, removed] = changed.counts();
-    if added + changed + removed == 0 {
-        writeln!(stderr, "nothing changed")?;
-    } else {
-        writeln!(stderr, "{added} added, {changed} changed, {removed} removed")?;
-    }
-    Ok(())
+pub(super) fn report(changed: &ChangedPackage) {
+    let mut lines: Vec<_> = changed.changes.iter().map(ToString::to_string).collect();
+    lines.push(match changed.counts() {
+        [0, 0, 0] => "nothing changed".to_string(),
+        [added, changed, removed] => format!("{added} added, {changed} changed, {removed} removed"),
+    });
+    // When stderr is closed there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
 }
 
 /// The schema for the manifests of packages, CRDs among them included.

@@ -12,7 +12,9 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Exceptions, Rules};
 use crate::overlay::ChainUse;
-use crate::package::{ChangedPackage, Package, PatchKind, Patches, patch_package, write_files};
+use crate::package::{
+    ChangedPackage, Package, PatchKind, Patches, patch_package, recover_target, write_files,
+};
 use crate::patch::{self, ThreeWayOptions, create_json_merge, create_json_patch};
 use crate::source::{Reading, SourceMap};
 use crate::yaml::{self, Node};
@@ -138,6 +140,9 @@ enum PatchOutput {
 
 /// Patches all documents that the patch is for, or changes nothing.
 pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
+    if args.in_place {
+        recover_target(&args.filename)?;
+    }
     let patches = Patches::new(read_patches(args, sources)?, &args.kind()?)?;
     let package = read_package(args, sources)?;
     let schema = schema_of(&[&package], &args.schema, sources)?;
@@ -145,8 +150,8 @@ pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     render::print(&changed.warnings, sources);
     match args.output {
         _ if args.in_place => {
-            write_files(&changed.files)?;
-            report(&changed)?;
+            write_files(&args.filename, &changed.files)?;
+            report(&changed);
         }
         None => print(&changed.stream())?,
         Some(format) => print_canonical(&changed, format, sources)?,

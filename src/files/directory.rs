@@ -7,6 +7,8 @@ use std::sync::Arc;
 use super::disk::DiskTree;
 use super::tree::{FileTree, Located, OpenFile};
 use super::walk::{TreeWalk, WalkOptions};
+use super::write::check_finished;
+use crate::diagnostic::Result;
 
 /// A directory of a tree: who has it may look for files from there and read them.
 ///
@@ -69,6 +71,14 @@ impl Directory {
     /// As [`FileTree::open`].
     pub fn open(&self, path: &Path) -> io::Result<OpenFile> {
         self.tree.open(path)
+    }
+
+    /// Fails for a directory of the same tree that was changed in part only.
+    ///
+    /// # Errors
+    /// As [`check_finished`].
+    pub fn check_finished(&self, path: &Path) -> Result<()> {
+        check_finished(&*self.tree, path)
     }
 
     /// All that is in it, and in the directories in it.

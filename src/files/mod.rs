@@ -8,6 +8,7 @@
 //! Errors of reading are the system's own: callers know by which name in which text a file was meant, and
 //! say so. Must not know what is in files.
 
+mod cleanup;
 mod directory;
 mod disk;
 mod memory;
@@ -19,6 +20,7 @@ mod tree;
 mod walk;
 mod write;
 
+pub use cleanup::end as end_temporaries;
 pub use directory::Directory;
 pub use disk::DiskTree;
 pub use memory::MemoryTree;
@@ -29,7 +31,9 @@ pub(crate) use store::{HeldDirectory, KeptDirectory, Removal, Staging, Store, St
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
-pub use write::{FileChange, ReplaceError, change_files, create_directories, replace_file};
+pub use write::{
+    FileChange, Recovery, Waiting, change_files, check_finished, create_directories, recover, replace_file,
+};
 
 #[cfg(test)]
 mod tests;

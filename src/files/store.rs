@@ -123,7 +123,7 @@ impl Store {
     /// Keeps a file, given in parts; its folder is made.
     pub(crate) fn keep(&self, name: &Path, parts: &[&[u8]]) -> io::Result<()> {
         self.make_folder(name.parent().unwrap_or(Path::new("")))?;
-        replace_file_with(&self.directory.join(name), parts, STAGING).map_err(io::Error::from)
+        replace_file_with(&self.directory.join(name), parts, STAGING)
     }
 
     /// Keeps a file under a seal.

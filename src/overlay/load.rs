@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::RepoSpec;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Directory, FileKind, FileTree, Located};
+use crate::files::{Directory, FileKind, FileTree, Located, check_finished};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::Files;
 use crate::yaml;
@@ -111,6 +111,7 @@ impl Reader {
             )
             .help("name the directory that the file is in"));
         }
+        check_finished(&*self.tree, found.path())?;
         let directory = Directory::new(self.tree.clone(), found.into_path());
         Ok(Root { reader: self.clone(), directory, visited: Vec::new(), checkout: None })
     }
@@ -273,6 +274,7 @@ impl Root {
                     "a kustomization cannot contain itself; move what both need to a directory of its own",
                 ));
         }
+        self.directory.check_finished(&real).map_err(|problem| problem.at(at))?;
         let (reader, visited) = (self.reader.clone(), self.way_here().cloned().collect());
         Ok(Self { reader, directory: self.directory.at(real), visited, checkout: self.checkout.clone() })
     }

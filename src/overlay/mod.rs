@@ -29,4 +29,5 @@ pub use load::{KUSTOMIZATION_FILES, Reader, Root};
 pub use lock::{LOCK_FILE, LockFile, RemoteReference};
 pub use options::{BuildOptions, BuildRules, Built, ChainUse, LockUse, MakeChain, Reorder, Targets};
 pub use remote::RemoteCache;
+#[cfg(feature = "cli")]
 pub(crate) use repo_spec::without_secrets;

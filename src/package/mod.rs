@@ -11,7 +11,7 @@ mod patch;
 mod plan;
 mod read;
 
-pub use change::{ChangeKind, ChangedFile, ChangedPackage, ManifestChange, write_files};
+pub use change::{ChangeKind, ChangedFile, ChangedPackage, ManifestChange, recover_target, write_files};
 pub use merge::{merge2_packages, merge3_packages};
 pub use patch::{PatchKind, Patches, patch_package};
 pub use read::{Package, PackageFile};

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileKind, FileTree, Hidden, LinkPolicy, TreeWalk, WalkOptions, Walked};
+use crate::files::{
+    DiskTree, FileKind, FileTree, Hidden, LinkPolicy, TreeWalk, WalkOptions, Walked, check_finished,
+};
 use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
@@ -56,10 +58,12 @@ impl Package {
     ) -> Result<Self> {
         let read = |relative, path| PackageFile::read(tree, relative, path, reading, sources);
         if !tree.is_directory(path) {
+            check_finished(tree, path.parent().unwrap_or(Path::new("")))?;
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
             let file = read(name, path.to_path_buf())?;
             return Ok(Self { root: path.to_path_buf(), is_directory: false, files: vec![file] });
         }
+        check_finished(tree, path)?;
         let names = manifests(tree, path)?;
         let files = names.into_par_iter().map(|name| {
             let path = path.join(&name);

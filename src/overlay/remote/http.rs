@@ -9,6 +9,7 @@ pub(super) enum HttpFailure {
     #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nobody is asked"))]
     Status(u16),
     /// There was no answer.
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nobody is asked"))]
     NoAnswer(String),
     /// The content is longer than so many bytes.
     #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nobody is asked"))]

@@ -1,0 +1,25 @@
+//! What is to be changed, and what became of it.
+
+use std::path::Path;
+
+/// What becomes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileChange<'c> {
+    /// Where it is or shall be; its directory is made.
+    pub path: &'c Path,
+    /// Its content; none when it shall go.
+    pub content: Option<&'c [u8]>,
+}
+
+/// What became of changes that somebody began and did not end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// There are none.
+    Nothing,
+    /// None of them was made, and what was prepared is gone.
+    Dropped,
+    /// All of them are made; their number.
+    Finished(usize),
+    /// All of them are taken back; their number.
+    TakenBack(usize),
+}
