@@ -49,7 +49,7 @@ enum CacheSubcommand {
     /// Print the directory of all caches
     Path,
     /// List what is kept: repositories and files that builds fetched, schemas and what servers said of them
-    List(ListArgs),
+    List(CacheListArgs),
     /// Remove all of it, but for what other programs use now
     Clear,
     /// Remove what was not used for 30 days, what is damaged, and the oldest files beyond 1 GiB
@@ -57,14 +57,14 @@ enum CacheSubcommand {
 }
 
 #[derive(Debug, Args)]
-struct ListArgs {
+struct CacheListArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = ListFormat::Text)]
-    output: ListFormat,
+    #[arg(short, long, value_enum, default_value_t = CacheListFormat::Text)]
+    output: CacheListFormat,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum ListFormat {
+enum CacheListFormat {
     Text,
     Json,
 }
@@ -101,11 +101,11 @@ struct Caches {
 }
 
 impl Caches {
-    fn list(&self, format: ListFormat) -> Result<(), Failure> {
+    fn list(&self, format: CacheListFormat) -> Result<(), Failure> {
         let entries = [self.remote.list(), self.schema.list()].concat();
         let mut stdout = io::stdout().lock();
         match format {
-            ListFormat::Text => {
+            CacheListFormat::Text => {
                 let columns = entries.iter().map(|entry| {
                     let used = rfc3339(entry.used);
                     (word(entry.kind), bytes(entry.size), used, described(entry))
@@ -117,7 +117,7 @@ impl Caches {
                     writeln!(stdout, "{kind:<10}  {size:>9}  {used:<20}  {what}")?;
                 }
             }
-            ListFormat::Json => {
+            CacheListFormat::Json => {
                 let entries: Vec<_> = entries.iter().map(EntryText::new).collect();
                 let text = serde_json::to_string_pretty(&entries).context("the list cannot be printed")?;
                 writeln!(stdout, "{text}")?;

@@ -107,7 +107,7 @@ fn entries(directory: &Path) -> io::Result<Vec<Walked>> {
 }
 
 /// What a name in a directory leads to.
-struct Content {
+struct SealedContent {
     kind: &'static [u8],
     sha256: Vec<u8>,
     size: u64,
@@ -118,7 +118,7 @@ const SHARE: usize = 128;
 
 /// The contents of entries, in their order. The threads end with it: whoever gives up rights for threads
 /// that are yet to come has none of these left.
-fn contents(directory: &Path, entries: &[Walked]) -> io::Result<Vec<Content>> {
+fn contents(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(entries.len() / SHARE);
     let share = |share: &[Walked]| share.iter().map(|entry| content(directory, entry)).collect();
     if threads < 2 {
@@ -128,32 +128,32 @@ fn contents(directory: &Path, entries: &[Walked]) -> io::Result<Vec<Content>> {
         let shares = entries.chunks(entries.len().div_ceil(threads));
         let running: Vec<_> = shares.map(|part| scope.spawn(move || share(part))).collect();
         let results = running.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        let all: io::Result<Vec<Vec<Content>>> = results.collect();
+        let all: io::Result<Vec<Vec<SealedContent>>> = results.collect();
         Ok(all?.into_iter().flatten().collect())
     })
 }
 
-fn content(directory: &Path, entry: &Walked) -> io::Result<Content> {
+fn content(directory: &Path, entry: &Walked) -> io::Result<SealedContent> {
     let path = directory.join(&entry.path);
     match entry.kind {
-        FileKind::Directory => Ok(Content { kind: b"directory", sha256: Vec::new(), size: 0 }),
+        FileKind::Directory => Ok(SealedContent { kind: b"directory", sha256: Vec::new(), size: 0 }),
         FileKind::Link => {
             let target = PathBuf::into_os_string(fs::read_link(&path)?);
             let sha256 = Sha256::digest(target.as_encoded_bytes()).to_vec();
-            Ok(Content { kind: b"link", sha256, size: 0 })
+            Ok(SealedContent { kind: b"link", sha256, size: 0 })
         }
         FileKind::File => file_content(&path),
         FileKind::Other => Err(io::Error::other(format!("{} is no file", path.display()))),
     }
 }
 
-fn file_content(path: &Path) -> io::Result<Content> {
+fn file_content(path: &Path) -> io::Result<SealedContent> {
     let mut file = File::open(path)?;
     let kind: &[u8] = if DiskTree::is_executable(path)? { b"program" } else { b"file" };
     let (mut sha256, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(Content { kind, sha256: sha256.finalize().to_vec(), size }),
+            Ok(0) => return Ok(SealedContent { kind, sha256: sha256.finalize().to_vec(), size }),
             Ok(read) => {
                 sha256.update(&buffer[..read]);
                 size += u64::try_from(read).unwrap_or_default();
