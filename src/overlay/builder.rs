@@ -1,10 +1,11 @@
 //! Builds targets, whatever they are.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::build::{self, BuildContext, Shared};
 use super::directory::Directories;
+use super::fetch::FetchWalk;
 use super::function::Functions;
 use super::helm::Helm;
 use super::load::Reader;
@@ -63,6 +64,24 @@ impl Builder {
         let built = self.build_one(target);
         // One list of all that is missing says more than the first of them.
         built.map_err(|problem| self.reader.remotes().missing().unwrap_or(problem))
+    }
+
+    /// Fetches all that a build of the target would fetch, and builds nothing: afterwards the same builder
+    /// asks nobody for it again. Returns the real paths of the directories that the build reads files from,
+    /// whole repositories where they were fetched.
+    ///
+    /// Starts no threads. What only comes to be while building, such as a path that a transformer writes into
+    /// the configuration of another one, is not seen.
+    ///
+    /// # Errors
+    /// Something cannot be fetched, or a kustomization on the way cannot be read.
+    pub fn fetch(&self, target: &Path) -> Result<Vec<PathBuf>> {
+        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        let walked = self.reader.open(target).and_then(|root| walk.enter(&root));
+        match walked {
+            Ok(()) => Ok(walk.into_directories()),
+            Err(problem) => Err(self.reader.remotes().missing().unwrap_or(problem)),
+        }
     }
 
     fn build_one(&self, target: &Path) -> Result<Built> {

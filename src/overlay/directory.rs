@@ -67,10 +67,10 @@ impl Directories<'_> {
         let mut warnings = Vec::new();
         let mut layer = DirectoryLayer::default();
         let overlay = self.manifests(root)?;
-        let bases = self.bases_of(root, &overlay)?;
+        let bases = bases_of(root, &self.context.options.bases)?;
+        let bases = bases.ok_or_else(|| no_base(root, &overlay))?;
         let mut over = Vec::new();
-        for (i, base) in bases.iter().enumerate() {
-            let base = self.reader.open(base)?;
+        for (i, base) in bases.into_iter().enumerate() {
             let resources = if base.kustomization_file()?.is_some() {
                 let built = build::kustomization(&base, self.context)?;
                 warnings.extend(built.warnings);
@@ -121,35 +121,6 @@ impl Directories<'_> {
         Ok(resources)
     }
 
-    /// `--base`, else `base/` beside the target, else beside its parent.
-    fn bases_of(&self, root: &Root, overlay: &[Resource]) -> Result<Vec<PathBuf>> {
-        let given = &self.context.options.bases;
-        if !given.is_empty() {
-            return Ok(given.clone());
-        }
-        let is_directory =
-            |path: &PathBuf| root.directory().locate(path).is_ok_and(|found| found.is_directory());
-        let beside = |path: Option<&Path>| path.map(|p| p.join("base")).filter(is_directory);
-        let parent = root.path().parent();
-        let shown = root.shown();
-        match beside(parent).or_else(|| beside(parent.and_then(Path::parent))) {
-            // A base itself is rendered as it is.
-            Some(base) if base == root.path() => Ok(Vec::new()),
-            Some(base) if !root.path().starts_with(&base) => Ok(vec![base]),
-            _ if overlay.is_empty() => Err(Diagnostic::error(
-                Code::MissingField,
-                format!("{} has no kustomization file and no manifests", shown.display()),
-            )
-            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files")),
-            _ => Err(Diagnostic::error(
-                Code::MissingField,
-                format!("{} is a plain directory, and no base was found for it", shown.display()),
-            )
-            .note("looked for a directory `base` beside it and beside its parent")
-            .help("name the base with --base DIR, or add a kustomization.yaml")),
-        }
-    }
-
     /// Merges manifests over a layer; returns what is odd about it.
     fn merge_over(&self, layer: &mut DirectoryLayer, over: Vec<Resource>) -> Result<Vec<Diagnostic>> {
         let mut in_build = TypesInBuild::default();
@@ -177,6 +148,38 @@ impl Directories<'_> {
         }
         Ok(warnings)
     }
+}
+
+/// The bases of a plain directory: those that are given, else `base/` beside it, else beside its parent; none
+/// when there is no such directory. A base itself has no bases.
+///
+/// # Errors
+/// A base that is given cannot be opened.
+pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root>>> {
+    if !given.is_empty() {
+        return given.iter().map(|base| root.reader().open(base)).collect::<Result<_>>().map(Some);
+    }
+    let beside = |path: Option<&Path>| path.and_then(|path| root.neighbour(&path.join("base")));
+    let parent = root.path().parent();
+    Ok(match beside(parent).or_else(|| beside(parent.and_then(Path::parent))) {
+        // A base itself is rendered as it is.
+        Some(base) if base.path() == root.path() => Some(Vec::new()),
+        Some(base) if !root.path().starts_with(base.path()) => Some(vec![base]),
+        _ => None,
+    })
+}
+
+fn no_base(root: &Root, overlay: &[Resource]) -> Diagnostic {
+    let shown = root.shown();
+    if overlay.is_empty() {
+        let message = format!("{} has no kustomization file and no manifests", shown.display());
+        return Diagnostic::error(Code::MissingField, message)
+            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files");
+    }
+    let message = format!("{} is a plain directory, and no base was found for it", shown.display());
+    Diagnostic::error(Code::MissingField, message)
+        .note("looked for a directory `base` beside it and beside its parent")
+        .help("name the base with --base DIR, or add a kustomization.yaml")
 }
 
 /// Merges a document into a manifest.

@@ -17,7 +17,7 @@ use crate::files::{Directory, DiskTree, FileTree as _, TemporaryDirectory};
 use crate::schema::Schema;
 use crate::source::{SourceMap, Span};
 use crate::transform::Files;
-use crate::yaml::{Node, ParseOptions, decode, parse_documents, to_yaml};
+use crate::yaml::{Node, ParseOptions, Spanned, decode, parse_documents, to_yaml};
 use serde::Deserialize;
 use serde_yaml::Mapping;
 
@@ -71,6 +71,14 @@ pub struct HelmChart {
     pub debug: bool,
     /// Whether development versions count.
     pub devel: bool,
+}
+
+impl HelmChart {
+    /// The paths of the files with values; a chart stands where it is named.
+    pub fn named_files(&self, at: Span) -> impl Iterator<Item = Spanned<String>> {
+        let given = [&self.values_file].into_iter().chain(&self.additional_values_files);
+        given.map(move |path| Spanned::new(path.clone(), at))
+    }
 }
 
 /// One entry of the deprecated field `helmChartInflationGenerator`.

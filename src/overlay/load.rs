@@ -265,6 +265,16 @@ impl Root {
         Ok(Self { reader, directory: self.directory.at(real), visited, checkout: self.checkout.clone() })
     }
 
+    /// A directory that nothing names but where it is, as a root of its own in the same repository; none when
+    /// there is no such directory there.
+    #[must_use]
+    pub fn neighbour(&self, path: &Path) -> Option<Self> {
+        let found = self.directory.locate(path).ok().filter(Located::is_directory)?;
+        let stays = self.checkout.as_ref().is_none_or(|c| found.path().starts_with(&c.clone_dir));
+        let directory = self.directory.at(found.into_path());
+        stays.then(|| Self { directory, visited: Vec::new(), ..self.clone() })
+    }
+
     /// What a path leads to; an error says where the path stands.
     fn locate(&self, path: &str, at: Span) -> Result<Located> {
         if path.is_empty() {

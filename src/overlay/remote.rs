@@ -261,4 +261,4 @@ pub fn default_cache_dir() -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

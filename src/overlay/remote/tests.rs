@@ -5,7 +5,7 @@ use std::process::Command;
 use super::*;
 use crate::source::SourceMap;
 
-mod server;
+pub(in crate::overlay) mod server;
 
 /// A repository `upstream` and a cache beside it.
 struct Fixture {
