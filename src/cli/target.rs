@@ -60,10 +60,18 @@ pub(super) struct SchemaArgs {
 impl SchemaArgs {
     /// The chain of sources; for kustomizations it asks cache and cluster only when they were chosen.
     pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
-        let file = match &self.schema {
-            SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
-            _ => None,
-        };
+        self.chain_over(self.file(sources)?, used)
+    }
+
+    /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
+    fn file(&self, sources: &SourceMap) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
+        match &self.schema {
+            SchemaChoice::File(path) => Ok(Some(Arc::new(read_schema_file(path, sources)?))),
+            _ => Ok(None),
+        }
+    }
+
+    fn chain_over(&self, file: Option<Arc<TypeGraph>>, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
         let cache = SchemaCache::open(None);
         let hermetic = used == ChainUse::Kustomizations;
         let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
@@ -93,7 +101,7 @@ impl SchemaArgs {
 }
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
-    let bytes = DiskTree.read(path).map_err(|error| {
+    let bytes = DiskTree.read_stream(path).map_err(|error| {
         Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
             .help("name an OpenAPI document, CRDs, or a compiled schema")
     })?;
@@ -157,8 +165,8 @@ impl TargetArgs {
             );
             return Err(Failure::Usage(message));
         }
-        let (schema, texts) = (self.schema.clone(), sources.clone());
-        let make_chain = Box::new(move |used| schema.chain(&texts, used));
+        let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
+        let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used));
         Ok(Builder::new(sources.clone(), self.options(), make_chain, Targets::count(targets.len()))?)
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::DiskTree;
-use super::tree::{FileTree, Located, OpenFile};
+use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 use super::walk::{TreeWalk, WalkOptions};
 
 /// A directory of a tree: who has it may look for files from there and read them.
@@ -61,6 +61,14 @@ impl Directory {
     /// As [`FileTree::locate`].
     pub fn locate(&self, path: impl AsRef<Path>) -> io::Result<Located> {
         self.tree.locate(&self.path, path.as_ref())
+    }
+
+    /// What is in it, sorted by name.
+    ///
+    /// # Errors
+    /// As [`FileTree::list`].
+    pub fn list(&self) -> io::Result<Vec<DirectoryEntry>> {
+        self.tree.list(&self.path)
     }
 
     /// Opens a file, by a path that is absolute.

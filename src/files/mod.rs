@@ -8,8 +8,10 @@
 //! Errors of reading are the system's own: callers know by which name in which text a file was meant, and
 //! say so. Must not know what is in files.
 
+mod confined;
 mod directory;
 mod disk;
+mod handle;
 mod memory;
 mod read_set;
 mod store;
@@ -18,13 +20,14 @@ mod tree;
 mod walk;
 mod write;
 
+pub use confined::{ConfinedTree, leads_out};
 pub use directory::Directory;
 pub use disk::DiskTree;
 pub use memory::MemoryTree;
 pub use read_set::{ReadSet, RecordingTree};
 pub(crate) use store::Store;
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
-pub use tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub use write::{FileChange, ReplaceError, change_files, create_directories, replace_file};
 

@@ -101,10 +101,14 @@ impl Directories<'_> {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
         let mut resources = Vec::new();
         for walked in root.directory().walk(options) {
-            let walked = walked.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+            let walked = walked.map_err(|error| root.not_walked(&error))?;
+            let is_directory = walked.kind == FileKind::Directory;
             let is_manifest =
                 walked.path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
-            if walked.kind != FileKind::File || !is_manifest {
+            if is_directory || is_manifest {
+                root.check_walked(&walked)?;
+            }
+            if is_directory || !is_manifest {
                 continue;
             }
             let path = root.path().join(&walked.path);
@@ -154,14 +158,18 @@ impl Directories<'_> {
 /// when there is no such directory. A base itself has no bases.
 ///
 /// # Errors
-/// A base that is given cannot be opened.
+/// A base that is given cannot be opened, or one that is found is a link out of the repository.
 pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root>>> {
     if !given.is_empty() {
         return given.iter().map(|base| root.reader().open(base)).collect::<Result<_>>().map(Some);
     }
-    let beside = |path: Option<&Path>| path.and_then(|path| root.neighbour(&path.join("base")));
+    let beside = |path: Option<&Path>| path.map_or(Ok(None), |path| root.neighbour(&path.join("base")));
     let parent = root.path().parent();
-    Ok(match beside(parent).or_else(|| beside(parent.and_then(Path::parent))) {
+    let found = match beside(parent)? {
+        None => beside(parent.and_then(Path::parent))?,
+        found => found,
+    };
+    Ok(match found {
         // A base itself is rendered as it is.
         Some(base) if base.path() == root.path() => Some(Vec::new()),
         Some(base) if !root.path().starts_with(base.path()) => Some(vec![base]),

@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use self::cache::Cache;
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Directory, Store};
+use crate::files::{ConfinedTree, Directory, Store, leads_out};
 use crate::source::Span;
 
 /// Whether a path is the URL of a file: its scheme is `http` or `https`.
@@ -58,23 +58,34 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// The directory that the reference names.
+    /// Its files, which nothing leads out of.
+    ///
+    /// # Errors
+    /// It is not there any more.
+    pub fn tree(&self) -> Result<Directory> {
+        let tree = ConfinedTree::open(&self.clone_dir).map_err(|error| {
+            let message = format!("the copy of {} cannot be read: {error}", self.spec.shown());
+            Diagnostic::error(Code::Io, message).note(format!("it is {}", self.clone_dir.display()))
+        })?;
+        Ok(Directory::new(Arc::new(tree), self.clone_dir.as_path()))
+    }
+
+    /// The directory that the reference names, in [`Checkout::tree`].
     ///
     /// # Errors
     /// It is not there, is no directory, or a symbolic link leads out of the repository.
-    pub fn root(&self) -> Result<Directory> {
+    pub fn root_in(&self, tree: &Directory) -> Result<Directory> {
         let (directory, shown) = (&self.spec.directory, self.spec.shown());
         // A leading slash would make the path absolute.
         let path = directory.trim_start_matches('/');
-        let tree = Directory::on_disk(self.clone_dir.as_path());
-        let found = tree.locate(path).map_err(|_| {
+        let found = tree.locate(path).map_err(|error| {
+            if leads_out(&error) {
+                let message = format!("`{directory}` leads out of the repository {shown}");
+                return Diagnostic::error(Code::OutsideRoot, message);
+            }
             Diagnostic::error(Code::Io, format!("{shown} has no directory `{directory}`"))
                 .note(format!("looked at commit {}", self.commit))
         })?;
-        if !found.path().starts_with(&self.clone_dir) {
-            let message = format!("`{directory}` leads out of the repository {shown}");
-            return Err(Diagnostic::error(Code::OutsideRoot, message));
-        }
         if !found.is_directory() {
             let message = format!("`{directory}` of {shown} is a file; a directory is needed here");
             return Err(Diagnostic::error(Code::Io, message).help("name the directory that the file is in"));
