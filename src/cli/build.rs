@@ -10,8 +10,9 @@ use clap::Args;
 use rayon::prelude::*;
 use smol_str::SmolStr;
 
+use super::sandbox::{SandboxArgs, SandboxedBuild};
 use super::target::TargetArgs;
-use super::{Failure, Outcome, render};
+use super::{Failure, Outcome, Verbosity, render};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _, create_directories, replace_file};
 use crate::overlay::{Builder, Built};
@@ -36,6 +37,9 @@ pub(super) struct BuildArgs {
 
     #[command(flatten)]
     target: TargetArgs,
+
+    #[command(flatten)]
+    sandbox: SandboxArgs,
 }
 
 /// Where the output goes and in which form.
@@ -57,16 +61,28 @@ impl Output {
             path => Self::File(path.into()),
         }
     }
+
+    /// The file or directory that is written.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) | Self::Directory(path) => Some(path),
+            Self::Yaml | Self::Json | Self::Name => None,
+        }
+    }
 }
 
 /// Targets built at a time: enough to keep all processors busy, few enough to bound memory.
 const WINDOW: usize = 64;
 
 /// Builds all targets. One that fails prints nothing; the others are printed all the same.
-pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
+pub(super) fn run(args: &BuildArgs, sources: &SourceMap, verbosity: Verbosity) -> Outcome {
     let builder = args.target.builder(sources, &args.targets)?;
+    let output = Output::of(args);
+    let outputs = args.output_dir.as_deref().into_iter().chain(output.path()).collect();
+    let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets: &args.targets, outputs };
+    args.sandbox.close(&sandboxed, verbosity)?;
     let mut printer = Printer {
-        output: Output::of(args),
+        output,
         stdout: BufWriter::with_capacity(1 << 16, io::stdout()),
         printed: false,
         items: Vec::new(),

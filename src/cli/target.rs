@@ -170,6 +170,45 @@ impl TargetArgs {
         Ok(Builder::new(sources.clone(), self.options(), make_chain, Targets::count(targets.len()))?)
     }
 
+    /// The bases that are given.
+    pub(super) fn bases(&self) -> &[PathBuf] {
+        &self.base
+    }
+
+    /// Whether local directories may read what is outside of them.
+    pub(super) fn lifts_restrictions(&self) -> bool {
+        matches!(self.load_restrictor, LoadRestrictor::None)
+    }
+
+    /// The flag that lets a build run programs, if there is one.
+    pub(super) fn needs_programs(&self) -> Option<&'static str> {
+        let (helm, functions) = (self.kustomize.helm(), self.kustomize.functions());
+        let flags = [
+            (helm.enabled, "--enable-helm"),
+            (functions.plugins, "--enable-alpha-plugins"),
+            (functions.exec, "--enable-exec"),
+        ];
+        flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
+    }
+
+    /// The flag that makes a build ask the cluster, if it is given.
+    pub(super) fn needs_cluster(&self) -> Option<&'static str> {
+        (self.schema.schema == SchemaChoice::Cluster).then_some("--schema cluster")
+    }
+
+    /// Whether there is a cluster that a plain directory may ask for schemas.
+    #[cfg(feature = "cluster")]
+    pub(super) fn has_cluster(&self) -> bool {
+        let may_ask = !self.schema.offline && self.schema.schema == SchemaChoice::Auto;
+        may_ask && self.schema.connect.options().server_url().is_ok()
+    }
+
+    /// Without the feature there never is.
+    #[cfg(not(feature = "cluster"))]
+    pub(super) fn has_cluster(&self) -> bool {
+        false
+    }
+
     fn options(&self) -> BuildOptions {
         BuildOptions {
             tree: Arc::new(DiskTree),

@@ -14,6 +14,8 @@ mod disk;
 mod handle;
 mod memory;
 mod read_set;
+#[cfg(feature = "cli")]
+mod sandbox;
 mod store;
 mod temporary;
 mod tree;
@@ -25,6 +27,8 @@ pub use directory::Directory;
 pub use disk::DiskTree;
 pub use memory::MemoryTree;
 pub use read_set::{ReadSet, RecordingTree};
+#[cfg(feature = "cli")]
+pub(crate) use sandbox::{Closed, Sandbox};
 pub(crate) use store::Store;
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};

@@ -11,6 +11,7 @@ use super::helm::Helm;
 use super::load::Reader;
 use super::options::{BuildOptions, Built, MakeChain, Targets};
 use super::remote::{self, Remotes};
+use super::repo_spec::RepoSpec;
 use super::types::Types;
 use crate::diagnostic::Result;
 use crate::source::SourceMap;
@@ -77,11 +78,41 @@ impl Builder {
     /// Something cannot be fetched, or a kustomization on the way cannot be read.
     pub fn fetch(&self, target: &Path) -> Result<Vec<PathBuf>> {
         let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
-        let walked = self.reader.open(target).and_then(|root| walk.enter(&root));
-        match walked {
-            Ok(()) => Ok(walk.into_directories()),
-            Err(problem) => Err(self.reader.remotes().missing().unwrap_or(problem)),
+        walk.target(&self.reader, target);
+        match walk.take_problem() {
+            Some(problem) => Err(self.reader.remotes().missing().unwrap_or(problem)),
+            None => Ok(walk.into_directories()),
         }
+    }
+
+    /// As [`Builder::fetch`], for many targets. What goes wrong is left for the build to say: nothing behind it
+    /// stays unfetched.
+    #[must_use]
+    pub fn fetch_all(&self, targets: &[PathBuf]) -> Vec<PathBuf> {
+        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        for target in targets {
+            walk.target(&self.reader, target);
+        }
+        walk.into_directories()
+    }
+
+    /// Whether a target, or a base, is a repository that is fetched, and no local directory.
+    #[must_use]
+    pub fn is_remote(target: &Path) -> bool {
+        target.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok())
+    }
+
+    /// Whether a target is a plain directory; a problem with it is left for the build to say.
+    #[must_use]
+    pub fn is_plain(&self, target: &Path) -> bool {
+        let kustomization = self.reader.open(target).and_then(|root| root.kustomization_file());
+        matches!(kustomization, Ok(None))
+    }
+
+    /// Where what is fetched is kept.
+    #[must_use]
+    pub fn cache(&self) -> &Path {
+        self.reader.remotes().cache()
     }
 
     fn build_one(&self, target: &Path) -> Result<Built> {

@@ -9,17 +9,16 @@ use std::sync::Arc;
 
 use super::directory::bases_of;
 use super::kustomization::Kustomization;
-use super::load::{Root, Target};
+use super::load::{Reader, Root, Target};
 use super::plugin;
 use super::remote::is_remote_file;
 use super::tree::{SharedTrees, Tree, find, inline_manifests, manifests};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::Resource;
 use crate::schema::Schema;
-use crate::source::SourceId;
 use crate::yaml::{Node, Spanned};
 
-/// A walk over what targets lead to.
+/// A walk over what targets lead to. It goes on behind what cannot be fetched or read.
 pub(super) struct FetchWalk<'w> {
     /// The bases of a plain directory that are given.
     bases: &'w [PathBuf],
@@ -28,11 +27,18 @@ pub(super) struct FetchWalk<'w> {
     entered: BTreeSet<Arc<Path>>,
     /// The repositories among them.
     repositories: BTreeSet<PathBuf>,
+    /// What went wrong first.
+    problem: Option<Diagnostic>,
 }
 
 impl<'w> FetchWalk<'w> {
     pub(super) fn new(bases: &'w [PathBuf], schema: &'w Schema) -> Self {
-        Self { bases, schema, entered: BTreeSet::new(), repositories: BTreeSet::new() }
+        Self { bases, schema, entered: BTreeSet::new(), repositories: BTreeSet::new(), problem: None }
+    }
+
+    /// What cannot be fetched, or a kustomization that cannot be read; the first of them.
+    pub(super) fn take_problem(&mut self) -> Option<Diagnostic> {
+        self.problem.take()
     }
 
     /// The real paths of the directories that were entered; of a repository its top.
@@ -44,21 +50,30 @@ impl<'w> FetchWalk<'w> {
     }
 
     /// Fetches what a target needs.
-    ///
-    /// # Errors
-    /// As for [`FetchWalk::kustomization`].
-    pub(super) fn enter(&mut self, root: &Root) -> Result<()> {
-        self.note(root);
-        if let Some(file) = root.kustomization_file()? {
-            return self.kustomization(root, &file);
+    pub(super) fn target(&mut self, reader: &Reader, target: &Path) {
+        let Some(root) = self.done(reader.open(target)) else { return };
+        self.note(&root);
+        match self.done(root.kustomization_file()) {
+            Some(Some(file)) => self.kustomization(&root, &file),
+            Some(None) => {
+                let bases = self.done(bases_of(&root, self.bases)).flatten().unwrap_or_default();
+                for base in &bases {
+                    self.directory(base);
+                }
+            }
+            None => {}
         }
-        for base in bases_of(root, self.bases)?.unwrap_or_default() {
-            self.note(&base);
-            if let Some(file) = base.kustomization_file()? {
-                self.kustomization(&base, &file)?;
+    }
+
+    /// The value, or none, when the problem is noted.
+    fn done<T>(&mut self, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.problem.get_or_insert(problem);
+                None
             }
         }
-        Ok(())
     }
 
     /// Takes note of a directory; whether it was not known yet.
@@ -68,67 +83,71 @@ impl<'w> FetchWalk<'w> {
     }
 
     /// Fetches what a kustomization and all that it leads to need.
-    ///
-    /// # Errors
-    /// Something cannot be fetched, or a kustomization cannot be read.
-    fn kustomization(&mut self, root: &Root, file: &Path) -> Result<()> {
-        let source = root.text_at(file)?;
-        let kustomization = Kustomization::read(root.reader().sources(), source)?.value;
+    fn kustomization(&mut self, root: &Root, file: &Path) {
+        let read = |source| Kustomization::read(root.reader().sources(), source);
+        let Some(kustomization) = self.done(root.text_at(file).and_then(read)) else { return };
+        let kustomization = &kustomization.value;
         for entry in &kustomization.resources {
-            if let Target::Directory(below) = find(root, entry, entry.span)? {
-                self.directory(&below)?;
+            if let Some(Target::Directory(below)) = self.done(find(root, entry, entry.span)) {
+                self.directory(&below);
             }
         }
         for entry in &kustomization.components {
-            self.directory(&root.enter(entry, entry.span)?)?;
+            if let Some(below) = self.done(root.enter(entry, entry.span)) {
+                self.directory(&below);
+            }
         }
-        let k = &kustomization;
-        for entry in k.generators.iter().chain(&k.transformers).chain(&k.validators) {
-            self.plugin(root, entry)?;
+        let plugins = kustomization.generators.iter().chain(&kustomization.transformers);
+        for entry in plugins.chain(&kustomization.validators) {
+            let documents = self.plugins(root, entry);
+            let documents = self.done(documents).unwrap_or_default();
+            for document in documents {
+                self.plugin(root, document);
+            }
         }
-        fetch_files(root, kustomization.named_files())
+        self.files(root, kustomization.named_files());
     }
 
-    /// A directory that a kustomization names; one without a kustomization is for the build to refuse.
-    fn directory(&mut self, root: &Root) -> Result<()> {
-        if !self.note(root) {
-            return Ok(());
+    /// A directory that is a root of its own; one without a kustomization is for the build to refuse.
+    fn directory(&mut self, root: &Root) {
+        if self.note(root)
+            && let Some(Some(file)) = self.done(root.kustomization_file())
+        {
+            self.kustomization(root, &file);
         }
-        root.kustomization_file()?.map_or(Ok(()), |file| self.kustomization(root, &file))
     }
 
-    /// Fetches what an entry of generators, transformers or validators leads to, and what that names.
-    fn plugin(&mut self, root: &Root, entry: &Spanned<String>) -> Result<()> {
-        let documents_of = |source: SourceId| manifests(root, source);
-        let documents = match inline_manifests(root, entry) {
-            Some(documents) => documents,
-            None => match find(root, entry, entry.span)? {
-                Target::Text(source) => documents_of(source)?,
-                Target::File(real) => documents_of(root.text_at(&real)?)?,
-                Target::Directory(below) => {
-                    self.directory(&below)?;
-                    // Loaded as if it were shared, since that needs no threads.
-                    let tree = Tree::load(&below, Some(&SharedTrees::default()))?.value;
-                    let mut documents = Vec::new();
-                    tree.manifests(&mut |node| documents.push(node.clone()));
-                    documents
-                }
-            },
-        };
-        documents.into_iter().try_for_each(|document| self.configuration(root, document))
+    /// The configurations that an entry of generators, transformers or validators leads to.
+    fn plugins(&mut self, root: &Root, entry: &Spanned<String>) -> Result<Vec<Node>> {
+        if let Some(documents) = inline_manifests(root, entry) {
+            return Ok(documents);
+        }
+        match find(root, entry, entry.span)? {
+            Target::Text(source) => manifests(root, source),
+            Target::File(real) => manifests(root, root.text_at(&real)?),
+            Target::Directory(below) => {
+                self.directory(&below);
+                // Loaded as if it were shared, since that needs no threads.
+                let tree = Tree::load(&below, Some(&SharedTrees::default()))?.value;
+                let mut documents = Vec::new();
+                tree.manifests(&mut |node| documents.push(node.clone()));
+                Ok(documents)
+            }
+        }
     }
 
-    fn configuration(&self, root: &Root, document: Node) -> Result<()> {
-        let plugin = Resource::new(document, self.schema)?;
-        fetch_files(root, plugin::named_files(&plugin)?.into_iter())
+    fn plugin(&mut self, root: &Root, document: Node) {
+        let named = Resource::new(document, self.schema).and_then(|plugin| plugin::named_files(&plugin));
+        let named = self.done(named).unwrap_or_default();
+        self.files(root, named.into_iter());
     }
-}
 
-/// Fetches those files that are elsewhere.
-fn fetch_files(root: &Root, mut files: impl Iterator<Item = Spanned<String>>) -> Result<()> {
-    let remotes = root.reader().remotes();
-    let fetch = |file: Spanned<String>| remotes.file(&file, file.span).map(drop);
-    files.try_for_each(|file| if is_remote_file(&file) { fetch(file) } else { Ok(()) })
+    /// Fetches those files that are elsewhere.
+    fn files(&mut self, root: &Root, files: impl Iterator<Item = Spanned<String>>) {
+        for file in files.filter(|file| is_remote_file(file)) {
+            self.done(root.reader().remotes().file(&file, file.span));
+        }
+    }
 }
 
 #[cfg(all(test, feature = "remote"))]
@@ -137,7 +156,6 @@ mod tests {
 
     use super::*;
     use crate::files::DiskTree;
-    use crate::overlay::load::Reader;
     use crate::overlay::remote::Remotes;
     use crate::overlay::remote::tests::server::Server;
     use crate::source::SourceMap;
@@ -168,8 +186,11 @@ mod tests {
             let reader = Reader::new(Arc::new(DiskTree), SourceMap::default(), true, remotes)?;
             let schema = Schema::kustomize();
             let mut walk = FetchWalk::new(&[], &schema);
-            walk.enter(&reader.open(&self.home.path().join(target))?)?;
-            Ok((reader, walk.into_directories()))
+            walk.target(&reader, &self.home.path().join(target));
+            match walk.take_problem() {
+                Some(problem) => Err(problem),
+                None => Ok((reader, walk.into_directories())),
+            }
         }
 
         /// The names of the files that were asked for, sorted.
@@ -241,10 +262,13 @@ helmCharts: [{name: a, repo: URL/no, valuesFile: URL/values}]
     #[test]
     fn what_is_missing_is_an_error() {
         let fixture = Fixture::new(&[
-            ("app/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: URL/nope}]\n"),
-            ("app/a.yaml", MANIFEST),
+            ("app/kustomization.yaml", "resources: [../base, URL/resource.yaml]\n"),
+            ("base/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: URL/nope}]\n"),
+            ("base/a.yaml", MANIFEST),
+            ("resource.yaml", MANIFEST),
         ]);
         let error = fixture.walk("app").expect_err("not there");
+        assert_eq!(fixture.requests(), "nope resource.yaml", "the rest is fetched");
         assert!(error.message().ends_with("the server answered with status 404"), "{error}");
         assert!(!error.labels().is_empty());
     }

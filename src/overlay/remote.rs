@@ -17,7 +17,7 @@ mod cache;
 mod git;
 mod http;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -116,6 +116,12 @@ impl Remotes {
             repositories: Memo::default(),
             missing: Mutex::default(),
         }
+    }
+
+    /// Where all of it is kept.
+    #[must_use]
+    pub fn cache(&self) -> &Path {
+        self.cache.directory()
     }
 
     /// The content of an `http` or `https` URL.

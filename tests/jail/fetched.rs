@@ -129,8 +129,12 @@ fn nothing_leads_out_of_a_repository() {
     for Trap { name, files, links, target, named } in TRAPS {
         for flags in FLAGS {
             let place = Place::new(&[]);
-            files.iter().for_each(|(path, text)| place.write(&format!("repo/{path}"), text));
-            links.iter().for_each(|(path, to)| place.link(&format!("repo/{path}"), to));
+            for (path, text) in *files {
+                place.write(&format!("repo/{path}"), text);
+            }
+            for (path, to) in *links {
+                place.link(&format!("repo/{path}"), to);
+            }
             let url = format!("{}//{target}?ref=main", place.repository("repo"));
             let message = place.refused(&[&["build", &url], flags].concat());
             assert!(message.contains(named), "{name}: {message}");
@@ -214,4 +218,26 @@ fn charts_are_never_pulled_into_a_fetched_tree() {
     let cache = place.at("cache").display().to_string();
     assert_eq!(pulled.lines().count(), 3);
     assert!(!pulled.contains(&cache), "{pulled}");
+}
+
+#[test]
+fn charts_of_a_repository_have_no_links_out_of_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new(&[
+        ("helm", HELM),
+        ("repo/app/kustomization.yaml", "helmCharts: [{name: c, releaseName: r}]\n"),
+        ("repo/app/charts/c/values.yaml", "a: b\n"),
+        ("repo/app/values.yaml", "a: b\n"),
+    ]);
+    std::fs::set_permissions(place.at("helm"), std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let flags = ["--enable-helm", "--helm-command", "./helm"];
+    place.link("repo/app/charts/c/templates/inside.yaml", "../../../values.yaml");
+    let url = format!("{}//app", place.repository("repo"));
+    assert!(place.prints(&[&["build", &url][..], &flags].concat()).contains("name: rendered"));
+    place.link("repo/app/charts/c/templates/outside.yaml", "/out/secret.yaml");
+    place.repository("repo");
+    // helm follows links by itself.
+    let message = place.refused(&[&["build", &url][..], &flags].concat());
+    assert!(message.contains("charts/c/templates/outside.yaml leads out of what was fetched"), "{message}");
 }

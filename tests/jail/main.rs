@@ -41,7 +41,9 @@ impl Place {
         let home = guard.path().canonicalize().expect("its real path");
         let place = Self { _guard: guard, home };
         place.write("out/secret.yaml", &map(SECRET));
-        files.iter().for_each(|(path, text)| place.write(path, text));
+        for (path, text) in files {
+            place.write(path, text);
+        }
         place
     }
 
@@ -103,11 +105,12 @@ impl Place {
 
     /// Makes a repository of a directory and returns its URL.
     fn repository(&self, path: &str) -> String {
-        for arguments in ["init --quiet --initial-branch=main", "add .", "commit --quiet --message=x"] {
+        let first = if self.at(path).join(".git").exists() { "status" } else { "init --initial-branch=main" };
+        for arguments in [first, "add .", "commit --quiet --message=x"] {
             let mut git = Command::new("git");
             git.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
-            let done = git.args(arguments.split(' ')).current_dir(self.at(path)).status().expect("git");
-            assert!(done.success(), "{arguments}");
+            let done = git.args(arguments.split(' ')).current_dir(self.at(path)).output().expect("git");
+            assert!(done.status.success(), "{arguments}");
         }
         format!("file://{}", self.at(path).display())
     }

@@ -36,6 +36,10 @@ impl Cache {
         }
     }
 
+    pub(super) fn directory(&self) -> &Path {
+        self.store().directory()
+    }
+
     /// A new directory in a cache that can be written.
     fn staging(&self) -> Result<TemporaryDirectory> {
         let instead = || {
