@@ -197,16 +197,13 @@ impl TargetArgs {
     }
 
     /// Whether there is a cluster that a plain directory may ask for schemas.
-    #[cfg(feature = "cluster")]
     pub(super) fn has_cluster(&self) -> bool {
         let may_ask = !self.schema.offline && self.schema.schema == SchemaChoice::Auto;
-        may_ask && self.schema.connect.options().server_url().is_ok()
-    }
-
-    /// Without the feature there never is.
-    #[cfg(not(feature = "cluster"))]
-    pub(super) fn has_cluster(&self) -> bool {
-        false
+        #[cfg(feature = "cluster")]
+        let is_there = || self.schema.connect.options().server_url().is_ok();
+        #[cfg(not(feature = "cluster"))]
+        let is_there = || false;
+        may_ask && is_there()
     }
 
     fn options(&self) -> BuildOptions {
