@@ -23,6 +23,7 @@ mod package;
 mod patch;
 mod recover;
 mod render;
+mod sandbox;
 mod schema;
 mod target;
 
@@ -39,8 +40,21 @@ use crate::source::SourceMap;
 #[derive(Debug, Parser)]
 #[command(name = "kubectl smp", bin_name = "kubectl smp", version, about, max_term_width = 100)]
 struct Args {
+    /// Say more on stderr about what is done
+    #[arg(short, long, global = true)]
+    verbose: bool,
+
     #[command(subcommand)]
     command: Command,
+}
+
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verbosity {
+    /// Problems.
+    Usual,
+    /// What is done, too.
+    Verbose,
 }
 
 #[derive(Debug, Subcommand)]
@@ -90,8 +104,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     ending::on_signals();
     let sources = SourceMap::default();
+    let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Usual };
     let outcome = match args.command {
-        Command::Build(args) => build::run(&args, &sources),
+        Command::Build(args) => build::run(&args, &sources, verbosity),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, &sources),
         #[cfg(feature = "cluster")]

@@ -28,6 +28,11 @@ pub(super) fn print_plain(severity: Severity, message: &str) {
     let _ = writeln!(io::stderr(), "{word}: {message}");
 }
 
+/// Prints what is no problem.
+pub(super) fn print_note(message: &str) {
+    let _ = writeln!(io::stderr(), "note: {message}");
+}
+
 /// A diagnostic as text.
 pub(super) fn render(problem: &Diagnostic, sources: &SourceMap, colour: bool) -> String {
     let level = match problem.severity() {

@@ -96,7 +96,7 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
 fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     let mut models = Vec::with_capacity(args.documents.len());
     for path in &args.documents {
-        let bytes = DiskTree.read(path).map_err(|error| {
+        let bytes = DiskTree.read_stream(path).map_err(|error| {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
         })?;
         models.push(read_model(path, bytes, sources)?);

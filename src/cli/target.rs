@@ -74,10 +74,18 @@ pub(super) struct SchemaArgs {
 impl SchemaArgs {
     /// The chain of sources; for kustomizations it asks cache and cluster only when they were chosen.
     pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
-        let file = match &self.schema {
-            SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
-            _ => None,
-        };
+        self.chain_over(self.file(sources)?, used)
+    }
+
+    /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
+    fn file(&self, sources: &SourceMap) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
+        match &self.schema {
+            SchemaChoice::File(path) => Ok(Some(Arc::new(read_schema_file(path, sources)?))),
+            _ => Ok(None),
+        }
+    }
+
+    fn chain_over(&self, file: Option<Arc<TypeGraph>>, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
         let cache = SchemaCache::open(self.cache.root());
         let hermetic = used == ChainUse::Kustomizations;
         let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
@@ -107,7 +115,7 @@ impl SchemaArgs {
 }
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
-    let bytes = DiskTree.read(path).map_err(|error| {
+    let bytes = DiskTree.read_stream(path).map_err(|error| {
         Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
             .help("name an OpenAPI document, CRDs, or a compiled schema")
     })?;
@@ -185,9 +193,50 @@ impl TargetArgs {
             );
             return Err(Failure::Usage(message));
         }
-        let (schema, texts) = (self.schema.clone(), sources.clone());
-        let make_chain = Box::new(move |used| schema.chain(&texts, used));
+        let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
+        let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used));
         Ok(Builder::new(sources.clone(), self.options(lock), make_chain, Targets::count(targets.len()))?)
+    }
+
+    /// The bases that are given.
+    pub(super) fn bases(&self) -> &[PathBuf] {
+        &self.base
+    }
+
+    /// Whether local directories may read what is outside of them.
+    pub(super) fn lifts_restrictions(&self) -> bool {
+        matches!(self.load_restrictor, LoadRestrictor::None)
+    }
+
+    /// The flag that lets a build run programs, if there is one.
+    pub(super) fn needs_programs(&self) -> Option<&'static str> {
+        let (helm, functions) = (self.kustomize.helm(), self.kustomize.functions());
+        let flags = [
+            (helm.enabled, "--enable-helm"),
+            (functions.plugins, "--enable-alpha-plugins"),
+            (functions.exec, "--enable-exec"),
+        ];
+        flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
+    }
+
+    /// The flag that makes a build ask the cluster, if it is given.
+    pub(super) fn needs_cluster(&self) -> Option<&'static str> {
+        (self.schema.schema == SchemaChoice::Cluster).then_some("--schema cluster")
+    }
+
+    /// Whether there is a cluster that a plain directory may ask for schemas.
+    pub(super) fn has_cluster(&self) -> bool {
+        let may_ask = !self.schema.offline && self.schema.schema == SchemaChoice::Auto;
+        #[cfg(feature = "cluster")]
+        let is_there = || self.schema.connect.options().server_url().is_ok();
+        #[cfg(not(feature = "cluster"))]
+        let is_there = || false;
+        may_ask && is_there()
+    }
+
+    /// The directory that all caches are in, if one is given.
+    pub(super) fn cache(&self) -> Option<PathBuf> {
+        self.schema.cache.root()
     }
 
     fn options(&self, lock: LockUse) -> BuildOptions {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::DiskTree;
-use super::tree::{FileTree, Located, OpenFile};
+use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 use super::walk::{TreeWalk, WalkOptions};
 use super::write::check_finished;
 use crate::diagnostic::Result;
@@ -63,6 +63,14 @@ impl Directory {
     /// As [`FileTree::locate`].
     pub fn locate(&self, path: impl AsRef<Path>) -> io::Result<Located> {
         self.tree.locate(&self.path, path.as_ref())
+    }
+
+    /// What is in it, sorted by name.
+    ///
+    /// # Errors
+    /// As [`FileTree::list`].
+    pub fn list(&self) -> io::Result<Vec<DirectoryEntry>> {
+        self.tree.list(&self.path)
     }
 
     /// Opens a file, by a path that is absolute.

@@ -9,10 +9,14 @@
 //! say so. Must not know what is in files.
 
 mod cleanup;
+mod confined;
 mod directory;
 mod disk;
+mod handle;
 mod memory;
 mod read_set;
+#[cfg(feature = "cli")]
+mod sandbox;
 mod seal;
 mod store;
 mod temporary;
@@ -21,15 +25,18 @@ mod walk;
 mod write;
 
 pub use cleanup::end as end_temporaries;
+pub use confined::{ConfinedTree, leads_out};
 pub use directory::Directory;
 pub use disk::DiskTree;
 pub use memory::MemoryTree;
 pub use read_set::{ReadSet, RecordingTree};
+#[cfg(feature = "cli")]
+pub(crate) use sandbox::{Closed, Sandbox};
 pub(crate) use seal::{About, hex};
 pub use store::{CacheEntry, CacheKind, Cleared, user_cache};
 pub(crate) use store::{HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry};
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
-pub use tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub use write::{
     FileChange, Recovery, Waiting, change_files, check_finished, create_directories, recover, replace_file,

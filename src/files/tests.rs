@@ -147,7 +147,7 @@ fn walked_by_walkdir(top: &Path, options: WalkOptions) -> Vec<String> {
 fn walked(tree: &dyn FileTree, top: &Path, options: WalkOptions) -> Vec<String> {
     let line = |walked: Result<Walked, WalkError>| match walked {
         Err(error) => error.to_string(),
-        Ok(Walked { path, depth, kind }) => format!("{} {depth} {kind:?}", top.join(path).display()),
+        Ok(Walked { path, depth, kind, .. }) => format!("{} {depth} {kind:?}", top.join(path).display()),
     };
     TreeWalk::new(tree, top, options).map(line).collect()
 }

@@ -9,12 +9,14 @@ use rustc_hash::FxHashMap;
 
 use super::build::{self, BuildContext, Shared};
 use super::directory::Directories;
+use super::fetch::FetchWalk;
 use super::function::Functions;
 use super::helm::Helm;
 use super::load::Reader;
 use super::lock::{LockFile, RemoteReference};
 use super::options::{BuildOptions, Built, LockUse, MakeChain, Targets};
 use super::remote::{Pins, RemoteCache, Remotes};
+use super::repo_spec::RepoSpec;
 use super::types::Types;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::SourceMap;
@@ -89,6 +91,58 @@ impl Builder {
     pub fn used(&self) -> BTreeMap<RemoteReference, String> {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs.values().flat_map(|run| run.reader.remotes().used()).collect()
+    }
+
+    /// Fetches all that a build of the target would fetch, and builds nothing: afterwards the same builder
+    /// asks nobody for it again. Returns the real paths of the directories that the build reads files from,
+    /// whole repositories where they were fetched.
+    ///
+    /// Starts no threads. What only comes to be while building, such as a path that a transformer writes into
+    /// the configuration of another one, is not seen.
+    ///
+    /// # Errors
+    /// Something cannot be fetched, or a kustomization on the way cannot be read.
+    pub fn fetch(&self, target: &Path) -> Result<Vec<PathBuf>> {
+        let run = self.run(target)?;
+        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        walk.target(&run.reader, target);
+        match walk.take_problem() {
+            Some(problem) => Err(run.reader.remotes().missing().unwrap_or(problem)),
+            None => Ok(walk.into_directories()),
+        }
+    }
+
+    /// As [`Builder::fetch`], for many targets. What goes wrong is left for the build to say: nothing behind it
+    /// stays unfetched.
+    #[must_use]
+    pub fn fetch_all(&self, targets: &[PathBuf]) -> Vec<PathBuf> {
+        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        for target in targets {
+            if let Ok(run) = self.run(target) {
+                walk.target(&run.reader, target);
+            }
+        }
+        walk.into_directories()
+    }
+
+    /// Whether a target, or a base, is a repository that is fetched, and no local directory.
+    #[must_use]
+    pub fn is_remote(target: &Path) -> bool {
+        target.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok())
+    }
+
+    /// Whether a target is a plain directory; a problem with it is left for the build to say.
+    #[must_use]
+    pub fn is_plain(&self, target: &Path) -> bool {
+        let opened = self.run(target).and_then(|run| run.reader.open(target));
+        let kustomization = opened.and_then(|root| root.kustomization_file());
+        matches!(kustomization, Ok(None))
+    }
+
+    /// Where what is fetched is kept, if there is a place.
+    #[must_use]
+    pub fn cache(&self) -> Option<&Path> {
+        self.reader.remotes().cache()
     }
 
     fn build_one(&self, run: &Run, target: &Path) -> Result<Built> {

@@ -6,6 +6,7 @@
 mod build;
 mod builder;
 mod directory;
+mod fetch;
 mod function;
 mod helm;
 mod kustomization;

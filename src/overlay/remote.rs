@@ -27,7 +27,7 @@ mod inventory;
 mod missing;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -41,7 +41,7 @@ use self::missing::{Lack, Missing};
 use super::lock::{LockFile, RemoteReference};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Directory, hex};
+use crate::files::{ConfinedTree, Directory, hex, leads_out};
 use crate::source::Span;
 
 /// Whether a path is the URL of a file: its scheme is `http` or `https`.
@@ -74,23 +74,34 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// The directory that the reference names.
+    /// Its files, which nothing leads out of.
+    ///
+    /// # Errors
+    /// It is not there any more.
+    pub fn tree(&self) -> Result<Directory> {
+        let tree = ConfinedTree::open(&self.clone_dir).map_err(|error| {
+            let message = format!("the copy of {} cannot be read: {error}", self.spec.shown());
+            Diagnostic::error(Code::Io, message).note(format!("it is {}", self.clone_dir.display()))
+        })?;
+        Ok(Directory::new(Arc::new(tree), self.clone_dir.as_path()))
+    }
+
+    /// The directory that the reference names, in [`Checkout::tree`].
     ///
     /// # Errors
     /// It is not there, is no directory, or a symbolic link leads out of the repository.
-    pub fn root(&self) -> Result<Directory> {
+    pub fn root_in(&self, tree: &Directory) -> Result<Directory> {
         let (directory, shown) = (&self.spec.directory, self.spec.shown());
         // A leading slash would make the path absolute.
         let path = directory.trim_start_matches('/');
-        let tree = Directory::on_disk(self.clone_dir.as_path());
-        let found = tree.locate(path).map_err(|_| {
+        let found = tree.locate(path).map_err(|error| {
+            if leads_out(&error) {
+                let message = format!("`{directory}` leads out of the repository {shown}");
+                return Diagnostic::error(Code::OutsideRoot, message);
+            }
             Diagnostic::error(Code::Io, format!("{shown} has no directory `{directory}`"))
                 .note(format!("looked at commit {}", self.commit))
         })?;
-        if !found.path().starts_with(&self.clone_dir) {
-            let message = format!("`{directory}` leads out of the repository {shown}");
-            return Err(Diagnostic::error(Code::OutsideRoot, message));
-        }
         if !found.is_directory() {
             let message = format!("`{directory}` of {shown} is a file; a directory is needed here");
             return Err(Diagnostic::error(Code::Io, message).help("name the directory that the file is in"));
@@ -167,6 +178,12 @@ impl Remotes {
             used: Mutex::default(),
             warnings: Mutex::default(),
         }
+    }
+
+    /// Where all of it is kept, if there is a place.
+    #[must_use]
+    pub fn cache(&self) -> Option<&Path> {
+        self.cache.directory()
     }
 
     /// The content of an `http` or `https` URL.
@@ -409,4 +426,4 @@ impl<T: Clone, E: Clone> Memo<T, E> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -193,14 +193,7 @@ impl Loading<'_> {
 
     /// Looks what a path leads to; directories are loaded.
     fn find(&mut self, root: &Root, path: &str, at: Span) -> Result<Unread> {
-        let is_file = |source| {
-            let documents = manifests(root, source)?;
-            match documents.iter().find(|node| node.get("kind").is_none()) {
-                Some(node) => Err(Diagnostic::error(Code::Syntax, "this is no manifest").at(node.span())),
-                None => Ok(()),
-            }
-        };
-        Ok(match root.find(path, at, is_file)? {
+        Ok(match find(root, path, at)? {
             Target::Directory(entered) => {
                 Unread::Directory(self.directory(entered, Role::Kustomization, at)?)
             }
@@ -273,13 +266,26 @@ impl Unread {
 /// From how many entries on it pays to start threads.
 const MANY: usize = 24;
 
-fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
+/// Looks what an entry leads to; what is fetched is a file when it holds manifests.
+pub(super) fn find(root: &Root, path: &str, at: Span) -> Result<Target> {
+    let is_file = |source| {
+        let documents = manifests(root, source)?;
+        match documents.iter().find(|node| node.get("kind").is_none()) {
+            Some(node) => Err(Diagnostic::error(Code::Syntax, "this is no manifest").at(node.span())),
+            None => Ok(()),
+        }
+    };
+    root.find(path, at, is_file)
+}
+
+/// The manifests of a text.
+pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
     flatten_lists(parse_documents(root.reader().sources(), source, ParseOptions::default())?)
 }
 
 /// The manifests that a string of the kustomization is, if it is no path. They get a text of their
 /// own, which is named after the kustomization.
-fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
+pub(super) fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
     if !text.contains('\n') && !text.contains(':') {
         return None;
     }

@@ -1,5 +1,6 @@
 //! Reading packages: the manifests of a directory, of a file, or of a text.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
-    DiskTree, FileKind, FileTree, Hidden, LinkPolicy, TreeWalk, WalkOptions, Walked, check_finished,
+    DiskTree, FileKind, FileTree, Hidden, LinkPolicy, OpenFile, TreeWalk, WalkOptions, Walked, check_finished,
 };
 use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
@@ -20,6 +21,9 @@ pub struct Package {
     is_directory: bool,
     files: Vec<PackageFile>,
 }
+
+/// How a file of a tree is opened.
+type Open = fn(&dyn FileTree, &Path) -> io::Result<OpenFile>;
 
 /// One file of a package.
 #[derive(Debug, Clone)]
@@ -56,18 +60,22 @@ impl Package {
         reading: Reading,
         sources: &SourceMap,
     ) -> Result<Self> {
-        let read = |relative, path| PackageFile::read(tree, relative, path, reading, sources);
+        let read = |relative, path: PathBuf, open: Open| {
+            let bytes = open(tree, &path).and_then(OpenFile::read);
+            PackageFile::of_bytes(relative, path, bytes, reading, sources)
+        };
         if !tree.is_directory(path) {
             check_finished(tree, path.parent().unwrap_or(Path::new("")))?;
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
-            let file = read(name, path.to_path_buf())?;
+            // The user may have named a pipe.
+            let file = read(name, path.to_path_buf(), |tree, path| tree.open_stream(path))?;
             return Ok(Self { root: path.to_path_buf(), is_directory: false, files: vec![file] });
         }
         check_finished(tree, path)?;
         let names = manifests(tree, path)?;
         let files = names.into_par_iter().map(|name| {
             let path = path.join(&name);
-            read(name, path)
+            read(name, path, |tree, path| tree.open(path))
         });
         let files = files.collect::<Result<_>>()?;
         Ok(Self { root: path.to_path_buf(), is_directory: true, files })
@@ -103,17 +111,17 @@ impl Package {
 }
 
 impl PackageFile {
-    fn read(
-        tree: &dyn FileTree,
+    fn of_bytes(
         relative: PathBuf,
         path: PathBuf,
+        bytes: io::Result<Vec<u8>>,
         reading: Reading,
         sources: &SourceMap,
     ) -> Result<Self> {
         let named = |error: Diagnostic| {
             Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
         };
-        let bytes = tree.read(&path).map_err(|error| {
+        let bytes = bytes.map_err(|error| {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
         })?;
         let source = sources.add(path.clone(), decode(bytes).map_err(named)?);

@@ -11,8 +11,9 @@ use clap::Args;
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
+use super::sandbox::{SandboxArgs, SandboxedBuild};
 use super::target::TargetArgs;
-use super::{Failure, Outcome, render};
+use super::{Failure, Outcome, Verbosity, render};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::overlay::{Builder, Built};
 use crate::source::SourceMap;
@@ -29,6 +30,9 @@ pub(super) struct BuildArgs {
 
     #[command(flatten)]
     target: TargetArgs,
+
+    #[command(flatten)]
+    sandbox: SandboxArgs,
 }
 
 /// Targets built at a time: enough to keep all processors busy, few enough to bound memory.
@@ -36,9 +40,12 @@ const WINDOW: usize = 64;
 
 /// Builds all targets. Of several that are printed, one that fails leaves the others; files are written
 /// only when none fails.
-pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
+pub(super) fn run(args: &BuildArgs, sources: &SourceMap, verbosity: Verbosity) -> Outcome {
     let destination = args.output.destination(&args.targets)?;
     let builder = args.target.builder(sources, &args.targets)?;
+    let outputs = destination.path().into_iter().collect();
+    let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets: &args.targets, outputs };
+    args.sandbox.close(&sandboxed, verbosity)?;
     let mut sink = Sink::new(destination);
     let mut failed = Vec::new();
     for window in args.targets.chunks(WINDOW) {

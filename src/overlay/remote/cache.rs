@@ -67,6 +67,10 @@ impl Cache {
         }
     }
 
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.store().map(Store::directory)
+    }
+
     /// A cache that can be written, and a new place in it.
     fn staging(&self) -> Result<(&Store, Staging)> {
         let instead = || {

@@ -1,11 +1,10 @@
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use super::*;
 use crate::source::SourceMap;
 
-mod server;
+pub(in crate::overlay) mod server;
 
 /// A repository `upstream` and a cache beside it.
 struct Fixture {
@@ -80,6 +79,10 @@ fn read(checkout: &Checkout, path: &str) -> String {
     fs::read_to_string(checkout.clone_dir.join(path)).expect(path)
 }
 
+fn root(checkout: &Checkout) -> Result<Directory> {
+    checkout.root_in(&checkout.tree()?)
+}
+
 fn nowhere() -> Span {
     Span::default()
 }
@@ -101,7 +104,7 @@ fn branches_are_fetched_in_each_run_and_once_in_it() {
     let remotes = fixture.remotes();
     let first = remotes.repository(&spec, nowhere()).expect("fetched");
     assert_eq!(read(&first, "base/kustomization.yaml"), "resources: [a.yaml]\n");
-    assert_eq!(first.root().expect("a directory").path(), first.clone_dir.join("base"));
+    assert_eq!(root(&first).expect("a directory").path(), first.clone_dir.join("base"));
     assert!(!first.clone_dir.join(".git").exists(), "it would keep the URL");
 
     let commit = fixture.commit("base/kustomization.yaml", "resources: [b.yaml]\n");
@@ -209,18 +212,18 @@ fn directories_stay_in_the_repository() {
         std::os::unix::fs::symlink("base", fixture.upstream().join("in")).expect("a link");
     }
     fixture.commit("other.txt", "x");
-    let root = |directory: &str| {
+    let root_of = |directory: &str| {
         let spec = fixture.spec(&format!("//{directory}?ref=main"));
         let checkout = fixture.remotes().repository(&spec, nowhere()).expect("fetched");
-        checkout.root().map(|directory| directory.path().to_path_buf())
+        root(&checkout).map(|directory| directory.path().to_path_buf())
     };
-    let error = |directory: &str| root(directory).expect_err(directory);
+    let error = |directory: &str| root_of(directory).expect_err(directory);
     assert!(error("nope").message().ends_with("has no directory `nope`"), "{}", error("nope"));
     assert!(error("file.txt").message().contains("is a file"), "{}", error("file.txt"));
-    assert!(root("/base").expect("below").ends_with("base"), "a further slash does not make it absolute");
+    assert!(root_of("/base").expect("below").ends_with("base"), "a further slash does not make it absolute");
     if cfg!(unix) {
         assert_eq!(error("out").code(), Code::OutsideRoot);
-        assert!(root("in").expect("inside").ends_with("base"));
+        assert!(root_of("in").expect("inside").ends_with("base"));
     }
 }
 
@@ -611,7 +614,7 @@ mod over_http {
         else {
             panic!("a file");
         };
-        assert!(checkout.root().expect("a directory").path().ends_with("base"));
+        assert!(root(&checkout).expect("a directory").path().ends_with("base"));
         // A page that is no manifest and no repository: both reasons are given.
         let error = resource("site/page").expect_err("neither");
         assert!(error.message().starts_with("`git fetch` for http://127.0.0.1"), "{error}");
