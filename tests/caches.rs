@@ -534,7 +534,7 @@ fn schemas_of_custom_kinds_are_locked_as_the_cluster_has_them() {
     home.overlay("overlay", &["thing.yaml".to_string()]);
     let server = served.url("").trim_end_matches('/').to_string();
     let lock = ["lock", "overlay", "--schemas", "cluster", "--server", &server, "--token", "secret"];
-    assert_eq!(home.run(&lock).printed(), "overlay/smp.lock: 0 remotes, 1 schemas\n");
+    assert_eq!(home.run(&lock).printed(), "overlay/smp.lock: 0 remotes, 1 schema\n");
     let text = home.read("overlay/smp.lock");
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let schema = &read["schemas"][0];

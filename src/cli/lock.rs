@@ -69,10 +69,14 @@ pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
     }
     for (text, lock, file) in texts {
         replace_file(&file, text.as_bytes())?;
-        let (remotes, schemas) = (lock.remotes.len(), lock.schemas.len());
-        writeln!(io::stdout(), "{}: {remotes} remotes, {schemas} schemas", shown(&file).display())?;
+        let (remotes, schemas) = (count(lock.remotes.len(), "remote"), count(lock.schemas.len(), "schema"));
+        writeln!(io::stdout(), "{}: {remotes}, {schemas}", shown(&file).display())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Where the lock of a target is, or shall be.
