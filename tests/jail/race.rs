@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kubectl_smp::files::DiskTree;
 use kubectl_smp::overlay::{
-    BuildOptions, BuildRules, Builder, ChainUse, FunctionOptions, HelmOptions, Targets,
+    BuildOptions, BuildRules, Builder, ChainUse, FunctionOptions, HelmOptions, LockUse, Targets,
 };
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
@@ -31,6 +31,9 @@ fn builder() -> Builder {
         rules: BuildRules::default(),
         restrict_loads: true,
         reorder: None,
+        cache: None,
+        lock: LockUse::Ignore,
+        locked: false,
         offline: true,
         helm: HelmOptions::default(),
         functions: FunctionOptions::default(),

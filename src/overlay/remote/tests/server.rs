@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-pub(in crate::overlay) struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only tests of files count"))]
     requests: Arc<Mutex<Vec<String>>>,
@@ -15,7 +15,7 @@ pub(in crate::overlay) struct Server {
 
 impl Server {
     /// Serves what is below a directory until the test ends.
-    pub(in crate::overlay) fn start(directory: &Path) -> Self {
+    pub(crate) fn start(directory: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -29,13 +29,13 @@ impl Server {
         Self { address, requests }
     }
 
-    pub(in crate::overlay) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 
     /// The requests so far, without their parameters, and who made them.
     #[cfg(feature = "remote")]
-    pub(in crate::overlay) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("the list").clone()
     }
 }
