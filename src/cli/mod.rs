@@ -34,6 +34,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use self::outcome::{Failure, Outcome, report};
+use self::render::Verbosity;
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
@@ -46,15 +47,6 @@ struct Args {
 
     #[command(subcommand)]
     command: Command,
-}
-
-/// How much is said on stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verbosity {
-    /// Problems.
-    Usual,
-    /// What is done, too.
-    Verbose,
 }
 
 #[derive(Debug, Subcommand)]

@@ -11,9 +11,10 @@ use clap::Args;
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
+use super::render::Verbosity;
 use super::sandbox::{SandboxArgs, SandboxedBuild};
 use super::target::TargetArgs;
-use super::{Failure, Outcome, Verbosity, render};
+use super::{Failure, Outcome, render};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::overlay::{Builder, Built};
 use crate::source::SourceMap;

@@ -9,7 +9,7 @@ const MAX_LINKS: usize = 40;
 
 /// What is where a text shall go, links followed.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum WritePlace {
     /// Nothing yet; the real path of its directory, with the name.
     Free(PathBuf),
     /// A file, by its real path.
@@ -23,14 +23,14 @@ pub(super) enum Place {
 ///
 /// # Errors
 /// A directory is there; the directory that it would be in is not there; the system refuses to look.
-pub(super) fn place(path: &Path) -> io::Result<Place> {
+pub(super) fn place(path: &Path) -> io::Result<WritePlace> {
     if let Some(descriptor) = descriptor(path) {
-        return Ok(Place::Stream(descriptor));
+        return Ok(WritePlace::Stream(descriptor));
     }
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => Ok(Place::Taken(path.canonicalize()?, metadata)),
+        Ok(metadata) if metadata.is_file() => Ok(WritePlace::Taken(path.canonicalize()?, metadata)),
         Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(_) => Ok(Place::Stream(path.to_path_buf())),
+        Ok(_) => Ok(WritePlace::Stream(path.to_path_buf())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => free(path),
         Err(error) => Err(error),
     }
@@ -42,10 +42,10 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 }
 
 /// A path that leads to nothing, where a link may lead to nothing, too.
-fn free(path: &Path) -> io::Result<Place> {
+fn free(path: &Path) -> io::Result<WritePlace> {
     let end = links(path).last().unwrap_or_default();
     let name = end.file_name().ok_or(io::ErrorKind::NotFound)?;
-    Ok(Place::Free(directory_of(&end).canonicalize()?.join(name)))
+    Ok(WritePlace::Free(directory_of(&end).canonicalize()?.join(name)))
 }
 
 /// A path, and what it leads to when it is a link, and so on.

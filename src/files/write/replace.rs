@@ -9,7 +9,7 @@ use tempfile::{Builder, NamedTempFile};
 use super::super::cleanup;
 use super::lock::{self, Waiting};
 use super::permission;
-use super::place::{self, Place, directory_of};
+use super::place::{self, WritePlace, directory_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// What a text is called until it is complete.
@@ -34,12 +34,12 @@ pub fn create_directories(path: &Path) -> io::Result<()> {
 pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
     let failed = |error: io::Error| not_written(path, &error);
     match place::place(path).map_err(failed)? {
-        Place::Stream(stream) => {
+        WritePlace::Stream(stream) => {
             let mut open = place::open_stream(&stream).map_err(failed)?;
             open.write_all(content).and_then(|()| open.flush()).map_err(failed)
         }
-        Place::Free(real) => put(&real, content, None).map_err(failed),
-        Place::Taken(real, metadata) => {
+        WritePlace::Free(real) => put(&real, content, None).map_err(failed),
+        WritePlace::Taken(real, metadata) => {
             permission::check_writable(&real, &metadata).map_err(failed)?;
             put(&real, content, Some(&metadata)).map_err(failed)
         }

@@ -9,7 +9,7 @@ use std::thread;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::permission::{self, Ownership, sync_directory};
-use super::super::place::{self, Place, directory_of};
+use super::super::place::{self, WritePlace, directory_of};
 use super::super::replace::not_written;
 use super::change::FileChange;
 use super::commit::{new_text, old_text};
@@ -94,13 +94,13 @@ fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
 fn place_one<'c>(change: &'c FileChange<'c>) -> Result<Option<Placed<'c>>> {
     let failed = |error: io::Error| not_changed(change.path, &error);
     match place::place(change.path).map_err(failed)? {
-        Place::Stream(_) => {
+        WritePlace::Stream(_) => {
             let message = format!("{} is no file, and cannot be changed in place", change.path.display());
             Err(unchanged(Diagnostic::error(Code::Io, message).help("take it out of the directory")))
         }
-        Place::Free(_) if change.content.is_none() => Ok(None),
-        Place::Free(path) => Ok(Some(Placed { change, path, old: None })),
-        Place::Taken(path, metadata) => {
+        WritePlace::Free(_) if change.content.is_none() => Ok(None),
+        WritePlace::Free(path) => Ok(Some(Placed { change, path, old: None })),
+        WritePlace::Taken(path, metadata) => {
             permission::check_writable(&path, &metadata).map_err(failed)?;
             Ok(Some(Placed { change, path, old: Some(metadata) }))
         }
