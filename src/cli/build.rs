@@ -10,9 +10,10 @@ use clap::Args;
 use rayon::prelude::*;
 use smol_str::SmolStr;
 
+use super::render::Verbosity;
 use super::sandbox::{SandboxArgs, SandboxedBuild};
 use super::target::TargetArgs;
-use super::{Failure, Outcome, Verbosity, render};
+use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _, create_directories, replace_file};
 use crate::overlay::{Builder, Built};

@@ -32,6 +32,7 @@ use clap::{Parser, Subcommand};
 #[cfg(feature = "cluster")]
 use self::outcome::is_broken_pipe;
 use self::outcome::{Failure, Outcome, report};
+use self::render::Verbosity;
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
@@ -44,15 +45,6 @@ struct Args {
 
     #[command(subcommand)]
     command: Command,
-}
-
-/// How much is said on stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verbosity {
-    /// Problems.
-    Usual,
-    /// What is done, too.
-    Verbose,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::Failure;
+use super::render::Verbosity;
 use super::target::TargetArgs;
-use super::{Failure, Verbosity, render};
 use crate::files::{Closed, Sandbox};
 use crate::overlay::Builder;
 use crate::schema::cache::SchemaCache;
@@ -124,14 +125,5 @@ impl SandboxedBuild<'_> {
             None => sandbox,
         };
         self.outputs.iter().fold(sandbox, |sandbox, path| sandbox.write(path))
-    }
-}
-
-impl Verbosity {
-    /// Says something that only those want to know who ask for it.
-    fn say(self, message: &str) {
-        if self == Self::Verbose {
-            render::print_note(message);
-        }
     }
 }

@@ -31,6 +31,7 @@ pub use read_set::{ReadSet, RecordingTree};
 pub(crate) use sandbox::{Closed, Sandbox};
 pub(crate) use store::Store;
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
+pub(crate) use tree::NO_FILE;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub use write::{FileChange, ReplaceError, change_files, create_directories, replace_file};
