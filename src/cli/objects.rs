@@ -9,7 +9,7 @@ use super::target::TargetArgs;
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, TreeWalk, WalkOptions};
+use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, NO_FILE, TreeWalk, WalkOptions};
 use crate::resource::{Resource, flatten_lists};
 use crate::schema::Schema;
 use crate::source::{SourceId, SourceMap};
@@ -84,8 +84,16 @@ impl ObjectArgs {
         for walked in TreeWalk::new(&DiskTree, path, options) {
             let walked = walked.map_err(|error| unreadable(path, &error))?;
             let extension = walked.path.extension().and_then(|e| e.to_str());
-            if walked.kind == FileKind::File && matches!(extension, Some("json" | "yaml" | "yml")) {
-                files.push(Input::InDirectory(path.join(walked.path)));
+            if !matches!(extension, Some("json" | "yaml" | "yml")) {
+                continue;
+            }
+            match walked.kind {
+                FileKind::File => files.push(Input::InDirectory(path.join(walked.path))),
+                FileKind::Other => {
+                    let message = format!("{} is {NO_FILE}", path.join(walked.path).display());
+                    return Err(Diagnostic::error(Code::Io, message).help("take it out of the directory"));
+                }
+                FileKind::Directory | FileKind::Link => {}
             }
         }
         Ok(files)

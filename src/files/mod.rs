@@ -36,6 +36,7 @@ pub(crate) use seal::{About, hex};
 pub use store::{CacheEntry, CacheKind, Cleared, user_cache};
 pub(crate) use store::{HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry};
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
+pub(crate) use tree::NO_FILE;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub use write::{

@@ -262,8 +262,11 @@ fn read_to_end(file: File, size: u64) -> io::Result<Vec<u8>> {
     if content.len() as u64 > MAX_FILE_SIZE { Err(too_large()) } else { Ok(content) }
 }
 
+/// What is said of a [`FileKind::Other`] where a file is needed.
+pub(crate) const NO_FILE: &str = "a pipe, a device or a socket, not a file";
+
 fn no_file() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a device or a socket, not a file")
+    io::Error::new(io::ErrorKind::InvalidInput, format!("it is {NO_FILE}"))
 }
 
 fn too_large() -> io::Error {

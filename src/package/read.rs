@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
-    DiskTree, FileKind, FileTree, Hidden, LinkPolicy, OpenFile, TreeWalk, WalkOptions, Walked, check_finished,
+    DiskTree, FileKind, FileTree, Hidden, LinkPolicy, NO_FILE, OpenFile, TreeWalk, WalkOptions, Walked,
+    check_finished,
 };
 use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
@@ -149,12 +150,17 @@ fn manifests(tree: &dyn FileTree, directory: &Path) -> Result<Vec<PathBuf>> {
     for walked in TreeWalk::new(tree, directory, options) {
         let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
         let extension = path.extension().and_then(|e| e.to_str());
-        let is_file = || match kind {
-            FileKind::Link => tree.kind(&directory.join(&path)).is_ok_and(|kind| kind == FileKind::File),
-            kind => kind == FileKind::File,
-        };
-        if matches!(extension, Some("yaml" | "yml" | "json")) && is_file() {
-            paths.push(path);
+        if !matches!(extension, Some("yaml" | "yml" | "json")) {
+            continue;
+        }
+        let followed = || tree.kind(&directory.join(&path)).unwrap_or(kind);
+        match if kind == FileKind::Link { followed() } else { kind } {
+            FileKind::File => paths.push(path),
+            FileKind::Other => {
+                let message = format!("{} is {NO_FILE}", directory.join(path).display());
+                return Err(Diagnostic::error(Code::Io, message).help("take it out of the directory"));
+            }
+            FileKind::Directory | FileKind::Link => {}
         }
     }
     Ok(paths)

@@ -175,6 +175,26 @@ fn pipes_devices_and_sockets_are_refused_by_name() {
 }
 
 #[test]
+fn pipes_in_directories_of_manifests_are_refused_by_name() {
+    for link in [false, true] {
+        let place = Place::new(&[("src/a.yaml", &map("a")), ("dest/a.yaml", &map("a"))]);
+        if link {
+            place.link("src/x.yaml", "/dev/zero");
+        } else {
+            drop(place.pipe("src/x.yaml"));
+        }
+        let mut commands = vec![["merge", "src", "dest"]];
+        if cfg!(feature = "cluster") {
+            commands.push(["apply", "-f", "src"]);
+        }
+        for command in commands {
+            let message = place.refused(&command);
+            assert!(message.contains("src/x.yaml is a pipe, a device or a socket"), "{command:?}: {message}");
+        }
+    }
+}
+
+#[test]
 fn files_that_are_too_large_are_refused_by_name() {
     let place = Place::new(&[("app/kustomization.yaml", "resources: [big.yaml]\n")]);
     File::create(place.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Root;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{FileKind, Located, WalkError, Walked, leads_out};
+use crate::files::{FileKind, Located, NO_FILE, WalkError, Walked, leads_out};
 
 impl Root {
     pub(super) fn may_read(&self, real: &Path) -> bool {
@@ -74,6 +74,6 @@ impl Root {
 
 /// The error for an input that is no file.
 fn no_file(path: &Path) -> Diagnostic {
-    let message = format!("`{}` is a pipe, a device or a socket, not a file", path.display());
+    let message = format!("`{}` is {NO_FILE}", path.display());
     Diagnostic::error(Code::Io, message).help("name a file here")
 }
