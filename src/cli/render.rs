@@ -19,24 +19,6 @@ pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
     }
 }
 
-/// How much is said on stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verbosity {
-    /// Problems.
-    Usual,
-    /// What is done, too.
-    Verbose,
-}
-
-impl Verbosity {
-    /// Says something that only those want to know who ask for it.
-    pub(super) fn say(self, message: &str) {
-        if self == Self::Verbose {
-            print_note(message);
-        }
-    }
-}
-
 /// Prints a message that has no place.
 pub(super) fn print_plain(severity: Severity, message: &str) {
     let word = match severity {
