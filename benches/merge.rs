@@ -94,20 +94,20 @@ fn packages(files: usize) {
         [read(original.path()), read(updated.path()), read(dest)]
     };
     measure(&format!("merge3 of {files} files, read and written"), || {
-        let dest = side("1.0", 3);
+        let target = side("1.0", 3);
         let start = Instant::now();
-        let [original, updated, dest] = sides(dest.path(), &SourceMap::default());
+        let [original, updated, dest] = sides(target.path(), &SourceMap::default());
         let merged = merge3_packages(&original, &updated, &dest, &schema, &options).expect("merges");
         assert_eq!(merged.counts(), [0, files, 0], "added, changed, removed");
-        write_files(&merged.files).expect("written");
+        write_files(target.path(), &merged.files).expect("written");
         start.elapsed()
     });
     measure(&format!("{files} files, only read and written"), || {
-        let dest = side("1.0", 3);
+        let target = side("1.0", 3);
         let start = Instant::now();
-        let [_, _, dest] = sides(dest.path(), &SourceMap::default());
+        let [_, _, dest] = sides(target.path(), &SourceMap::default());
         let same: Vec<_> = dest.files().iter().map(as_it_is).collect();
-        write_files(&same).expect("written");
+        write_files(target.path(), &same).expect("written");
         start.elapsed()
     });
 }

@@ -60,6 +60,8 @@ pub enum Code {
     NoSchema,
     /// The cluster, or another server, did not answer or refused.
     Remote,
+    /// A lock file lacks what is used, or differs from it.
+    Locked,
     /// A command that was run failed.
     Command,
     /// The command line is wrong.

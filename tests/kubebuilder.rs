@@ -194,7 +194,7 @@ fn an_upgrade_is_exact_and_nothing_stops_it() {
     assert!(conflicts.is_empty(), "{conflicts:#?}");
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
     assert!(warning.message().contains("webhook_in_carts.yaml is merged by lines"), "{warning}");
-    write_files(&files).expect("written");
+    write_files(&directory.path().join("dest"), &files).expect("written");
     for (name, want) in with(&[UPSTREAM, MINE]) {
         let text = fs::read_to_string(directory.path().join("dest").join(&name)).expect("there");
         assert_eq!(text, want, "{name}");

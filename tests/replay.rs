@@ -288,7 +288,7 @@ fn replay(first: &Revision, custom: Custom, seed: u64, upgrades: usize, schema: 
             .expect("merged");
         let told = format!("{custom:?}, seed {seed}, upgrade {number}");
         assert!(merged.conflicts.is_empty(), "{told}: {:#?}", merged.conflicts);
-        write_files(&merged.files).expect("written");
+        write_files(&dest, &merged.files).expect("written");
         compare(&next, &read(&dest), custom, (&own, &told));
         upstream = next;
     }
@@ -385,7 +385,7 @@ fn customised_packages_follow_their_upstream() {
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
-fn customised_packages_of_others_follow_their_upstream() {
+fn real_packages_follow_their_upstream() {
     let all = std::env::var("SMP_TEST_REALWORLD").expect("SMP_TEST_REALWORLD names a folder");
     let packages = packages(Path::new(&all));
     let upgrades = replay_all(&packages, 4);

@@ -15,7 +15,7 @@ use kubectl_smp::diagnostic::{Diagnostic, Result};
 use kubectl_smp::files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
 use kubectl_smp::overlay::{
     BuildOptions, BuildRules, Builder, Built, ChainUse, FunctionOptions, HelmOptions, KUSTOMIZATION_FILES,
-    Targets,
+    LockUse, Targets,
 };
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
@@ -56,6 +56,9 @@ fn options(tree: Arc<dyn FileTree>) -> BuildOptions {
         restrict_loads: true,
         reorder: None,
         offline: true,
+        cache: None,
+        lock: LockUse::default(),
+        locked: false,
         helm: HelmOptions::default(),
         functions: FunctionOptions::default(),
     }
@@ -226,7 +229,8 @@ fn write_linked(home: &Path) {
         ("unread/kustomization.yaml", "components: [../app/a.yaml]\n".into()),
         ("plain/base/e.yaml", map("e")),
         ("plain/overlay/f.yaml", map("f")),
-        ("more/g.yaml", map("g")),
+        ("plain/overlay/.more/g.yaml", map("g")),
+        ("plain/outside/g.yaml", map("g")),
         ("circle/h.yaml", map("h")),
         ("mixed/i.yaml", map("i")),
     ];
@@ -240,7 +244,8 @@ fn write_linked(home: &Path) {
         ("to-base", "base"),
         ("linked/kustomization.yaml", "real.yaml"),
         ("out/out.yaml", "../app/a.yaml"),
-        ("plain/overlay/more", "../../more"),
+        ("plain/overlay/more", ".more"),
+        ("plain/outside/app", "../../app"),
         ("circle/up", ".."),
         ("mixed/app", "../app"),
         ("loop", "loop"),
@@ -256,8 +261,9 @@ fn links_are_followed_in_memory() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().canonicalize().expect("its real path");
     write_linked(&home);
-    let others = ["plain/overlay", "plain/base", "to-base", "circle", "mixed", "loop", "app/a.yaml", "."];
-    assert_eq!(compare_all(&home, &others.map(|path| home.join(path))), [15, 6]);
+    let others = "plain/overlay plain/outside plain/base to-base circle mixed loop app/a.yaml .";
+    let others: Vec<PathBuf> = others.split(' ').map(|path| home.join(path)).collect();
+    assert_eq!(compare_all(&home, &others), [16, 6]);
 }
 
 #[test]

@@ -54,13 +54,9 @@ const TROUBLE: u8 = 2;
 
 /// Shows the differences of all objects that can be compared.
 pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
-    compare(args, sources).or_else(|failure| match failure {
-        // Who stops reading has seen a difference.
-        Failure::Other(error) if super::is_broken_pipe(&error) => Ok(ExitCode::from(DIFFERENT)),
-        failure => {
-            report(&failure, sources);
-            Ok(ExitCode::from(TROUBLE))
-        }
+    compare(args, sources).or_else(|failure| {
+        report(&failure, sources);
+        Ok(ExitCode::from(TROUBLE))
     })
 }
 

@@ -15,7 +15,7 @@ pub(super) fn read_documents(path: &Path, sources: &SourceMap) -> Result<Vec<Nod
         return documents_of("<stdin>", read_stdin()?, sources);
     }
     let name = path.display().to_string();
-    let bytes = DiskTree.read(path).map_err(|error| io_error(&name, &error))?;
+    let bytes = DiskTree.read_stream(path).map_err(|error| io_error(&name, &error))?;
     let text = yaml::decode(bytes).map_err(|d| d.note(format!("in {name}")))?;
     documents_of(&name, text, sources)
 }

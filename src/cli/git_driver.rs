@@ -56,7 +56,7 @@ pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &Sour
     if answer.content != versions.current
         && let Err(error) = replace_file(current, &answer.content)
     {
-        render::print_plain(Severity::Error, &format!("{:#}", anyhow::Error::from(error)));
+        render::print(&[error], sources);
         return Ok(ExitCode::from(NOT_WRITTEN));
     }
     if answer.conflicts == 0 {

@@ -179,11 +179,12 @@ impl OnConflict {
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
+    args.how.write.recover(&args.dest)?;
     let read = |path: &Path| Package::read_everything(path, args.how.rules.reading(), sources);
     let (source, dest) = (read(&args.source)?, read(&args.dest)?);
     let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
     let changed = merge2_packages(&source, &dest, &schema, &args.how.rules.options())?;
-    args.how.write.write(&changed, ConflictWriting::Chosen, sources)
+    args.how.write.write(&args.dest, &changed, ConflictWriting::Chosen, sources)
 }
 
 /// Merges the changes between two packages into a third.
@@ -198,8 +199,9 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
         (None, Some(original), Some(updated), Some(dest)) => (original, updated, dest),
         _ => return Err(Failure::Usage("--original, --updated and --dest are needed".into())),
     };
+    args.how.write.recover(dest)?;
     let read = |path: &Path| Package::read_everything(path, reading, sources);
-    let (original, updated, dest) = (read(original)?, read(updated)?, read(dest)?);
+    let (target, original, updated, dest) = (dest, read(original)?, read(updated)?, read(dest)?);
     let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
     if args.on_conflict == OnConflict::Dest {
         options.conflicts = ConflictPolicy::Dest;
@@ -215,16 +217,16 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
         OnConflict::Markers => merge.merge_with_markers(MarkerWords::SIDES)?,
         _ => merge.merge()?,
     };
-    args.conclude(changed, sources)
+    args.conclude(target, changed, sources)
 }
 
 impl Merge3Args {
     /// Writes what was merged, unless conflicts forbid it, and says what happened.
-    fn conclude(&self, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
+    fn conclude(&self, target: &Path, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
         let written = self.on_conflict.written();
         let count = changed.conflicts.len();
         if written != ConflictWriting::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
-            return self.how.write.write(&changed, written, sources);
+            return self.how.write.write(target, &changed, written, sources);
         }
         if self.on_conflict == OnConflict::Fail {
             changed.changes.clear();

@@ -6,21 +6,26 @@
 #[cfg(feature = "cluster")]
 mod apply;
 mod build;
+mod cache;
 #[cfg(feature = "cluster")]
 mod connect;
 #[cfg(feature = "cluster")]
 mod diff;
 mod document;
+mod ending;
 mod git_driver;
 mod kustomize;
+mod lock;
 mod merge;
 #[cfg(feature = "cluster")]
 mod objects;
 mod outcome;
 mod package;
 mod patch;
+mod recover;
 mod render;
 mod report;
+mod sandbox;
 mod schema;
 mod target;
 
@@ -30,15 +35,18 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-#[cfg(feature = "cluster")]
-use self::outcome::is_broken_pipe;
 use self::outcome::{Failure, Outcome, report};
+use self::render::Verbosity;
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl smp", bin_name = "kubectl smp", version, about, max_term_width = 100)]
 struct Args {
+    /// Say more on stderr about what is done
+    #[arg(short, long, global = true)]
+    verbose: bool,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -61,8 +69,14 @@ enum Command {
     Patch(patch::PatchArgs),
     /// Make the patch that turns one manifest into another
     CreatePatch(patch::CreatePatchArgs),
+    /// End the changes to a directory that a stopped program began: all are made, or taken back
+    Recover(recover::RecoverArgs),
     /// Look at merge schemas, and compile them
     Schema(schema::SchemaCommand),
+    /// Write down what remote references are now, for builds that must not change by themselves
+    Lock(lock::LockCommand),
+    /// Look at what was fetched and kept, and take it out
+    Cache(cache::CacheCommand),
     /// Print the version
     Version,
 }
@@ -75,13 +89,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             // Help and version go to stdout with status 0, mistakes to stderr with status 2.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let printed = error.print().and_then(|()| io::stdout().flush());
+            return match printed {
+                Err(failure) if !error.use_stderr() => report(&failure.into(), &SourceMap::default()),
+                _ => status,
+            };
         }
     };
+    ending::on_signals();
     let sources = SourceMap::default();
+    let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Usual };
     let outcome = match args.command {
-        Command::Build(args) => build::run(&args, &sources),
+        Command::Build(args) => build::run(&args, &sources, verbosity),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, &sources),
         #[cfg(feature = "cluster")]
@@ -90,9 +110,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Merge3(args) => merge::run_three_way(&args, &sources),
         Command::Patch(args) => patch::run_patch(&args, &sources),
         Command::CreatePatch(args) => patch::run_create(&args, &sources),
+        Command::Recover(args) => recover::run(&args),
         Command::Schema(args) => schema::run(&args, &sources),
+        Command::Lock(args) => lock::run(&args, &sources),
+        Command::Cache(args) => cache::run(&args),
         Command::Version => print_version(),
     };
+    // What is still on its way is part of the outcome.
+    let outcome = outcome.and_then(|status| Ok(io::stdout().flush().map(|()| status)?));
     outcome.unwrap_or_else(|failure| report(&failure, &sources))
 }
 

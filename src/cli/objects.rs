@@ -9,7 +9,7 @@ use super::target::TargetArgs;
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, TreeWalk, WalkOptions};
+use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, NO_FILE, TreeWalk, WalkOptions};
 use crate::resource::{Resource, flatten_lists};
 use crate::schema::Schema;
 use crate::source::{SourceId, SourceMap};
@@ -59,8 +59,9 @@ impl ObjectArgs {
     fn manifests(&self, sources: &SourceMap) -> Result<Vec<Resource>> {
         let schema = Schema::embedded();
         let mut resources = Vec::new();
-        for file in self.filename.iter().map(|path| self.files(path)).collect::<Result<Vec<_>>>()?.concat() {
-            let id = read(&file, sources)?;
+        let inputs = self.filename.iter().map(|path| self.inputs(path)).collect::<Result<Vec<_>>>()?;
+        for input in inputs.concat() {
+            let id = read(&input, sources)?;
             let documents = flatten_lists(parse_documents(sources, id, ParseOptions::kubectl())?)?;
             for node in documents {
                 resources.push(Resource::new(node, &schema)?);
@@ -69,10 +70,13 @@ impl ObjectArgs {
         Ok(resources)
     }
 
-    /// The files that a path stands for: of a directory those with the names of manifests, sorted.
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>> {
+    /// What a path stands for: of a directory the files with the names of manifests, sorted.
+    fn inputs(&self, path: &Path) -> Result<Vec<Input>> {
+        if path == Path::new("-") {
+            return Ok(vec![Input::Stdin]);
+        }
         if !DiskTree.is_directory(path) {
-            return Ok(vec![path.to_path_buf()]);
+            return Ok(vec![Input::Named(path.to_path_buf())]);
         }
         let max_depth = if self.recursive { usize::MAX } else { 1 };
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
@@ -80,25 +84,44 @@ impl ObjectArgs {
         for walked in TreeWalk::new(&DiskTree, path, options) {
             let walked = walked.map_err(|error| unreadable(path, &error))?;
             let extension = walked.path.extension().and_then(|e| e.to_str());
-            if walked.kind == FileKind::File && matches!(extension, Some("json" | "yaml" | "yml")) {
-                files.push(path.join(walked.path));
+            if !matches!(extension, Some("json" | "yaml" | "yml")) {
+                continue;
+            }
+            match walked.kind {
+                FileKind::File => files.push(Input::InDirectory(path.join(walked.path))),
+                FileKind::Other => {
+                    let message = format!("{} is {NO_FILE}", path.join(walked.path).display());
+                    return Err(Diagnostic::error(Code::Io, message).help("take it out of the directory"));
+                }
+                FileKind::Directory | FileKind::Link => {}
             }
         }
         Ok(files)
     }
 }
 
-fn read(path: &Path, sources: &SourceMap) -> Result<SourceId> {
-    let stdin = path == Path::new("-");
-    let bytes = if stdin {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        DiskTree.read(path)
+/// Where manifests come from.
+#[derive(Debug, Clone)]
+enum Input {
+    Stdin,
+    /// What the user names, which may be a pipe.
+    Named(PathBuf),
+    /// A file in a directory that the user names.
+    InDirectory(PathBuf),
+}
+
+fn read(input: &Input, sources: &SourceMap) -> Result<SourceId> {
+    let (name, bytes) = match input {
+        Input::Stdin => {
+            let mut bytes = Vec::new();
+            (Path::new("<stdin>"), std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
+        }
+        Input::Named(path) => (path.as_path(), DiskTree.read_stream(path)),
+        Input::InDirectory(path) => (path.as_path(), DiskTree.read(path)),
     };
-    let text = decode(bytes.map_err(|error| unreadable(path, &error))?)
-        .map_err(|error| error.note(format!("in {}", path.display())))?;
-    Ok(sources.add(if stdin { Path::new("<stdin>") } else { path }, text))
+    let text = decode(bytes.map_err(|error| unreadable(name, &error))?)
+        .map_err(|error| error.note(format!("in {}", name.display())))?;
+    Ok(sources.add(name, text))
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {

@@ -3,9 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
-use super::render;
+use super::{ending, render};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::files::ReplaceError;
 use crate::source::SourceMap;
 
 /// Why a command did not succeed.
@@ -15,6 +14,8 @@ pub(super) enum Failure {
     Problems(Vec<Diagnostic>),
     /// Arguments that do not fit together.
     Usage(String),
+    /// What was to be printed could not be.
+    Stdout(io::Error),
     /// Anything else.
     Other(anyhow::Error),
 }
@@ -31,15 +32,10 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
+/// All else that can fail says so with a problem.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Other(error.into())
-    }
-}
-
-impl From<ReplaceError> for Failure {
-    fn from(error: ReplaceError) -> Self {
-        Self::Other(error.into())
+        Self::Stdout(error)
     }
 }
 
@@ -56,13 +52,12 @@ pub(super) fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
             render::print_plain(Severity::Error, message);
             return ExitCode::from(USAGE);
         }
-        // Whoever reads our output has seen enough: `kubectl smp build | head`.
-        Failure::Other(error) if is_broken_pipe(error) => return ExitCode::SUCCESS,
+        // Whoever reads our output has seen enough, as in `kubectl smp build | head`, and the shell is told.
+        Failure::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => ending::by_broken_pipe(),
+        Failure::Stdout(error) => {
+            render::print_plain(Severity::Error, &format!("standard output cannot be written: {error}"));
+        }
         Failure::Other(error) => render::print_plain(Severity::Error, &format!("{error:#}")),
     }
     ExitCode::FAILURE
-}
-
-pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -12,7 +12,7 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
-use crate::package::{ChangedPackage, ConflictWriting, Package, write_copy, write_files};
+use crate::package::{ChangedPackage, ConflictWriting, Package, recover_target, write_copy, write_files};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
 
@@ -52,15 +52,21 @@ enum ReportForm {
 }
 
 impl WriteArgs {
+    /// Ends what a stopped program began to change, before the files are read.
+    pub(super) fn recover(&self, target: &Path) -> Result<()> {
+        if self.in_place { recover_target(target) } else { Ok(()) }
+    }
+
     /// Writes or prints the result, and says what changed.
     pub(super) fn write(
         &self,
+        target: &Path,
         changed: &ChangedPackage,
         written: ConflictWriting,
         sources: &SourceMap,
     ) -> Outcome {
         if self.in_place {
-            write_files(&changed.files)?;
+            write_files(target, &changed.files)?;
         } else if let Some(path) = &self.output {
             replace_file(path, changed.stream().as_bytes())?;
         } else if let Some(directory) = &self.output_dir {
@@ -94,7 +100,11 @@ impl WriteArgs {
         };
         match to {
             ReportTo::Stdout => print(&text),
-            ReportTo::Stderr => Ok(io::stderr().lock().write_all(text.as_bytes())?),
+            ReportTo::Stderr => {
+                // When stderr is closed there is nobody left to tell.
+                let _ = io::stderr().lock().write_all(text.as_bytes());
+                Ok(())
+            }
         }
     }
 }

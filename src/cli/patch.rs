@@ -1,6 +1,5 @@
 //! `kubectl smp patch` and `kubectl smp create-patch`: patches without a cluster.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,13 +7,15 @@ use clap::{Args, ValueEnum};
 
 use super::document::{documents_of, gvk_of, read_document, read_documents, read_stdin, type_of};
 use super::package::{print, schema_of};
-use super::report::write_changes;
+use super::report::print_changes;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Exceptions, Rules};
 use crate::overlay::ChainUse;
-use crate::package::{ChangedPackage, Package, PatchKind, Patches, patch_package, write_files};
+use crate::package::{
+    ChangedPackage, Package, PatchKind, Patches, patch_package, recover_target, write_files,
+};
 use crate::patch::{self, ThreeWayOptions, create_json_merge, create_json_patch};
 use crate::source::{Reading, SourceMap};
 use crate::yaml::{self, Node};
@@ -140,6 +141,9 @@ enum PatchOutput {
 
 /// Patches all documents that the patch is for, or changes nothing.
 pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
+    if args.in_place {
+        recover_target(&args.filename)?;
+    }
     let patches = Patches::new(read_patches(args, sources)?, &args.kind()?)?;
     let package = read_package(args, sources)?;
     for problem in package.definition_problems() {
@@ -150,8 +154,8 @@ pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     render::print(&changed.warnings, sources);
     match args.output {
         _ if args.in_place => {
-            write_files(&changed.files)?;
-            write_changes(&changed, &mut io::stderr().lock())?;
+            write_files(&args.filename, &changed.files)?;
+            print_changes(&changed);
         }
         None => print(&changed.stream())?,
         Some(format) => print_canonical(&changed, format, sources)?,

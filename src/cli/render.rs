@@ -33,6 +33,24 @@ pub(super) fn print_plain(severity: Severity, message: &str) {
     let _ = writeln!(io::stderr(), "{word}: {message}");
 }
 
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verbosity {
+    /// Problems.
+    Usual,
+    /// What is done, too.
+    Verbose,
+}
+
+impl Verbosity {
+    /// Says something that only those want to know who ask for it.
+    pub(super) fn say(self, message: &str) {
+        if self == Self::Verbose {
+            let _ = writeln!(io::stderr(), "note: {message}");
+        }
+    }
+}
+
 /// A diagnostic as text.
 pub(super) fn render(problem: &Diagnostic, sources: &SourceMap, colour: bool) -> String {
     let level = match problem.severity() {

@@ -59,12 +59,12 @@ pub(super) fn text_report(
     out
 }
 
-/// Says what changed, each change on a line.
-pub(super) fn write_changes(changed: &ChangedPackage, out: &mut impl io::Write) -> io::Result<()> {
-    for change in &changed.changes {
-        writeln!(out, "{change}")?;
-    }
-    writeln!(out, "{}", summary(changed))
+/// Says what changed on stderr, each change on a line, so that it mixes with no output.
+pub(super) fn print_changes(changed: &ChangedPackage) {
+    let mut lines: Vec<_> = changed.changes.iter().map(ToString::to_string).collect();
+    lines.push(summary(changed));
+    // When stderr is closed there is nobody left to tell.
+    let _ = io::Write::write_all(&mut io::stderr(), (lines.join("\n") + "\n").as_bytes());
 }
 
 fn summary(changed: &ChangedPackage) -> String {

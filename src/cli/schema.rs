@@ -96,14 +96,15 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
 fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     let mut models = Vec::with_capacity(args.documents.len());
     for path in &args.documents {
-        let bytes = DiskTree.read(path).map_err(|error| {
+        let bytes = DiskTree.read_stream(path).map_err(|error| {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
         })?;
         models.push(read_model(path, bytes, sources)?);
     }
     let graph = compile::compile(models)?;
-    replace_file(&args.output, graph.as_bytes())?;
-    let (kinds, size) = (graph.kinds().count(), graph.as_bytes().len());
+    let bytes = graph.to_bytes();
+    replace_file(&args.output, &bytes)?;
+    let (kinds, size) = (graph.kinds().count(), bytes.len());
     writeln!(io::stdout(), "{}: {kinds} kinds, {size} bytes", args.output.display())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::Failure;
+use super::cache::CacheArgs;
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _};
 use crate::merge::{Exceptions, Rules};
-use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, KUSTOMIZATION_FILES, Reorder, Targets};
+use crate::overlay::{
+    BuildOptions, BuildRules, Builder, ChainUse, KUSTOMIZATION_FILES, LockUse, Reorder, Targets,
+};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::SourceMap;
@@ -34,6 +37,14 @@ pub(super) struct TargetArgs {
     #[arg(long, value_enum)]
     reorder: Option<ReorderArg>,
 
+    /// Lock file to go by, instead of the nearest smp.lock in the target's directory and those above
+    #[arg(long, value_name = "FILE")]
+    pub lock_file: Option<PathBuf>,
+
+    /// Fail when the lock file lacks something that is fetched
+    #[arg(long)]
+    pub locked: bool,
+
     #[command(flatten)]
     pub schema: SchemaArgs,
 
@@ -52,6 +63,9 @@ pub(super) struct SchemaArgs {
     #[arg(long)]
     pub offline: bool,
 
+    #[command(flatten)]
+    pub cache: CacheArgs,
+
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     pub connect: super::connect::ConnectArgs,
@@ -60,11 +74,19 @@ pub(super) struct SchemaArgs {
 impl SchemaArgs {
     /// The chain of sources; for kustomizations it asks cache and cluster only when they were chosen.
     pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
-        let file = match &self.schema {
-            SchemaChoice::File(path) => Some(Arc::new(read_schema_file(path, sources)?)),
-            _ => None,
-        };
-        let cache = SchemaCache::open(None);
+        self.chain_over(self.file(sources)?, used)
+    }
+
+    /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
+    fn file(&self, sources: &SourceMap) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
+        match &self.schema {
+            SchemaChoice::File(path) => Ok(Some(Arc::new(read_schema_file(path, sources)?))),
+            _ => Ok(None),
+        }
+    }
+
+    fn chain_over(&self, file: Option<Arc<TypeGraph>>, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
+        let cache = SchemaCache::open(self.cache.root());
         let hermetic = used == ChainUse::Kustomizations;
         let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
         #[cfg(feature = "cluster")]
@@ -93,7 +115,7 @@ impl SchemaArgs {
 }
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
-    let bytes = DiskTree.read(path).map_err(|error| {
+    let bytes = DiskTree.read_stream(path).map_err(|error| {
         Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
             .help("name an OpenAPI document, CRDs, or a compiled schema")
     })?;
@@ -147,6 +169,20 @@ impl TargetArgs {
     /// # Errors
     /// As [`Builder::new`], and overlays' rules for a kustomization, which has none.
     pub(super) fn builder(&self, sources: &SourceMap, targets: &[PathBuf]) -> Result<Builder, Failure> {
+        let lock = self.lock_file.clone().map_or(LockUse::Nearest, LockUse::File);
+        self.builder_by(lock, sources, targets)
+    }
+
+    /// A builder for these arguments by another lock than they name.
+    ///
+    /// # Errors
+    /// As [`TargetArgs::builder`].
+    pub(super) fn builder_by(
+        &self,
+        lock: LockUse,
+        sources: &SourceMap,
+        targets: &[PathBuf],
+    ) -> Result<Builder, Failure> {
         if matches!(self.dialect, DialectArg::Overlay)
             && let Some(target) = targets.iter().find(|target| has_kustomization(target))
         {
@@ -157,12 +193,53 @@ impl TargetArgs {
             );
             return Err(Failure::Usage(message));
         }
-        let (schema, texts) = (self.schema.clone(), sources.clone());
-        let make_chain = Box::new(move |used| schema.chain(&texts, used));
-        Ok(Builder::new(sources.clone(), self.options(), make_chain, Targets::count(targets.len()))?)
+        let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
+        let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used));
+        Ok(Builder::new(sources.clone(), self.options(lock), make_chain, Targets::count(targets.len()))?)
     }
 
-    fn options(&self) -> BuildOptions {
+    /// The bases that are given.
+    pub(super) fn bases(&self) -> &[PathBuf] {
+        &self.base
+    }
+
+    /// Whether local directories may read what is outside of them.
+    pub(super) fn lifts_restrictions(&self) -> bool {
+        matches!(self.load_restrictor, LoadRestrictor::None)
+    }
+
+    /// The flag that lets a build run programs, if there is one.
+    pub(super) fn needs_programs(&self) -> Option<&'static str> {
+        let (helm, functions) = (self.kustomize.helm(), self.kustomize.functions());
+        let flags = [
+            (helm.enabled, "--enable-helm"),
+            (functions.plugins, "--enable-alpha-plugins"),
+            (functions.exec, "--enable-exec"),
+        ];
+        flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
+    }
+
+    /// The flag that makes a build ask the cluster, if it is given.
+    pub(super) fn needs_cluster(&self) -> Option<&'static str> {
+        (self.schema.schema == SchemaChoice::Cluster).then_some("--schema cluster")
+    }
+
+    /// Whether there is a cluster that a plain directory may ask for schemas.
+    pub(super) fn has_cluster(&self) -> bool {
+        let may_ask = !self.schema.offline && self.schema.schema == SchemaChoice::Auto;
+        #[cfg(feature = "cluster")]
+        let is_there = || self.schema.connect.options().server_url().is_ok();
+        #[cfg(not(feature = "cluster"))]
+        let is_there = || false;
+        may_ask && is_there()
+    }
+
+    /// The directory that all caches are in, if one is given.
+    pub(super) fn cache(&self) -> Option<PathBuf> {
+        self.schema.cache.root()
+    }
+
+    fn options(&self, lock: LockUse) -> BuildOptions {
         BuildOptions {
             tree: Arc::new(DiskTree),
             bases: self.base.clone(),
@@ -173,6 +250,9 @@ impl TargetArgs {
                 ReorderArg::None => Reorder::None,
             }),
             offline: self.schema.offline,
+            cache: self.schema.cache.root(),
+            lock,
+            locked: self.locked,
             helm: self.kustomize.helm(),
             functions: self.kustomize.functions(),
         }

@@ -16,7 +16,7 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 use super::failure::{Endpoint, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileTree as _};
+use crate::files::{DiskTree, FileTree as _, OpenFile};
 
 /// What kubectl's own flags say about the connection; everything may be left open.
 #[derive(Debug, Clone, Default)]
@@ -280,8 +280,8 @@ fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
         }
         (_, Some(path)) if !path.is_empty() => {
             let what = "the certificate authority";
-            let text =
-                DiskTree.read_text(Path::new(path)).map_err(|e| unreadable(Path::new(path), what, &e))?;
+            let text = DiskTree.open_stream(Path::new(path)).and_then(OpenFile::read_text);
+            let text = text.map_err(|e| unreadable(Path::new(path), what, &e))?;
             (format!("{what} {path}"), text)
         }
         _ => return Ok(None),

@@ -40,7 +40,7 @@ struct KnownSchemas {
 }
 
 /// Address and hash of each document by `apiVersion`; the hash is empty when there is none.
-type Documents = BTreeMap<String, (String, String)>;
+pub(super) type Documents = BTreeMap<String, (String, String)>;
 
 impl LiveSchema {
     /// The schema of the cluster that the options name, kept in `cache` if there is one.
@@ -80,19 +80,13 @@ impl LiveSchema {
 
     /// Asks for the index; a server that has none is asked for everything at once.
     fn index(&self, cluster: &Cluster) -> Result<KnownSchemas> {
-        let ask = Ask::get("/openapi/v3");
-        let answer = cluster.wait(cluster.ask(&ask))?;
-        if answer.status == 404 {
+        let Some(documents) = document_index(cluster)? else {
             let (graph, hash) = document(cluster, "/openapi/v2")?;
             self.keep(ALL_GROUPS, &hash, &graph);
             self.record(cluster, [(ALL_GROUPS.to_string(), hash)].into());
             let graphs = [(ALL_GROUPS.to_string(), Arc::new(graph))].into();
             return Ok(KnownSchemas { documents: Some(Documents::new()), graphs });
-        }
-        let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
-        let index: OpenApiIndex = serde_json::from_slice(&answer.body)
-            .map_err(|error| not_understood(&cluster.endpoint, &ask.path, &error))?;
-        let documents = index.documents();
+        };
         let hashed = documents.iter().filter(|(_, (_, hash))| !hash.is_empty());
         self.record(cluster, hashed.map(|(version, (_, hash))| (version.clone(), hash.clone())).collect());
         Ok(KnownSchemas { documents: Some(documents), graphs: BTreeMap::new() })
@@ -122,6 +116,19 @@ impl SchemaSource for LiveSchema {
         let graph = self.graph(&mut known, &gvk.api_version())?;
         Ok(graph.filter(|graph| graph.kind(gvk).is_some()))
     }
+}
+
+/// Asks for the documents of OpenAPI v3; none when the server has no such index.
+pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
+    let ask = Ask::get("/openapi/v3");
+    let answer = cluster.wait(cluster.ask(&ask))?;
+    if answer.status == 404 {
+        return Ok(None);
+    }
+    let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
+    let index: OpenApiIndex = serde_json::from_slice(&answer.body)
+        .map_err(|error| not_understood(&cluster.endpoint, &ask.path, &error))?;
+    Ok(Some(index.documents()))
 }
 
 /// Fetches and compiles a document; returns the hash of its text as well.

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::DiskTree;
-use super::tree::{FileTree, Located, OpenFile};
+use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 use super::walk::{TreeWalk, WalkOptions};
+use super::write::check_finished;
+use crate::diagnostic::Result;
 
 /// A directory of a tree: who has it may look for files from there and read them.
 ///
@@ -63,12 +65,28 @@ impl Directory {
         self.tree.locate(&self.path, path.as_ref())
     }
 
+    /// What is in it, sorted by name.
+    ///
+    /// # Errors
+    /// As [`FileTree::list`].
+    pub fn list(&self) -> io::Result<Vec<DirectoryEntry>> {
+        self.tree.list(&self.path)
+    }
+
     /// Opens a file, by a path that is absolute.
     ///
     /// # Errors
     /// As [`FileTree::open`].
     pub fn open(&self, path: &Path) -> io::Result<OpenFile> {
         self.tree.open(path)
+    }
+
+    /// Fails for a directory of the same tree that was changed in part only.
+    ///
+    /// # Errors
+    /// As [`check_finished`].
+    pub fn check_finished(&self, path: &Path) -> Result<()> {
+        check_finished(&*self.tree, path)
     }
 
     /// All that is in it, and in the directories in it.

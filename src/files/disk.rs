@@ -1,11 +1,12 @@
 //! The files of this machine.
 
-use std::fs::{self, File, FileType};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use super::handle::Handle;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile, may_run};
 
 /// The file system, as this process sees it.
@@ -22,13 +23,17 @@ impl FileTree for DiskTree {
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
         without_links(from, path).unwrap_or_else(|| {
             let real = from.join(path).canonicalize()?;
-            let kind = fs::metadata(&real).map_or(FileKind::Other, |metadata| kind(metadata.file_type()));
+            let kind = fs::metadata(&real).map_or(FileKind::Other, |metadata| metadata.file_type().into());
             Ok(Located::new(real, kind))
         })
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        File::open(path).map(OpenFile::on_disk)
+        Handle::open(path).map(OpenFile::on_disk)
+    }
+
+    fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
+        Handle::wait_for(path).map(OpenFile::stream)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
@@ -37,7 +42,7 @@ impl FileTree for DiskTree {
         let listed = entries.into_iter().map(|entry| {
             let entry = entry
                 .map_err(|error| error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into()))?;
-            Ok(DirectoryEntry { name: entry.file_name().to_owned(), kind: kind(entry.file_type()) })
+            Ok(DirectoryEntry { name: entry.file_name().to_owned(), kind: entry.file_type().into() })
         });
         listed.collect()
     }
@@ -48,7 +53,7 @@ impl FileTree for DiskTree {
 
     /// Asks once, and for what has no path of its own, such as `/dev/fd/3`, too.
     fn kind(&self, path: &Path) -> io::Result<FileKind> {
-        fs::metadata(path).map(|metadata| kind(metadata.file_type()))
+        fs::metadata(path).map(|metadata| metadata.file_type().into())
     }
 }
 
@@ -60,14 +65,23 @@ impl DiskTree {
     pub(crate) fn is_executable(path: &Path) -> io::Result<bool> {
         fs::metadata(path).map(|metadata| may_run(&metadata))
     }
-}
 
-fn kind(file_type: FileType) -> FileKind {
-    match file_type {
-        t if t.is_file() => FileKind::File,
-        t if t.is_dir() => FileKind::Directory,
-        t if t.is_symlink() => FileKind::Link,
-        _ => FileKind::Other,
+    /// Whether a file, and the link that may lead to it, is of the user that a directory is of, or of the
+    /// system's.
+    #[cfg(unix)]
+    pub(crate) fn is_trusted(file: &Path, directory: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let owner = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.uid()).ok();
+        let of_directory = owner(fs::metadata(directory));
+        let is_trusted = |user: Option<u32>| user == Some(0) || (user.is_some() && user == of_directory);
+        is_trusted(owner(fs::metadata(file))) && is_trusted(owner(fs::symlink_metadata(file)))
+    }
+
+    /// Who owns files cannot be asked here.
+    #[cfg(not(unix))]
+    pub(crate) fn is_trusted(_file: &Path, _directory: &Path) -> bool {
+        true
     }
 }
 
@@ -89,7 +103,7 @@ fn without_links(from: &Path, path: &Path) -> Option<io::Result<Located>> {
                 real.push(name);
                 match fs::symlink_metadata(&real) {
                     Ok(metadata) if metadata.is_symlink() => return None,
-                    Ok(metadata) => (is_above, found) = (false, kind(metadata.file_type())),
+                    Ok(metadata) => (is_above, found) = (false, metadata.file_type().into()),
                     Err(error) => return Some(Err(error)),
                 }
             }

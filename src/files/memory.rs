@@ -164,8 +164,9 @@ impl FileTree for MemoryTree {
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        match self.content(self.locate(Path::new(""), path)?.path())? {
-            MemoryEntry::File(content) => Ok(OpenFile::in_memory(content.clone())),
+        let found = self.locate(Path::new(""), path)?;
+        match self.content(found.path())? {
+            MemoryEntry::File(content) => Ok(OpenFile::in_memory(found.into_path(), content.clone())),
             MemoryEntry::Directory | MemoryEntry::Link(_) => Err(ErrorKind::IsADirectory.into()),
         }
     }

@@ -3,30 +3,46 @@
 //! Nothing else in the library touches the file system. Who reads is given a [`FileTree`], or a
 //! [`Directory`] of one, and never asks where the tree is: on a [`DiskTree`], in a [`MemoryTree`], or behind
 //! a [`RecordingTree`], which notes in a [`ReadSet`] what a result depends on. There is one place where a
-//! path is opened, [`FileTree::open`], and one folder where files are written, `write`.
+//! path is opened, [`FileTree::open`], and one folder where files are written, `write`. Caches are `store`s.
 //!
 //! Errors of reading are the system's own: callers know by which name in which text a file was meant, and
 //! say so. Must not know what is in files.
 
+mod cleanup;
+mod confined;
 mod directory;
 mod disk;
+mod handle;
 mod memory;
 mod read_set;
+#[cfg(feature = "cli")]
+mod sandbox;
+mod seal;
 mod store;
 mod temporary;
 mod tree;
 mod walk;
 mod write;
 
+pub use cleanup::end as end_temporaries;
+pub use confined::{ConfinedTree, leads_out};
 pub use directory::Directory;
 pub use disk::DiskTree;
 pub use memory::MemoryTree;
 pub use read_set::{ReadSet, RecordingTree};
-pub(crate) use store::Store;
+#[cfg(feature = "cli")]
+pub(crate) use sandbox::{Closed, Sandbox};
+pub(crate) use seal::{About, hex};
+pub use store::{CacheEntry, CacheKind, Cleared, user_cache};
+pub(crate) use store::{HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry};
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
-pub use tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+pub(crate) use tree::NO_FILE;
+pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
-pub use write::{FileChange, ReplaceError, change_files, create_directories, replace_file};
+pub(crate) use write::JOURNAL;
+pub use write::{
+    FileChange, Recovery, Waiting, change_files, check_finished, create_directories, recover, replace_file,
+};
 
 #[cfg(test)]
 mod tests;

@@ -51,6 +51,13 @@ impl RecordingTree {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn note_file(&self, path: &Path) {
+        // The real path counts: a link that stays as it is may lead to a file that changes.
+        if let Ok(real) = self.locate(Path::new(""), path) {
+            self.noted().files.insert(real.into_path());
+        }
+    }
+
     /// A path as it was asked for, from `/` and without `.` and `..`.
     fn asked(&self, from: &Path, path: &Path) -> PathBuf {
         let mut asked = PathBuf::new();
@@ -92,11 +99,13 @@ impl FileTree for RecordingTree {
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        // The real path counts: a link that stays as it is may lead to a file that changes.
-        if let Ok(real) = self.locate(Path::new(""), path) {
-            self.noted().files.insert(real.into_path());
-        }
+        self.note_file(path);
         self.tree.open(path)
+    }
+
+    fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
+        self.note_file(path);
+        self.tree.open_stream(path)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {

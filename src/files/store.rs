@@ -1,24 +1,39 @@
 //! Directories of caches.
 //!
 //! What is kept there appears whole, by renaming what is complete, so that any number of programs can share
-//! one. Must not know what is kept.
+//! one, and is sealed: what was changed or damaged since counts as absent. Nothing in a store is reached over
+//! a link. Must not know what is kept.
+
+mod tidy;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
+pub use self::tidy::{CacheEntry, CacheKind, Cleared};
+pub(crate) use self::tidy::{Removal, StoredEntry};
 use super::disk::DiskTree;
+use super::seal::{About, Seal};
 use super::temporary::TemporaryDirectory;
 use super::tree::{DirectoryEntry, FileTree as _};
 use super::write::{create_directories, replace_file_with};
 
 /// What is not complete yet; left behind only by programs that were killed.
 const STAGING: &str = "new-";
+/// Locked by who writes where it stands.
+const LOCK: &str = "lock";
+/// What a directory that is kept consists of: its seal, which is locked by who uses it, and the content.
+const SEAL: &str = "seal";
+const CONTENT: &str = "tree";
 
-/// How long something may stay incomplete.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Another program may remove the folder just before something is moved there.
+const ATTEMPTS: usize = 4;
+
+/// The longest line of a seal.
+const LONGEST_SEAL: u64 = 1 << 16;
 
 /// A directory of a cache. It is made when something is kept in it.
 #[derive(Debug, Clone)]
@@ -26,15 +41,68 @@ pub(crate) struct Store {
     directory: PathBuf,
 }
 
+/// Where the system keeps the caches of users: the directory for those of this program. None when there is no
+/// such place, as for users without a home.
+#[must_use]
+pub fn user_cache() -> Option<PathBuf> {
+    dirs::cache_dir().map(|caches| caches.join("kubectl-smp"))
+}
+
+/// A place for what is not complete yet. It goes with this value, or when others find it left behind.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    _lock: Option<File>,
+    directory: TemporaryDirectory,
+    /// How many names were given out.
+    names: AtomicUsize,
+}
+
+impl Staging {
+    /// An empty directory, which [`Store::keep_directory`] takes.
+    pub(crate) fn content(&self) -> io::Result<PathBuf> {
+        self.directory.create_directory("entry")?;
+        let content = self.entry().join(CONTENT);
+        fs::create_dir(&content).map(|()| content)
+    }
+
+    /// Removes a directory of the content.
+    pub(crate) fn remove_from_content(&self, name: &Path) -> io::Result<()> {
+        fs::remove_dir_all(self.entry().join(CONTENT).join(name))
+    }
+
+    fn entry(&self) -> PathBuf {
+        self.directory.path().join("entry")
+    }
+
+    /// A name in it that nothing has.
+    fn free_name(&self) -> PathBuf {
+        let number = self.names.fetch_add(1, Ordering::Relaxed);
+        self.directory.path().join(format!("old-{number}"))
+    }
+}
+
+/// A directory that was kept.
+#[derive(Debug)]
+pub(crate) enum KeptDirectory {
+    /// It is what was kept.
+    Whole(HeldDirectory),
+    /// There is something else in its place.
+    Damaged,
+    /// There is nothing.
+    Absent,
+}
+
+/// A directory that is used: it is not removed as long as this lives.
+#[derive(Debug)]
+pub(crate) struct HeldDirectory {
+    /// The real path of the content.
+    pub(crate) path: PathBuf,
+    _hold: File,
+}
+
 impl Store {
     pub(crate) fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
-    }
-
-    /// The one of a name where the system keeps the caches of users; none when there is no such place, as
-    /// for users without a home.
-    pub(crate) fn of_user(name: &str) -> Option<Self> {
-        dirs::cache_dir().map(|caches| Self::new(caches.join("kubectl-smp").join(name)))
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -43,20 +111,51 @@ impl Store {
 
     /// The content of a file.
     pub(crate) fn read(&self, name: &Path) -> io::Result<Vec<u8>> {
-        DiskTree.read(&self.directory.join(name))
+        DiskTree.read(&self.without_links(name)?)
     }
 
     /// The names in a folder; none when it is not there.
     pub(crate) fn names(&self, folder: &Path) -> Vec<OsString> {
-        let entries = DiskTree.list(&self.directory.join(folder)).unwrap_or_default();
-        entries.into_iter().map(|DirectoryEntry { name, .. }| name).collect()
+        let entries = self.without_links(folder).and_then(|folder| DiskTree.list(&folder));
+        entries.unwrap_or_default().into_iter().map(|DirectoryEntry { name, .. }| name).collect()
     }
 
     /// Keeps a file, given in parts; its folder is made.
     pub(crate) fn keep(&self, name: &Path, parts: &[&[u8]]) -> io::Result<()> {
-        let path = self.directory.join(name);
-        create_directories(path.parent().unwrap_or(&self.directory))?;
-        replace_file_with(&path, parts, STAGING).map_err(io::Error::from)
+        self.make_folder(name.parent().unwrap_or(Path::new("")))?;
+        replace_file_with(&self.directory.join(name), parts, STAGING)
+    }
+
+    /// Keeps a file under a seal.
+    pub(crate) fn keep_sealed(&self, name: &Path, about: About, content: &[u8]) -> io::Result<()> {
+        let seal = Seal::of_bytes(about, content).to_line()?;
+        self.keep(name, &[&seal, content])
+    }
+
+    /// The content of a file that was kept under a seal, if it is what was kept. It counts as used now.
+    pub(crate) fn read_sealed(&self, name: &Path, about: &About) -> Option<Vec<u8>> {
+        let content = self.whole_file(name, about)?;
+        self.touch(name);
+        Some(content)
+    }
+
+    fn whole_file(&self, name: &Path, about: &About) -> Option<Vec<u8>> {
+        let (seal, mut reader) = self.open_sealed(name)?;
+        let mut content = Vec::new();
+        reader.read_to_end(&mut content).ok()?;
+        let is_whole = seal.about == *about && Seal::of_bytes(seal.about.clone(), &content) == seal;
+        is_whole.then_some(content)
+    }
+
+    /// The seal of a file and what stands behind it, which is as long as the seal says.
+    fn open_sealed(&self, name: &Path) -> Option<(Seal, BufReader<File>)> {
+        let file = File::open(self.without_links(name).ok()?).ok()?;
+        let length = file.metadata().ok()?.len();
+        let (mut reader, mut line) = (BufReader::new(file), Vec::new());
+        (&mut reader).take(LONGEST_SEAL).read_until(b'\n', &mut line).ok()?;
+        let seal = Seal::read(&line)?;
+        let whole = u64::try_from(line.len()).ok()?.checked_add(seal.size)?;
+        (length == whole).then_some((seal, reader))
     }
 
     /// Drops a file, if it is there and can be.
@@ -65,57 +164,116 @@ impl Store {
         let _ = fs::remove_file(self.directory.join(name));
     }
 
-    /// A new directory for what is not complete yet.
-    pub(crate) fn staging(&self) -> io::Result<TemporaryDirectory> {
-        create_directories(&self.directory)?;
-        TemporaryDirectory::new_in(&self.directory, STAGING)
-    }
-
-    /// Keeps a directory that is complete; one that is there already stays.
-    pub(crate) fn keep_directory(&self, complete: &Path, name: &Path) -> io::Result<()> {
-        let kept = self.directory.join(name);
-        create_directories(kept.parent().unwrap_or(&self.directory))?;
-        fs::rename(complete, &kept).or_else(|error| {
-            // Another program may have been faster.
-            if DiskTree.is_directory(&kept) { Ok(()) } else { Err(error) }
-        })
-    }
-
-    /// The real path of a directory that is kept, which counts as used from now on.
-    pub(crate) fn use_directory(&self, name: &Path) -> Option<PathBuf> {
-        let found = DiskTree.locate(Path::new(""), &self.directory.join(name)).ok()?;
-        let real = found.is_directory().then(|| found.into_path())?;
+    /// Notes that something is used now.
+    pub(crate) fn touch(&self, name: &Path) {
         // Of no consequence in a cache that can only be read.
-        let _ = File::open(&real).and_then(|directory| directory.set_modified(SystemTime::now()));
-        Some(real)
+        let _ = File::open(self.directory.join(name)).and_then(|file| file.set_modified(SystemTime::now()));
     }
 
-    /// Takes out of a folder what was not used for a while, and what killed programs left behind. It goes
-    /// when `staging` does.
-    pub(crate) fn tidy(
-        &self,
-        folder: &Path,
-        unused: Duration,
-        is_kept_there: fn(&str) -> bool,
-        staging: &TemporaryDirectory,
-    ) {
-        let old = |folder: &Path, age: Duration, is_ours: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
-            let names = self.names(folder).into_iter();
-            let ours = names.filter(|name| name.to_str().is_some_and(is_ours));
-            ours.map(|name| self.directory.join(folder).join(name))
-                .filter(|path| is_older(path, age))
-                .collect()
-        };
-        let remains = old(Path::new(""), DAY, &|name| name.starts_with(STAGING));
-        let unused = old(folder, unused, &is_kept_there);
-        for (i, path) in unused.iter().chain(&remains).enumerate() {
-            // Out of the way at once, then removed with the directory that it is in now.
-            let _ = fs::rename(path, staging.path().join(format!("old-{i}")));
+    /// A new place for what is not complete yet.
+    pub(crate) fn staging(&self) -> io::Result<Staging> {
+        create_directories(&self.directory)?;
+        let directory = TemporaryDirectory::new_in(&self.directory, STAGING)?;
+        let lock = lock_in(directory.path());
+        Ok(Staging { _lock: lock, directory, names: AtomicUsize::new(0) })
+    }
+
+    /// Keeps the content of a staging place under a seal. One that is there already and whole stays, so that
+    /// programs that use it are not disturbed; anything else in its place goes.
+    pub(crate) fn keep_directory(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<()> {
+        let seal = Seal::of_directory(about.clone(), &staging.entry().join(CONTENT))?;
+        staging.directory.write(&format!("entry/{SEAL}"), &seal.to_line()?)?;
+        for _ in 1..ATTEMPTS {
+            if self.place(staging, name, about).is_ok() {
+                return Ok(());
+            }
+        }
+        self.place(staging, name, about)
+    }
+
+    fn place(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<()> {
+        let folder = name.parent().unwrap_or(Path::new(""));
+        self.make_folder(folder)?;
+        let _one_at_a_time = lock_in(&self.directory.join(folder));
+        if matches!(self.open_directory(name, about), KeptDirectory::Whole(_)) {
+            return Ok(());
+        }
+        let kept = self.directory.join(name);
+        match fs::rename(&kept, staging.free_name()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::rename(staging.entry(), &kept)
+    }
+
+    /// Looks a directory up that was kept, and whether it is still what was kept. It counts as used now.
+    pub(crate) fn open_directory(&self, name: &Path, about: &About) -> KeptDirectory {
+        match self.hold(name, about) {
+            Ok(held) => {
+                self.touch(name);
+                KeptDirectory::Whole(held)
+            }
+            Err(_) if fs::symlink_metadata(self.directory.join(name)).is_ok() => KeptDirectory::Damaged,
+            Err(_) => KeptDirectory::Absent,
         }
     }
+
+    fn hold(&self, name: &Path, about: &About) -> io::Result<HeldDirectory> {
+        let seal_path = self.without_links(&name.join(SEAL))?;
+        let hold = File::open(&seal_path)?;
+        // Where files cannot be locked, nothing is lost but that care is taken of others.
+        let _ = hold.lock_shared();
+        // By its path once more: who removes has the lock until the entry is gone.
+        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        let mut line = Vec::new();
+        File::open(&seal_path)?.take(LONGEST_SEAL).read_to_end(&mut line)?;
+        let seal = Seal::read(&line).filter(|seal| seal.about == *about).ok_or_else(damaged)?;
+        let content = self.without_links(&name.join(CONTENT))?;
+        if Seal::of_directory(about.clone(), &content)? != seal {
+            return Err(damaged());
+        }
+        Ok(HeldDirectory { path: content.canonicalize()?, _hold: hold })
+    }
+
+    /// The path of something in the store, if no part of its name is a link, and what is in the way to it are
+    /// directories. The store itself may lie behind one.
+    fn without_links(&self, name: &Path) -> io::Result<PathBuf> {
+        let mut path = self.directory.clone();
+        for part in name {
+            path.push(part);
+            let kind = fs::symlink_metadata(&path)?.file_type();
+            if !kind.is_dir() && !kind.is_file() {
+                return Err(io::Error::other(format!("{} is no file", path.display())));
+            }
+        }
+        Ok(path)
+    }
+
+    /// Makes a folder; links and files in its place go.
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        create_directories(&self.directory)?;
+        let mut path = self.directory.clone();
+        for part in folder {
+            path.push(part);
+            if fs::symlink_metadata(&path).is_ok_and(|metadata| !metadata.is_dir()) {
+                fs::remove_file(&path)?;
+            }
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }
 
-fn is_older(path: &Path, age: Duration) -> bool {
-    let modified = fs::symlink_metadata(path).and_then(|meta| meta.modified());
-    modified.is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed > age))
+/// Waits for the lock of a directory. It is free again when the file is closed; none where files cannot be
+/// locked.
+fn lock_in(directory: &Path) -> Option<File> {
+    let path = directory.join(LOCK);
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path).ok()?;
+    file.lock().is_ok().then_some(file)
 }
+
+#[cfg(test)]
+mod tests;

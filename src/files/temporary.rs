@@ -8,6 +8,8 @@ use std::process::Stdio;
 
 use tempfile::{Builder, NamedTempFile, TempDir};
 
+use super::cleanup;
+
 /// A directory with a name of its own.
 #[derive(Debug)]
 pub(crate) struct TemporaryDirectory(TempDir);
@@ -15,12 +17,12 @@ pub(crate) struct TemporaryDirectory(TempDir);
 impl TemporaryDirectory {
     /// An empty directory where the system keeps such; its name begins with `prefix`.
     pub(crate) fn new(prefix: &str) -> io::Result<Self> {
-        Builder::new().prefix(prefix).tempdir().map(Self)
+        cleanup::make(|| Builder::new().prefix(prefix).tempdir(), TempDir::path).map(Self)
     }
 
     /// An empty directory in another one.
     pub(crate) fn new_in(directory: &Path, prefix: &str) -> io::Result<Self> {
-        Builder::new().prefix(prefix).tempdir_in(directory).map(Self)
+        cleanup::make(|| Builder::new().prefix(prefix).tempdir_in(directory), TempDir::path).map(Self)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -36,10 +38,14 @@ impl TemporaryDirectory {
     pub(crate) fn create_directory(&self, name: &str) -> io::Result<()> {
         fs::create_dir(self.path().join(name))
     }
+}
 
-    /// Removes a directory in it, with all that it holds.
-    pub(crate) fn remove_directory(&self, name: &Path) -> io::Result<()> {
-        fs::remove_dir_all(self.path().join(name))
+impl Drop for TemporaryDirectory {
+    /// While it goes, the program is not ended.
+    fn drop(&mut self) {
+        let mut notes = cleanup::notes();
+        let _ = fs::remove_dir_all(self.path());
+        notes.remove(self.path());
     }
 }
 
@@ -50,13 +56,23 @@ pub(crate) struct TemporaryFile(NamedTempFile);
 impl TemporaryFile {
     /// A file with a content; its name begins with `prefix`.
     pub(crate) fn with(prefix: &str, content: &[u8]) -> io::Result<Self> {
-        let mut file = Builder::new().prefix(prefix).tempfile()?;
-        file.write_all(content)?;
-        Ok(Self(file))
+        let file = cleanup::make(|| Builder::new().prefix(prefix).tempfile(), NamedTempFile::path)?;
+        let mut file = Self(file);
+        file.0.write_all(content)?;
+        Ok(file)
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
+    }
+}
+
+impl Drop for TemporaryFile {
+    /// While it goes, the program is not ended.
+    fn drop(&mut self) {
+        let mut notes = cleanup::notes();
+        let _ = fs::remove_file(self.path());
+        notes.remove(self.path());
     }
 }
 

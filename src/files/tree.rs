@@ -1,11 +1,14 @@
 //! What a tree of files can be asked.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use super::handle::Handle;
 
 /// A tree of files that can be read.
 ///
@@ -26,11 +29,21 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// It leads to nothing, or something on the way is no directory.
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located>;
 
-    /// Opens a file. All reading goes through here.
+    /// Opens a file, without waiting for anyone: what is no file is opened, too, and not read. All reading goes
+    /// through here, or through [`FileTree::open_stream`].
     ///
     /// # Errors
     /// It is not there, or may not be read.
     fn open(&self, path: &Path) -> io::Result<OpenFile>;
+
+    /// Opens what bytes come from: a file, or a pipe or device, for which this may wait. For what the user
+    /// himself names, such as `/dev/stdin`, and nothing else: to others it would be a trap.
+    ///
+    /// # Errors
+    /// As [`FileTree::open`].
+    fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
+        self.open(path)
+    }
 
     /// What is in a directory, sorted by name.
     ///
@@ -70,10 +83,17 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// The content of a file that is UTF-8.
     ///
     /// # Errors
-    /// As [`FileTree::read`], and when it is something else.
+    /// As [`FileTree::open`] and [`OpenFile::read_text`].
     fn read_text(&self, path: &Path) -> io::Result<String> {
-        let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
-        String::from_utf8(self.read(path)?).map_err(wrong)
+        self.open(path)?.read_text()
+    }
+
+    /// All bytes that come from what the user names.
+    ///
+    /// # Errors
+    /// As [`FileTree::open_stream`] and [`OpenFile::read`].
+    fn read_stream(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.open_stream(path)?.read()
     }
 }
 
@@ -88,6 +108,17 @@ pub enum FileKind {
     Link,
     /// A pipe, a device and the like.
     Other,
+}
+
+impl From<FileType> for FileKind {
+    fn from(file_type: FileType) -> Self {
+        match file_type {
+            t if t.is_file() => Self::File,
+            t if t.is_dir() => Self::Directory,
+            t if t.is_symlink() => Self::Link,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// What a path leads to.
@@ -138,52 +169,119 @@ pub struct DirectoryEntry {
     pub kind: FileKind,
 }
 
+/// The most that is read of one file, 1 GiB: what is larger is no manifest, and memory has an end.
+pub const MAX_FILE_SIZE: u64 = 1 << 30;
+
 /// A file that was opened: who has it may read it.
 #[derive(Debug)]
 pub struct OpenFile(OpenContent);
 
 #[derive(Debug)]
 enum OpenContent {
-    Disk(File),
-    Memory(Arc<[u8]>),
+    /// A file, or something that is not read.
+    Disk(Handle),
+    /// Anything that bytes come from.
+    Stream(Handle),
+    Memory(PathBuf, Arc<[u8]>),
 }
 
 impl OpenFile {
-    /// A file whose content is at hand.
+    /// A file whose content is at hand, with its real path.
     #[must_use]
-    pub fn in_memory(content: Arc<[u8]>) -> Self {
-        Self(OpenContent::Memory(content))
+    pub fn in_memory(path: PathBuf, content: Arc<[u8]>) -> Self {
+        Self(OpenContent::Memory(path, content))
     }
 
-    pub(super) fn on_disk(file: File) -> Self {
-        Self(OpenContent::Disk(file))
+    pub(super) fn on_disk(handle: Handle) -> Self {
+        Self(OpenContent::Disk(handle))
+    }
+
+    pub(super) fn stream(handle: Handle) -> Self {
+        Self(OpenContent::Stream(handle))
+    }
+
+    /// The real path of what is open, by what was opened and not by its name: whatever the names on the way
+    /// have become meanwhile, this is the file that is read. Of a file that is gone, the path that it had, perhaps
+    /// with something behind the name.
+    ///
+    /// # Errors
+    /// It has no path, or the system does not tell it.
+    pub fn path(&self) -> io::Result<Cow<'_, Path>> {
+        match &self.0 {
+            OpenContent::Memory(path, _) => Ok(Cow::Borrowed(path)),
+            OpenContent::Disk(handle) | OpenContent::Stream(handle) => handle.path(),
+        }
+    }
+
+    /// What is open.
+    ///
+    /// # Errors
+    /// The system cannot tell.
+    pub fn kind(&self) -> io::Result<FileKind> {
+        match &self.0 {
+            OpenContent::Memory(..) => Ok(FileKind::File),
+            OpenContent::Disk(handle) | OpenContent::Stream(handle) => {
+                handle.metadata().map(|m| m.file_type().into())
+            }
+        }
     }
 
     /// Whether it may be run as a program; no file in memory is one.
     #[must_use]
     pub fn is_executable(&self) -> bool {
         match &self.0 {
-            OpenContent::Memory(_) => false,
-            OpenContent::Disk(file) => file.metadata().is_ok_and(|metadata| may_run(&metadata)),
+            OpenContent::Memory(..) => false,
+            OpenContent::Disk(handle) | OpenContent::Stream(handle) => {
+                handle.metadata().is_ok_and(|metadata| may_run(&metadata))
+            }
         }
     }
 
     /// All of its content.
     ///
     /// # Errors
-    /// It is a directory, or the system cannot read it.
+    /// It is no file, or larger than [`MAX_FILE_SIZE`], or the system cannot read it.
     pub fn read(self) -> io::Result<Vec<u8>> {
-        match self.0 {
-            OpenContent::Memory(content) => Ok(content.to_vec()),
-            OpenContent::Disk(file) => {
-                // One byte more than there is, so that the end is seen without asking for more memory.
-                let size = file.metadata().map_or(0, |metadata| metadata.len());
-                let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
-                file.take(u64::MAX).read_to_end(&mut content)?;
-                Ok(content)
-            }
+        let (handle, any) = match self.0 {
+            OpenContent::Memory(_, content) => return Ok(content.to_vec()),
+            OpenContent::Disk(handle) => (handle, false),
+            OpenContent::Stream(handle) => (handle, true),
+        };
+        let metadata = handle.metadata()?;
+        match FileKind::from(metadata.file_type()) {
+            FileKind::Other if !any => Err(no_file()),
+            _ if metadata.len() > MAX_FILE_SIZE => Err(too_large()),
+            _ => read_to_end(handle.into_file(), metadata.len()),
         }
     }
+
+    /// All of its content, which is UTF-8.
+    ///
+    /// # Errors
+    /// As [`OpenFile::read`], and when it is something else.
+    pub fn read_text(self) -> io::Result<String> {
+        let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+        String::from_utf8(self.read()?).map_err(wrong)
+    }
+}
+
+/// Reads a file that seems to have some size.
+fn read_to_end(file: File, size: u64) -> io::Result<Vec<u8>> {
+    // One byte more than there is, so that the end is seen without asking for more memory.
+    let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+    file.take(MAX_FILE_SIZE + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > MAX_FILE_SIZE { Err(too_large()) } else { Ok(content) }
+}
+
+/// What is said of a [`FileKind::Other`] where a file is needed.
+pub(crate) const NO_FILE: &str = "a pipe, a device or a socket, not a file";
+
+fn no_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("it is {NO_FILE}"))
+}
+
+fn too_large() -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 GiB, the most that is read of one file")
 }
 
 #[cfg(unix)]

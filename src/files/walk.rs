@@ -45,6 +45,8 @@ pub struct Walked {
     pub depth: usize,
     /// What it is; a link only when links are kept.
     pub kind: FileKind,
+    /// Where it leads, for a link that was followed: the real path of what is there.
+    pub led_to: Option<PathBuf>,
 }
 
 /// A directory, or what a link leads to, that cannot be walked over.
@@ -185,6 +187,7 @@ impl Iterator for TreeWalk<'_> {
                 Ok(found) => found,
                 Err(error) => return Some(Err(error)),
             };
+            let led_to = (kind != FileKind::Link && entry.kind == FileKind::Link).then(|| real.clone());
             if self.options.hidden == Hidden::Skip && entry.name.to_string_lossy().starts_with('.') {
                 continue;
             }
@@ -192,7 +195,7 @@ impl Iterator for TreeWalk<'_> {
             if kind == FileKind::Directory && depth < self.options.max_depth {
                 self.next = Some((path.clone(), real));
             }
-            return Some(Ok(Walked { path, depth, kind }));
+            return Some(Ok(Walked { path, depth, kind, led_to }));
         }
     }
 }

@@ -1,28 +1,44 @@
 //! Builds targets, whatever they are.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use super::build::{self, BuildContext, Shared};
 use super::directory::Directories;
+use super::fetch::FetchWalk;
 use super::function::Functions;
 use super::helm::Helm;
 use super::load::Reader;
-use super::options::{BuildOptions, Built, MakeChain, Targets};
-use super::remote::{self, Remotes};
+use super::lock::{LockFile, RemoteReference};
+use super::options::{BuildOptions, Built, LockUse, MakeChain, Targets};
+use super::remote::{Pins, RemoteCache, Remotes};
+use super::repo_spec::RepoSpec;
 use super::types::Types;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::SourceMap;
+use crate::yaml;
 
 /// Builds targets.
 pub struct Builder {
     reader: Reader,
     options: BuildOptions,
     types: Types,
-    /// What several targets have in common; none when there is only one.
-    shared: Option<Shared>,
+    targets: Targets,
+    /// By lock file: what is fetched by different ones is not the same.
+    runs: Mutex<FxHashMap<Option<PathBuf>, Arc<Run>>>,
     helm: Helm,
     functions: Functions,
+}
+
+/// What the targets of one lock file have in common.
+struct Run {
+    reader: Reader,
+    /// Directories that were read and built; none when there is only one target.
+    shared: Option<Shared>,
 }
 
 impl fmt::Debug for Builder {
@@ -42,7 +58,7 @@ impl Builder {
         make_chain: MakeChain,
         targets: Targets,
     ) -> Result<Self> {
-        let cache = remote::default_cache_dir().unwrap_or_else(std::env::temp_dir);
+        let cache = RemoteCache::open(options.cache.clone()).map(|cache| cache.directory().to_path_buf());
         let remotes = Remotes::new(cache, options.offline);
         let reader = Reader::new(options.tree.clone(), sources, options.restrict_loads, remotes)?;
         Ok(Self {
@@ -51,7 +67,8 @@ impl Builder {
             helm: Helm::new(options.helm.clone()),
             functions: Functions::new(options.functions.clone()),
             options,
-            shared: (targets == Targets::Many).then(Shared::default),
+            targets,
+            runs: Mutex::default(),
         })
     }
 
@@ -60,24 +77,120 @@ impl Builder {
     /// # Errors
     /// Anything that keeps the whole target from being built.
     pub fn build(&self, target: &Path) -> Result<Built> {
-        let built = self.build_one(target);
+        let run = self.run(target)?;
+        let built = self.build_one(&run, target).map(|mut built| {
+            built.warnings.extend(run.reader.remotes().take_warnings());
+            built
+        });
         // One list of all that is missing says more than the first of them.
-        built.map_err(|problem| self.reader.remotes().missing().unwrap_or(problem))
+        built.map_err(|problem| run.reader.remotes().missing().unwrap_or(problem))
     }
 
-    fn build_one(&self, target: &Path) -> Result<Built> {
-        let root = self.reader.open(target)?;
+    /// What was used of elsewhere by all builds so far, and the commit or the SHA-256 that it was.
+    #[must_use]
+    pub fn used(&self) -> BTreeMap<RemoteReference, String> {
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.values().flat_map(|run| run.reader.remotes().used()).collect()
+    }
+
+    /// Fetches all that a build of the target would fetch, and builds nothing: afterwards the same builder
+    /// asks nobody for it again. Returns the real paths of the directories that the build reads files from,
+    /// whole repositories where they were fetched.
+    ///
+    /// Starts no threads. What only comes to be while building, such as a path that a transformer writes into
+    /// the configuration of another one, is not seen.
+    ///
+    /// # Errors
+    /// Something cannot be fetched, or a kustomization on the way cannot be read.
+    pub fn fetch(&self, target: &Path) -> Result<Vec<PathBuf>> {
+        let run = self.run(target)?;
+        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        walk.target(&run.reader, target);
+        match walk.take_problem() {
+            Some(problem) => Err(run.reader.remotes().missing().unwrap_or(problem)),
+            None => Ok(walk.into_directories()),
+        }
+    }
+
+    /// As [`Builder::fetch`], for many targets. What goes wrong is left for the build to say: nothing behind it
+    /// stays unfetched.
+    #[must_use]
+    pub fn fetch_all(&self, targets: &[PathBuf]) -> Vec<PathBuf> {
+        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        for target in targets {
+            if let Ok(run) = self.run(target) {
+                walk.target(&run.reader, target);
+            }
+        }
+        walk.into_directories()
+    }
+
+    /// Whether a target, or a base, is a repository that is fetched, and no local directory.
+    #[must_use]
+    pub fn is_remote(target: &Path) -> bool {
+        target.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok())
+    }
+
+    /// Whether a target is a plain directory; a problem with it is left for the build to say.
+    #[must_use]
+    pub fn is_plain(&self, target: &Path) -> bool {
+        let opened = self.run(target).and_then(|run| run.reader.open(target));
+        let kustomization = opened.and_then(|root| root.kustomization_file());
+        matches!(kustomization, Ok(None))
+    }
+
+    /// Where what is fetched is kept, if there is a place.
+    #[must_use]
+    pub fn cache(&self) -> Option<&Path> {
+        self.reader.remotes().cache()
+    }
+
+    fn build_one(&self, run: &Run, target: &Path) -> Result<Built> {
+        let root = run.reader.open(target)?;
         let context = BuildContext {
             options: &self.options,
             types: &self.types,
             helm: &self.helm,
             functions: &self.functions,
-            shared: self.shared.as_ref(),
+            shared: run.shared.as_ref(),
         };
         if root.kustomization_file()?.is_some() {
             build::kustomization(&root, &context)
         } else {
-            Directories { reader: &self.reader, context: &context }.directory(&root)
+            Directories { reader: &run.reader, context: &context }.directory(&root)
         }
+    }
+
+    /// What a target shares with those that go by the same lock file.
+    fn run(&self, target: &Path) -> Result<Arc<Run>> {
+        let file = match &self.options.lock {
+            LockUse::Nearest => LockFile::nearest(self.reader.tree(), target)?,
+            LockUse::File(file) => Some(file.clone()),
+            LockUse::Ignore => None,
+        };
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = runs.get(&file) {
+            return Ok(run.clone());
+        }
+        let pins = self.pins(file.as_deref())?;
+        let reader = self.reader.with_remotes(self.reader.remotes().pinned_by(pins));
+        let shared = (self.targets == Targets::Many).then(Shared::default);
+        let run = Arc::new(Run { reader, shared });
+        runs.insert(file, run.clone());
+        Ok(run)
+    }
+
+    fn pins(&self, file: Option<&Path>) -> Result<Pins> {
+        let enforced = self.options.locked;
+        let Some(file) = file else { return Ok(Pins { lock: None, name: "a lock file".into(), enforced }) };
+        let shown = self.reader.shown(file);
+        let unreadable = |error: &dyn fmt::Display| {
+            Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown.display()))
+                .help("write it with `kubectl smp lock`")
+        };
+        let text = self.reader.tree().read(file).map_err(|error| unreadable(&error))?;
+        let text = yaml::decode(text).map_err(|error| error.note(format!("in {}", shown.display())))?;
+        let lock = LockFile::read(self.reader.sources(), self.reader.sources().add(&shown, text))?;
+        Ok(Pins { lock: Some(Arc::new(lock)), name: shown.display().to_string(), enforced })
     }
 }

@@ -67,10 +67,10 @@ impl Directories<'_> {
         let mut warnings = Vec::new();
         let mut layer = DirectoryLayer::default();
         let overlay = self.manifests(root)?;
-        let bases = self.bases_of(root, &overlay)?;
+        let bases = bases_of(root, &self.context.options.bases)?;
+        let bases = bases.ok_or_else(|| no_base(root, &overlay))?;
         let mut over = Vec::new();
-        for (i, base) in bases.iter().enumerate() {
-            let base = self.reader.open(base)?;
+        for (i, base) in bases.into_iter().enumerate() {
             let resources = if base.kustomization_file()?.is_some() {
                 let built = build::kustomization(&base, self.context)?;
                 warnings.extend(built.warnings);
@@ -101,10 +101,14 @@ impl Directories<'_> {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
         let mut resources = Vec::new();
         for walked in root.directory().walk(options) {
-            let walked = walked.map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+            let walked = walked.map_err(|error| root.not_walked(&error))?;
+            let is_directory = walked.kind == FileKind::Directory;
             let is_manifest =
                 walked.path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
-            if walked.kind != FileKind::File || !is_manifest {
+            if is_directory || is_manifest {
+                root.check_walked(&walked)?;
+            }
+            if is_directory || !is_manifest {
                 continue;
             }
             let path = root.path().join(&walked.path);
@@ -119,35 +123,6 @@ impl Directories<'_> {
             }
         }
         Ok(resources)
-    }
-
-    /// `--base`, else `base/` beside the target, else beside its parent.
-    fn bases_of(&self, root: &Root, overlay: &[Resource]) -> Result<Vec<PathBuf>> {
-        let given = &self.context.options.bases;
-        if !given.is_empty() {
-            return Ok(given.clone());
-        }
-        let is_directory =
-            |path: &PathBuf| root.directory().locate(path).is_ok_and(|found| found.is_directory());
-        let beside = |path: Option<&Path>| path.map(|p| p.join("base")).filter(is_directory);
-        let parent = root.path().parent();
-        let shown = root.shown();
-        match beside(parent).or_else(|| beside(parent.and_then(Path::parent))) {
-            // A base itself is rendered as it is.
-            Some(base) if base == root.path() => Ok(Vec::new()),
-            Some(base) if !root.path().starts_with(&base) => Ok(vec![base]),
-            _ if overlay.is_empty() => Err(Diagnostic::error(
-                Code::MissingField,
-                format!("{} has no kustomization file and no manifests", shown.display()),
-            )
-            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files")),
-            _ => Err(Diagnostic::error(
-                Code::MissingField,
-                format!("{} is a plain directory, and no base was found for it", shown.display()),
-            )
-            .note("looked for a directory `base` beside it and beside its parent")
-            .help("name the base with --base DIR, or add a kustomization.yaml")),
-        }
     }
 
     /// Merges manifests over a layer; returns what is odd about it.
@@ -177,6 +152,42 @@ impl Directories<'_> {
         }
         Ok(warnings)
     }
+}
+
+/// The bases of a plain directory: those that are given, else `base/` beside it, else beside its parent; none
+/// when there is no such directory. A base itself has no bases.
+///
+/// # Errors
+/// A base that is given cannot be opened, or one that is found is a link out of the repository.
+pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root>>> {
+    if !given.is_empty() {
+        return given.iter().map(|base| root.reader().open(base)).collect::<Result<_>>().map(Some);
+    }
+    let beside = |path: Option<&Path>| path.map_or(Ok(None), |path| root.neighbour(&path.join("base")));
+    let parent = root.path().parent();
+    let found = match beside(parent)? {
+        None => beside(parent.and_then(Path::parent))?,
+        found => found,
+    };
+    Ok(match found {
+        // A base itself is rendered as it is.
+        Some(base) if base.path() == root.path() => Some(Vec::new()),
+        Some(base) if !root.path().starts_with(base.path()) => Some(vec![base]),
+        _ => None,
+    })
+}
+
+fn no_base(root: &Root, overlay: &[Resource]) -> Diagnostic {
+    let shown = root.shown();
+    if overlay.is_empty() {
+        let message = format!("{} has no kustomization file and no manifests", shown.display());
+        return Diagnostic::error(Code::MissingField, message)
+            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files");
+    }
+    let message = format!("{} is a plain directory, and no base was found for it", shown.display());
+    Diagnostic::error(Code::MissingField, message)
+        .note("looked for a directory `base` beside it and beside its parent")
+        .help("name the base with --base DIR, or add a kustomization.yaml")
 }
 
 /// Merges a document into a manifest.

@@ -27,7 +27,7 @@ use crate::resource::{Behavior, Generated, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::SourceMap;
 use crate::transform::Files;
-use crate::yaml::{Node, to_yaml};
+use crate::yaml::{Node, Spanned, to_yaml};
 
 /// The kustomization that names a function.
 #[derive(Clone, Copy)]
@@ -184,6 +184,14 @@ impl Functions {
         }
         command
     }
+}
+
+/// The file that a configuration takes arguments from, for an executable of the plugin directory.
+///
+/// # Errors
+/// It is malformed.
+pub(super) fn named_file(config: &Node) -> Result<Option<Spanned<String>>> {
+    legacy::file_of_arguments(config)
 }
 
 /// A function must not be let loose on the whole system.

@@ -13,11 +13,14 @@ use std::sync::OnceLock;
 use super::load::clean;
 use super::process;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Directory, DiskTree, FileTree as _, TemporaryDirectory};
+use crate::files::{
+    Directory, DiskTree, FileTree as _, Hidden, LinkPolicy, TemporaryDirectory, WalkError, WalkOptions,
+    leads_out,
+};
 use crate::schema::Schema;
 use crate::source::{SourceMap, Span};
 use crate::transform::Files;
-use crate::yaml::{Node, ParseOptions, decode, parse_documents, to_yaml};
+use crate::yaml::{Node, ParseOptions, Spanned, decode, parse_documents, to_yaml};
 use serde::Deserialize;
 use serde_yaml::Mapping;
 
@@ -71,6 +74,14 @@ pub struct HelmChart {
     pub debug: bool,
     /// Whether development versions count.
     pub devel: bool,
+}
+
+impl HelmChart {
+    /// The paths of the files with values; a chart stands where it is named.
+    pub fn named_files(&self, at: Span) -> impl Iterator<Item = Spanned<String>> {
+        let given = [&self.values_file].into_iter().chain(&self.additional_values_files);
+        given.map(move |path| Spanned::new(path.clone(), at))
+    }
 }
 
 /// One entry of the deprecated field `helmChartInflationGenerator`.
@@ -331,7 +342,7 @@ impl<'h> Release<'h> {
     /// Pulls the chart if it is not there.
     fn provide(&mut self) -> Result<()> {
         if self.site.root.locate(self.directory()).is_ok_and(|found| found.is_directory()) {
-            return Ok(());
+            return self.check_links();
         }
         if self.chart.repo.is_empty() {
             let message =
@@ -345,17 +356,40 @@ impl<'h> Release<'h> {
         self.helm.run(&pull_arguments(self.chart, &self.charts), &self.home).map(drop)
     }
 
+    /// Looks for links that lead out of the repository that the chart is in: helm follows them by itself.
+    fn check_links(&self) -> Result<()> {
+        let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth: usize::MAX };
+        let chart = self.site.root.at(self.directory());
+        let out = |walked| match walked {
+            Err(WalkError::Io { path, cause }) if leads_out(&cause) => Some(path),
+            _ => None,
+        };
+        match chart.walk(options).find_map(out) {
+            None => Ok(()),
+            Some(path) => {
+                let message = format!("{} leads out of what was fetched", path.display());
+                Err(Diagnostic::error(Code::OutsideRoot, message)
+                    .help("what is fetched may only use what is in its own repository"))
+            }
+        }
+    }
+
     fn render(&self) -> Result<Vec<u8>> {
         const VALUES: &str = "kustomize-values.yaml";
 
         let values = self.values()?;
-        self.temporary.write(VALUES, &values).map_err(|error| {
+        let unwritten = |error: std::io::Error| {
             Diagnostic::error(Code::Io, format!("the values cannot be written for helm: {error}"))
-        })?;
+        };
+        self.temporary.write(VALUES, &values).map_err(unwritten)?;
         let mut files = vec![self.temporary.path().join(VALUES)];
-        for path in &self.chart.additional_values_files {
-            self.site.files.read(path, self.site.at).map_err(|e| e.field("additionalValuesFiles"))?;
-            files.push(clean(&self.site.root.path().join(path)));
+        for (i, path) in self.chart.additional_values_files.iter().enumerate() {
+            let values =
+                self.site.files.read(path, self.site.at).map_err(|e| e.field("additionalValuesFiles"))?;
+            // helm gets what was read, and not the path, which may lead elsewhere when helm follows it.
+            let name = format!("additional-values-{i}.yaml");
+            self.temporary.write(&name, &values).map_err(unwritten)?;
+            files.push(self.temporary.path().join(name));
         }
         let arguments = template_arguments(self.chart, &self.helm.options, &self.directory(), &files);
         self.helm.run(&arguments, &self.home)

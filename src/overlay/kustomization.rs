@@ -10,6 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::{
     GeneratorArgs, GeneratorOptions, Image, LabelArgs, Patch, Replacement, Replica, SortOptions, Var,
+    is_path_of_patch,
 };
 use crate::yaml::{DuplicateKeys, Map, Node, ParseOptions, Spanned, from_node, parse_documents};
 
@@ -148,6 +149,18 @@ impl Kustomization {
     #[must_use]
     pub fn is_component(&self) -> bool {
         *self.kind == "Component"
+    }
+
+    /// The paths of the files that its steps read, beside what its entries lead to.
+    pub fn named_files(&self) -> impl Iterator<Item = Spanned<String>> {
+        let lists = self.configurations.iter().chain(&self.crds).chain(self.openapi.get("path"));
+        let merges = self.patches_strategic_merge.iter().filter(|patch| is_path_of_patch(patch));
+        let patches = self.patches.iter().chain(&self.patches_json6902).map(|patch| &patch.path);
+        let replacements = self.replacements.iter().map(|replacement| &replacement.path);
+        let generators = self.config_map_generator.iter().chain(&self.secret_generator);
+        let charts = self.helm_charts.iter().flat_map(|chart| chart.named_files(chart.span));
+        let given = lists.chain(merges).chain(patches).chain(replacements).cloned();
+        given.chain(generators.flat_map(GeneratorArgs::named_files)).chain(charts)
     }
 
     fn check_kind(&self) -> Result<()> {

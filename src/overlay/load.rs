@@ -4,13 +4,18 @@
 //! symbolic links followed, unless the load restriction is lifted; other directories are entered
 //! as roots of their own.
 
+mod check;
+
+use std::collections::hash_map::Entry;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::RepoSpec;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Directory, FileKind, FileTree, Located};
+use crate::files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_finished, leads_out};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::Files;
 use crate::yaml;
@@ -27,6 +32,8 @@ pub struct Reader {
     restricted: bool,
     working_directory: Arc<Path>,
     remotes: Arc<Remotes>,
+    /// The trees of repositories that were entered, by their real path: each is open once.
+    repositories: Arc<Mutex<FxHashMap<PathBuf, Directory>>>,
 }
 
 impl Reader {
@@ -49,7 +56,20 @@ impl Reader {
             restricted,
             working_directory: working_directory.into(),
             remotes: Arc::new(remotes),
+            repositories: Arc::default(),
         })
+    }
+
+    /// The same, with what fetches from elsewhere replaced.
+    #[must_use]
+    pub fn with_remotes(&self, remotes: Remotes) -> Self {
+        Self { remotes: Arc::new(remotes), ..self.clone() }
+    }
+
+    /// The tree that is read.
+    #[must_use]
+    pub fn tree(&self) -> &dyn FileTree {
+        &*self.tree
     }
 
     /// The texts read so far.
@@ -80,7 +100,7 @@ impl Reader {
     pub fn open(&self, path: &Path) -> Result<Root> {
         if let Some(spec) = path.to_str().and_then(|text| RepoSpec::parse(text).ok()) {
             let checkout = Arc::new(self.remotes.repository(&spec, Span::default())?);
-            let directory = checkout.root()?;
+            let directory = self.directory_of(&checkout)?;
             return Ok(Root {
                 reader: self.clone(),
                 directory,
@@ -99,8 +119,19 @@ impl Reader {
             )
             .help("name the directory that the file is in"));
         }
+        check_finished(&*self.tree, found.path())?;
         let directory = Directory::new(self.tree.clone(), found.into_path());
         Ok(Root { reader: self.clone(), directory, visited: Vec::new(), checkout: None })
+    }
+
+    /// The directory of a repository that the reference names.
+    fn directory_of(&self, checkout: &Checkout) -> Result<Directory> {
+        let mut repositories = self.repositories.lock().unwrap_or_else(PoisonError::into_inner);
+        let tree = match repositories.entry(checkout.clone_dir.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(checkout.tree()?),
+        };
+        checkout.root_in(tree)
     }
 }
 
@@ -178,7 +209,7 @@ impl Root {
         if found.is_directory() {
             return self.enter_directory(path, found.into_path(), at).map(Target::Directory);
         }
-        self.check_inside(path, found.path(), at)?;
+        self.check(path, &found).map_err(|d| d.at(at))?;
         Ok(Target::File(found.into_path()))
     }
 
@@ -206,7 +237,7 @@ impl Root {
     /// Enters a repository. Trees of repositories are shared, so that only the same directory is a
     /// cycle, not one that contains another.
     fn enter_checkout(&self, checkout: Checkout, at: Span) -> Result<Self> {
-        let directory = checkout.root().map_err(|d| d.at(at))?;
+        let directory = self.reader.directory_of(&checkout).map_err(|d| d.at(at))?;
         if self.way_here().any(|visited| **visited == *directory.path()) {
             let message = format!("{} leads back to what is being built", checkout.spec.raw());
             return Err(Diagnostic::error(Code::Cycle, message)
@@ -236,12 +267,6 @@ impl Root {
             .at(at)
             .help("check the indentation: two list entries may have become one"));
         }
-        if let Some(checkout) = self.checkout.as_ref().filter(|c| !real.starts_with(&c.clone_dir)) {
-            let message = format!("`{path}` leads out of the repository {}", checkout.spec.raw());
-            return Err(Diagnostic::error(Code::OutsideRoot, message)
-                .at(at)
-                .help("what is fetched may only use directories of its own repository"));
-        }
         // A root that is or contains one that led here would be read for ever.
         if let Some(visited) = self.way_here().find(|v| v.starts_with(&real)) {
             let names: Vec<_> = self.way_here().map(|p| self.reader.shown(p).display().to_string()).collect();
@@ -261,8 +286,27 @@ impl Root {
                     "a kustomization cannot contain itself; move what both need to a directory of its own",
                 ));
         }
+        self.directory.check_finished(&real).map_err(|problem| problem.at(at))?;
         let (reader, visited) = (self.reader.clone(), self.way_here().cloned().collect());
         Ok(Self { reader, directory: self.directory.at(real), visited, checkout: self.checkout.clone() })
+    }
+
+    /// A directory that nothing names but where it is, as a root of its own in the same repository; none when
+    /// there is no such directory there.
+    ///
+    /// # Errors
+    /// A link leads out of the repository.
+    pub fn neighbour(&self, path: &Path) -> Result<Option<Self>> {
+        if self.checkout.as_ref().is_some_and(|checkout| !path.starts_with(&checkout.clone_dir)) {
+            return Ok(None);
+        }
+        let found = match self.directory.locate(path) {
+            Ok(found) if found.is_directory() => found,
+            Err(error) if leads_out(&error) => return Err(self.leaves(&self.reader.shown(path))),
+            _ => return Ok(None),
+        };
+        let directory = self.directory.at(found.into_path());
+        Ok(Some(Self { directory, visited: Vec::new(), ..self.clone() }))
     }
 
     /// What a path leads to; an error says where the path stands.
@@ -271,21 +315,13 @@ impl Root {
             return Err(Diagnostic::error(Code::InvalidValue, "this path is empty").at(at));
         }
         self.directory.locate(path).map_err(|error| {
+            if leads_out(&error) {
+                return self.leaves(Path::new(path)).at(at);
+            }
             let shown = self.reader.shown(&clean(&self.path().join(path)));
             let message = format!("`{path}` cannot be read: {}", plain(&error));
             Diagnostic::error(Code::Io, message).at(at).help(format!("looked for {}", shown.display()))
         })
-    }
-
-    fn check_inside(&self, path: &str, real: &Path, at: Span) -> Result<()> {
-        if self.may_read(real) {
-            return Ok(());
-        }
-        let (real, root) = (self.reader.shown(real), self.shown());
-        Err(Diagnostic::error(Code::OutsideRoot, format!("`{path}` leads outside of {}", root.display()))
-            .at(at)
-            .note(format!("it is {}", real.display()))
-            .help("move the file, or allow it with --load-restrictor=LoadRestrictionsNone"))
     }
 
     /// Reads a text file that the kustomization names.
@@ -307,16 +343,31 @@ impl Root {
     /// It cannot be read, or is no text.
     pub fn text_at(&self, path: &Path) -> Result<SourceId> {
         let shown = self.reader.shown(path);
+        let bytes = self.bytes_at(path).map_err(|failure| match failure {
+            ReadFailure::Outside(real) => self.outside(&shown, &real),
+            ReadFailure::Io(error) => {
+                Diagnostic::error(Code::Io, format!("{}: {}", shown.display(), plain(&error)))
+            }
+        })?;
         let named =
             |d: Diagnostic| Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()));
-        let bytes = self.bytes_at(path).map_err(|e| named(Diagnostic::error(Code::Io, plain(&e))))?;
         let text = yaml::decode(bytes).map_err(named)?;
-        Ok(self.reader.sources.add(shown.clone(), text))
+        Ok(self.reader.sources.add(shown, text))
     }
 
     /// The content of a file that may be read. All that a build reads comes this way.
-    fn bytes_at(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        self.directory.open(path)?.read()
+    ///
+    /// What is looked at is the file that was opened: where its path led before, and where it leads now, may be
+    /// something else.
+    fn bytes_at(&self, path: &Path) -> std::result::Result<Vec<u8>, ReadFailure> {
+        let file = self.directory.open(path).map_err(ReadFailure::Io)?;
+        if self.is_restricted() {
+            let real = file.path().map_err(ReadFailure::Io)?;
+            if !self.may_read(&real) {
+                return Err(ReadFailure::Outside(real.into_owned()));
+            }
+        }
+        file.read().map_err(ReadFailure::Io)
     }
 
     /// The real path of a file that the kustomization names.
@@ -332,37 +383,57 @@ impl Root {
             )
             .at(at));
         }
-        self.check_inside(path, found.path(), at)?;
+        self.check(path, &found).map_err(|d| d.at(at))?;
         Ok(found.into_path())
     }
 
     /// The kustomization file of this root, or none.
     ///
     /// # Errors
-    /// There are several.
+    /// There are several, or what has such a name may not be read. As in kustomize, a directory is passed over.
     pub fn kustomization_file(&self) -> Result<Option<PathBuf>> {
-        let found: Vec<PathBuf> = KUSTOMIZATION_FILES
-            .iter()
-            .filter(|name| {
-                let found = self.directory.locate(name);
-                found.is_ok_and(|found| found.kind() == FileKind::File && self.may_read(found.path()))
-            })
-            .map(|name| self.path().join(name))
-            .collect();
-        if let [first, second, ..] = found.as_slice() {
-            let names = [first, second].map(|p| self.reader.shown(p).display().to_string()).join(" and ");
-            return Err(Diagnostic::error(
-                Code::Ambiguous,
-                format!("there are several kustomization files: {names}"),
-            )
-            .help("keep one of them"));
+        let shown = |name: &str| self.reader.shown(&self.path().join(name));
+        let mut found: Vec<&str> = Vec::new();
+        for name in KUSTOMIZATION_FILES {
+            match self.directory.locate(name) {
+                Ok(there) if there.is_directory() => {}
+                Ok(there) => {
+                    self.check(&shown(name).to_string_lossy(), &there)?;
+                    found.push(name);
+                }
+                Err(error) if leads_out(&error) => return Err(self.leaves(&shown(name))),
+                Err(_) => {}
+            }
         }
-        Ok(found.into_iter().next())
+        match found.as_slice() {
+            [] => self.no_lost_kustomization().map(|()| None),
+            [name] => Ok(Some(self.path().join(name))),
+            [first, second, ..] => {
+                let names = [first, second].map(|name| shown(name).display().to_string()).join(" and ");
+                let message = format!("there are several kustomization files: {names}");
+                Err(Diagnostic::error(Code::Ambiguous, message).help("keep one of them"))
+            }
+        }
     }
 
-    /// The restriction is never lifted for what was fetched.
-    fn may_read(&self, real: &Path) -> bool {
-        (!self.reader.restricted && self.checkout.is_none()) || real.starts_with(self.path())
+    /// Looks whether there is a link with the name of a kustomization that cannot be followed: without it the
+    /// directory would be another one.
+    fn no_lost_kustomization(&self) -> Result<()> {
+        // What cannot be listed has no kustomization, and whoever walks over it says so.
+        let entries = self.directory.list().unwrap_or_default();
+        let is_lost = |entry: &&DirectoryEntry| {
+            entry.kind == FileKind::Link && KUSTOMIZATION_FILES.iter().any(|name| entry.name == *name)
+        };
+        let Some(lost) = entries.iter().find(is_lost) else { return Ok(()) };
+        match self.directory.locate(&lost.name) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let path = self.reader.shown(&self.path().join(&lost.name));
+                let message =
+                    format!("{} is a link that cannot be followed: {}", path.display(), plain(&error));
+                Err(Diagnostic::error(Code::Io, message).help("correct the link, or remove it"))
+            }
+        }
     }
 
     /// Whether files may be added below it: trees of repositories are shared.
@@ -384,10 +455,20 @@ impl Files for Root {
             return self.reader.remotes.file(path, at);
         }
         let real = self.file(path, at)?;
-        self.bytes_at(&real).map_err(|error| {
-            Diagnostic::error(Code::Io, format!("`{path}` cannot be read: {}", plain(&error))).at(at)
+        self.bytes_at(&real).map_err(|failure| match failure {
+            ReadFailure::Outside(real) => self.outside(Path::new(path), &real).at(at),
+            ReadFailure::Io(error) => {
+                Diagnostic::error(Code::Io, format!("`{path}` cannot be read: {}", plain(&error))).at(at)
+            }
         })
     }
+}
+
+/// Why a file that a path led to was not read.
+enum ReadFailure {
+    /// What was opened is outside of the root: its real path.
+    Outside(PathBuf),
+    Io(std::io::Error),
 }
 
 /// The first line of an operating system's message, without its number.

@@ -6,10 +6,12 @@
 mod build;
 mod builder;
 mod directory;
+mod fetch;
 mod function;
 mod helm;
 mod kustomization;
 mod load;
+mod lock;
 mod options;
 mod origin;
 mod plan;
@@ -25,4 +27,8 @@ pub use function::FunctionOptions;
 pub use helm::HelmOptions;
 pub use kustomization::Kustomization;
 pub use load::{KUSTOMIZATION_FILES, Reader, Root};
-pub use options::{BuildOptions, BuildRules, Built, ChainUse, MakeChain, Reorder, Targets};
+pub use lock::{LOCK_FILE, LockFile, RemoteReference};
+pub use options::{BuildOptions, BuildRules, Built, ChainUse, LockUse, MakeChain, Reorder, Targets};
+pub use remote::RemoteCache;
+#[cfg(feature = "cli")]
+pub(crate) use repo_spec::without_secrets;

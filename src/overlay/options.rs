@@ -36,6 +36,18 @@ pub enum Reorder {
     None,
 }
 
+/// Which lock file a build goes by.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum LockUse {
+    /// The nearest in the target's directory and those above, if there is one.
+    #[default]
+    Nearest,
+    /// This one.
+    File(PathBuf),
+    /// None: references are what they are now.
+    Ignore,
+}
+
 /// How to build.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
@@ -51,6 +63,12 @@ pub struct BuildOptions {
     pub reorder: Option<Reorder>,
     /// Whether nothing may be fetched.
     pub offline: bool,
+    /// The directory of all caches; none: that of the user.
+    pub cache: Option<PathBuf>,
+    /// Which lock file says what remote references are.
+    pub lock: LockUse,
+    /// Whether the lock file must have all that is fetched.
+    pub locked: bool,
     /// Whether and how helm is run.
     pub helm: HelmOptions,
     /// Whether and how functions and plugins are run.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use smol_str::SmolStr;
 
+use super::function;
 use super::helm::{HelmChart, HelmGlobals};
 use super::load::Root;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
@@ -141,6 +142,38 @@ pub(super) fn is_builtin(plugin: &Resource) -> bool {
 pub(super) fn helm_chart(plugin: &Resource) -> Result<(Spanned<HelmChart>, HelmGlobals)> {
     let chart = Spanned::new(config(plugin)?, plugin.node().span().at_start());
     Ok((chart, config(plugin)?))
+}
+
+/// The paths of the files that a configuration names.
+///
+/// # Errors
+/// It is malformed.
+pub(super) fn named_files(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
+    if !is_builtin(plugin) {
+        return Ok(function::named_file(plugin.node())?.into_iter().collect());
+    }
+    Ok(match plugin.id().gvk.kind.as_str() {
+        "ConfigMapGenerator" | "SecretGenerator" => {
+            let args = config::<GeneratorArgs>(plugin)?.or_named_by(GeneratorMetadata::default());
+            args.named_files().collect()
+        }
+        "HelmChartInflationGenerator" => {
+            let (chart, _) = helm_chart(plugin)?;
+            chart.named_files(chart.span).collect()
+        }
+        "PatchTransformer" => vec![config::<Patch>(plugin)?.path],
+        "PatchJson6902Transformer" => vec![config::<Json6902Config>(plugin)?.path],
+        "PatchStrategicMergeTransformer" => {
+            let paths = config::<StrategicMergeConfig>(plugin)?.paths.into_iter();
+            paths.filter(|path| transform::is_path_of_patch(path)).collect()
+        }
+        "ReplacementTransformer" => {
+            let all = config::<ReplacementsConfig>(plugin)?.replacements.into_iter();
+            all.map(|replacement| replacement.path).collect()
+        }
+        "ValueAddTransformer" => vec![config::<ValueAdd>(plugin)?.target_file_path],
+        _ => Vec::new(),
+    })
 }
 
 /// What a built-in generator makes.

@@ -5,27 +5,43 @@
 //!
 //! # The cache
 //!
-//! `repositories/KEY/COMMIT` is the tree of one commit, without its `.git`; `KEY` is a hash of the
+//! `repositories/KEY/COMMIT` holds the `tree` of one commit, without its `.git`, and its `seal`: a checksum
+//! over all that is in the tree, made when git had checked it out. A tree is compared with its seal when a
+//! run uses it for the first time; one that is something else is fetched again. `KEY` is a hash of the
 //! repository's URL, so that no secret of a URL is stored. A reference that names a commit by its
 //! full hash is fetched once and never again. What a branch or tag means can change: it is fetched
 //! in every run, and `repositories/KEY/ref-HASH` remembers its commit for `offline` runs.
-//! `files/HASH` is the last content of a URL, fetched in every run, too. Trees and files appear by
-//! renaming what is complete, so any number of programs can share a cache. Trees that were not
-//! used for a month are removed.
+//! `files/HASH` is the last content of a URL under a seal, fetched in every run, too. Trees and files appear
+//! by renaming what is complete, so any number of programs can share a cache; a tree that one of them uses is
+//! not removed. What was not used for a month is, and of the files the oldest when they grow too large.
+//!
+//! # Locks
+//!
+//! What a lock file names is what it was when it was locked: a branch stands for one commit, which is taken
+//! from the cache without asking anyone, and a file must have the content that it had.
 
 mod cache;
 mod git;
 mod http;
+mod inventory;
+mod missing;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
+use sha2::{Digest as _, Sha256};
 
-use self::cache::Cache;
+pub use self::inventory::RemoteCache;
+
+use self::cache::{Cache, CachedTree};
+use self::http::HttpFailure;
+use self::missing::{Lack, Missing};
+use super::lock::{LockFile, RemoteReference};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Directory, Store};
+use crate::files::{ConfinedTree, Directory, hex, leads_out};
 use crate::source::Span;
 
 /// Whether a path is the URL of a file: its scheme is `http` or `https`.
@@ -58,23 +74,34 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// The directory that the reference names.
+    /// Its files, which nothing leads out of.
+    ///
+    /// # Errors
+    /// It is not there any more.
+    pub fn tree(&self) -> Result<Directory> {
+        let tree = ConfinedTree::open(&self.clone_dir).map_err(|error| {
+            let message = format!("the copy of {} cannot be read: {error}", self.spec.shown());
+            Diagnostic::error(Code::Io, message).note(format!("it is {}", self.clone_dir.display()))
+        })?;
+        Ok(Directory::new(Arc::new(tree), self.clone_dir.as_path()))
+    }
+
+    /// The directory that the reference names, in [`Checkout::tree`].
     ///
     /// # Errors
     /// It is not there, is no directory, or a symbolic link leads out of the repository.
-    pub fn root(&self) -> Result<Directory> {
+    pub fn root_in(&self, tree: &Directory) -> Result<Directory> {
         let (directory, shown) = (&self.spec.directory, self.spec.shown());
         // A leading slash would make the path absolute.
         let path = directory.trim_start_matches('/');
-        let tree = Directory::on_disk(self.clone_dir.as_path());
-        let found = tree.locate(path).map_err(|_| {
+        let found = tree.locate(path).map_err(|error| {
+            if leads_out(&error) {
+                let message = format!("`{directory}` leads out of the repository {shown}");
+                return Diagnostic::error(Code::OutsideRoot, message);
+            }
             Diagnostic::error(Code::Io, format!("{shown} has no directory `{directory}`"))
                 .note(format!("looked at commit {}", self.commit))
         })?;
-        if !found.path().starts_with(&self.clone_dir) {
-            let message = format!("`{directory}` leads out of the repository {shown}");
-            return Err(Diagnostic::error(Code::OutsideRoot, message));
-        }
         if !found.is_directory() {
             let message = format!("`{directory}` of {shown} is a file; a directory is needed here");
             return Err(Diagnostic::error(Code::Io, message).help("name the directory that the file is in"));
@@ -83,40 +110,95 @@ impl Checkout {
     }
 }
 
+/// Which lock a run goes by.
+#[derive(Debug, Clone, Default)]
+pub struct Pins {
+    /// What it says; none: there is no lock file.
+    pub lock: Option<Arc<LockFile>>,
+    /// How messages call it.
+    pub name: String,
+    /// Whether it must have all that is asked for.
+    pub enforced: bool,
+}
+
 /// Fetches remote files and repositories, each once in a run.
 #[derive(Debug)]
 pub struct Remotes {
-    cache: Cache,
+    cache: Arc<Cache>,
     offline: bool,
-    files: Memo<Arc<[u8]>, http::HttpFailure>,
-    repositories: Memo<(PathBuf, String), Diagnostic>,
-    missing: Mutex<Vec<(String, Span)>>,
+    pins: Pins,
+    files: Memo<Arc<[u8]>, FileFailure>,
+    repositories: Memo<(PathBuf, String), RepositoryFailure>,
+    missing: Missing,
+    used: Mutex<BTreeMap<RemoteReference, String>>,
+    warnings: Mutex<Vec<Diagnostic>>,
+}
+
+/// Why there is no file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum FileFailure {
+    Lacks(Lack),
+    Http(HttpFailure),
+    /// It is another one than was locked.
+    Differs {
+        locked: String,
+        found: String,
+    },
+}
+
+/// Why there is no repository.
+#[derive(Debug, Clone)]
+enum RepositoryFailure {
+    Lacks(Lack),
+    Problem(Diagnostic),
 }
 
 impl Remotes {
     /// Keeps what is fetched in `cache_dir`, which is made when it is needed; in a temporary
-    /// directory when it cannot be made. `offline`: takes everything from there.
+    /// directory when there is none or it cannot be made. `offline`: takes everything from there.
     #[must_use]
-    pub fn new(cache_dir: impl Into<PathBuf>, offline: bool) -> Self {
+    pub fn new(cache_dir: Option<PathBuf>, offline: bool) -> Self {
+        Self::with(Arc::new(Cache::new(cache_dir)), offline, Pins::default())
+    }
+
+    /// The same, by a lock; what was asked for so far is forgotten.
+    #[must_use]
+    pub fn pinned_by(&self, pins: Pins) -> Self {
+        Self::with(self.cache.clone(), self.offline, pins)
+    }
+
+    fn with(cache: Arc<Cache>, offline: bool, pins: Pins) -> Self {
         Self {
-            cache: Cache::new(cache_dir.into()),
+            cache,
             offline,
+            pins,
             files: Memo::default(),
             repositories: Memo::default(),
-            missing: Mutex::default(),
+            missing: Missing::default(),
+            used: Mutex::default(),
+            warnings: Mutex::default(),
         }
+    }
+
+    /// Where all of it is kept, if there is a place.
+    #[must_use]
+    pub fn cache(&self) -> Option<&Path> {
+        self.cache.directory()
     }
 
     /// The content of an `http` or `https` URL.
     ///
     /// # Errors
     /// The server cannot be reached or answers with an error; the URL is missing in an offline
-    /// cache; this program has no HTTP (feature `remote`).
+    /// cache, or in a lock that must have it; the content is not the one that was locked; this program has no
+    /// HTTP (feature `remote`).
     pub fn file(&self, url: &str, at: Span) -> Result<Vec<u8>> {
         match self.get(url) {
-            Ok(bytes) => Ok(bytes.to_vec()),
-            Err(_) if self.offline => Err(self.is_missing(url, at)),
-            Err(failure) => Err(no_file(url, &failure).at(at)),
+            Ok(bytes) => {
+                self.note_file(url, &bytes);
+                Ok(bytes.to_vec())
+            }
+            Err(failure) => Err(self.no_file(url, failure, at)),
         }
     }
 
@@ -124,19 +206,37 @@ impl Remotes {
     ///
     /// # Errors
     /// git is not installed, fails, or takes longer than the reference allows; the repository is
-    /// missing in an offline cache.
+    /// missing in an offline cache, or in a lock that must have it; the locked commit cannot be had.
     pub fn repository(&self, spec: &RepoSpec, at: Span) -> Result<Checkout> {
-        let found = match self.cache.pinned(spec) {
-            Some(tree) => Some((tree, spec.reference.clone())),
-            None if self.offline => self.cache.remembered(spec),
-            None => {
-                let key = format!("{}\n{}\n{}", spec.url(), spec.reference, spec.submodules);
-                let fetched = self.repositories.get(&key, || self.cache.fetch(spec));
-                Some(fetched.map_err(|error| error.at(at))?)
+        let key = format!("{}\n{}\n{}", spec.url(), spec.reference, spec.submodules);
+        match self.repositories.get(&key, || self.resolve(spec)) {
+            Ok((clone_dir, commit)) => {
+                let reference = RemoteReference::repository(&spec.url(), &spec.reference);
+                self.note(reference, &commit, spec.raw());
+                Ok(Checkout { spec: spec.clone(), clone_dir, commit })
             }
+            Err(RepositoryFailure::Problem(problem)) => Err(problem.at(at)),
+            Err(RepositoryFailure::Lacks(lack)) => Err(self.lacks(spec.raw(), at, lack)),
+        }
+    }
+
+    /// The tree and commit of a reference: the locked one, or else what it means.
+    fn resolve(&self, spec: &RepoSpec) -> std::result::Result<(PathBuf, String), RepositoryFailure> {
+        let reference = RemoteReference::repository(&spec.url(), &spec.reference);
+        let locked = self.pin(&reference).map_err(RepositoryFailure::Lacks)?;
+        let known = match &locked {
+            Some(commit) => Some(commit.clone()),
+            None if spec.is_pinned() => Some(spec.reference.clone()),
+            None if self.offline => self.cache.remembered(spec),
+            None => None,
         };
-        let (clone_dir, commit) = found.ok_or_else(|| self.is_missing(spec.raw(), at))?;
-        Ok(Checkout { spec: spec.clone(), clone_dir, commit })
+        let cached = known.as_ref().map_or(CachedTree::Absent, |commit| self.cache.tree(spec, commit));
+        match (cached, known) {
+            (CachedTree::Whole(tree), Some(commit)) => Ok((tree, commit)),
+            (CachedTree::Damaged, _) if self.offline => Err(RepositoryFailure::Lacks(Lack::Damaged)),
+            _ if self.offline => Err(RepositoryFailure::Lacks(Lack::Cache)),
+            _ => self.cache.fetch(spec, locked.as_deref()).map_err(RepositoryFailure::Problem),
+        }
     }
 
     /// What a remote entry of `resources` is: a file if the server has one that `read` can read,
@@ -152,81 +252,152 @@ impl Remotes {
         read: impl FnOnce(Vec<u8>) -> Result<T>,
     ) -> Result<Found<T>> {
         let spec = RepoSpec::parse(reference);
-        if !is_remote_file(reference) || spec.as_ref().is_ok_and(|s| self.cache.pinned(s).is_some()) {
+        if !is_remote_file(reference) || spec.as_ref().is_ok_and(|spec| self.is_known_repository(spec)) {
             return self.repository(&spec.map_err(|e| e.at(at))?, at).map(Found::Repository);
         }
         let failure = match (self.get(reference), &spec) {
             (Ok(bytes), _) => match read(bytes.to_vec()) {
-                Ok(file) => return Ok(Found::File(file)),
+                Ok(file) => {
+                    self.note_file(reference, &bytes);
+                    return Ok(Found::File(file));
+                }
                 Err(error) => error,
             },
-            (Err(_), Err(_)) if self.offline => return Err(self.is_missing(reference, at)),
-            (Err(failure), _) => no_file(reference, &failure).at(at),
+            (Err(failure), Err(_)) => return Err(self.no_file(reference, failure, at)),
+            (Err(failure), _) if failure.is_final() => return Err(self.no_file(reference, failure, at)),
+            (Err(failure), _) => failure.diagnostic(reference, &self.pins.name).at(at),
         };
         let Ok(spec) = spec else { return Err(failure) };
         self.repository(&spec, at).map(Found::Repository).map_err(|error| {
             // A file that cannot be read is more likely than a repository that cannot be cloned.
-            if failure.code() == Code::Syntax && !error.message().contains("did not end within") {
+            if failure.code() == Code::Syntax && !git::is_too_late(&error) {
                 return failure;
             }
             if self.offline { error } else { error.note(format!("as a file: {failure}")) }
         })
     }
 
-    /// One error with all references that were asked for offline and are not in the cache.
+    /// Whether a reference was a repository before, so that nobody need be asked for a file.
+    fn is_known_repository(&self, spec: &RepoSpec) -> bool {
+        let reference = RemoteReference::repository(&spec.url(), &spec.reference);
+        self.locked(&reference).is_some() || (spec.is_pinned() && self.cache.has_tree(spec, &spec.reference))
+    }
+
+    /// One error with all references that were asked for and may not be fetched.
     #[must_use]
     pub fn missing(&self) -> Option<Diagnostic> {
-        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = match missing.len() {
-            0 => return None,
-            1 => "1 remote reference is".to_string(),
-            n => format!("{n} remote references are"),
-        };
-        let message = format!("{count} not in the cache, and nothing may be fetched offline");
-        let mut error = Diagnostic::error(Code::Remote, message)
-            .help("run it once without --offline, with the same cache directory");
-        for (reference, at) in missing.iter() {
-            error = error.label(*at, "").note(format!("missing: {}", without_password(reference)));
-        }
-        Some(error)
+        self.missing.error(&self.pins.name)
     }
 
-    /// Adds to the missing references; the error with all of them so far.
-    fn is_missing(&self, reference: &str, at: Span) -> Diagnostic {
-        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        if !missing.iter().any(|(known, _)| known == reference) {
-            missing.push((reference.to_string(), at));
-        }
-        drop(missing);
-        let unreachable = || Diagnostic::error(Code::Remote, format!("`{reference}` is not in the cache"));
-        self.missing().unwrap_or_else(unreachable)
+    /// What was used of elsewhere, and the commit or the SHA-256 that it was.
+    #[must_use]
+    pub fn used(&self) -> BTreeMap<RemoteReference, String> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn get(&self, url: &str) -> std::result::Result<Arc<[u8]>, http::HttpFailure> {
+    /// What is odd about what was asked for, each once.
+    #[must_use]
+    pub fn take_warnings(&self) -> Vec<Diagnostic> {
+        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Notes what a reference was, and that it may become something else if it can.
+    fn note(&self, reference: RemoteReference, version: &str, raw: &str) {
+        let is_loose = self.pins.lock.is_some() && !reference.is_fixed() && self.locked(&reference).is_none();
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = used.insert(reference, version.to_string()).is_none();
+        if is_loose && is_new {
+            let message = format!("`{}` is not in {}", without_password(raw), self.pins.name);
+            let warning = Diagnostic::warning(Code::Locked, message)
+                .note("it is what it means now, which may be something else tomorrow")
+                .help("run `kubectl smp lock`");
+            self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        }
+    }
+
+    fn note_file(&self, url: &str, content: &[u8]) {
+        self.note(RemoteReference::file(url), &hex(&Sha256::digest(content)), url);
+    }
+
+    fn locked(&self, reference: &RemoteReference) -> Option<String> {
+        self.pins.lock.as_ref().and_then(|lock| lock.remotes.get(reference)).cloned()
+    }
+
+    /// What is locked of a reference, which may be nothing unless it must be something.
+    fn pin(&self, reference: &RemoteReference) -> std::result::Result<Option<String>, Lack> {
+        let locked = self.locked(reference);
+        if locked.is_none() && self.pins.enforced { Err(Lack::Lock) } else { Ok(locked) }
+    }
+
+    /// Adds to the references that cannot be had; the error with all of them so far.
+    fn lacks(&self, reference: &str, at: Span, lack: Lack) -> Diagnostic {
+        self.missing.add(reference, at, lack, &self.pins.name)
+    }
+
+    fn no_file(&self, url: &str, failure: FileFailure, at: Span) -> Diagnostic {
+        match failure {
+            FileFailure::Lacks(lack) => self.lacks(url, at, lack),
+            failure => failure.diagnostic(url, &self.pins.name).at(at),
+        }
+    }
+
+    fn get(&self, url: &str) -> std::result::Result<Arc<[u8]>, FileFailure> {
         self.files.get(url, || {
-            if self.offline {
-                let bytes = self.cache.file(url).map(Arc::from);
-                return bytes.ok_or_else(|| http::HttpFailure::NoAnswer("it is not in the cache".into()));
+            let locked = self.pin(&RemoteReference::file(url)).map_err(FileFailure::Lacks)?;
+            let found = |content: &[u8]| hex(&Sha256::digest(content));
+            if self.offline || locked.is_some() {
+                let cached = self.cache.file(url);
+                let right = cached.filter(|content| locked.as_ref().is_none_or(|l| *l == found(content)));
+                if let Some(content) = right {
+                    return Ok(content.into());
+                }
             }
-            let bytes = http::get(url)?;
-            self.cache.keep_file(url, &bytes);
-            Ok(bytes.into())
+            if self.offline {
+                return Err(FileFailure::Lacks(Lack::Cache));
+            }
+            let content = http::get(url, http::MAX_SIZE).map_err(FileFailure::Http)?;
+            if let Some(locked) = locked.filter(|locked| *locked != found(&content)) {
+                return Err(FileFailure::Differs { locked, found: found(&content) });
+            }
+            self.cache.keep_file(url, &content);
+            Ok(content.into())
         })
     }
 }
 
-fn no_file(url: &str, failure: &http::HttpFailure) -> Diagnostic {
-    let shown = without_password(url);
-    let code = if *failure == http::HttpFailure::Unsupported { Code::Unsupported } else { Code::Remote };
-    let error = Diagnostic::error(code, format!("`{shown}` cannot be fetched: {failure}"));
-    match failure {
-        http::HttpFailure::Status(_) if RepoSpec::parse(url).is_ok() => {
-            error.help("this may be the URL of a repository; a file is needed here")
+impl FileFailure {
+    /// Whether it would be wrong to try the URL as a repository.
+    fn is_final(&self) -> bool {
+        match self {
+            Self::Lacks(lack) => *lack == Lack::Lock,
+            Self::Http(failure) => matches!(failure, HttpFailure::TooLarge(_)),
+            Self::Differs { .. } => true,
         }
-        http::HttpFailure::Unsupported => {
-            error.help("build it with the feature `remote`, or use a local copy")
+    }
+
+    fn diagnostic(&self, url: &str, lock: &str) -> Diagnostic {
+        let shown = without_password(url);
+        let failure = match self {
+            Self::Http(failure) => failure,
+            Self::Lacks(_) => {
+                return Diagnostic::error(Code::Remote, format!("`{shown}` is not in the cache"));
+            }
+            Self::Differs { locked, found } => {
+                return Diagnostic::error(Code::Locked, format!("`{shown}` is not what {lock} says"))
+                    .note(format!("its SHA-256 is {found}"))
+                    .note(format!("locked is {locked}"))
+                    .help("see what has changed there, then run `kubectl smp lock`");
+            }
+        };
+        let code = if *failure == HttpFailure::Unsupported { Code::Unsupported } else { Code::Remote };
+        let error = Diagnostic::error(code, format!("`{shown}` cannot be fetched: {failure}"));
+        match failure {
+            HttpFailure::Status(_) if RepoSpec::parse(url).is_ok() => {
+                error.help("this may be the URL of a repository; a file is needed here")
+            }
+            HttpFailure::Unsupported => error.help("build it with the feature `remote`, or use a local copy"),
+            _ => error,
         }
-        _ => error,
     }
 }
 
@@ -254,11 +425,5 @@ impl<T: Clone, E: Clone> Memo<T, E> {
     }
 }
 
-/// The directory in which a program keeps what it fetched, below the cache directory of the system.
-#[must_use]
-pub fn default_cache_dir() -> Option<PathBuf> {
-    Store::of_user("remote").map(|store| store.directory().to_path_buf())
-}
-
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -120,6 +120,25 @@ pub(super) fn without_password(url: &str) -> String {
     }
 }
 
+/// A URL as it may be stored: without user information that may be a secret, and without parameters that are
+/// called as secrets are.
+pub(crate) fn without_secrets(url: &str) -> String {
+    let shown = without_password(url).replacen("://***@", "://", 1).replacen(":***@", "@", 1);
+    let Some((path, query)) = shown.split_once('?') else { return shown };
+    let is_secret = |pair: &&str| {
+        let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        SECRET_WORDS.iter().any(|word| name.contains(word)) || SECRET_NAMES.contains(&name.as_str())
+    };
+    let kept: Vec<&str> = query.split('&').filter(|pair| !is_secret(pair)).collect();
+    if kept.is_empty() { path.to_string() } else { format!("{path}?{}", kept.join("&")) }
+}
+
+/// What the names of parameters with secrets have in them.
+const SECRET_WORDS: [&str; 7] =
+    ["token", "secret", "password", "signature", "credential", "api_key", "apikey"];
+/// What they are called.
+const SECRET_NAMES: [&str; 4] = ["sig", "key", "auth", "jwt"];
+
 const FILE: &str = "file://";
 const SCHEMES: [&str; 4] = ["ssh://", "https://", "http://", FILE];
 

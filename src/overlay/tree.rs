@@ -149,14 +149,12 @@ impl Loading<'_> {
         let kustomization = kustomization.note_in(&mut self.warnings);
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
-        let found = kustomization.resources.iter().map(|path| self.find(&root, path, path.span));
-        let found = found.collect::<Result<_>>()?;
+        let found = of_all(&root, &kustomization.resources, |path| self.find(&root, path, path.span))?;
         let resources = self.read(&root, found)?;
-        let mut components = Vec::with_capacity(kustomization.components.len());
-        for path in &kustomization.components {
+        let components = of_all(&root, &kustomization.components, |path| {
             let entered = root.enter(path, path.span)?;
-            components.push(self.directory(entered, Role::Component, path.span)?);
-        }
+            self.directory(entered, Role::Component, path.span)
+        })?;
         let generators = self.plugins(&root, &kustomization.generators)?;
         let transformers = self.plugins(&root, &kustomization.transformers)?;
         let validators = self.plugins(&root, &kustomization.validators)?;
@@ -195,14 +193,7 @@ impl Loading<'_> {
 
     /// Looks what a path leads to; directories are loaded.
     fn find(&mut self, root: &Root, path: &str, at: Span) -> Result<Unread> {
-        let is_file = |source| {
-            let documents = manifests(root, source)?;
-            match documents.iter().find(|node| node.get("kind").is_none()) {
-                Some(node) => Err(Diagnostic::error(Code::Syntax, "this is no manifest").at(node.span())),
-                None => Ok(()),
-            }
-        };
-        Ok(match root.find(path, at, is_file)? {
+        Ok(match find(root, path, at)? {
             Target::Directory(entered) => {
                 Unread::Directory(self.directory(entered, Role::Kustomization, at)?)
             }
@@ -233,6 +224,26 @@ impl Loading<'_> {
     }
 }
 
+/// What comes of each entry. Those behind one that may not be fetched are looked at, too, so that the error
+/// has all of them.
+fn of_all<T>(
+    root: &Root,
+    entries: &[Spanned<String>],
+    mut each: impl FnMut(&Spanned<String>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let (mut all, mut missing) = (Vec::with_capacity(entries.len()), None);
+    for entry in entries {
+        match each(entry) {
+            Ok(one) => all.push(one),
+            Err(problem) if root.reader().remotes().missing().is_some() => {
+                missing.get_or_insert(problem);
+            }
+            Err(problem) => return Err(problem),
+        }
+    }
+    missing.map_or(Ok(all), Err)
+}
+
 /// What an entry leads to, before its file is read.
 enum Unread {
     Directory(Arc<Tree>),
@@ -255,13 +266,26 @@ impl Unread {
 /// From how many entries on it pays to start threads.
 const MANY: usize = 24;
 
-fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
+/// Looks what an entry leads to; what is fetched is a file when it holds manifests.
+pub(super) fn find(root: &Root, path: &str, at: Span) -> Result<Target> {
+    let is_file = |source| {
+        let documents = manifests(root, source)?;
+        match documents.iter().find(|node| node.get("kind").is_none()) {
+            Some(node) => Err(Diagnostic::error(Code::Syntax, "this is no manifest").at(node.span())),
+            None => Ok(()),
+        }
+    };
+    root.find(path, at, is_file)
+}
+
+/// The manifests of a text.
+pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
     flatten_lists(parse_documents(root.reader().sources(), source, ParseOptions::default())?)
 }
 
 /// The manifests that a string of the kustomization is, if it is no path. They get a text of their
 /// own, which is named after the kustomization.
-fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
+pub(super) fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
     if !text.contains('\n') && !text.contains(':') {
         return None;
     }
@@ -341,7 +365,7 @@ mod tests {
         }
         fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
         let sources = SourceMap::default();
-        let remotes = Remotes::new(directory.path().join("cache"), true);
+        let remotes = Remotes::new(Some(directory.path().join("cache")), true);
         let reader = Reader::new(Arc::new(DiskTree), sources.clone(), true, remotes).expect("a reader");
         let root = reader.open(directory.path()).expect("a directory");
         (Tree::load(&root, None).map(|tree| tree.value), sources)

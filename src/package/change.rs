@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::conflict::PackageConflict;
 use super::read::text_of;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::files::{FileChange, change_files};
+use crate::files::{DiskTree, FileChange, FileTree as _, Located, Waiting, change_files, recover};
 use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
@@ -174,18 +174,20 @@ impl ChangedPackage {
     }
 }
 
-/// Writes the files that changed and removes those that shall go: all of them, or none.
+/// Writes the files of a package that changed and removes those that shall go: all of them, or none.
+///
+/// `target` is what the package was read from: a directory, outside of which nothing is changed, or a file.
 ///
 /// # Errors
 /// As [`change_files`].
-pub fn write_files(files: &[ChangedFile]) -> Result<()> {
+pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
     let changed = files.iter().filter(|file| file.is_changed);
     let changes = changed.map(|file| FileChange {
         path: &file.path,
         content: file.content.as_ref().map(FileContent::as_bytes),
         executable: Some(file.executable),
     });
-    change_files(&changes.collect::<Vec<_>>())
+    change_files(&directory_of(target), &changes.collect::<Vec<_>>())
 }
 
 /// Writes all files, changed or not, below another directory, which is made: all of them, or none.
@@ -200,5 +202,26 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
         content: file.content.as_ref().map(FileContent::as_bytes),
         executable: Some(file.executable),
     });
-    change_files(&changes.collect::<Vec<_>>())
+    change_files(directory, &changes.collect::<Vec<_>>())
+}
+
+/// Ends what a stopped program began to change in a package, which is read afterwards.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_target(target: &Path) -> Result<()> {
+    // What is not there is an error of who reads it.
+    if DiskTree.has(target) { recover(&directory_of(target), Waiting::UntilFree).map(drop) } else { Ok(()) }
+}
+
+/// The directory in which a package is changed.
+fn directory_of(target: &Path) -> PathBuf {
+    if DiskTree.is_directory(target) {
+        return target.to_path_buf();
+    }
+    // What a link leads to is changed.
+    let real =
+        DiskTree.locate(Path::new(""), target).map_or_else(|_| target.to_path_buf(), Located::into_path);
+    let parent = real.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_path_buf()
 }

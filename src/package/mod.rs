@@ -22,7 +22,8 @@ mod secret;
 mod untouched;
 
 pub use change::{
-    ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange, write_copy, write_files,
+    ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange, recover_target,
+    write_copy, write_files,
 };
 pub use conflict::{ConflictPlace, ConflictWriting, PackageConflict};
 pub use lines::MarkerWords;

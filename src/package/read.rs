@@ -1,12 +1,16 @@
 //! Reading packages: the manifests of a directory, of a file, or of a text, and what lies beside them.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileKind, FileTree, Hidden, LinkPolicy, TreeWalk, WalkOptions, Walked};
+use crate::files::{
+    DiskTree, FileKind, FileTree, Hidden, JOURNAL, LinkPolicy, NO_FILE, OpenFile, TreeWalk, WalkOptions,
+    Walked, check_finished,
+};
 use crate::schema::openapi::{is_crd, read_crd};
 use crate::schema::{Schema, TypeGraph};
 use crate::source::{Reading, SourceId, SourceMap};
@@ -219,6 +223,9 @@ fn items_or_self(node: &Node) -> &[Node] {
     items(node).map_or(std::slice::from_ref(node), Vec::as_slice)
 }
 
+/// How a file of a tree is opened.
+type Open = fn(&dyn FileTree, &Path) -> io::Result<OpenFile>;
+
 /// From where and how files are read.
 struct PackageReader<'r> {
     tree: &'r dyn FileTree,
@@ -229,14 +236,20 @@ struct PackageReader<'r> {
 impl PackageReader<'_> {
     fn package(&self, path: &Path, scope: ReadScope) -> Result<Package> {
         if !self.tree.is_directory(path) {
+            check_finished(self.tree, path.parent().unwrap_or(Path::new("")))?;
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
-            return Ok(Package::of_file(path.to_path_buf(), self.yaml(name, path.to_path_buf())?));
+            // The user may have named a pipe.
+            let file = self.yaml(name, path.to_path_buf(), |tree, path| tree.open_stream(path))?;
+            return Ok(Package::of_file(path.to_path_buf(), file));
         }
+        check_finished(self.tree, path)?;
         let FoundFiles { names, left_alone } = self.find(path, scope)?;
         let read = |name: PathBuf| {
             let path = path.join(&name);
             match scope {
-                ReadScope::Manifests => self.yaml(name, path).map(ReadFile::Yaml),
+                ReadScope::Manifests => {
+                    self.yaml(name, path, |tree, path| tree.open(path)).map(ReadFile::Yaml)
+                }
                 ReadScope::Everything => self.file(name, path),
             }
         };
@@ -258,26 +271,23 @@ impl PackageReader<'_> {
         let mut found = FoundFiles::default();
         for walked in TreeWalk::new(self.tree, directory, options) {
             let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
-            match scope {
-                ReadScope::Everything => found.note(directory, path, kind),
-                ReadScope::Manifests if is_yaml_name(&path) && self.leads_to_file(directory, &path, kind) => {
-                    found.names.push(path);
+            let followed = || self.tree.kind(&directory.join(&path)).unwrap_or(kind);
+            let is_link = kind == FileKind::Link && scope == ReadScope::Manifests;
+            match if is_link { followed() } else { kind } {
+                FileKind::Other if is_yaml_name(&path) => {
+                    let message = format!("{} is {NO_FILE}", directory.join(path).display());
+                    return Err(Diagnostic::error(Code::Io, message).help("take it out of the directory"));
                 }
-                ReadScope::Manifests => {}
+                kind if scope == ReadScope::Everything => found.note(directory, path, kind),
+                FileKind::File if is_yaml_name(&path) => found.names.push(path),
+                _ => {}
             }
         }
         Ok(found)
     }
 
-    fn leads_to_file(&self, directory: &Path, path: &Path, kind: FileKind) -> bool {
-        match kind {
-            FileKind::Link => self.tree.kind(&directory.join(path)).is_ok_and(|kind| kind == FileKind::File),
-            kind => kind == FileKind::File,
-        }
-    }
-
-    fn bytes(&self, path: &Path) -> Result<(Vec<u8>, bool)> {
-        let read = self.tree.open(path).and_then(|file| {
+    fn bytes(&self, path: &Path, open: Open) -> Result<(Vec<u8>, bool)> {
+        let read = open(self.tree, path).and_then(|file| {
             let executable = file.is_executable();
             file.read().map(|bytes| (bytes, executable))
         });
@@ -286,18 +296,18 @@ impl PackageReader<'_> {
         })
     }
 
-    fn yaml(&self, relative: PathBuf, path: PathBuf) -> Result<PackageFile> {
+    fn yaml(&self, relative: PathBuf, path: PathBuf, open: Open) -> Result<PackageFile> {
         let named = |error: Diagnostic| {
             Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
         };
-        let (bytes, executable) = self.bytes(&path)?;
+        let (bytes, executable) = self.bytes(&path, open)?;
         let source = self.sources.add(path.clone(), decode(bytes).map_err(named)?);
         let file = PackageFile::parse(relative, path, source, self.reading, self.sources)?;
         Ok(PackageFile { executable, ..file })
     }
 
     fn file(&self, relative: PathBuf, path: PathBuf) -> Result<ReadFile> {
-        let (bytes, executable) = self.bytes(&path)?;
+        let (bytes, executable) = self.bytes(&path, |tree, path| tree.open(path))?;
         let mut problem = None;
         if is_yaml_name(&relative) {
             let parsed = decode(bytes.clone()).and_then(|text| {
@@ -324,6 +334,9 @@ struct FoundFiles {
 
 impl FoundFiles {
     fn note(&mut self, directory: &Path, path: PathBuf, kind: FileKind) {
+        if path.iter().any(|name| name == JOURNAL) {
+            return;
+        }
         let of_git = path.iter().any(|name| name == ".git");
         match kind {
             _ if of_git && path.file_name().is_some_and(|name| name != ".git") => {}

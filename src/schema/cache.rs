@@ -6,6 +6,8 @@
 //! temporary file and renamed; what cannot be read is dropped and counts as absent. Knows nothing of
 //! how documents are fetched.
 
+mod contents;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +20,7 @@ use super::graph::MAGIC;
 use super::source::SchemaSource;
 use super::{Gvk, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::Store;
+use crate::files::{Store, hex, user_cache};
 
 /// The key of a record's hash for a document that has all group-versions, as OpenAPI v2 has.
 pub const ALL_GROUPS: &str = "*";
@@ -31,6 +33,8 @@ pub struct SchemaCache {
 
 /// The folder of the records.
 const SERVERS: &str = "servers";
+/// The folder of the compiled schemas.
+const DOCUMENTS: &str = "documents";
 
 /// Which document a server had for each of its group-versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,28 +70,21 @@ impl ServerIndex {
 
 /// A file name for any texts; servers choose the hashes, so they are no file names themselves.
 fn file_name(parts: &[&[u8]]) -> String {
-    use std::fmt::Write as _;
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update(part.len().to_le_bytes());
         hasher.update(part);
     }
-    let mut name = String::new();
-    for byte in &hasher.finalize()[..16] {
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    hex(&hasher.finalize()[..16])
 }
 
 impl SchemaCache {
-    /// The cache in `directory`, or else where the operating system keeps caches of users.
+    /// The cache in a directory with all caches of this program, or else in the user's.
     ///
     /// None when there is no such place, as for users without a home. Nothing is created yet.
     #[must_use]
-    pub fn open(directory: Option<PathBuf>) -> Option<Self> {
-        let store = directory.map(Store::new).or_else(|| Store::of_user("schema"));
-        store.map(|store| Self { store })
+    pub fn open(root: Option<PathBuf>) -> Option<Self> {
+        root.or_else(user_cache).map(|root| Self { store: Store::new(root.join("schema")) })
     }
 
     /// Where it is.
@@ -100,18 +97,19 @@ impl SchemaCache {
     #[must_use]
     pub fn get(&self, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
         let name = entry(document, hash);
-        let graph = open_entry(self.store.read(&name).ok()?);
+        let graph = TypeGraph::from_bytes(self.store.read(&name).ok()?).ok();
         if graph.is_none() {
             // Another process may have replaced it just now; then one fetch is wasted, no more.
             self.store.drop_file(&name);
+        } else {
+            self.store.touch(&name);
         }
         graph.map(Arc::new)
     }
 
     /// Keeps the graph of a document.
     pub fn put(&self, document: &str, hash: &str, graph: &TypeGraph) -> Result<()> {
-        let bytes = graph.as_bytes();
-        self.keep(&entry(document, hash), &[&Sha256::digest(bytes), bytes])
+        self.keep(&entry(document, hash), &[&graph.to_bytes()])
     }
 
     /// What a server said last.
@@ -156,21 +154,11 @@ impl SchemaCache {
 
 /// The layout's version is part of the name, so that programs of several versions get along.
 fn entry(document: &str, hash: &str) -> PathBuf {
-    Path::new("documents").join(file_name(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
+    Path::new(DOCUMENTS).join(file_name(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
 }
 
 fn record(server: &str) -> PathBuf {
     Path::new(SERVERS).join(file_name(&[server.as_bytes()]) + ".json")
-}
-
-/// An entry is the checksum of a graph, then the graph.
-fn open_entry(mut bytes: Vec<u8>) -> Option<TypeGraph> {
-    let (checksum, graph) = bytes.split_at_checked(32)?;
-    if Sha256::digest(graph).as_slice() != checksum {
-        return None;
-    }
-    bytes.drain(..32);
-    TypeGraph::from_bytes(bytes).ok()
 }
 
 /// The cache as a link of the chain.
@@ -259,8 +247,8 @@ mod tests {
         assert!(cache.get("v1", "A").is_none());
         cache.put("v1", "A", &graph("a")).expect("written");
         cache.put("v1", "../../A", &graph("b")).expect("any hash will do");
-        assert_eq!(cache.get("v1", "A").expect("there").as_bytes(), graph("a").as_bytes());
-        assert_eq!(cache.get("v1", "../../A").expect("there").as_bytes(), graph("b").as_bytes());
+        assert_eq!(cache.get("v1", "A").expect("there").to_bytes(), graph("a").to_bytes());
+        assert_eq!(cache.get("v1", "../../A").expect("there").to_bytes(), graph("b").to_bytes());
         assert!(cache.get("v2", "A").is_none() && cache.get("v1", "B").is_none());
     }
 

@@ -4,20 +4,28 @@
 //! Owns the layout of the buffer and reading it; [`super::write`] makes it. Opening checks only that
 //! the sections lie within the buffer, so it costs next to nothing however large the graph is; each
 //! read checks its own bounds, so a corrupt buffer leads to wrong answers at worst, never to a panic.
+//! What is stored carries a checksum behind the buffer, which is compared when it is read again; of the
+//! embedded tables a test compares it.
 //!
-//! Layout, all numbers little-endian `u32`: the magic bytes and the version, the length of the whole,
+//! Layout, all numbers little-endian `u32`: the magic bytes and the version, the length of the buffer,
 //! then offset and count of each section. A text is named by its index in the section of text
 //! offsets (0 is the empty text), a type by its index in the section of types.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use sha2::{Digest as _, Sha256};
+
 use super::Gvk;
 use super::directives::{ListType, MapType, PatchStrategy, Scope, TypeKind};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
+/// The first bytes of any version.
+pub(super) const FORMAT: &[u8] = b"smpgrph";
 /// The first bytes; the last one is the version of the layout.
-pub(super) const MAGIC: &[u8; 8] = b"smpgrph\x01";
+pub(super) const MAGIC: &[u8; 8] = b"smpgrph\x02";
+/// Bytes of the SHA-256 behind a buffer that is stored.
+const CHECKSUM: usize = 32;
 /// Stands for no type.
 pub(super) const NONE: u32 = u32::MAX;
 /// Set in a field's type index when the field is required.
@@ -165,19 +173,52 @@ impl<'g> KindEntry<'g> {
 }
 
 fn corrupt(why: &str) -> Diagnostic {
-    Diagnostic::error(Code::InvalidValue, format!("this is no compiled schema: {why}"))
+    Diagnostic::error(Code::InvalidValue, format!("this compiled schema cannot be used: {why}"))
+        .help("make it again with `kubectl smp schema compile`")
 }
 
 impl TypeGraph {
-    /// Opens a compiled graph; the time that this takes does not depend on its size.
+    /// Opens what [`TypeGraph::to_bytes`] gave.
+    ///
+    /// # Errors
+    /// It is something else, was cut short or changed, or is of another version of this program.
     pub fn from_bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self> {
         let bytes = bytes.into();
-        if bytes.get(..MAGIC.len()) != Some(MAGIC) {
+        if !bytes.starts_with(MAGIC) {
             return Err(corrupt("it does not begin as one of this version does"));
         }
+        match bytes.split_last_chunk::<CHECKSUM>() {
+            Some((buffer, checksum)) if Sha256::digest(buffer).as_slice() == checksum => {}
+            _ => return Err(corrupt("it was cut short or changed, its checksum is wrong")),
+        }
+        Self::open_unchecked(bytes)
+    }
+
+    /// The graph in a form that can be stored and opened again.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [&self.bytes, Sha256::digest(&self.bytes).as_slice()].concat()
+    }
+
+    /// As [`TypeGraph::from_bytes`], without a look at the checksum: the time that it takes does not depend
+    /// on the size.
+    pub(super) fn open_unchecked(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self> {
+        let cut = |length: usize| length.saturating_sub(CHECKSUM);
+        Self::of_buffer(match bytes.into() {
+            Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..cut(bytes.len())]),
+            Cow::Owned(mut bytes) => {
+                bytes.truncate(cut(bytes.len()));
+                Cow::Owned(bytes)
+            }
+        })
+    }
+
+    /// A graph that was just written.
+    pub(super) fn of_buffer(bytes: Cow<'static, [u8]>) -> Result<Self> {
         let mut graph = Self { bytes, sections: [(0, 0); SIZES.len()] };
         let length = graph.u32_at(MAGIC.len()).map(|n| n as usize);
-        if length != Some(graph.bytes.len()) || graph.bytes.len() < HEADER {
+        if !graph.bytes.starts_with(MAGIC) || length != Some(graph.bytes.len()) || graph.bytes.len() < HEADER
+        {
             return Err(corrupt("it is cut short"));
         }
         for (i, size) in SIZES.into_iter().enumerate() {
@@ -195,12 +236,6 @@ impl TypeGraph {
     /// Knows nothing. It has no buffer that could be opened again.
     pub(super) fn empty() -> Self {
         Self { bytes: Cow::Borrowed(&[]), sections: [(0, 0); SIZES.len()] }
-    }
-
-    /// The buffer, to be stored and opened again.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// All kinds, sorted by group, version and kind.

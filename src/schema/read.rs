@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::compile;
-use super::graph::MAGIC;
+use super::graph::FORMAT;
 use super::openapi::{is_crd, read_crd, read_document};
 use super::{Model, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -15,8 +15,8 @@ use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 /// Files with several YAML documents may have other manifests between the CRDs, as the files that
 /// projects publish for installation do; those are passed over.
 pub fn read_schema(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<TypeGraph> {
-    if bytes.starts_with(MAGIC) {
-        return TypeGraph::from_bytes(bytes);
+    if bytes.starts_with(FORMAT) {
+        return TypeGraph::from_bytes(bytes).map_err(|error| error.note(in_file(name)));
     }
     read_model(name, bytes, sources)?.compile()
 }
@@ -72,9 +72,15 @@ mod tests {
     fn compiled_schemas_are_opened_as_they_are() {
         let schema = Schema::embedded();
         let (_, graph) = schema.graphs().next().expect("one");
-        let again = read(graph.as_bytes()).expect("readable");
+        let mut stored = graph.to_bytes();
+        let again = read(&stored).expect("readable");
         assert!(again.kind(&Gvk::from_manifest("v1", "Pod")).is_some());
-        assert!(read(&graph.as_bytes()[..1000]).is_err());
+        stored[5000] ^= 1;
+        let [changed, older] = [stored, b"smpgrph\x01 and so on".to_vec()].map(|bytes| read(&bytes));
+        for error in [changed.expect_err("a bit is wrong"), older.expect_err("another version")] {
+            assert_eq!(error.notes(), ["in the schema file schema.yaml"], "{error}");
+            assert!(error.message().starts_with("this compiled schema cannot be used"), "{error}");
+        }
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl<'m> GraphWriter<'m> {
         for section in &sections {
             bytes.extend_from_slice(section);
         }
-        TypeGraph::from_bytes(bytes)
+        TypeGraph::of_buffer(bytes.into())
     }
 
     fn kinds(&mut self) -> Vec<u32> {

@@ -45,7 +45,9 @@ pub use images::{Image, images};
 pub use labels::{LabelArgs, labels};
 pub use name_reference::name_references;
 pub use namespace::{Namespace, SubjectMode, namespace};
-pub use patches::{Patch, PatchContext, PatchOptions, patches, patches_json6902, patches_strategic_merge};
+pub use patches::{
+    Patch, PatchContext, PatchOptions, is_path_of_patch, patches, patches_json6902, patches_strategic_merge,
+};
 pub use prefix_suffix::{name_prefix, name_suffix};
 pub use replacements::{
     FieldOptions, Replacement, ReplacementSource, ReplacementTarget, load_replacements, replacements,

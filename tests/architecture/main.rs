@@ -4,6 +4,7 @@
 mod circles;
 mod file_access;
 mod names;
+mod promises;
 mod source;
 
 use std::fs;

@@ -1,10 +1,16 @@
-//! Writing files: one whole, or many of them, all or none.
-//!
-//! Nothing is ever seen half written: a text goes to the disk beside its place and is then renamed.
+//! Writing: one file at once, or many of which all are changed or none.
 
-mod batch;
+mod journal;
+mod lock;
+mod permission;
+mod place;
 mod replace;
 
-pub use batch::{FileChange, change_files};
+pub(crate) use journal::JOURNAL;
+pub use journal::{FileChange, Recovery, change_files, check_finished, recover};
+pub use lock::Waiting;
 pub(super) use replace::replace_file_with;
-pub use replace::{ReplaceError, create_directories, replace_file};
+pub use replace::{create_directories, replace_file};
+
+#[cfg(test)]
+mod tests;

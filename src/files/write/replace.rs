@@ -1,17 +1,19 @@
 //! One file.
 
-use std::error::Error;
-use std::fmt;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use tempfile::{Builder, PersistError};
+use tempfile::{Builder, NamedTempFile};
 
-/// The directory that a path's last name stands in.
-pub(super) fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
+use super::super::cleanup;
+use super::lock::{self, Waiting};
+use super::permission;
+use super::place::{self, WritePlace, directory_of};
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// What a text is called until it is complete.
+const PREFIX: &str = ".kubectl-smp-new-";
 
 /// Makes a directory, and those that it is in, unless they are there.
 ///
@@ -23,72 +25,106 @@ pub fn create_directories(path: &Path) -> io::Result<()> {
 
 /// Gives a file a content; it is made when it is not there, in a directory that must be.
 ///
+/// What a path leads to is written, links followed. The file is replaced at once by one of the same mode,
+/// so that nobody sees a part of it. Pipes, devices and what this program was started with, such as
+/// `/dev/stdout`, are written to instead.
+///
 /// # Errors
-/// It cannot be written; what was there stays.
-pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), ReplaceError> {
-    replace_file_with(path, &[content], ".tmp")
+/// It cannot be written, or is read-only; what was there stays, but for what is written to a stream.
+pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
+    let failed = |error: io::Error| not_written(path, &error);
+    match place::place(path).map_err(failed)? {
+        WritePlace::Stream(stream) => {
+            let mut open = place::open_stream(&stream).map_err(failed)?;
+            open.write_all(content).and_then(|()| open.flush()).map_err(failed)
+        }
+        WritePlace::Free(real) => put(&real, content, None).map_err(failed),
+        WritePlace::Taken(real, metadata) => {
+            permission::check_writable(&real, &metadata).map_err(failed)?;
+            put(&real, content, Some(&metadata)).map_err(failed)
+        }
+    }
 }
 
-/// As [`replace_file`], with a content in parts and the prefix of the name that the file has until then.
-pub(in super::super) fn replace_file_with(
-    path: &Path,
-    parts: &[&[u8]],
-    prefix: &str,
-) -> Result<(), ReplaceError> {
-    let directory = directory_of(path);
-    let new = Builder::new().prefix(prefix).tempfile_in(directory);
-    let mut file = new.map_err(|error| ReplaceError::new(Stage::Make, directory, error))?;
+/// A file that cannot be written, with what can be done about it.
+pub(super) fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
+    let shown = path.display();
+    let (why, help) = match error.kind() {
+        io::ErrorKind::NotFound => ("there is no such directory".into(), "make the directory first"),
+        io::ErrorKind::IsADirectory => ("it is a directory".into(), "name a file in it"),
+        io::ErrorKind::PermissionDenied => {
+            (error.to_string(), "allow it to be written, or name another file")
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            (error.to_string(), "make room, or name a file on another disk")
+        }
+        _ => (error.to_string(), "name another file"),
+    };
+    Diagnostic::error(Code::Io, format!("{shown} cannot be written: {why}")).help(help)
+}
+
+/// Replaces a file by one that is on the disk.
+fn put(real: &Path, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
+    let directory = directory_of(real);
+    sweep(directory);
+    let mut file = temporary(directory)?;
+    let written = file.write_all(content).and_then(|()| match old {
+        // The owner is kept where that is possible: the file is the user's, who named it.
+        Some(old) => permission::keep(file.as_file(), old).map(drop),
+        None => Ok(()),
+    });
+    let placed = written.and_then(|()| file.as_file().sync_all());
+    let (path, placed) = (file.path().to_path_buf(), placed.and_then(|()| persist(file, real)));
+    cleanup::notes().remove(&path);
+    placed?;
+    permission::sync_directory(directory);
+    Ok(())
+}
+
+fn persist(file: NamedTempFile, real: &Path) -> io::Result<()> {
+    file.persist(real).map(drop).map_err(|error| error.error)
+}
+
+/// A file that nobody else takes for a remainder.
+fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let mut builder = Builder::new();
+        builder.prefix(PREFIX);
+        permission::as_new(&mut builder);
+        let file = cleanup::make(|| builder.tempfile_in(directory), NamedTempFile::path)?;
+        // Some file systems have no locks; then nobody else can tell that it is a remainder, either.
+        let is_ours = lock::lock_open(file.as_file(), Waiting::Never).unwrap_or(true);
+        if is_ours && lock::is_at(file.as_file(), file.path())? {
+            return Ok(file);
+        }
+        cleanup::notes().remove(file.path());
+    }
+}
+
+/// Removes what programs left behind that were killed while they wrote into a directory.
+fn sweep(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let is_ours = |name: &std::ffi::OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX));
+    for entry in entries.flatten().filter(|entry| is_ours(&entry.file_name())) {
+        let path = entry.path();
+        if !permission::is_file(&path) {
+            continue;
+        }
+        if let Ok(file) = fs::File::open(&path)
+            && lock::lock_open(&file, Waiting::Never).unwrap_or(false)
+        {
+            // Another program may have been faster.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Keeps a content, given in parts, under a name; `prefix` begins the name that it has until it is whole.
+pub(in super::super) fn replace_file_with(path: &Path, parts: &[&[u8]], prefix: &str) -> io::Result<()> {
+    let make = || Builder::new().prefix(prefix).tempfile_in(directory_of(path));
+    let mut file = cleanup::make(make, NamedTempFile::path)?;
     let written = parts.iter().try_for_each(|part| file.write_all(part));
-    written.map_err(|error| ReplaceError::new(Stage::Write, path, error))?;
-    let placed = file.persist(path);
-    placed.map(drop).map_err(|PersistError { error, .. }| ReplaceError::new(Stage::Rename, path, error))
-}
-
-/// Why a file was not replaced.
-#[derive(Debug)]
-pub struct ReplaceError {
-    stage: Stage,
-    path: PathBuf,
-    cause: io::Error,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Stage {
-    Make,
-    Write,
-    Rename,
-}
-
-impl ReplaceError {
-    fn new(stage: Stage, path: &Path, cause: io::Error) -> Self {
-        Self { stage, path: path.to_path_buf(), cause }
-    }
-}
-
-impl fmt::Display for ReplaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match self.stage {
-            Stage::Make => write!(f, "{path} cannot be written to"),
-            Stage::Write => self.cause.fmt(f),
-            Stage::Rename => {
-                write!(f, "{path} cannot be written: failed to persist temporary file: {}", self.cause)
-            }
-        }
-    }
-}
-
-impl Error for ReplaceError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self.stage {
-            Stage::Make | Stage::Rename => Some(&self.cause),
-            Stage::Write => self.cause.source(),
-        }
-    }
-}
-
-impl From<ReplaceError> for io::Error {
-    fn from(error: ReplaceError) -> Self {
-        error.cause
-    }
+    let (temporary, placed) = (file.path().to_path_buf(), written.and_then(|()| persist(file, path)));
+    cleanup::notes().remove(&temporary);
+    placed
 }

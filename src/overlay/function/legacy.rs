@@ -10,7 +10,7 @@ use crate::files::{DiskTree, FileTree as _};
 use crate::schema::Gvk;
 use crate::source::Span;
 use crate::transform::Files;
-use crate::yaml::{DecodeOptions, Node, from_node_with};
+use crate::yaml::{DecodeOptions, Node, Spanned, from_node_with};
 
 /// The fields of a configuration that become arguments.
 #[derive(Debug, Default, Deserialize)]
@@ -95,6 +95,16 @@ pub(super) fn arguments(config: &Node, files: &dyn Files) -> Result<Vec<String>>
         arguments.extend(lines.map(ToString::to_string));
     }
     Ok(arguments)
+}
+
+/// The file that [`arguments`] reads.
+///
+/// # Errors
+/// The configuration is malformed.
+pub(super) fn file_of_arguments(config: &Node) -> Result<Option<Spanned<String>>> {
+    let given: Arguments = from_node_with(config, DecodeOptions::plugin())?;
+    let at = config.get("argsFromFile").map_or(Span::default(), Node::span);
+    Ok(Some(given.args_from_file).filter(|path| !path.is_empty()).map(|path| Spanned::new(path, at)))
 }
 
 /// Splits a line as a shell does, up to `#`; none when a quote is not closed.

@@ -36,7 +36,7 @@ impl Fixture {
         fs::write(path, text).expect("written");
     }
 
-    /// A helm that writes down its calls; the first values file goes to `values`.
+    /// A helm that writes down its calls; the first values file goes to `values`, the others to `more`.
     fn fake(&self) -> PathBuf {
         let home = self.home.path().display();
         script(
@@ -52,6 +52,8 @@ pull)
 template)
   while [ "$1" != -f ]; do shift; done
   cat "$2" > {home}/values
+  shift 2
+  while [ "$1" = -f ]; do cat "$2" >> {home}/more; shift 2; done
   cat {home}/printed ;;
 esac"#
             ),
@@ -82,13 +84,14 @@ esac"#
         fs::read_to_string(self.path(path)).expect(path)
     }
 
-    /// What helm was called with, with ROOT for the directory and VALUES for the values file.
+    /// What helm was called with, with ROOT for the directory, VALUES for the values file and MORE for others.
     fn calls(&self) -> Vec<String> {
         let root = self.path("root").canonicalize().expect("the root");
         let words = |line: &str| -> Vec<String> {
-            let word = |word: &str| {
-                let is_values = word.ends_with("kustomize-values.yaml");
-                if is_values { "VALUES".into() } else { word.replace(&root.display().to_string(), "ROOT") }
+            let word = |word: &str| match word.rsplit('/').next() {
+                Some("kustomize-values.yaml") => "VALUES".into(),
+                Some(name) if name.starts_with("additional-values-") => "MORE".into(),
+                _ => word.replace(&root.display().to_string(), "ROOT"),
             };
             line.split(' ').map(word).collect()
         };
@@ -141,11 +144,12 @@ fn all_options_reach_helm_in_kustomizes_order() {
     fixture.inflate(chart, options.clone()).expect("inflated");
     assert_eq!(
         fixture.calls()[1],
-        "template rel ROOT/charts/demo --namespace ns --name-template tpl -f VALUES -f ROOT/more.yaml \
-         -f ROOT/more.yaml --api-versions a/v1 --api-versions b/v1 --kube-version 1.29.0 --include-crds \
+        "template rel ROOT/charts/demo --namespace ns --name-template tpl -f VALUES -f MORE \
+         -f MORE --api-versions a/v1 --api-versions b/v1 --kube-version 1.29.0 --include-crds \
          --skip-tests --no-hooks --debug --devel"
     );
     assert_eq!(fixture.text("values"), "b: 1\n");
+    assert_eq!(fixture.text("more"), "a: 1\na: 1\n", "what was read, whatever the path leads to now");
     fixture
         .inflate("{name: demo, releaseName: r}", HelmOptions { debug: true, ..options })
         .expect("inflated");

@@ -2,141 +2,247 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
+use rustc_hash::FxHashMap;
 use sha2::{Digest as _, Sha256};
 
-use super::super::repo_spec::RepoSpec;
+use super::super::repo_spec::{RepoSpec, without_secrets};
 use super::git;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Store, TemporaryDirectory};
+use crate::files::{
+    About, HeldDirectory, KeptDirectory, Staging, Store, StoredEntry, TemporaryDirectory, hex,
+};
 
-/// Trees that nobody used for so long, 30 days, are removed when the same repository is fetched.
-const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// What nobody used for so long, 30 days, is removed: trees when the same repository is fetched, files when
+/// one is.
+pub(super) const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The most that all files together may have: 1 GiB.
+pub(super) const MOST_BYTES: u64 = 1 << 30;
+
+pub(super) const REPOSITORIES: &str = "repositories";
+pub(super) const FILES: &str = "files";
 
 /// Trees by repository and commit, files by URL.
 #[derive(Debug)]
 pub(super) struct Cache {
-    wanted: Store,
+    /// None where the user has no place for caches.
+    wanted: Option<Store>,
     /// Used when the wanted directory cannot be written, as in containers.
     temporary: OnceLock<Option<(Store, TemporaryDirectory)>>,
+    /// The trees that are used, each compared with its seal once.
+    held: Mutex<FxHashMap<PathBuf, HeldDirectory>>,
+    tidied: Once,
+}
+
+/// What the cache has of a commit.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum CachedTree {
+    /// All of it, at this real path.
+    Whole(PathBuf),
+    /// Something else than was fetched, or what another version left.
+    Damaged,
+    /// Nothing.
+    Absent,
 }
 
 impl Cache {
-    pub(super) fn new(wanted: PathBuf) -> Self {
-        Self { wanted: Store::new(wanted), temporary: OnceLock::new() }
-    }
-
-    /// Where everything is, as long as nothing has to be written.
-    fn store(&self) -> &Store {
-        match self.temporary.get() {
-            Some(Some((store, _))) => store,
-            _ => &self.wanted,
+    /// The cache in a directory; none: a temporary one.
+    pub(super) fn new(wanted: Option<PathBuf>) -> Self {
+        Self {
+            wanted: wanted.map(Store::new),
+            temporary: OnceLock::new(),
+            held: Mutex::default(),
+            tidied: Once::new(),
         }
     }
 
-    /// A new directory in a cache that can be written.
-    fn staging(&self) -> Result<TemporaryDirectory> {
+    /// Where everything is; none as long as that is a temporary place that is not needed yet.
+    fn store(&self) -> Option<&Store> {
+        match self.temporary.get() {
+            Some(Some((store, _))) => Some(store),
+            _ => self.wanted.as_ref(),
+        }
+    }
+
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.store().map(Store::directory)
+    }
+
+    /// A cache that can be written, and a new place in it.
+    fn staging(&self) -> Result<(&Store, Staging)> {
         let instead = || {
             let temporary = TemporaryDirectory::new(".tmp").ok()?;
             Some((Store::new(temporary.path()), temporary))
         };
-        self.temporary.get_or_init(|| if self.wanted.staging().is_ok() { None } else { instead() });
-        self.store().staging().map_err(|error| {
-            let wanted = self.wanted.directory().display();
-            Diagnostic::error(Code::Io, format!("the cache directory {wanted} cannot be written: {error}"))
-        })
+        let is_writable = || self.wanted.as_ref().is_some_and(|store| store.staging().is_ok());
+        self.temporary.get_or_init(|| if is_writable() { None } else { instead() });
+        let failed = |why: &dyn std::fmt::Display| {
+            let wanted = self.wanted.as_ref().map_or(Path::new("of this user"), Store::directory).display();
+            Diagnostic::error(Code::Io, format!("the cache directory {wanted} cannot be written: {why}"))
+        };
+        let store = self.store().ok_or_else(|| failed(&"there is none"))?;
+        store.staging().map(|staging| (store, staging)).map_err(|error| failed(&error))
     }
 
-    /// The tree of a reference that names its commit.
-    pub(super) fn pinned(&self, spec: &RepoSpec) -> Option<PathBuf> {
-        if !spec.is_pinned() {
-            return None;
+    /// Whether there is anything in the place of a commit's tree.
+    pub(super) fn has_tree(&self, spec: &RepoSpec, commit: &str) -> bool {
+        self.store().is_some_and(|store| store.names(&folder(spec)).iter().any(|name| name == commit))
+    }
+
+    /// The tree of a commit, if it is what was fetched.
+    pub(super) fn tree(&self, spec: &RepoSpec, commit: &str) -> CachedTree {
+        let entry = folder(spec).join(commit);
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = held.get(&entry) {
+            return CachedTree::Whole(known.path.clone());
         }
-        self.store().use_directory(&folder(spec).join(&spec.reference))
+        let Some(store) = self.store() else { return CachedTree::Absent };
+        match store.open_directory(&entry, &about_tree(spec, commit)) {
+            KeptDirectory::Damaged => CachedTree::Damaged,
+            KeptDirectory::Absent => CachedTree::Absent,
+            KeptDirectory::Whole(found) => {
+                let path = found.path.clone();
+                held.insert(entry, found);
+                CachedTree::Whole(path)
+            }
+        }
     }
 
-    /// The tree and commit that a reference meant when it was last fetched.
-    pub(super) fn remembered(&self, spec: &RepoSpec) -> Option<(PathBuf, String)> {
-        let folder = folder(spec);
-        let commit = String::from_utf8(self.store().read(&folder.join(ref_name(spec))).ok()?).ok()?;
-        let commit = commit.trim().to_string();
-        let tree = || self.store().use_directory(&folder.join(&commit));
-        is_hash(&commit).then(tree)?.map(|tree| (tree, commit))
+    /// The commit that a reference meant when it was last fetched.
+    pub(super) fn remembered(&self, spec: &RepoSpec) -> Option<String> {
+        let name = folder(spec).join(ref_name(spec));
+        let commit = String::from_utf8(self.store()?.read_sealed(&name, &about_reference(spec))?).ok()?;
+        is_hash(&commit).then_some(commit)
     }
 
-    /// Fetches what a reference names and keeps it.
-    pub(super) fn fetch(&self, spec: &RepoSpec) -> Result<(PathBuf, String)> {
-        const TREE: &str = "tree";
-
-        let staging = self.staging()?;
-        let store = self.store();
+    /// Fetches what a reference names and keeps it; `locked` is the commit that it must be.
+    pub(super) fn fetch(&self, spec: &RepoSpec, locked: Option<&str>) -> Result<(PathBuf, String)> {
+        let (store, staging) = self.staging()?;
         let failed = |error: io::Error| {
             let message = format!("{} cannot be kept in the cache: {error}", spec.shown());
             let note = format!("the cache is {}", store.directory().display());
             Diagnostic::error(Code::Io, message).note(note)
         };
-        staging.create_directory(TREE).map_err(failed)?;
-        let tree = staging.path().join(TREE);
-        let commit = git::check_out(spec, &tree)?;
+        let tree = staging.content().map_err(failed)?;
+        let commit = git::check_out(spec, locked, &tree)?;
         if !is_hash(&commit) {
             let message = format!("git names the commit of {} `{commit}`", spec.shown());
             return Err(Diagnostic::error(Code::Command, message));
         }
+        if let Some(locked) = locked.filter(|locked| *locked != commit) {
+            return Err(other_commit(spec, locked, &commit));
+        }
         // It holds the URL, with a password if there is one.
-        staging.remove_directory(&Path::new(TREE).join(".git")).map_err(failed)?;
+        staging.remove_from_content(Path::new(".git")).map_err(failed)?;
         // The commit may be known from another reference.
         let folder = folder(spec);
-        let kept = folder.join(&commit);
-        store.keep_directory(&tree, &kept).map_err(failed)?;
-        if commit != spec.reference {
-            store.keep(&folder.join(ref_name(spec)), &[commit.as_bytes()]).map_err(failed)?;
+        store.keep_directory(&staging, &folder.join(&commit), &about_tree(spec, &commit)).map_err(failed)?;
+        if commit != spec.reference && locked.is_none() {
+            let name = folder.join(ref_name(spec));
+            store.keep_sealed(&name, about_reference(spec), commit.as_bytes()).map_err(failed)?;
         }
-        let kept = store.use_directory(&kept).ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
-        store.tidy(&folder, UNUSED, is_hash, &staging);
-        Ok((kept, commit))
+        let CachedTree::Whole(path) = self.tree(spec, &commit) else {
+            return Err(failed(io::ErrorKind::InvalidData.into()));
+        };
+        tidy_folder(store, &folder, is_hash, &staging);
+        store.sweep(&staging);
+        Ok((path, commit))
     }
 
     /// The last content of a URL.
     pub(super) fn file(&self, url: &str) -> Option<Vec<u8>> {
-        self.store().read(&file(url)).ok()
+        self.store()?.read_sealed(&file(url), &about_file(url))
     }
 
-    /// Remembers the content of a URL for offline runs; without a place for it, it is not kept.
+    /// Remembers the content of a URL; without a place for it, it is not kept.
     pub(super) fn keep_file(&self, url: &str, content: &[u8]) {
-        if self.staging().is_ok() {
-            // What cannot be kept was read all the same.
-            let _ = self.store().keep(&file(url), &[content]);
-        }
+        let Ok((store, staging)) = self.staging() else { return };
+        // What cannot be kept was read all the same.
+        let _ = store.keep_sealed(&file(url), about_file(url), content);
+        self.tidied.call_once(|| {
+            for entry in superfluous(store.entries(Path::new(FILES), is_key), MOST_BYTES) {
+                store.remove(&entry.name, &staging);
+            }
+            store.sweep_folder(Path::new(FILES));
+            store.sweep(&staging);
+        });
     }
+}
+
+/// Removes from the folder of a repository what was not used for a while.
+fn tidy_folder(store: &Store, folder: &Path, is_ours: fn(&str) -> bool, staging: &Staging) {
+    for entry in store.entries(folder, is_ours).iter().filter(|entry| entry.is_unused_for(UNUSED)) {
+        store.remove(&entry.name, staging);
+    }
+    store.sweep_folder(folder);
+}
+
+/// Those of the files that were not used for a while, and of the rest the oldest beyond a number of bytes.
+pub(super) fn superfluous(mut files: Vec<StoredEntry>, most_bytes: u64) -> Vec<StoredEntry> {
+    files.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.name.cmp(&b.name)));
+    let mut bytes = 0_u64;
+    files.retain(|file| {
+        bytes = bytes.saturating_add(file.size);
+        bytes > most_bytes || file.is_unused_for(UNUSED)
+    });
+    files
+}
+
+fn other_commit(spec: &RepoSpec, locked: &str, found: &str) -> Diagnostic {
+    let reference = if spec.reference.is_empty() { "HEAD" } else { &spec.reference };
+    let message = format!(
+        "`{reference}` of {} is the commit {found} now, and the lock file says {locked}",
+        spec.shown()
+    );
+    Diagnostic::error(Code::Locked, message)
+        .note("the server does not give the locked commit by itself")
+        .help("see what has changed there, then run `kubectl smp lock`")
 }
 
 /// What is kept of a repository.
 fn folder(spec: &RepoSpec) -> PathBuf {
     let submodules = if spec.submodules { "" } else { "\nno submodules" };
-    Path::new("repositories").join(hash(&format!("{}{submodules}", spec.url())))
+    Path::new(REPOSITORIES).join(hash(&format!("{}{submodules}", spec.url())))
 }
 
 fn file(url: &str) -> PathBuf {
-    Path::new("files").join(hash(url))
+    Path::new(FILES).join(hash(url))
 }
 
 fn ref_name(spec: &RepoSpec) -> String {
     format!("ref-{}", hash(&spec.reference))
 }
 
-fn is_hash(text: &str) -> bool {
+fn about(parts: [(&str, String); 2]) -> About {
+    parts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+fn about_tree(spec: &RepoSpec, commit: &str) -> About {
+    about([("url", without_secrets(&spec.url())), ("commit", commit.to_string())])
+}
+
+fn about_reference(spec: &RepoSpec) -> About {
+    about([("url", without_secrets(&spec.url())), ("ref", spec.reference.clone())])
+}
+
+fn about_file(url: &str) -> About {
+    [("url".to_string(), without_secrets(url))].into()
+}
+
+/// Whether a name is that of a commit.
+pub(super) fn is_hash(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Whether a name is one that [`hash`] gives.
+pub(super) fn is_key(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// A name for a text, as long as is needed to tell all texts of the world apart.
 fn hash(text: &str) -> String {
-    use std::fmt::Write as _;
-
-    Sha256::digest(text).iter().take(16).fold(String::new(), |mut name, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    hex(&Sha256::digest(text)[..16])
 }

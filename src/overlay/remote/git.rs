@@ -21,12 +21,13 @@ const OF_ANOTHER_REPOSITORY: [&str; 9] = [
     "GIT_SHALLOW_FILE",
 ];
 
-/// Fills an empty directory with what the reference names and returns its commit.
+/// Fills an empty directory with what the reference names and returns its commit. `wanted` is the commit that
+/// it should be, which is asked for by itself where the server lets it be.
 ///
 /// # Errors
 /// There is no git, the repository or reference is not there, or git takes longer than the
 /// reference allows.
-pub(super) fn check_out(spec: &RepoSpec, into: &Path) -> Result<String> {
+pub(super) fn check_out(spec: &RepoSpec, wanted: Option<&str>, into: &Path) -> Result<String> {
     let url = spec.url();
     let reference = if spec.reference.is_empty() { "HEAD" } else { &spec.reference };
     for (what, text) in [("repository", url.as_str()), ("reference", reference)] {
@@ -39,13 +40,23 @@ pub(super) fn check_out(spec: &RepoSpec, into: &Path) -> Result<String> {
     git.run("init", &["init", "--quiet"])?;
     // Submodules with relative URLs are looked up relative to `origin`.
     git.run("remote add", &["remote", "add", "--", "origin", &url])?;
-    git.run("fetch", &["fetch", "--depth=1", "--", &url, reference])?;
+    let fetch = |what: &str| git.run("fetch", &["fetch", "--depth=1", "--", &url, what]);
+    match wanted.map(fetch) {
+        Some(Ok(_)) => {}
+        Some(Err(error)) if is_too_late(&error) => return Err(error),
+        _ => drop(fetch(reference)?),
+    }
     git.run("checkout", &["checkout", "--quiet", "FETCH_HEAD"])?;
     let commit = git.run("rev-parse", &["rev-parse", "--verify", "FETCH_HEAD^{commit}"])?;
     if spec.submodules && DiskTree.has(&into.join(".gitmodules")) {
         git.run("submodule update", &["submodule", "update", "--init", "--recursive"])?;
     }
     Ok(String::from_utf8_lossy(&commit).trim().to_string())
+}
+
+/// Whether git took longer than it may.
+pub(super) fn is_too_late(error: &Diagnostic) -> bool {
+    error.message().contains("did not end within")
 }
 
 struct Git<'s> {
@@ -74,7 +85,7 @@ impl Git<'_> {
         if error.message().contains("no such program") {
             return error.help("install git, which fetches remote bases");
         }
-        if error.message().contains("did not end within") {
+        if is_too_late(&error) {
             return error
                 .help("give it more time: add `timeout=SECONDS` to the reference, behind `?` or `&`");
         }

@@ -1,11 +1,10 @@
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use super::*;
 use crate::source::SourceMap;
 
-mod server;
+pub(in crate::overlay) mod server;
 
 /// A repository `upstream` and a cache beside it.
 struct Fixture {
@@ -51,11 +50,11 @@ impl Fixture {
     }
 
     fn remotes(&self) -> Remotes {
-        Remotes::new(self.cache(), false)
+        Remotes::new(Some(self.cache()), false)
     }
 
     fn offline(&self) -> Remotes {
-        Remotes::new(self.cache(), true)
+        Remotes::new(Some(self.cache()), true)
     }
 
     /// Makes the repository unreachable.
@@ -80,6 +79,10 @@ fn read(checkout: &Checkout, path: &str) -> String {
     fs::read_to_string(checkout.clone_dir.join(path)).expect(path)
 }
 
+fn root(checkout: &Checkout) -> Result<Directory> {
+    checkout.root_in(&checkout.tree()?)
+}
+
 fn nowhere() -> Span {
     Span::default()
 }
@@ -101,7 +104,7 @@ fn branches_are_fetched_in_each_run_and_once_in_it() {
     let remotes = fixture.remotes();
     let first = remotes.repository(&spec, nowhere()).expect("fetched");
     assert_eq!(read(&first, "base/kustomization.yaml"), "resources: [a.yaml]\n");
-    assert_eq!(first.root().expect("a directory").path(), first.clone_dir.join("base"));
+    assert_eq!(root(&first).expect("a directory").path(), first.clone_dir.join("base"));
     assert!(!first.clone_dir.join(".git").exists(), "it would keep the URL");
 
     let commit = fixture.commit("base/kustomization.yaml", "resources: [b.yaml]\n");
@@ -209,18 +212,18 @@ fn directories_stay_in_the_repository() {
         std::os::unix::fs::symlink("base", fixture.upstream().join("in")).expect("a link");
     }
     fixture.commit("other.txt", "x");
-    let root = |directory: &str| {
+    let root_of = |directory: &str| {
         let spec = fixture.spec(&format!("//{directory}?ref=main"));
         let checkout = fixture.remotes().repository(&spec, nowhere()).expect("fetched");
-        checkout.root().map(|directory| directory.path().to_path_buf())
+        root(&checkout).map(|directory| directory.path().to_path_buf())
     };
-    let error = |directory: &str| root(directory).expect_err(directory);
+    let error = |directory: &str| root_of(directory).expect_err(directory);
     assert!(error("nope").message().ends_with("has no directory `nope`"), "{}", error("nope"));
     assert!(error("file.txt").message().contains("is a file"), "{}", error("file.txt"));
-    assert!(root("/base").expect("below").ends_with("base"), "a further slash does not make it absolute");
+    assert!(root_of("/base").expect("below").ends_with("base"), "a further slash does not make it absolute");
     if cfg!(unix) {
         assert_eq!(error("out").code(), Code::OutsideRoot);
-        assert!(root("in").expect("inside").ends_with("base"));
+        assert!(root_of("in").expect("inside").ends_with("base"));
     }
 }
 
@@ -229,7 +232,7 @@ fn a_cache_that_cannot_be_written_is_replaced() {
     let fixture = Fixture::new();
     let blocked = fixture.home.path().join("blocked");
     fs::write(&blocked, "a file").expect("written");
-    let remotes = Remotes::new(blocked.join("cache"), false);
+    let remotes = Remotes::new(Some(blocked.join("cache")), false);
     let checkout = remotes.repository(&fixture.spec("?ref=main"), nowhere()).expect("fetched");
     assert!(checkout.clone_dir.join("base").is_dir());
 }
@@ -260,12 +263,179 @@ fn old_trees_are_removed() {
     let recent = fixture.remotes().repository(&spec, nowhere()).expect("fetched").clone_dir;
     let killed = fixture.cache().join("new-abc");
     fs::create_dir(&killed).expect("new");
+    // What is renamed and aged is the entry, of which the tree is a part.
+    let [old, recent] = [old, recent].map(|tree| tree.parent().expect("its entry").to_path_buf());
     for (path, days) in [(&old, 31), (&recent, 29), (&killed, 2)] {
         age(path, days);
     }
     fixture.commit("c.txt", "c");
     fixture.remotes().repository(&spec, nowhere()).expect("fetched");
     assert!(!old.exists() && recent.exists() && !killed.exists());
+}
+
+type Change = fn(&Path) -> std::io::Result<()>;
+
+/// What may have become of the entry of a commit.
+#[cfg(unix)]
+const DAMAGE: [(&str, Change); 9] = [
+    ("an edited file", |entry| {
+        fs::write(entry.join("tree/base/kustomization.yaml"), "resources: [evil.yaml]\n")
+    }),
+    ("an emptied file", |entry| fs::write(entry.join("tree/base/kustomization.yaml"), "")),
+    ("a further file", |entry| fs::write(entry.join("tree/base/more.yaml"), "")),
+    ("an emptied tree", |entry| {
+        fs::remove_dir_all(entry.join("tree")).and_then(|()| fs::create_dir(entry.join("tree")))
+    }),
+    ("no tree", |entry| fs::remove_dir_all(entry.join("tree"))),
+    ("no seal", |entry| fs::remove_file(entry.join("seal"))),
+    ("a link to a copy", |entry| {
+        let elsewhere = entry.with_extension("elsewhere");
+        fs::rename(entry.join("tree"), &elsewhere)?;
+        std::os::unix::fs::symlink(&elsewhere, entry.join("tree"))
+    }),
+    ("a linked entry", |entry| {
+        let elsewhere = entry.with_extension("elsewhere");
+        fs::rename(entry, &elsewhere)?;
+        std::os::unix::fs::symlink(&elsewhere, entry)
+    }),
+    ("a linked folder", |entry| {
+        let folder = entry.parent().expect("the repository's");
+        let elsewhere = folder.with_extension("elsewhere");
+        fs::rename(folder, &elsewhere)?;
+        std::os::unix::fs::symlink(&elsewhere, folder)
+    }),
+];
+
+#[cfg(unix)]
+#[test]
+fn a_damaged_tree_is_fetched_again() {
+    for (what, damage) in DAMAGE {
+        let fixture = Fixture::new();
+        let commit = fixture.git(&["rev-parse", "HEAD"]);
+        let spec = fixture.spec(&format!("//base?ref={commit}"));
+        let first = fixture.remotes().repository(&spec, nowhere()).expect("fetched");
+        let entry = first.clone_dir.parent().expect("its entry");
+        damage(entry).expect(what);
+        let offline = fixture.offline();
+        let error = offline.repository(&spec, nowhere()).expect_err(what);
+        assert_eq!(error.code(), Code::Remote, "{what}: {error}");
+        if what != "a linked folder" {
+            assert_eq!(error.notes(), [format!("damaged: {}", spec.raw())], "{what}");
+        }
+        let again = fixture.remotes().repository(&spec, nowhere()).expect(what);
+        assert_eq!(again, first, "{what}");
+        assert_eq!(read(&again, "base/kustomization.yaml"), "resources: [a.yaml]\n", "{what}");
+        assert_eq!(fs::read_dir(again.clone_dir.join("base")).expect("there").count(), 1, "{what}");
+        for path in [again.clone_dir.as_path(), entry, entry.parent().expect("the repository's")] {
+            assert!(!path.is_symlink(), "{what}: {}", path.display());
+        }
+        fixture.hide();
+        assert_eq!(fixture.offline().repository(&spec, nowhere()).expect("whole again"), first, "{what}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tree_that_a_branch_means_is_repaired_too() {
+    let fixture = Fixture::new();
+    let spec = fixture.spec("//base?ref=main");
+    let first = fixture.remotes().repository(&spec, nowhere()).expect("fetched");
+    fs::write(first.clone_dir.join("base/kustomization.yaml"), "edited").expect("written");
+    assert!(fixture.offline().repository(&spec, nowhere()).is_err(), "damaged");
+    let again = fixture.remotes().repository(&spec, nowhere()).expect("fetched");
+    assert_eq!(read(&again, "base/kustomization.yaml"), "resources: [a.yaml]\n");
+    assert_eq!(fixture.offline().repository(&spec, nowhere()).expect("whole"), first);
+}
+
+#[test]
+fn entries_of_older_versions_count_as_absent_and_are_replaced() {
+    let fixture = Fixture::new();
+    let commit = fixture.git(&["rev-parse", "HEAD"]);
+    let spec = fixture.spec(&format!("?ref={commit}"));
+    let first = fixture.remotes().repository(&spec, nowhere()).expect("fetched");
+    let entry = first.clone_dir.parent().expect("its entry");
+    fs::remove_dir_all(entry).expect("removed");
+    fs::create_dir_all(entry.join("base")).expect("made");
+    fs::write(entry.join("base/kustomization.yaml"), "resources: [old.yaml]\n").expect("written");
+    assert!(fixture.offline().repository(&spec, nowhere()).is_err());
+    assert_eq!(fixture.remotes().repository(&spec, nowhere()).expect("fetched"), first);
+    assert!(!entry.join("base").exists(), "nothing of it is left");
+}
+
+#[test]
+fn programs_that_can_be_run_stay_so() {
+    let fixture = Fixture::new();
+    fixture.commit("run.sh", "#!/bin/sh\n");
+    fixture.git(&["update-index", "--chmod=+x", "run.sh"]);
+    fixture.git(&["commit", "--quiet", "--message=run"]);
+    let checkout = fixture.remotes().repository(&fixture.spec("?ref=main"), nowhere()).expect("fetched");
+    let run = checkout.clone_dir.join("run.sh");
+    assert!(crate::files::DiskTree::is_executable(&run).expect("there"));
+    fixture.offline().repository(&fixture.spec("?ref=main"), nowhere()).expect("whole");
+}
+
+/// What `remotes` says, by a lock with some entries.
+fn pinned(remotes: &Remotes, entries: &[(RemoteReference, &str)], enforced: bool) -> Remotes {
+    let remotes_of_lock =
+        entries.iter().map(|(reference, version)| (reference.clone(), (*version).to_string()));
+    let lock = LockFile { remotes: remotes_of_lock.collect(), schemas: Vec::new() };
+    remotes.pinned_by(Pins { lock: Some(Arc::new(lock)), name: "smp.lock".into(), enforced })
+}
+
+#[test]
+fn a_locked_branch_stays_at_its_commit() {
+    let fixture = Fixture::new();
+    let commit = fixture.git(&["rev-parse", "HEAD"]);
+    fixture.commit("base/kustomization.yaml", "resources: [b.yaml]\n");
+    let spec = fixture.spec("//base?ref=main");
+    let entry = [(RemoteReference::repository(&spec.url(), "main"), commit.as_str())];
+    for enforced in [false, true] {
+        let remotes = pinned(&fixture.remotes(), &entry, enforced);
+        let found = remotes.repository(&spec, nowhere()).expect("fetched");
+        assert_eq!((&found.commit, remotes.take_warnings().len()), (&commit, 0));
+        assert_eq!(read(&found, "base/kustomization.yaml"), "resources: [a.yaml]\n");
+        assert_eq!(remotes.used(), [(entry[0].0.clone(), commit.clone())].into());
+    }
+    fixture.hide();
+    let remotes = pinned(&fixture.remotes(), &entry, true);
+    assert_eq!(remotes.repository(&spec, nowhere()).expect("nobody is asked").commit, commit);
+    let offline = pinned(&fixture.offline(), &entry, true);
+    assert_eq!(offline.repository(&spec, nowhere()).expect("cached").commit, commit);
+}
+
+#[test]
+fn what_is_not_locked_is_a_warning_or_an_error() {
+    let fixture = Fixture::new();
+    let commit = fixture.git(&["rev-parse", "HEAD"]);
+    let [main, fixed] = ["?ref=main".to_string(), format!("?ref={commit}")].map(|rest| fixture.spec(&rest));
+    let remotes = pinned(&fixture.remotes(), &[], false);
+    for spec in [&main, &fixed, &main] {
+        remotes.repository(spec, nowhere()).expect("fetched");
+    }
+    let warnings = remotes.take_warnings();
+    assert_eq!(warnings.len(), 1, "only of the branch, and once: {warnings:?}");
+    assert_eq!(warnings[0].message(), format!("`{}` is not in smp.lock", main.raw()));
+
+    let remotes = pinned(&fixture.remotes(), &[], true);
+    for spec in [&main, &fixed] {
+        remotes.repository(spec, nowhere()).expect_err("not locked");
+    }
+    let error = remotes.missing().expect("two are missing");
+    assert_eq!(error.code(), Code::Locked);
+    assert_eq!(error.message(), "2 remote references are not in smp.lock, which must have all");
+    assert_eq!(error.notes(), [format!("missing: {}", main.raw()), format!("missing: {}", fixed.raw())]);
+}
+
+#[test]
+fn a_commit_that_the_server_does_not_have_is_an_error() {
+    let fixture = Fixture::new();
+    let spec = fixture.spec("?ref=main");
+    let gone = "0123456789abcdef0123456789abcdef01234567";
+    let entry = [(RemoteReference::repository(&spec.url(), "main"), gone)];
+    let error =
+        pinned(&fixture.remotes(), &entry, false).repository(&spec, nowhere()).expect_err("not there");
+    assert_eq!(error.code(), Code::Locked);
+    assert!(error.message().contains(gone) && error.message().contains("`main`"), "{error}");
 }
 
 #[test]
@@ -323,6 +493,84 @@ mod over_http {
     }
 
     #[test]
+    fn locked_files_must_be_what_they_were() {
+        let fixture = Fixture::new();
+        let path = fixture.home.path().join("a.yaml");
+        fs::write(&path, "kind: A\n").expect("written");
+        let served = server::Server::start(fixture.home.path());
+        let url = served.url("a.yaml");
+        let sha256 = hex(&Sha256::digest("kind: A\n"));
+        let entry = [(RemoteReference::file(&url), sha256.as_str())];
+        for (remotes, requests) in [(fixture.remotes(), 1), (fixture.remotes(), 1), (fixture.offline(), 1)] {
+            let remotes = pinned(&remotes, &entry, true);
+            assert_eq!(remotes.file(&url, nowhere()).expect("locked"), b"kind: A\n");
+            assert_eq!(served.requests().len(), requests, "what is cached is not asked for");
+            assert_eq!(remotes.used(), [(entry[0].0.clone(), sha256.clone())].into());
+        }
+        fs::write(&path, "kind: B\n").expect("written");
+        fixture.remotes().file(&url, nowhere()).expect("without a lock the cache has the new one");
+        for enforced in [false, true] {
+            let remotes = pinned(&fixture.remotes(), &entry, enforced);
+            let found = remotes.resource(&url, nowhere(), manifest).expect_err("another one");
+            let error = remotes.file(&url, nowhere()).expect_err("another one");
+            assert_eq!((error.code(), found), (Code::Locked, error.clone()));
+            assert!(error.message().ends_with("is not what smp.lock says"), "{error}");
+            assert!(error.notes().contains(&format!("locked is {sha256}")), "{error:?}");
+        }
+        let error = pinned(&fixture.offline(), &entry, true).file(&url, nowhere()).expect_err("not cached");
+        assert_eq!(error.code(), Code::Remote);
+        let error = pinned(&fixture.remotes(), &[], true).resource(&url, nowhere(), manifest);
+        assert_eq!(error.expect_err("not locked").code(), Code::Locked);
+    }
+
+    #[test]
+    fn a_locked_repository_is_not_asked_for_as_a_file() {
+        let fixture = Fixture::new();
+        let served = server::Server::start(fixture.home.path());
+        let url = served.url("upstream/.git//base?ref=main");
+        let commit = fixture.git(&["rev-parse", "HEAD"]);
+        let spec = RepoSpec::parse(&url).expect("a reference");
+        let entry = [(RemoteReference::repository(&spec.url(), "main"), commit.as_str())];
+        pinned(&fixture.remotes(), &entry, true).resource(&url, nowhere(), manifest).expect("fetched");
+        let asked = served.requests();
+        assert!(asked.iter().all(|request| request.contains("upstream/.git/")), "{asked:?}");
+        pinned(&fixture.remotes(), &entry, true).resource(&url, nowhere(), manifest).expect("cached");
+        assert_eq!(served.requests(), asked, "nobody is asked");
+    }
+
+    #[test]
+    fn damaged_files_count_as_absent() {
+        let fixture = Fixture::new();
+        fs::write(fixture.home.path().join("a.yaml"), "kind: A\n").expect("written");
+        let served = server::Server::start(fixture.home.path());
+        let url = served.url("a.yaml").replace("http://", "http://me:secret@");
+        fixture.remotes().file(&url, nowhere()).expect("fetched");
+        let files: Vec<_> = fs::read_dir(fixture.cache().join("files")).expect("there").collect();
+        let path = files.into_iter().next().expect("one").expect("an entry").path();
+        let kept = fs::read_to_string(&path).expect("text");
+        assert!(!kept.contains("secret") && kept.contains("/a.yaml"), "{kept}");
+        fs::write(&path, kept.replace("kind: A", "kind: B")).expect("written");
+        assert_eq!(fixture.offline().file(&url, nowhere()).expect_err("damaged").code(), Code::Remote);
+        fixture.remotes().file(&url, nowhere()).expect("fetched");
+        assert_eq!(fixture.offline().file(&url, nowhere()).expect("kept"), b"kind: A\n");
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_read_to_its_end() {
+        let fixture = Fixture::new();
+        let served = server::Server::start(fixture.home.path());
+        fs::write(fixture.home.path().join("a"), vec![b'a'; 1000]).expect("written");
+        fs::write(fixture.home.path().join("b.gz"), server::zeros(100_000)).expect("written");
+        assert_eq!(http::get(&served.url("a"), 1000).map(|content| content.len()), Ok(1000));
+        assert_eq!(http::get(&served.url("a"), 999), Err(HttpFailure::TooLarge(999)));
+        assert!(server::zeros(100_000).len() < 2000, "it is small on the way");
+        let bomb = served.url("b.gz");
+        assert_eq!(http::get(&bomb, 50_000), Err(HttpFailure::TooLarge(50_000)));
+        let whole = http::get(&bomb, 200_000).map(|content| content.iter().all(|byte| *byte == 0));
+        assert_eq!(whole, Ok(true));
+    }
+
+    #[test]
     fn a_name_in_the_url_is_sent() {
         let fixture = Fixture::new();
         fs::write(fixture.home.path().join("a.yaml"), "kind: A\n").expect("written");
@@ -366,7 +614,7 @@ mod over_http {
         else {
             panic!("a file");
         };
-        assert!(checkout.root().expect("a directory").path().ends_with("base"));
+        assert!(root(&checkout).expect("a directory").path().ends_with("base"));
         // A page that is no manifest and no repository: both reasons are given.
         let error = resource("site/page").expect_err("neither");
         assert!(error.message().starts_with("`git fetch` for http://127.0.0.1"), "{error}");

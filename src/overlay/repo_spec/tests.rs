@@ -192,3 +192,23 @@ fn cycles_are_found_by_prefix() {
     assert!(long.leads_back_to(&long));
     assert!(!long.leads_back_to(&short));
 }
+
+#[test]
+fn urls_are_stored_without_secrets() {
+    let table = [
+        ("https://h/o/r", "https://h/o/r"),
+        ("https://me:secret@h/o/r?ref=v1", "https://h/o/r?ref=v1"),
+        ("https://token@h/o/r", "https://h/o/r"),
+        ("git::https://me:secret@h/o/r", "git::https://h/o/r"),
+        ("ssh://git:secret@h/o/r", "ssh://git@h/o/r"),
+        ("ssh://git@h/o/r", "ssh://git@h/o/r"),
+        ("git@h:o/r", "git@h:o/r"),
+        ("https://h/a.yaml?token=x", "https://h/a.yaml"),
+        ("https://h/a.yaml?v=1&X-Amz-Signature=x&X-Amz-Credential=y&w=2", "https://h/a.yaml?v=1&w=2"),
+        ("https://h/a.yaml?sv=1&sig=x&private_token=y&Key=z", "https://h/a.yaml?sv=1"),
+        ("https://h/a.yaml?keyboard=x", "https://h/a.yaml?keyboard=x"),
+    ];
+    for (url, want) in table {
+        assert_eq!(without_secrets(url), want, "{url}");
+    }
+}

@@ -61,7 +61,7 @@ fn thing() -> Gvk {
 
 fn graph() -> TypeGraph {
     let graph = model().compile().expect("small");
-    TypeGraph::from_bytes(graph.as_bytes().to_vec()).expect("just written")
+    TypeGraph::from_bytes(graph.to_bytes()).expect("just written")
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn equal_types_are_stored_once() {
     let mut twice = model();
     let spec = twice.definitions[&SmolStr::from("Spec")].clone();
     twice.definitions.insert("Spec2".into(), spec);
-    let (one, two) = (graph().as_bytes().len(), twice.compile().expect("small").as_bytes().len());
+    let (one, two) = (graph().to_bytes().len(), twice.compile().expect("small").to_bytes().len());
     assert_eq!(two - one, SIZES[TYPES] + SIZES[NAMES] + SIZES[TEXTS] + "Spec2".len());
 }
 
@@ -186,15 +186,32 @@ fn ask(graph: &TypeGraph) {
 
 #[test]
 fn no_corrupt_buffer_panics() {
-    let good = graph().as_bytes().to_vec();
+    let good = graph().to_bytes();
     for length in 0..good.len() {
-        assert!(TypeGraph::from_bytes(good[..length].to_vec()).is_err(), "cut to {length}");
+        assert!(TypeGraph::open_unchecked(good[..length].to_vec()).is_err(), "cut to {length}");
     }
     for position in 0..good.len() {
         for byte in [0, 1, 0x7f, 0xff] {
             let mut bad = good.clone();
             bad[position] = byte;
-            TypeGraph::from_bytes(bad).iter().for_each(ask);
+            TypeGraph::open_unchecked(bad).iter().for_each(ask);
         }
     }
+}
+
+#[test]
+fn each_changed_bit_of_what_is_stored_is_seen() {
+    let good = graph().to_bytes();
+    assert!(TypeGraph::from_bytes(good.clone()).is_ok());
+    for position in 0..good.len() {
+        for bit in 0..8 {
+            let mut bad = good.clone();
+            bad[position] ^= 1 << bit;
+            assert!(TypeGraph::from_bytes(bad).is_err(), "bit {bit} of byte {position}");
+        }
+    }
+    for length in 0..good.len() {
+        assert!(TypeGraph::from_bytes(good[..length].to_vec()).is_err(), "cut to {length}");
+    }
+    assert!(TypeGraph::from_bytes([good.as_slice(), b"x"].concat()).is_err());
 }

@@ -22,6 +22,18 @@ pub(in crate::transform) struct DataPair {
     pub(in crate::transform) span: Span,
 }
 
+impl GeneratorArgs {
+    /// The paths of the files that it reads; of a malformed entry none.
+    pub fn named_files(&self) -> impl Iterator<Item = Spanned<String>> {
+        let of_file = |source: &Spanned<String>| {
+            let (_, path) = file_source(source).ok()?;
+            Some(Spanned::new(path.to_string(), source.span))
+        };
+        let env = self.env.iter().filter(|path| !path.is_empty() && !self.own_file);
+        self.envs.iter().chain(env).cloned().chain(self.files.iter().filter_map(of_file))
+    }
+}
+
 /// All pairs of a generator, sorted by key.
 ///
 /// # Errors

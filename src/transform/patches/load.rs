@@ -82,14 +82,16 @@ pub(super) fn path_or_text(
     patch: &Spanned<String>,
     context: &PatchContext<'_>,
 ) -> Result<Warned<Vec<Resource>>> {
-    // A path is a scalar when it is read as YAML, and so no patch.
-    let source = if patch.is_empty() || patch.contains('\n') || patch.trim_start().starts_with('{') {
-        inline(patch, patch.span, context)
-    } else {
-        file(patch, context)?
-    };
+    let source = if is_path(patch) { file(patch, context)? } else { inline(patch, patch.span, context) };
     let Warned { value, warnings } = documents(source, context)?;
     Ok(Warned { value: strategic(value, context)?, warnings })
+}
+
+/// Whether an entry of `patchesStrategicMerge` is the path of a file, and not the patch itself.
+#[must_use]
+pub fn is_path(patch: &str) -> bool {
+    // A path is a scalar when it is read as YAML, and so no patch.
+    !patch.is_empty() && !patch.contains('\n') && !patch.trim_start().starts_with('{')
 }
 
 fn neither() -> Diagnostic {

@@ -20,6 +20,7 @@ use crate::yaml::Spanned;
 
 use change::StrategicPatch;
 use load::PatchBody;
+pub use load::is_path as is_path_of_patch;
 use target::{check_ids, own_target};
 
 /// Applies `patches`, one after the other, and returns what is odd about them.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-pub(super) struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only tests of files count"))]
     requests: Arc<Mutex<Vec<String>>>,
@@ -15,7 +15,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Serves what is below a directory until the test ends.
-    pub(super) fn start(directory: &Path) -> Self {
+    pub(crate) fn start(directory: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -29,13 +29,13 @@ impl Server {
         Self { address, requests }
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 
     /// The requests so far, without their parameters, and who made them.
     #[cfg(feature = "remote")]
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("the list").clone()
     }
 }
@@ -77,7 +77,9 @@ fn answer(stream: &TcpStream, directory: &Path, seen: &Mutex<Vec<String>>) {
         }
         cgi(backend, &body)
     } else if file.is_file() {
-        let mut response = b"HTTP/1.0 200 OK\r\n\r\n".to_vec();
+        let is_zipped = file.extension().is_some_and(|extension| extension == "gz");
+        let encoding = if is_zipped { "Content-Encoding: gzip\r\n" } else { "" };
+        let mut response = format!("HTTP/1.0 200 OK\r\n{encoding}\r\n").into_bytes();
         response.extend(fs::read(file).expect("a file"));
         response
     } else {
@@ -102,4 +104,57 @@ fn cgi(mut backend: Command, body: &[u8]) -> Vec<u8> {
     let mut response = format!("HTTP/1.0 {status}\r\n").into_bytes();
     response.extend(output);
     response
+}
+
+/// The beginning of at least so many zeros by gzip.
+#[cfg(feature = "remote")]
+#[allow(dead_code, reason = "this file is part of two test programs")]
+pub(super) fn endless_zeros(number: usize) -> Vec<u8> {
+    let some = zeros(16 * 258);
+    // Behind the header and two bytes, eight runs are the same thirteen bytes.
+    let (start, period) = (&some[..12], &some[12..25]);
+    [start, &period.repeat(number.div_ceil(8 * 258))].concat()
+}
+
+/// At least so many zeros by gzip, which takes 13 bits for 258 of them.
+#[cfg(feature = "remote")]
+pub(super) fn zeros(number: usize) -> Vec<u8> {
+    let mut bits = Bits::default();
+    // One block, the last, with fixed codes: a zero, then runs of 258 at the distance 1, then the end.
+    bits.push(&[1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]);
+    let runs = number.div_ceil(258);
+    for _ in 0..runs {
+        bits.push(&[1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0]);
+    }
+    bits.push(&[0; 7]);
+    let size = u32::try_from(1 + 258 * runs).expect("small");
+    let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    let checksum = crc32_of_zeros(size);
+    [&header[..], &bits.bytes, &checksum.to_le_bytes(), &size.to_le_bytes()].concat()
+}
+
+#[cfg(feature = "remote")]
+fn crc32_of_zeros(number: u32) -> u32 {
+    let of_bit = |crc: u32, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+    !(0..u64::from(number) * 8).fold(u32::MAX, of_bit)
+}
+
+#[cfg(feature = "remote")]
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+#[cfg(feature = "remote")]
+impl Bits {
+    fn push(&mut self, bits: &[u8]) {
+        for bit in bits {
+            if self.used.is_multiple_of(8) {
+                self.bytes.push(0);
+            }
+            *self.bytes.last_mut().expect("one") |= bit << (self.used % 8);
+            self.used += 1;
+        }
+    }
 }

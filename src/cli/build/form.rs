@@ -1,0 +1,96 @@
+//! The forms in which resources are shown.
+
+use std::io::Write;
+
+use crate::cli::Failure;
+use crate::resource::{Resource, ResourceSet};
+use crate::yaml;
+
+/// How resources are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutputForm {
+    /// Documents.
+    Yaml,
+    /// One object, or a `List` of several.
+    Json,
+    /// A line for each.
+    Name,
+}
+
+impl OutputForm {
+    /// The words for them on the command line.
+    pub(super) const WORDS: [&str; 3] = ["yaml", "json", "name"];
+
+    /// The one that a word means.
+    pub(super) fn of(word: &str) -> Option<Self> {
+        match word {
+            "yaml" => Some(Self::Yaml),
+            "json" => Some(Self::Json),
+            "name" => Some(Self::Name),
+            _ => None,
+        }
+    }
+}
+
+/// Resources of several targets as one text.
+#[derive(Debug)]
+pub(super) struct Joined<W> {
+    form: OutputForm,
+    to: W,
+    is_begun: bool,
+    /// JSON objects to print as one list at the end.
+    items: Vec<serde_json::Value>,
+}
+
+impl<W: Write> Joined<W> {
+    pub(super) fn new(form: OutputForm, to: W) -> Self {
+        Self { form, to, is_begun: false, items: Vec::new() }
+    }
+
+    /// Adds the resources of a target: all of them, or none when one cannot be shown.
+    pub(super) fn add(&mut self, resources: &ResourceSet) -> Result<(), Failure> {
+        match self.form {
+            OutputForm::Json => {
+                self.items.extend(resources.iter().map(|resource| resource.node().to_json_value()));
+            }
+            OutputForm::Name => {
+                let names: String = resources.iter().map(|resource| resource_name(resource) + "\n").collect();
+                self.to.write_all(names.as_bytes())?;
+            }
+            OutputForm::Yaml => {
+                let text = yaml::to_documents(resources.iter().map(Resource::node))?;
+                if self.is_begun && !text.is_empty() {
+                    self.to.write_all(b"---\n")?;
+                }
+                self.is_begun |= !text.is_empty();
+                self.to.write_all(text.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what can only be said at the end; returns what was written to.
+    pub(super) fn finish(mut self) -> Result<W, Failure> {
+        if self.form == OutputForm::Json {
+            let value = if self.items.len() == 1 {
+                self.items.remove(0)
+            } else {
+                serde_json::json!({"apiVersion": "v1", "kind": "List", "items": self.items})
+            };
+            let text = yaml::to_json_pretty(&yaml::Node::from(&value))?;
+            self.to.write_all(text.as_bytes())?;
+        }
+        self.to.flush()?;
+        Ok(self.to)
+    }
+}
+
+/// `deployment.apps/web`.
+fn resource_name(resource: &Resource) -> String {
+    let id = resource.id();
+    let kind = id.gvk.kind.to_lowercase();
+    if id.gvk.group.is_empty() {
+        return format!("{kind}/{}", id.name);
+    }
+    format!("{kind}.{}/{}", id.gvk.group, id.name)
+}

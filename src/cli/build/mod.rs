@@ -1,0 +1,109 @@
+//! `kubectl smp build`: render overlays.
+
+mod directory;
+mod form;
+mod output;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use rayon::prelude::*;
+
+use self::output::{OutputArgs, Sink};
+use super::render::Verbosity;
+use super::sandbox::{SandboxArgs, SandboxedBuild};
+use super::target::TargetArgs;
+use super::{Failure, Outcome, render};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::overlay::{Builder, Built};
+use crate::source::SourceMap;
+
+/// Render overlays: kustomizations, or plain directories over a base.
+#[derive(Debug, Args)]
+pub(super) struct BuildArgs {
+    /// Directories to build, printed in this order
+    #[arg(value_name = "TARGET", default_value = ".")]
+    targets: Vec<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    target: TargetArgs,
+
+    #[command(flatten)]
+    sandbox: SandboxArgs,
+}
+
+/// Targets built at a time: enough to keep all processors busy, few enough to bound memory.
+const WINDOW: usize = 64;
+
+/// Builds all targets. Of several that are printed, one that fails leaves the others; files are written
+/// only when none fails.
+pub(super) fn run(args: &BuildArgs, sources: &SourceMap, verbosity: Verbosity) -> Outcome {
+    let destination = args.output.destination(&args.targets)?;
+    let builder = args.target.builder(sources, &args.targets)?;
+    let outputs = destination.path().into_iter().collect();
+    let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets: &args.targets, outputs };
+    args.sandbox.close(&sandboxed, verbosity)?;
+    let mut sink = Sink::new(destination);
+    let mut failed = Vec::new();
+    for window in args.targets.chunks(WINDOW) {
+        let built = build_window(&builder, window);
+        for (target, built) in window.iter().zip(built) {
+            let added =
+                built.map_err(Failure::from).and_then(|built| add(&mut sink, args, target, built, sources));
+            match added {
+                Ok(()) => {}
+                Err(Failure::Problems(problems)) => {
+                    render::print(&problems, sources);
+                    failed.push(target);
+                }
+                Err(other) => return Err(other),
+            }
+        }
+    }
+    if failed.is_empty() || sink.is_printed() {
+        sink.finish()?;
+    }
+    Ok(ended(&failed, args.targets.len()))
+}
+
+/// Adds what was built of one target to the output, its warnings first.
+fn add(
+    sink: &mut Sink,
+    args: &BuildArgs,
+    target: &Path,
+    built: Built,
+    sources: &SourceMap,
+) -> Result<(), Failure> {
+    render::print(&built.warnings, sources);
+    sink.add(target, &built.resources)?;
+    if args.targets.len() == 1 {
+        // The program ends: to take a large set apart would only cost time.
+        std::mem::forget(built.resources);
+    }
+    Ok(())
+}
+
+/// The exit status of a build of `all` targets; where there are several, says which failed.
+fn ended(failed: &[&PathBuf], all: usize) -> ExitCode {
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    if all > 1 {
+        let names: Vec<_> = failed.iter().map(|t| t.display().to_string()).collect();
+        let message = format!("{} of {all} targets failed: {}", failed.len(), names.join(", "));
+        render::print_plain(Severity::Error, &message);
+    }
+    ExitCode::FAILURE
+}
+
+fn build_window(builder: &Builder, targets: &[PathBuf]) -> Vec<Result<Built, Diagnostic>> {
+    if let [one] = targets {
+        // Threads are not worth their start for a single small target.
+        return vec![builder.build(one)];
+    }
+    targets.par_iter().map(|target| builder.build(target)).collect()
+}

@@ -1,0 +1,57 @@
+//! How the program ends when something else ends it: it leaves nothing behind.
+
+use crate::files::end_temporaries;
+
+/// From now on, signals that end the program do so when what it left for a while is removed.
+#[cfg(unix)]
+pub(super) fn on_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    // `nohup` and shells without a terminal have some of them ignored, which stays so.
+    let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+    // Without a handler the program ends at once.
+    let Ok(mut signals) = Signals::new(ending.collect::<Vec<_>>()) else { return };
+    let watch = move || {
+        for signal in signals.forever() {
+            let _ended = end_temporaries();
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    let _ = std::thread::Builder::new().name("signals".into()).spawn(watch);
+}
+
+/// Signals end the program.
+#[cfg(not(unix))]
+pub(super) fn on_signals() {}
+
+/// Whether a signal was ignored when the program started.
+#[cfg(target_os = "linux")]
+fn is_ignored(signal: i32) -> bool {
+    use crate::files::{DiskTree, FileTree as _};
+
+    let status = DiskTree.read_text(std::path::Path::new("/proc/self/status")).unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Whether a signal was ignored when the program started, which cannot be found out here.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_ignored(_signal: i32) -> bool {
+    false
+}
+
+/// Ends the program as a broken pipe ends others, so that shells with `pipefail` see it.
+#[cfg(unix)]
+pub(super) fn by_broken_pipe() {
+    let _ended = end_temporaries();
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+}
+
+/// Elsewhere the exit status alone says it.
+#[cfg(not(unix))]
+pub(super) fn by_broken_pipe() {
+    let _ended = end_temporaries();
+}

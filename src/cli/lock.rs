@@ -1,0 +1,196 @@
+//! `kubectl smp lock`: write down what remote references are now.
+
+use std::collections::BTreeMap;
+#[cfg(feature = "cluster")]
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+#[cfg(feature = "cluster")]
+use clap::ValueEnum;
+
+use super::target::TargetArgs;
+use super::{Failure, Outcome, render};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::files::{DiskTree, FileTree as _, replace_file};
+#[cfg(feature = "cluster")]
+use crate::overlay::Built;
+use crate::overlay::{LOCK_FILE, LockFile, LockUse};
+#[cfg(feature = "cluster")]
+use crate::schema::Gvk;
+use crate::schema::LockedSchema;
+use crate::source::SourceMap;
+use crate::yaml;
+
+/// Write down what remote references are now, for builds that must not change by themselves.
+///
+/// Builds the targets as if there were no lock file, and writes what they used of elsewhere: the commit of
+/// each branch and tag, and the checksum of each file. Each target's lock file is the nearest smp.lock in its
+/// directory and those above; where there is none, it is made in the target's directory. A lock file has
+/// what the targets named here use, and nothing else.
+#[derive(Debug, Args)]
+pub(super) struct LockCommand {
+    /// Directories whose references are locked; those that go by one lock file must be named together
+    #[arg(value_name = "TARGET", default_value = ".")]
+    targets: Vec<PathBuf>,
+
+    /// Also write down the schemas of custom resources, as this source has them now
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_enum, value_name = "SOURCE")]
+    schemas: Option<SchemasFrom>,
+
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+#[cfg(feature = "cluster")]
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SchemasFrom {
+    /// The live cluster
+    Cluster,
+}
+
+/// Writes the lock files of all targets, or none.
+pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
+    if args.target.locked {
+        let message = "`lock` writes what `--locked` compares with: leave one of them out";
+        return Err(Failure::Usage(message.into()));
+    }
+    let mut groups: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for target in &args.targets {
+        groups.entry(lock_file(args, target)?).or_default().push(target.clone());
+    }
+    let mut texts = Vec::new();
+    for (file, targets) in groups {
+        let lock = lock_of(args, &file, &targets, sources)?;
+        texts.push((lock.to_text()?, lock, file));
+    }
+    for (text, lock, file) in texts {
+        replace_file(&file, text.as_bytes())?;
+        let (remotes, schemas) = (count(lock.remotes.len(), "remote"), count(lock.schemas.len(), "schema"));
+        writeln!(io::stdout(), "{}: {remotes}, {schemas}", shown(&file).display())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Where the lock of a target is, or shall be.
+fn lock_file(args: &LockCommand, target: &Path) -> Result<PathBuf, Failure> {
+    if let Some(file) = &args.target.lock_file {
+        return Ok(file.clone());
+    }
+    if let Some(file) = LockFile::nearest(&DiskTree, target)? {
+        return Ok(file);
+    }
+    match DiskTree.locate(Path::new(""), target) {
+        Ok(found) if found.is_directory() => Ok(found.path().join(LOCK_FILE)),
+        _ => {
+            let message = format!("{} is no directory that could have a lock file", target.display());
+            Err(Diagnostic::error(Code::Io, message).help("name the lock file with --lock-file").into())
+        }
+    }
+}
+
+/// A path as the user would write it.
+fn shown(file: &Path) -> &Path {
+    let here = DiskTree.working_directory();
+    here.ok().and_then(|here| file.strip_prefix(here).ok()).unwrap_or(file)
+}
+
+fn lock_of(
+    args: &LockCommand,
+    file: &Path,
+    targets: &[PathBuf],
+    sources: &SourceMap,
+) -> Result<LockFile, Failure> {
+    let builder = args.target.builder_by(LockUse::Ignore, sources, targets)?;
+    let (mut built, mut problems) = (Vec::new(), Vec::new());
+    for target in targets {
+        match builder.build(target) {
+            Ok(one) => built.push(one),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Failure::Problems(problems));
+    }
+    let remotes = builder.used();
+    #[cfg(feature = "cluster")]
+    if let Some(SchemasFrom::Cluster) = args.schemas {
+        return Ok(LockFile { remotes, schemas: schemas_of_cluster(args, &built, sources)? });
+    }
+    Ok(LockFile { remotes, schemas: kept_schemas(file, sources) })
+}
+
+/// The schemas that the lock file has already.
+fn kept_schemas(file: &Path, sources: &SourceMap) -> Vec<LockedSchema> {
+    if !DiskTree.has(file) {
+        return Vec::new();
+    }
+    let read = DiskTree.read(file).map_err(|error| {
+        Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown(file).display()))
+    });
+    let lock =
+        read.and_then(yaml::decode).and_then(|text| LockFile::read(sources, sources.add(shown(file), text)));
+    match lock {
+        Ok(lock) => lock.schemas,
+        // It is written anew, which mends it.
+        Err(problem) => {
+            let message = format!("the lock file that was there is dropped: {}", problem.message());
+            let warning = Diagnostic::warning(problem.code(), message);
+            let places = problem.labels().iter();
+            render::print(&[places.fold(warning, |warning, label| warning.at(label.span))], sources);
+            Vec::new()
+        }
+    }
+}
+
+#[cfg(feature = "cluster")]
+fn schemas_of_cluster(
+    args: &LockCommand,
+    built: &[Built],
+    sources: &SourceMap,
+) -> crate::diagnostic::Result<Vec<LockedSchema>> {
+    use crate::cluster::{Cluster, locked_schemas};
+
+    if args.target.schema.offline {
+        return Err(Diagnostic::error(Code::Usage, "the cluster cannot be asked for schemas offline")
+            .help("leave --offline or --schemas out"));
+    }
+    let kinds = custom_kinds(built);
+    if kinds.is_empty() {
+        return Ok(Vec::new());
+    }
+    let cluster = Cluster::connect(&args.target.schema.connect.options())?;
+    let locked = locked_schemas(&cluster, &kinds)?;
+    let is_locked = |gvk: &&Gvk| locked.iter().any(|schema| schema.gvk == **gvk);
+    let unknown: Vec<_> = kinds.iter().filter(|gvk| !is_locked(gvk)).map(unknown_kind).collect();
+    render::print(&unknown, sources);
+    Ok(locked)
+}
+
+#[cfg(feature = "cluster")]
+fn unknown_kind(gvk: &Gvk) -> Diagnostic {
+    let message = format!("the cluster has no schema of {gvk}, which is not locked");
+    Diagnostic::warning(Code::NoSchema, message).help("install its CRD there first, or add it to the build")
+}
+
+/// The kinds that are built and that neither the embedded schema has nor a CRD that is built.
+#[cfg(feature = "cluster")]
+fn custom_kinds(built: &[Built]) -> BTreeSet<Gvk> {
+    use crate::schema::Schema;
+    use crate::schema::openapi::{is_crd, read_crd};
+
+    let embedded = Schema::embedded();
+    let resources = || built.iter().flat_map(|built| &built.resources);
+    let crds = resources().filter(|resource| is_crd(resource.node()));
+    let defined: BTreeSet<Gvk> =
+        crds.filter_map(|crd| read_crd(crd.node()).ok()).flat_map(|model| model.kinds.into_keys()).collect();
+    let kinds = resources().map(|resource| resource.id().gvk.clone());
+    kinds.filter(|gvk| embedded.kind(gvk).is_none() && !defined.contains(gvk)).collect()
+}

@@ -1,0 +1,31 @@
+//! `kubectl smp recover`: ends changes to a directory that a stopped program began.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::Outcome;
+use crate::files::{Recovery, Waiting, recover};
+
+/// End the changes to a directory that a stopped program began: all are made, or taken back.
+#[derive(Debug, Args)]
+pub(super) struct RecoverArgs {
+    /// The directory that was changed with --in-place or --output-dir
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+pub(super) fn run(args: &RecoverArgs) -> Outcome {
+    let shown = args.directory.display();
+    let files = |count| if count == 1 { "1 file".to_string() } else { format!("{count} files") };
+    let done = match recover(&args.directory, Waiting::Never)? {
+        Recovery::Nothing => "there is nothing to recover".to_string(),
+        Recovery::Dropped => "nothing had been changed; what was prepared is removed".to_string(),
+        Recovery::Finished(count) => format!("the changes of {} are made", files(count)),
+        Recovery::TakenBack(count) => format!("the changes of {} are taken back", files(count)),
+    };
+    writeln!(io::stdout(), "{shown}: {done}")?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,187 @@
+//! Taking out of a store what nobody needs any more, while other programs use it.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::{LOCK, SEAL, STAGING, Staging, Store};
+use crate::files::seal::{About, Seal};
+
+/// How long something without a lock may stay incomplete.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long it takes at most from the making of a staging place to its lock.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Something in a store.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredEntry {
+    /// Its name in the store.
+    pub(crate) name: PathBuf,
+    /// What its seal says that it is; empty when that cannot be read.
+    pub(crate) about: About,
+    /// How many bytes it has.
+    pub(crate) size: u64,
+    /// When it was last used.
+    pub(crate) used: SystemTime,
+}
+
+impl StoredEntry {
+    /// Whether it was not used for a while.
+    pub(crate) fn is_unused_for(&self, age: Duration) -> bool {
+        self.used.elapsed().is_ok_and(|elapsed| elapsed > age)
+    }
+}
+
+/// What a cache has, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheEntry {
+    /// What sort of thing it is.
+    pub kind: CacheKind,
+    /// What it is: a URL without secrets, or the group-version of a document; empty when that is not known.
+    pub what: String,
+    /// Which version of it: a commit, or the hash that a server has for a document.
+    pub version: String,
+    /// How many bytes it has.
+    pub size: u64,
+    /// When it was last used.
+    pub used: SystemTime,
+}
+
+/// The sorts of things that caches have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheKind {
+    /// The tree of a commit.
+    Repository,
+    /// A file that came over HTTP.
+    File,
+    /// The compiled schema of a document.
+    Schema,
+    /// What a server said of its documents.
+    Server,
+}
+
+/// What came of taking things out of a cache.
+#[derive(Debug, Clone, Default)]
+pub struct Cleared {
+    /// They are gone.
+    pub removed: Vec<CacheEntry>,
+    /// They stay, since other programs use them, or the system does not let them go.
+    pub kept: Vec<CacheEntry>,
+}
+
+impl Cleared {
+    /// Adds what came of one of them.
+    pub(crate) fn add(&mut self, entry: CacheEntry, removal: Removal) {
+        match removal {
+            Removal::Removed => self.removed.push(entry),
+            Removal::InUse | Removal::Refused => self.kept.push(entry),
+        }
+    }
+}
+
+/// What came of removing something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Removal {
+    /// It is gone.
+    Removed,
+    /// Another program uses it.
+    InUse,
+    /// The system does not let it go.
+    Refused,
+}
+
+impl Store {
+    /// What is in a folder, of the names that are ours, by name.
+    pub(crate) fn entries(&self, folder: &Path, is_ours: fn(&str) -> bool) -> Vec<StoredEntry> {
+        let names = self.names(folder).into_iter();
+        let ours = names.filter(|name| name.to_str().is_some_and(is_ours));
+        ours.filter_map(|name| self.entry(folder.join(name))).collect()
+    }
+
+    fn entry(&self, name: PathBuf) -> Option<StoredEntry> {
+        let metadata = fs::symlink_metadata(self.directory.join(&name)).ok()?;
+        let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let seal = if metadata.is_dir() {
+            self.read(&name.join(SEAL)).ok().and_then(|line| Seal::read(&line))
+        } else {
+            self.open_sealed(&name).map(|(seal, _)| seal)
+        };
+        let size = if metadata.is_file() { metadata.len() } else { seal.as_ref().map_or(0, |s| s.size) };
+        Some(StoredEntry { name, about: seal.map(|seal| seal.about).unwrap_or_default(), size, used })
+    }
+
+    /// Whether an entry is what was kept, without using it.
+    pub(crate) fn is_whole(&self, entry: &StoredEntry) -> bool {
+        self.hold(&entry.name, &entry.about).is_ok() || self.whole_file(&entry.name, &entry.about).is_some()
+    }
+
+    /// Whether there is a directory of that name, which is no link.
+    pub(crate) fn has_folder(&self, folder: &Path) -> bool {
+        self.without_links(folder).is_ok_and(|path| path.is_dir())
+    }
+
+    /// Removes an entry, unless it is used.
+    pub(crate) fn remove(&self, name: &Path, staging: &Staging) -> Removal {
+        let path = self.directory.join(name);
+        // Held until it is out of the way.
+        let hold = File::open(path.join(SEAL));
+        if let Ok(hold) = &hold
+            && matches!(hold.try_lock(), Err(TryLockError::WouldBlock))
+        {
+            return Removal::InUse;
+        }
+        // Out of the way at once, then removed with the directory that it is in now.
+        match fs::rename(&path, staging.free_name()) {
+            Ok(()) => Removal::Removed,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Removal::Removed,
+            Err(_) => Removal::Refused,
+        }
+    }
+
+    /// Removes a folder that is empty but for its lock, and says whether it is gone.
+    pub(crate) fn remove_folder(&self, folder: &Path) -> bool {
+        let path = self.directory.join(folder);
+        if self.names(folder).iter().all(|name| name == LOCK) {
+            let _ = fs::remove_file(path.join(LOCK));
+        }
+        fs::remove_dir(&path).is_ok()
+    }
+
+    /// Removes the files in a folder that killed programs left incomplete.
+    pub(crate) fn sweep_folder(&self, folder: &Path) {
+        for name in self.names(folder).into_iter().filter(|name| is_staging(name)) {
+            let path = self.directory.join(folder).join(name);
+            if is_older(&path, DAY) {
+                // Another program may have been faster.
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
+    /// Removes the staging places that killed programs left behind.
+    pub(crate) fn sweep(&self, staging: &Staging) {
+        let places = self.names(Path::new("")).into_iter().filter(|name| is_staging(name));
+        for path in places.map(|name| self.directory.join(name)).filter(|path| is_left_behind(path)) {
+            let _ = fs::rename(path, staging.free_name());
+        }
+        self.sweep_folder(Path::new(""));
+    }
+}
+
+fn is_staging(name: &std::ffi::OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with(STAGING))
+}
+
+/// Whether nobody has the lock of a staging place any more; one without a lock must be old.
+fn is_left_behind(place: &Path) -> bool {
+    match File::options().write(true).open(place.join(LOCK)) {
+        Ok(lock) => is_older(place, MINUTE) && lock.try_lock().is_ok(),
+        Err(_) => is_older(place, DAY),
+    }
+}
+
+fn is_older(path: &Path, age: Duration) -> bool {
+    let modified = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed > age))
+}

@@ -1,0 +1,35 @@
+//! What is to be changed, and what became of it.
+
+use std::path::Path;
+
+/// What becomes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileChange<'c> {
+    /// Where it is or shall be; its directory is made.
+    pub path: &'c Path,
+    /// Its content; none when it shall go.
+    pub content: Option<&'c [u8]>,
+    /// Whether it may be run as a program; none: as the file that is there, and not when it is new.
+    pub executable: Option<bool>,
+}
+
+impl<'c> FileChange<'c> {
+    /// Another content, or none, for a file that may be run or not as before.
+    #[must_use]
+    pub fn new(path: &'c Path, content: Option<&'c [u8]>) -> Self {
+        Self { path, content, executable: None }
+    }
+}
+
+/// What became of changes that somebody began and did not end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// There are none.
+    Nothing,
+    /// None of them was made, and what was prepared is gone.
+    Dropped,
+    /// All of them are made; their number.
+    Finished(usize),
+    /// All of them are taken back; their number.
+    TakenBack(usize),
+}

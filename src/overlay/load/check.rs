@@ -1,0 +1,79 @@
+//! What a root may read, and the errors for what it may not.
+//!
+//! Knows real paths; nothing is opened here.
+
+use std::path::Path;
+
+use super::Root;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{FileKind, Located, NO_FILE, WalkError, Walked, leads_out};
+
+impl Root {
+    pub(super) fn may_read(&self, real: &Path) -> bool {
+        !self.is_restricted() || real.starts_with(self.path())
+    }
+
+    /// Whether only files in and below it may be read. That is never lifted for what was fetched.
+    pub(super) fn is_restricted(&self) -> bool {
+        self.reader.restricted || self.checkout.is_some()
+    }
+
+    /// Looks whether what a path leads to, and is no directory, may be read.
+    pub(super) fn check(&self, path: &str, found: &Located) -> Result<()> {
+        if !self.may_read(found.path()) {
+            return Err(self.outside(Path::new(path), found.path()));
+        }
+        if found.kind() == FileKind::Other {
+            return Err(no_file(Path::new(path)));
+        }
+        Ok(())
+    }
+
+    /// Looks whether something that was walked over may be read: a link may lead anywhere.
+    ///
+    /// # Errors
+    /// It is outside of the root, or neither a file nor a directory.
+    pub fn check_walked(&self, walked: &Walked) -> Result<()> {
+        let shown = || self.reader.shown(&self.path().join(&walked.path));
+        if let Some(real) = walked.led_to.as_ref().filter(|real| !self.may_read(real)) {
+            return Err(self.outside(&shown(), real));
+        }
+        if walked.kind == FileKind::Other { Err(no_file(&shown())) } else { Ok(()) }
+    }
+
+    /// The error for what cannot be walked over.
+    #[must_use]
+    pub fn not_walked(&self, error: &WalkError) -> Diagnostic {
+        match error {
+            WalkError::Io { path, cause } if leads_out(cause) => self.leaves(&self.reader.shown(path)),
+            _ => Diagnostic::error(Code::Io, error.to_string()),
+        }
+    }
+
+    /// The error for a path that leads to a file outside of the root.
+    pub(super) fn outside(&self, path: &Path, real: &Path) -> Diagnostic {
+        let (real, root) = (self.reader.shown(real), self.shown());
+        let message = format!("`{}` leads outside of {}", path.display(), root.display());
+        Diagnostic::error(Code::OutsideRoot, message).note(format!("it is {}", real.display())).help(
+            if self.checkout.is_none() {
+                "move the file, or allow it with --load-restrictor=LoadRestrictionsNone"
+            } else {
+                "what is fetched may only read files of its own directory"
+            },
+        )
+    }
+
+    /// The error for a path that leads out of the repository.
+    pub(super) fn leaves(&self, path: &Path) -> Diagnostic {
+        let repository = self.checkout.as_ref().map_or("", |checkout| checkout.spec.raw());
+        let message = format!("`{}` leads out of the repository {repository}", path.display());
+        Diagnostic::error(Code::OutsideRoot, message)
+            .help("what is fetched may only use what is in its own repository")
+    }
+}
+
+/// The error for an input that is no file.
+fn no_file(path: &Path) -> Diagnostic {
+    let message = format!("`{}` is {NO_FILE}", path.display());
+    Diagnostic::error(Code::Io, message).help("name a file here")
+}

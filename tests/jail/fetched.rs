@@ -1,0 +1,243 @@
+//! Fetched trees: no link and no `..` leads out of a repository, whatever the flags.
+
+use super::{Place, map};
+
+const FLAGS: [&[&str]; 2] = [&[], &["--load-restrictor=LoadRestrictionsNone"]];
+
+/// What a repository holds, and the directory of it that is built; links with what they lead to. What is not
+/// there leads to `/out`, which has a secret.
+struct Trap {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    links: &'static [(&'static str, &'static str)],
+    target: &'static str,
+    /// What the message names.
+    named: &'static str,
+}
+
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+
+const TRAPS: &[Trap] = &[
+    Trap {
+        name: "a link to a file in a plain directory",
+        files: &[("ov/a.yaml", MAP), ("base/a.yaml", MAP)],
+        links: &[("ov/l.yaml", "/out/secret.yaml")],
+        target: "ov",
+        named: "ov/l.yaml` leads out",
+    },
+    Trap {
+        name: "a link to a directory in a plain directory",
+        files: &[("ov/a.yaml", MAP), ("base/a.yaml", MAP)],
+        links: &[("ov/d", "/out")],
+        target: "ov",
+        named: "ov/d` leads out",
+    },
+    Trap {
+        name: "a base that is found and is a link",
+        files: &[("ov/a.yaml", MAP)],
+        links: &[("base", "/out")],
+        target: "ov",
+        named: "/base` leads out",
+    },
+    Trap {
+        name: "a relative link that is too long",
+        files: &[("ov/a.yaml", MAP), ("base/a.yaml", MAP)],
+        links: &[("base/l.yaml", "../../../../../../../../../../../../../../../../etc/passwd")],
+        target: "ov",
+        named: "base/l.yaml` leads out",
+    },
+    Trap {
+        name: "a link inside that leads out of the directory",
+        files: &[("ov/a.yaml", MAP), ("base/a.yaml", MAP), ("other/s.yaml", MAP)],
+        links: &[("ov/l.yaml", "../other/s.yaml")],
+        target: "ov",
+        named: "ov/l.yaml` leads outside of",
+    },
+    Trap {
+        name: "a base of a base that is above",
+        files: &[
+            ("ov/a.yaml", MAP),
+            ("base/kustomization.yaml", "resources: [../../../../../../../../../../../../..HOME/out]"),
+        ],
+        links: &[],
+        target: "ov",
+        named: "/out` leads out of the repository",
+    },
+    Trap {
+        name: "a base that is the directory above the repository",
+        files: &[("base/kustomization.yaml", "resources: [../../..]")],
+        links: &[],
+        target: "base",
+        named: "`../../..` leads out of the repository",
+    },
+    Trap {
+        name: "a base that is a link",
+        files: &[("app/kustomization.yaml", "resources: [../l]")],
+        links: &[("l", "/out")],
+        target: "app",
+        named: "`../l` leads out of the repository",
+    },
+    Trap {
+        name: "a component that is absolute",
+        files: &[("app/kustomization.yaml", "components: [HOME/out]")],
+        links: &[],
+        target: "app",
+        named: "/out` leads out of the repository",
+    },
+    Trap {
+        name: "a resource that is a link",
+        files: &[("app/kustomization.yaml", "resources: [l.yaml]")],
+        links: &[("app/l.yaml", "/out/secret.yaml")],
+        target: "app",
+        named: "`l.yaml` leads out of the repository",
+    },
+    Trap {
+        name: "a patch by an absolute path",
+        files: &[
+            ("app/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: HOME/out/secret.yaml}]"),
+            ("app/a.yaml", MAP),
+        ],
+        links: &[],
+        target: "app",
+        named: "/out/secret.yaml` leads out of the repository",
+    },
+    Trap {
+        name: "a generator's file through a link",
+        files: &[("app/kustomization.yaml", "configMapGenerator: [{name: a, files: [d/secret.yaml]}]")],
+        links: &[("app/d", "/out")],
+        target: "app",
+        named: "`d/secret.yaml` leads out of the repository",
+    },
+    Trap {
+        name: "a kustomization that is a link",
+        files: &[("app/a.yaml", MAP), ("base/a.yaml", MAP)],
+        links: &[("app/kustomization.yaml", "/out/secret.yaml")],
+        target: "app",
+        named: "app/kustomization.yaml` leads out",
+    },
+    Trap {
+        name: "a target that is a link",
+        files: &[("a.yaml", MAP)],
+        links: &[("app", "/out")],
+        target: "app",
+        named: "`app` leads out of the repository",
+    },
+];
+
+#[test]
+fn nothing_leads_out_of_a_repository() {
+    for Trap { name, files, links, target, named } in TRAPS {
+        for flags in FLAGS {
+            let place = Place::new(&[]);
+            for (path, text) in *files {
+                place.write(&format!("repo/{path}"), text);
+            }
+            for (path, to) in *links {
+                place.link(&format!("repo/{path}"), to);
+            }
+            let url = format!("{}//{target}?ref=main", place.repository("repo"));
+            let message = place.refused(&[&["build", &url], flags].concat());
+            assert!(message.contains(named), "{name}: {message}");
+            // The same from a local kustomization that names it.
+            place.write("local/kustomization.yaml", &format!("resources: ['{url}']"));
+            if files.iter().any(|(path, _)| path.ends_with("kustomization.yaml") && path.starts_with(target))
+            {
+                let message = place.refused(&[&["build", "local"], flags].concat());
+                assert!(message.contains(named), "{name}, as a base: {message}");
+            }
+        }
+    }
+}
+
+#[test]
+fn links_inside_of_a_repository_are_followed() {
+    let place = Place::new(&[
+        ("repo/app/kustomization.yaml", "resources: [l.yaml, ../to-base]\n"),
+        ("repo/app/sub/a.yaml", &map("a")),
+        ("repo/real/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("repo/real/b.yaml", &map("b")),
+        ("repo/over/c.yaml", &map("c")),
+    ]);
+    place.link("repo/app/l.yaml", "../app/sub/a.yaml");
+    place.link("repo/to-base", "real");
+    place.link("repo/base", "real");
+    let url = place.repository("repo");
+    let both = |one: &str, other: &str| format!("{}---\n{}", map(one), map(other));
+    assert_eq!(place.prints(&["build", &format!("{url}//app")]), both("a", "b"));
+    assert_eq!(place.prints(&["build", &format!("{url}//over")]), both("b", "c"), "a base beside it");
+}
+
+#[test]
+fn no_base_is_looked_for_above_a_repository() {
+    let place = Place::new(&[("repo/a.yaml", &map("a"))]);
+    let url = place.repository("repo");
+    place.run(&["build", &url]);
+    // Beside the tree in the cache, where its base would be if it were a local directory.
+    let kept = std::fs::read_dir(place.at("cache/kubectl-smp/remote/repositories")).expect("the cache");
+    for repository in kept.map(|entry| entry.expect("an entry").path()) {
+        std::fs::create_dir_all(repository.join("base")).expect("made");
+        std::fs::write(repository.join("base/secret.yaml"), map(super::SECRET)).expect("written");
+    }
+    let message = place.refused(&["build", &url]);
+    assert!(message.contains("no base was found for it"), "{message}");
+}
+
+/// A helm that notes where charts are pulled to and makes them there.
+const HELM: &str = r#"#!/bin/sh
+case "$1" in
+version) echo v3.99.0 ;;
+pull)
+  echo "$4" >>"HOME/pulled"
+  mkdir -p "$4/c" && echo 'a: b' >"$4/c/values.yaml" ;;
+template) printf 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: rendered\n' ;;
+esac
+"#;
+
+#[test]
+fn charts_are_never_pulled_into_a_fetched_tree() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let chart = "helmCharts: [{name: c, repo: 'http://127.0.0.1:1/', releaseName: r}]\n";
+    let place = Place::new(&[
+        ("helm", HELM),
+        ("repo/direct/kustomization.yaml", chart),
+        ("repo/nested/kustomization.yaml", "resources: [../direct]\n"),
+        ("repo/plain/over/a.yaml", &map("a")),
+        ("repo/plain/base/kustomization.yaml", chart),
+    ]);
+    let helm = place.at("helm");
+    std::fs::set_permissions(&helm, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let url = place.repository("repo");
+    for target in ["direct", "nested", "plain/over"] {
+        let url = format!("{url}//{target}");
+        let flags = ["--enable-helm", "--helm-command", helm.to_str().expect("UTF-8")];
+        let built = place.prints(&[&["build", &url][..], &flags].concat());
+        assert!(built.contains("name: rendered"), "{target}: {built}");
+    }
+    let pulled = std::fs::read_to_string(place.at("pulled")).expect("pulled");
+    let cache = place.at("cache").display().to_string();
+    assert_eq!(pulled.lines().count(), 3);
+    assert!(!pulled.contains(&cache), "{pulled}");
+}
+
+#[test]
+fn charts_of_a_repository_have_no_links_out_of_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new(&[
+        ("helm", HELM),
+        ("repo/app/kustomization.yaml", "helmCharts: [{name: c, releaseName: r}]\n"),
+        ("repo/app/charts/c/values.yaml", "a: b\n"),
+        ("repo/app/values.yaml", "a: b\n"),
+    ]);
+    std::fs::set_permissions(place.at("helm"), std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let flags = ["--enable-helm", "--helm-command", "./helm"];
+    place.link("repo/app/charts/c/templates/inside.yaml", "../../../values.yaml");
+    let url = format!("{}//app", place.repository("repo"));
+    assert!(place.prints(&[&["build", &url][..], &flags].concat()).contains("name: rendered"));
+    place.link("repo/app/charts/c/templates/outside.yaml", "/out/secret.yaml");
+    place.repository("repo");
+    // helm follows links by itself.
+    let message = place.refused(&[&["build", &url][..], &flags].concat());
+    assert!(message.contains("charts/c/templates/outside.yaml leads out of what was fetched"), "{message}");
+}

@@ -1,0 +1,255 @@
+//! Local targets: links, what is no file, what is too large, and what the user names himself.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::net::UnixListener;
+use std::process::Stdio;
+
+use super::{Ended, Place, kustomize, map};
+
+const NONE: &str = "--load-restrictor=LoadRestrictionsNone";
+
+#[test]
+fn links_out_of_a_kustomization_are_refused() {
+    let entries = [
+        ("resources: [l.yaml]", "l.yaml"),
+        ("resources: [d/secret.yaml]", "d/secret.yaml"),
+        ("resources: [a.yaml]\npatches: [{path: l.yaml}]", "l.yaml"),
+        ("resources: [a.yaml]\npatchesStrategicMerge: [l.yaml]", "l.yaml"),
+        (
+            "resources: [a.yaml]\npatchesJson6902: [{path: l.yaml, target: {kind: ConfigMap, name: a}}]",
+            "l.yaml",
+        ),
+        ("configMapGenerator: [{name: a, files: [d/secret.yaml]}]", "d/secret.yaml"),
+        ("secretGenerator: [{name: a, envs: [l.yaml]}]", "l.yaml"),
+        ("resources: [a.yaml]\nopenapi: {path: l.yaml}", "l.yaml"),
+        ("resources: [a.yaml]\ncrds: [l.yaml]", "l.yaml"),
+        ("resources: [a.yaml]\nconfigurations: [l.yaml]", "l.yaml"),
+        ("resources: [a.yaml]\nreplacements: [{path: l.yaml}]", "l.yaml"),
+        ("resources: [a.yaml]\ntransformers: [l.yaml]", "l.yaml"),
+        ("resources: [a.yaml]\ngenerators: [d/secret.yaml]", "d/secret.yaml"),
+    ];
+    for (text, named) in entries {
+        let place = Place::new(&[("app/kustomization.yaml", text), ("app/a.yaml", &map("a"))]);
+        place.link("app/l.yaml", "../out/secret.yaml");
+        place.link("app/d", "/out");
+        let message = place.refused(&["build", "app"]);
+        assert!(message.contains(&format!("`{named}` leads outside of app")), "{text}: {message}");
+        assert!(message.contains("it is out/secret.yaml"), "{text}: {message}");
+    }
+}
+
+#[test]
+fn links_out_of_plain_directories_are_refused() {
+    for (link, target) in [("l.yaml", "../out/secret.yaml"), ("l.yaml", "/out/secret.yaml"), ("d", "../out")]
+    {
+        for (directory, target_directory) in [("over", "over"), ("base", "over")] {
+            let place = Place::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
+            place.link(&format!("{directory}/{link}"), target);
+            let message = place.refused(&["build", target_directory]);
+            let want = format!("`{directory}/{link}` leads outside of {directory}");
+            assert!(message.contains(&want), "{message}");
+            let given = ["build", "over", "--base", "base"];
+            assert!(place.refused(&given).contains(&want), "a base that is given");
+            let lifted = place.prints(&["build", target_directory, NONE]);
+            assert!(lifted.contains(super::SECRET), "allowed when asked for: {lifted}");
+        }
+    }
+}
+
+#[test]
+fn links_that_are_no_manifests_are_nobodys_business() {
+    let place = Place::new(&[("base/a.yaml", &map("a")), ("over/b.yaml", &map("b")), ("README.md", "x")]);
+    place.link("over/README.md", "../README.md");
+    assert_eq!(place.prints(&["build", "over"]), format!("{}---\n{}", map("a"), map("b")));
+}
+
+/// Directories with links that are allowed: absolute ones inside of the root, and bases that are links.
+fn linked() -> Place {
+    let place = Place::new(&[
+        (
+            "app/kustomization.yaml",
+            "resources: [l.yaml, d/b.yaml, ../to-base, ../absolute]\nnamePrefix: x-\n",
+        ),
+        ("app/sub/a.yaml", &map("a")),
+        ("app/sub/b.yaml", &map("b")),
+        ("elsewhere/base/real.yaml", "resources: [c.yaml]\nconfigMapGenerator: [{name: g, files: [t=l]}]\n"),
+        ("elsewhere/base/c.yaml", &map("c")),
+        ("elsewhere/base/text", "text\n"),
+        ("elsewhere/other/kustomization.yaml", "resources: [d.yaml]\n"),
+        ("elsewhere/other/sub/d.yaml", &map("d")),
+    ]);
+    place.link("app/l.yaml", "/app/sub/a.yaml");
+    place.link("app/d", "/app/sub");
+    place.link("to-base", "elsewhere/base");
+    place.link("absolute", "/elsewhere/other");
+    place.link("elsewhere/base/kustomization.yaml", "/elsewhere/base/real.yaml");
+    place.link("elsewhere/base/l", "../base/./text");
+    place.link("elsewhere/other/d.yaml", "/absolute/sub/d.yaml");
+    place
+}
+
+#[test]
+fn links_inside_of_the_root_and_bases_that_are_links_are_followed() {
+    let built = linked().prints(&["build", "app"]);
+    for name in ["a", "b", "c", "d", "g-"] {
+        assert!(built.contains(&format!("name: x-{name}")), "{name}: {built}");
+    }
+}
+
+#[test]
+#[ignore = "needs kustomize, see .ci/tools"]
+fn links_are_followed_as_kustomize_follows_them() {
+    let place = linked();
+    for target in ["app", "to-base", "absolute", "elsewhere/base"] {
+        assert_eq!(place.prints(&["build", target]), kustomize(&place.at(target)), "{target}");
+    }
+}
+
+#[test]
+fn plain_bases_may_be_links_and_have_links_inside() {
+    let place = Place::new(&[("elsewhere/.x/a.yaml", &map("a")), ("over/b.yaml", &map("b"))]);
+    place.link("base", "elsewhere");
+    place.link("elsewhere/x", "/elsewhere/.x");
+    assert_eq!(place.prints(&["build", "over"]), format!("{}---\n{}", map("a"), map("b")));
+}
+
+#[test]
+fn a_kustomization_that_may_not_be_read_is_an_error() {
+    for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
+        // Manifests beside it, and a base: without the kustomization this would be a plain directory.
+        let place = || Place::new(&[("app/a.yaml", &map("a")), ("base/a.yaml", &map("a"))]);
+        let path = format!("app/{name}");
+        let outside = place();
+        outside.link(&path, "../out/secret.yaml");
+        let message = outside.refused(&["build", "app"]);
+        assert!(message.contains(&format!("`{path}` leads outside of app")), "{message}");
+        let lost = place();
+        lost.link(&path, "nowhere");
+        assert!(
+            lost.refused(&["build", "app"]).contains(&format!("{path} is a link that cannot be followed"))
+        );
+        let pipe = place();
+        pipe.pipe(&path);
+        assert!(pipe.refused(&["build", "app"]).contains(&format!("`{path}` is a pipe")));
+        let device = place();
+        device.link(&path, "/dev/zero");
+        assert!(device.refused(&["build", "app", NONE]).contains(&format!("`{path}` is a pipe, a device")));
+        // As in kustomize, which then has no kustomization.
+        let directory = place();
+        directory.write(&format!("{path}/a.txt"), "");
+        assert_eq!(directory.prints(&["build", "app"]), map("a"));
+    }
+}
+
+#[test]
+fn pipes_devices_and_sockets_are_refused_by_name() {
+    let entries = [
+        ("resources: [x.yaml]", "app"),
+        ("resources: [a.yaml]\npatches: [{path: x.yaml}]", "app"),
+        ("configMapGenerator: [{name: a, files: [x.yaml]}]", "app"),
+        ("secretGenerator: [{name: a, envs: [x.yaml]}]", "app"),
+        ("resources: [a.yaml]\nopenapi: {path: x.yaml}", "app"),
+        ("resources: [a.yaml]\ncrds: [x.yaml]", "app"),
+        ("resources: [a.yaml]\ngenerators: [x.yaml]", "app"),
+        ("", "plain"),
+    ];
+    for (text, target) in entries {
+        for what in ["pipe", "socket", "device"] {
+            let place = Place::new(&[("base/a.yaml", &map("a")), (&format!("{target}/a.yaml"), &map("b"))]);
+            if !text.is_empty() {
+                place.write("app/kustomization.yaml", text);
+            }
+            let path = format!("{target}/x.yaml");
+            match what {
+                "pipe" => drop(place.pipe(&path)),
+                "socket" => drop(UnixListener::bind(place.at(&path)).expect("a socket")),
+                _ => place.link(&path, "/dev/zero"),
+            }
+            let shown = if text.is_empty() { path.as_str() } else { "x.yaml" };
+            let message = place.refused(&["build", target, NONE]);
+            let want = format!("`{shown}` is a pipe, a device or a socket, not a file");
+            assert!(message.contains(&want), "{what} {text}: {message}");
+        }
+    }
+}
+
+#[test]
+fn pipes_in_directories_of_manifests_are_refused_by_name() {
+    for link in [false, true] {
+        let place = Place::new(&[("src/a.yaml", &map("a")), ("dest/a.yaml", &map("a"))]);
+        if link {
+            place.link("src/x.yaml", "/dev/zero");
+        } else {
+            drop(place.pipe("src/x.yaml"));
+        }
+        let mut commands = vec![["merge", "src", "dest"]];
+        if cfg!(feature = "cluster") {
+            commands.push(["apply", "-f", "src"]);
+        }
+        for command in commands {
+            let message = place.refused(&command);
+            assert!(message.contains("src/x.yaml is a pipe, a device or a socket"), "{command:?}: {message}");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_too_large_are_refused_by_name() {
+    let place = Place::new(&[("app/kustomization.yaml", "resources: [big.yaml]\n")]);
+    File::create(place.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
+    let message = place.refused(&["build", "app"]);
+    assert!(message.contains("app/big.yaml: it is larger than 1 GiB"), "{message}");
+}
+
+/// Runs a command with a thread that writes to a pipe as often as it is opened, at most so many times.
+fn with_writer(place: &Place, arguments: &[&str], text: &str) -> Ended {
+    let pipe = place.pipe("pipe");
+    let (path, text) = (pipe.clone(), text.to_string());
+    std::thread::spawn(move || {
+        let mut pipe = File::options().write(true).open(path).expect("a reader");
+        pipe.write_all(text.as_bytes()).expect("read");
+    });
+    Ended::of(place.command(arguments))
+}
+
+#[test]
+fn the_user_may_name_a_pipe() {
+    let manifest = map("a");
+    let schema = "definitions: {a: {type: object, x-kubernetes-group-version-kind: [{group: e.com, version: v1, \
+                  kind: E}], properties: {spec: {type: object, properties: {l: {type: array, items: {type: object}, \
+                  x-kubernetes-patch-merge-key: id, x-kubernetes-patch-strategy: merge}}}}}}\n";
+    let patch = ["patch", "-f", "pipe", "--type", "merge", "--patch", "data: {a: b}"];
+    let place = Place::new(&[]);
+    let ended = with_writer(&place, &patch, &manifest);
+    assert!(ended.succeeded && ended.output.contains("a: b"), "{}", ended.messages);
+    let place = Place::new(&[("b.yaml", &manifest)]);
+    let ended = with_writer(&place, &["merge", "pipe", "b.yaml"], &manifest);
+    assert_eq!((ended.output.as_str(), ended.succeeded), (manifest.as_str(), true), "{}", ended.messages);
+    // A plain directory asks for the schema twice.
+    let custom =
+        |list: &str| format!("apiVersion: e.com/v1\nkind: E\nmetadata:\n  name: a\nspec:\n  l:\n{list}");
+    let place = Place::new(&[
+        ("base/a.yaml", &custom("  - id: a\n    x: 1\n")),
+        ("over/a.yaml", &custom("  - id: b\n    x: 2\n")),
+    ]);
+    let ended = with_writer(&place, &["build", "over", "--schema", "pipe"], schema);
+    let merged = custom("  - id: a\n    x: 1\n  - id: b\n    x: 2\n");
+    assert_eq!((ended.output.as_str(), ended.succeeded), (merged.as_str(), true), "{}", ended.messages);
+}
+
+#[test]
+fn the_user_may_name_standard_input() {
+    for name in ["/dev/stdin", "/dev/fd/0", "-"] {
+        let place = Place::new(&[]);
+        let mut command = place.command(&["patch", "-f", name, "--type", "merge", "--patch", "data: {a: b}"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
+        child.stdin.take().expect("its input").write_all(map("a").as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("ended");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            format!("{}data: {{a: b}}\n", map("a")),
+            "{name}"
+        );
+    }
+}

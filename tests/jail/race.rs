@@ -1,0 +1,100 @@
+//! Directories that are exchanged with links while they are read.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kubectl_smp::files::DiskTree;
+use kubectl_smp::overlay::{
+    BuildOptions, BuildRules, Builder, ChainUse, FunctionOptions, HelmOptions, LockUse, Targets,
+};
+use kubectl_smp::resource::Resource;
+use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
+use kubectl_smp::source::SourceMap;
+use kubectl_smp::yaml;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::{Place, SECRET, map};
+
+/// Files that are read through the directory that is exchanged, in each way of reading one.
+const FORMS: [(&str, &str); 4] = [
+    ("resource", "resources: [d/secret.yaml]\n"),
+    ("patch", "resources: [a.yaml]\npatches: [{path: d/secret.yaml, target: {kind: ConfigMap}}]\n"),
+    ("generator", "configMapGenerator: [{name: a, files: [d/secret.yaml]}]\n"),
+    ("plain", ""),
+];
+
+fn builder() -> Builder {
+    let options = BuildOptions {
+        tree: Arc::new(DiskTree),
+        bases: Vec::new(),
+        rules: BuildRules::default(),
+        restrict_loads: true,
+        reorder: None,
+        cache: None,
+        lock: LockUse::Ignore,
+        locked: false,
+        offline: true,
+        helm: HelmOptions::default(),
+        functions: FunctionOptions::default(),
+    };
+    let chain = |used| {
+        let hermetic = used == ChainUse::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Embedded, Links { hermetic, offline: true, ..Links::default() })
+    };
+    Builder::new(SourceMap::default(), options, Box::new(chain), Targets::One).expect("a builder")
+}
+
+/// What comes of a build: its output, or all that is said about why not.
+fn outcome(builder: &Builder, target: &Path) -> Result<String, String> {
+    let built = builder.build(target).map_err(|problem| format!("{problem:?}"))?;
+    yaml::to_documents(built.resources.iter().map(Resource::node)).map_err(|problem| problem.to_string())
+}
+
+/// How many builds are tried; `SMP_TEST_RACES` says it.
+fn races() -> usize {
+    std::env::var("SMP_TEST_RACES").ok().and_then(|count| count.parse().ok()).unwrap_or(800)
+}
+
+/// Exchanges two paths until it is told to stop.
+fn exchange(one: &Path, other: &Path, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).expect("exchanged");
+        // Long enough for a build to find the directory, short enough to be exchanged within the next one.
+        std::hint::spin_loop();
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn nothing_leaks_while_directories_are_exchanged() {
+    let (mut built, mut refused, mut leaked) = (0, 0, 0);
+    for (form, kustomization) in FORMS {
+        let place = Place::new(&[
+            ("app/d/secret.yaml", &map("inside")),
+            ("app/a.yaml", &map("a")),
+            ("base/a.yaml", &map("a")),
+        ]);
+        place.link("app/.e", "../out");
+        if !kustomization.is_empty() {
+            place.write("app/kustomization.yaml", kustomization);
+        }
+        let (stop, builder) = (AtomicBool::new(false), builder());
+        let (one, other) = (place.at("app/d"), place.at("app/.e"));
+        let before = (built, refused);
+        std::thread::scope(|scope| {
+            scope.spawn(|| exchange(&one, &other, &stop));
+            for _ in 0..races() / FORMS.len() {
+                match outcome(&builder, &place.at("app")) {
+                    Ok(text) if text.contains(SECRET) => leaked += 1,
+                    Ok(_) => built += 1,
+                    Err(text) if text.contains(&format!("name: {SECRET}")) => leaked += 1,
+                    Err(_) => refused += 1,
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(built > before.0 && refused > before.1, "{form}: nothing was exchanged in time");
+    }
+    assert_eq!(leaked, 0, "of {}; {refused} were refused", built + refused + leaked);
+}

@@ -1,0 +1,220 @@
+//! The sandbox: what is built in it is what is built outside, and all else is refused by the system.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Ended, Place, SECRET, map};
+
+const NONE: &str = "--load-restrictor=LoadRestrictionsNone";
+const ON: &str = "--sandbox";
+
+/// A repository with an overlay over a base of another repository.
+fn repositories() -> (Place, String) {
+    let place =
+        Place::new(&[("other/b/kustomization.yaml", "resources: [b.yaml]\n"), ("other/b/b.yaml", &map("b"))]);
+    let other = place.repository("other");
+    place.write(
+        "repo/app/kustomization.yaml",
+        &format!("resources: [a.yaml, ../near, '{other}//b?ref=main']\n"),
+    );
+    place.write("repo/near/kustomization.yaml", "resources: [n.yaml]\n");
+    place.write("repo/near/n.yaml", &map("n"));
+    place.write("repo/app/a.yaml", &map("a"));
+    let url = place.repository("repo");
+    (place, format!("{url}//app?ref=main"))
+}
+
+#[test]
+fn programs_and_a_sandbox_do_not_go_together() {
+    let place = Place::new(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &map("a"))]);
+    for flag in ["--enable-helm", "--enable-exec", "--enable-alpha-plugins"] {
+        let message = place.refused(&["build", "app", ON, flag]);
+        let said = format!("{flag} needs more than a sandbox allows");
+        assert_eq!(message.matches(&said).count(), 1, "{message}");
+        let (remote, url) = repositories();
+        let ended = remote.run(&["build", &url, flag]);
+        assert!(ended.succeeded && ended.messages.is_empty(), "{}", ended.messages);
+        let told = remote.run(&["build", &url, flag, "-v"]);
+        assert!(told.messages.contains(&format!("note: no sandbox: {flag} needs more")), "{}", told.messages);
+    }
+    let message = place.refused(&["build", "app", ON, "--schema", "cluster"]);
+    assert!(message.contains("--schema cluster needs more than a sandbox allows"), "{message}");
+}
+
+#[test]
+fn local_targets_and_what_lifts_restrictions_are_built_as_ever() {
+    let (place, url) = repositories();
+    place.write("app/kustomization.yaml", "resources: [../out/secret.yaml]\n");
+    let ended = place.run(&["build", "app", NONE, "-v"]);
+    assert!(ended.succeeded && !ended.messages.contains("sandbox"), "{}", ended.messages);
+    let both = place.run(&["build", &url, "app", NONE, "-v"]);
+    assert!(both.succeeded && !both.messages.contains("sandbox"), "{}", both.messages);
+}
+
+#[test]
+#[cfg(feature = "cluster")]
+fn commands_that_talk_to_a_cluster_have_no_sandbox() {
+    let place = Place::new(&[]);
+    for command in ["apply", "diff"] {
+        let ended = place.run(&[command, "--help"]);
+        assert!(ended.succeeded && !ended.output.contains("--sandbox"), "{}", ended.output);
+    }
+}
+
+/// Runs the program as a kernel without Landlock would: its system calls are unknown.
+const WITHOUT_LANDLOCK: &str = r"
+import ctypes, os, struct, sys
+instruction = lambda code, yes, no, value: struct.pack('HBBI', code, yes, no, value)
+program = (instruction(0x20, 0, 0, 0) + instruction(0x35, 0, 2, 444) + instruction(0x25, 1, 0, 446)
+           + instruction(0x06, 0, 0, 0x50000 | 38) + instruction(0x06, 0, 0, 0x7fff0000))
+text = ctypes.create_string_buffer(program, len(program))
+filter = ctypes.create_string_buffer(struct.pack('HxxxxxxP', len(program) // 8, ctypes.addressof(text)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
+#[test]
+#[ignore = "needs python3"]
+fn kernels_without_landlock_are_told_of_when_asked() {
+    let (place, url) = repositories();
+    let run = |arguments: &[&str]| {
+        let program = place.command(&[]);
+        let mut python = std::process::Command::new("python3");
+        python.args(["-c", WITHOUT_LANDLOCK]).arg(program.get_program()).args(arguments);
+        python.current_dir(&place.home).env("XDG_CACHE_HOME", place.at("cache"));
+        Ended::of(python)
+    };
+    let usual = run(&["build", &url]);
+    assert!(usual.succeeded && usual.messages.is_empty(), "{}", usual.messages);
+    let told = run(&["build", &url, "-v"]);
+    assert_eq!(
+        (told.output, told.messages),
+        (usual.output, "note: no sandbox: this system has no Landlock\n".into())
+    );
+    let asked = run(&["build", &url, ON]);
+    assert!(!asked.succeeded && asked.output.is_empty(), "{}", asked.output);
+    assert!(
+        asked.messages.contains("this system has no Landlock: leave out --sandbox"),
+        "{}",
+        asked.messages
+    );
+}
+
+/// Where the system has Landlock.
+mod enforced {
+    use super::*;
+
+    /// Fails where a sandbox that was asked for does not hold: no test passes without one.
+    fn prints_in_sandbox(place: &Place, arguments: &[&str]) -> String {
+        let ended = place.run(&[arguments, &["-v"]].concat());
+        assert!(ended.succeeded, "{arguments:?}: {}", ended.messages);
+        assert!(ended.messages.contains("note: building in a sandbox"), "{arguments:?}: {}", ended.messages);
+        ended.output
+    }
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    fn files_outside_are_refused_by_the_system() {
+        let files = [
+            ("app/kustomization.yaml", "resources: [../out/secret.yaml]\n"),
+            ("over/b.yaml", &map("b")),
+            ("base/a.yaml", &map("a")),
+        ];
+        let place = Place::new(&files);
+        place.link("over/l.yaml", "../out/secret.yaml");
+        for target in ["app", "over"] {
+            assert!(place.prints(&["build", target, NONE]).contains(SECRET), "without a sandbox it is read");
+            let message = place.refused(&["build", target, NONE, ON]);
+            assert!(
+                message.contains("out/secret.yaml: permission denied")
+                    || message.contains("l.yaml: permission")
+            );
+        }
+    }
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    fn builds_in_a_sandbox_are_the_same() {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut targets = vec![project.join("examples/plain/overlays")];
+        for folder in ["tests/cases/kustomize", "examples/kustomize"] {
+            let entries = fs::read_dir(project.join(folder)).expect("a directory");
+            targets.extend(entries.map(|entry| entry.expect("an entry").path()));
+        }
+        let place = Place::new(&[]);
+        let mut built = 0;
+        for target in targets {
+            let input = target.join("input");
+            let target = if input.is_dir() { input } else { target };
+            let target = target.to_str().expect("UTF-8");
+            let outside = place.run(&["build", target]);
+            let inside = place.run(&["build", target, ON, "-v"]);
+            let messages = inside.messages.replace("note: building in a sandbox\n", "");
+            assert!(inside.messages.len() > messages.len(), "{target}: {messages}");
+            assert_eq!((inside.succeeded, &inside.output), (outside.succeeded, &outside.output), "{target}");
+            assert_eq!(messages, outside.messages, "{target}");
+            built += usize::from(inside.succeeded);
+        }
+        assert!(built > 5, "{built}");
+    }
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    fn remote_targets_are_built_in_a_sandbox_by_themselves() {
+        let (place, url) = repositories();
+        let outside = place.prints(&["build", &url, "--sandbox=off"]);
+        assert_eq!(outside.matches("name: ").count(), 3);
+        assert_eq!(prints_in_sandbox(&place, &["build", &url]), outside);
+        // With an empty cache, and with one that cannot be had.
+        fs::remove_dir_all(place.at("cache")).expect("there");
+        assert_eq!(prints_in_sandbox(&place, &["build", &url]), outside);
+        let mut command = place.command(&["build", &url, "-v"]);
+        let temporary = place.at("tmp");
+        fs::create_dir(&temporary).expect("made");
+        command.env("XDG_CACHE_HOME", place.at("out/secret.yaml")).env("TMPDIR", &temporary);
+        let ended = Ended::of(command);
+        assert_eq!(ended.output, outside, "{}", ended.messages);
+        assert_eq!(fs::read_dir(&temporary).expect("there").count(), 0, "nothing is left behind");
+        // Local targets beside it are roots, too.
+        place.write("local/kustomization.yaml", "resources: [l.yaml]\n");
+        place.write("local/l.yaml", &map("l"));
+        let both = prints_in_sandbox(&place, &["build", &url, "local"]);
+        assert_eq!(both, format!("{outside}---\n{}", map("l")));
+    }
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    fn outputs_are_written_from_a_sandbox() {
+        let (place, url) = repositories();
+        let want = place.prints(&["build", &url, "--sandbox=off"]);
+        fs::create_dir(place.at("dir")).expect("made");
+        fs::write(place.at("old.yaml"), "old").expect("written");
+        for output in ["new.yaml", "old.yaml", "dir/new.yaml"] {
+            prints_in_sandbox(&place, &["build", &url, "-o", output]);
+            assert_eq!(fs::read_to_string(place.at(output)).expect("written"), want, "{output}");
+        }
+        for directory in ["dir", "more/deep"] {
+            prints_in_sandbox(&place, &["build", &url, "--output-dir", directory]);
+        }
+        let written = fs::read_dir(place.at("dir")).expect("there").count();
+        assert!(written > 1 && place.at("more/deep").is_dir(), "{written}");
+        let elsewhere = place.at("out/new.yaml");
+        assert!(!elsewhere.exists());
+    }
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    fn errors_in_a_sandbox_are_the_same() {
+        let (place, _) = repositories();
+        place.write("other/c/kustomization.yaml", "resources: [nope.yaml, 'file:///nowhere/repo?ref=x']\n");
+        place.write("other/d/kustomization.yaml", "resources: ['file:///nowhere/repo?ref=x', nope.yaml]\n");
+        place.write("other/e/kustomization.yaml", "resources: [../b]\npatches: [{path: nope.yaml}]\n");
+        for target in ["c", "d", "e"] {
+            let url = format!("file://{}//{target}", place.at("other").display());
+            place.run(&["build", &url]);
+            let message = |flag: &str| place.refused(&["build", &url, flag]);
+            assert_eq!(message(ON), message("--sandbox=off"), "{target}");
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! What the program writes: where, with which mode, all or none, whatever ends it.
+//!
+//! `SMP_TEST_KILLS` is how many times the program is killed while it changes 1,000 files (20).
+
+#![cfg(unix)]
+#![allow(clippy::print_stderr, reason = "tests say what they did")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-smp");
+const SIGPIPE: i32 = 13;
+
+fn program(directory: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.current_dir(directory).args(args);
+    command
+}
+
+fn run(directory: &Path, args: &[&str]) -> Output {
+    program(directory, args).output().expect("the program runs")
+}
+
+fn succeed(directory: &Path, args: &[&str]) -> String {
+    let output = run(directory, args);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{args:?}: {stderr}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// A run that fails, prints nothing, and says why.
+fn fail(directory: &Path, args: &[&str]) -> String {
+    let output = run(directory, args);
+    assert!(output.status.code().is_some_and(|code| code != 0), "{args:?}: {}", output.status);
+    assert!(output.stdout.is_empty(), "{args:?}");
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    stderr
+}
+
+fn config(name: &str, value: &str) -> String {
+    format!("apiVersion: v1\ndata:\n  value: {value}\nkind: ConfigMap\nmetadata:\n  name: {name}\n")
+}
+
+/// Targets `a` and `b` with a ConfigMap each, and `bad`.
+fn targets() -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for name in ["a", "b", "bad"] {
+        let target = directory.path().join(name);
+        fs::create_dir(&target).expect("made");
+        fs::write(target.join("kustomization.yaml"), "resources: [x.yaml]\n").expect("written");
+        let text = if name == "bad" { "[".to_string() } else { config(name, "one") };
+        fs::write(target.join("x.yaml"), text).expect("written");
+    }
+    directory
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("text")
+}
+
+/// All that is in a directory, hidden or not, with its texts.
+fn listing(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(listing(&path));
+        } else {
+            found.insert(path.clone(), fs::read(&path).expect("readable"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_new_file_has_the_mode_that_the_user_wants() {
+    for (umask, mode) in [("022", 0o644), ("077", 0o600), ("002", 0o664)] {
+        let home = targets();
+        let script = format!(
+            "umask {umask}; \"$0\" build a -o one.yaml && \"$0\" build a --output-dir out && \
+             \"$0\" merge b/x.yaml a/x.yaml -o merged.yaml"
+        );
+        let status = Command::new("sh").args(["-c", &script, PROGRAM]).current_dir(&home).output();
+        assert!(status.expect("a shell").status.success());
+        for file in ["one.yaml", "out/a/v1_configmap_a.yaml", "merged.yaml"] {
+            let metadata = fs::metadata(home.path().join(file)).expect(file);
+            assert_eq!(metadata.mode() & 0o777, mode, "{file} with {umask}");
+        }
+    }
+}
+
+#[test]
+fn a_file_keeps_its_mode_and_a_link_is_written_through() {
+    let home = targets();
+    let at = |name: &str| home.path().join(name);
+    fs::write(at("real"), "old").expect("written");
+    fs::set_permissions(at("real"), fs::Permissions::from_mode(0o750)).expect("set");
+    symlink("real", at("link.yaml")).expect("linked");
+    succeed(home.path(), &["build", "a", "-o", "link.yaml"]);
+    assert!(fs::symlink_metadata(at("link.yaml")).expect("there").is_symlink());
+    assert_eq!(fs::metadata(at("real")).expect("there").mode() & 0o777, 0o750);
+    assert_eq!(read(&at("real")), config("a", "one"));
+}
+
+#[test]
+fn streams_are_written_to_and_stay() {
+    let home = targets();
+    assert_eq!(succeed(home.path(), &["build", "a", "-o", "/dev/stdout"]), config("a", "one"));
+    succeed(home.path(), &["build", "a", "-o", "/dev/null"]);
+    assert!(fs::metadata("/dev/null").expect("there").file_type().is_char_device());
+    let error = fail(home.path(), &["build", "a", "-o", "/dev/full"]);
+    assert!(error.contains("/dev/full cannot be written: No space left"), "{error}");
+
+    let fifo = home.path().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    let path = fifo.clone();
+    let reader = std::thread::spawn(move || fs::read_to_string(path).expect("text"));
+    succeed(home.path(), &["build", "a", "-o", "fifo"]);
+    assert_eq!(reader.join().expect("read"), config("a", "one"));
+    assert!(fs::metadata(&fifo).expect("there").file_type().is_fifo());
+
+    // What the shell appends to is appended to, by others, too.
+    let script = "echo before > log; { \"$0\" build a -o /dev/stdout; echo after; } >> log";
+    assert!(
+        Command::new("sh").args(["-c", script, PROGRAM]).current_dir(&home).status().expect("sh").success()
+    );
+    assert_eq!(read(&home.path().join("log")), format!("before\n{}after\n", config("a", "one")));
+}
+
+#[test]
+fn a_word_that_is_no_format_is_no_file() {
+    let home = targets();
+    let before = listing(home.path());
+    assert!(fail(home.path(), &["build", "a", "-o", "jsn"]).contains("did you mean `json`?"));
+    assert!(fail(home.path(), &["build", "a", "-o", "rendered"]).contains("yaml, json, name"));
+    assert_eq!(run(home.path(), &["build", "a", "-o", "jsn"]).status.code(), Some(2));
+    assert_eq!(listing(home.path()), before);
+    for file in ["./rendered", "rendered.txt"] {
+        succeed(home.path(), &["build", "a", "-o", file]);
+        assert_eq!(read(&home.path().join(file)), config("a", "one"));
+    }
+    // It is there now.
+    succeed(home.path(), &["build", "b", "-o", "rendered"]);
+    assert_eq!(read(&home.path().join("rendered")), config("b", "one"));
+}
+
+#[test]
+fn directories_are_made_and_hold_what_was_asked_for() {
+    let home = targets();
+    succeed(home.path(), &["build", "a", "-o", "new/dir/"]);
+    assert_eq!(read(&home.path().join("new/dir/v1_configmap_a.yaml")), config("a", "one"));
+    succeed(home.path(), &["build", "a", "-o", "json", "--output-dir", "out"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&read(&home.path().join("out/a/v1_configmap_a.json"))).expect("JSON");
+    assert_eq!(json["data"]["value"], "one");
+    succeed(home.path(), &["build", "a", "-o", "a.json"]);
+    let json: serde_json::Value = serde_json::from_str(&read(&home.path().join("a.json"))).expect("JSON");
+    assert_eq!(json["kind"], "ConfigMap");
+    for other in ["name", "x.yaml"] {
+        fail(home.path(), &["build", "a", "-o", other, "--output-dir", "out"]);
+    }
+}
+
+#[test]
+fn targets_are_joined_and_written_when_all_are_built() {
+    let home = targets();
+    succeed(home.path(), &["build", "a", "b", "-o", "all.yaml"]);
+    assert_eq!(read(&home.path().join("all.yaml")), config("a", "one") + "---\n" + &config("b", "one"));
+    let before = listing(home.path());
+    for args in [["-o", "all.yaml"], ["-o", "new/"], ["--output-dir", "out"]] {
+        let args = [&["build", "b", "bad", "a"], args.as_slice()].concat();
+        assert!(fail(home.path(), &args).contains("1 of 3 targets failed"), "{args:?}");
+        assert_eq!(listing(home.path()), before, "{args:?}");
+    }
+}
+
+#[test]
+fn two_that_share_a_file_are_named() {
+    let home = targets();
+    for name in ["sub", "A"] {
+        fs::create_dir(home.path().join(name)).expect("made");
+        fs::copy(home.path().join("a/x.yaml"), home.path().join(name).join("x.yaml")).expect("copied");
+        fs::write(home.path().join(name).join("kustomization.yaml"), "resources: [x.yaml]\n")
+            .expect("written");
+    }
+    fs::write(home.path().join("b/y.yaml"), config("B", "two")).expect("written");
+    fs::write(home.path().join("b/kustomization.yaml"), "resources: [x.yaml, y.yaml]\n").expect("written");
+    let before = listing(home.path());
+    let sub = home.path().join("sub");
+    for (directory, targets, named) in [
+        (home.path(), &["a", "a"][..], &["a", "a"][..]),
+        (home.path(), &["a", "A"], &["a", "A"]),
+        (&sub, &["../a", "a"], &["../a", "a"]),
+        (home.path(), &["b"], &["ConfigMap B of b", "ConfigMap b of b"]),
+    ] {
+        let args = [&["build", "--output-dir", "/tmp/never"], targets].concat();
+        let error = fail(directory, &args);
+        assert!(named.iter().all(|name| error.contains(name)), "{targets:?}: {error}");
+        assert_eq!(listing(home.path()), before);
+        assert!(!Path::new("/tmp/never").exists());
+    }
+    let error = fail(home.path(), &["build", "a", "A", "-o", "flat/"]);
+    assert!(error.contains("of a and") && error.contains("of A"), "{error}");
+    assert_eq!(listing(home.path()), before);
+}
+
+/// A kustomization of so many ConfigMaps with a value.
+fn many(directory: &Path, count: usize, value: &str) {
+    fs::create_dir_all(directory).expect("made");
+    let texts: Vec<_> = (0..count).map(|i| config(&format!("c{i}"), value)).collect();
+    fs::write(directory.join("x.yaml"), texts.join("---\n")).expect("written");
+    fs::write(directory.join("kustomization.yaml"), "resources: [x.yaml]\n").expect("written");
+}
+
+#[test]
+fn a_name_that_is_too_long_or_a_full_disk_changes_nothing() {
+    let home = targets();
+    many(&home.path().join("many"), 60, "one");
+    let text = read(&home.path().join("many/x.yaml")) + "---\n" + &config(&"l".repeat(253), "one");
+    fs::write(home.path().join("many/x.yaml"), text).expect("written");
+    let before = listing(home.path());
+    fail(home.path(), &["build", "many", "--output-dir", "out"]);
+    assert_eq!(listing(home.path()), before);
+    assert!(!home.path().join("out").exists());
+
+    // The system's limit for the size of files stands for a disk that is full.
+    let large = format!("{}{}", config("large", "one"), format!("  # {}\n", "x".repeat(80)).repeat(20));
+    let big = large.replace("value: one", &format!("value: {}", "y".repeat(20_000)));
+    fs::write(home.path().join("many/x.yaml"), config("small", "one") + "---\n" + &big).expect("written");
+    let before = listing(home.path());
+    let script = "trap '' XFSZ; ulimit -f 8; \"$0\" build many --output-dir out";
+    let output =
+        Command::new("bash").args(["-c", script, PROGRAM]).current_dir(&home).output().expect("bash");
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be written: File too large"));
+    assert_eq!(listing(home.path()), before);
+}
+
+#[test]
+fn what_is_out_of_date_is_pruned_and_nothing_else() {
+    let home = targets();
+    let at = |name: &str| home.path().join("out").join(name);
+    let names = || -> BTreeSet<_> {
+        let below = |path: &PathBuf| path.strip_prefix(home.path().join("out")).expect("below").to_path_buf();
+        listing(&home.path().join("out"))
+            .keys()
+            .map(below)
+            .filter(|p| !p.starts_with(".kubectl-smp-files"))
+            .collect()
+    };
+    let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
+    many(&home.path().join("many"), 3, "one");
+    succeed(home.path(), &["build", "many", "--output-dir", "out"]);
+    fs::write(at("many/own.yaml"), "mine").expect("written");
+    many(&home.path().join("many"), 1, "two");
+    succeed(home.path(), &["build", "many", "--output-dir", "out"]);
+    let all = [
+        "many/own.yaml",
+        "many/v1_configmap_c0.yaml",
+        "many/v1_configmap_c1.yaml",
+        "many/v1_configmap_c2.yaml",
+    ];
+    assert_eq!(names(), paths(&all), "without --prune all stays");
+    fs::remove_file(at("many/v1_configmap_c1.yaml")).expect("removed");
+    symlink(home.path().join("a/x.yaml"), at("many/v1_configmap_c1.yaml")).expect("linked");
+    succeed(home.path(), &["build", "many", "--output-dir", "out", "--prune"]);
+    assert_eq!(names(), paths(&all[..3]), "a link is another's, and what it leads to is, too");
+    assert_eq!(read(&home.path().join("a/x.yaml")), config("a", "one"));
+    assert_eq!(read(&at("many/own.yaml")), "mine");
+
+    // A list that somebody else wrote leads nowhere.
+    fs::write(at(".kubectl-smp-files"), r#"{"version":1,"files":["../a/x.yaml"]}"#).expect("written");
+    let error = fail(home.path(), &["build", "many", "--output-dir", "out", "--prune"]);
+    assert!(error.contains(".kubectl-smp-files"), "{error}");
+    assert!(home.path().join("a/x.yaml").exists());
+}
+
+#[test]
+fn a_full_or_closed_stdout_is_no_success() {
+    let home = targets();
+    for args in
+        [&["build", "a"][..], &["build", "a", "-o", "json"], &["--help"], &["version"], &["--version"]]
+    {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("there");
+        let output = program(home.path(), args).stdout(full).stderr(Stdio::piped()).output().expect("runs");
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains("standard output cannot be written: No space left"), "{args:?}: {message}");
+    }
+    many(&home.path().join("many"), 3000, "one");
+    let mut child = program(home.path(), &["build", "many"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let mut first = [0; 10];
+    child.stdout.take().expect("piped").read_exact(&mut first).expect("read");
+    let output = child.wait_with_output().expect("ended");
+    assert_eq!(output.status.signal(), Some(SIGPIPE));
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn changing_in_place_keeps_to_the_directory() {
+    let home = targets();
+    let (dest, outside) = (home.path().join("a"), home.path().join("outside.yaml"));
+    fs::write(&outside, config("a", "one")).expect("written");
+    fs::remove_file(dest.join("x.yaml")).expect("removed");
+    symlink(&outside, dest.join("x.yaml")).expect("linked");
+    fs::write(home.path().join("new.yaml"), config("a", "two")).expect("written");
+    let error = fail(home.path(), &["merge", "new.yaml", "a", "--in-place"]);
+    assert!(error.contains("leads out of"), "{error}");
+    assert_eq!(read(&outside), config("a", "one"));
+    // The file itself was named: then it is meant.
+    succeed(home.path(), &["merge", "new.yaml", "a/x.yaml", "--in-place"]);
+    assert_eq!(read(&outside), config("a", "two"));
+}
+
+/// How a run of the program over 1,000 files was ended.
+struct Ending<'h> {
+    home: &'h Path,
+    /// What is in the directory before, and after a run that is not ended.
+    states: [BTreeMap<PathBuf, Vec<u8>>; 2],
+}
+
+const FILES: usize = 1000;
+
+impl<'h> Ending<'h> {
+    fn new(home: &'h Path) -> Self {
+        let states = ["one", "two"].map(|value| {
+            many(&home.join(value), FILES, value);
+            let kustomization = home.join(value).join("kustomization.yaml");
+            fs::write(kustomization, "resources: [x.yaml]\n").expect("written");
+            succeed(home, &["build", value, "-o", "out/"]);
+            listing(&home.join("out"))
+        });
+        Self { home, states }
+    }
+
+    /// Starts to write what is not there.
+    fn start(&self) -> Child {
+        let value = if listing(&self.home.join("out")) == self.states[0] { "two" } else { "one" };
+        program(self.home, &["build", value, "-o", "out/"]).stderr(Stdio::null()).spawn().expect("runs")
+    }
+
+    /// Waits until the changes begin, or the run is over.
+    fn until_changes_begin(&self, child: &mut Child) {
+        let list = self.home.join("out/.kubectl-smp-journal/list");
+        while !list.exists() && child.try_wait().expect("a child").is_none() {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Fails unless all files are old, or all new, and nothing else is there.
+    fn check(&self, what: &str) {
+        let found = listing(&self.home.join("out"));
+        let strange: Vec<_> = found.keys().filter(|path| !self.states[0].contains_key(*path)).collect();
+        assert!(strange.is_empty(), "{what}: {strange:?}");
+        assert!(self.states.contains(&found), "{what}: some files are old and some new");
+    }
+}
+
+#[test]
+fn a_killed_program_leaves_all_old_or_all_new() {
+    let kills = std::env::var("SMP_TEST_KILLS").map_or(20, |count| count.parse::<u32>().expect("a number"));
+    let home = tempfile::tempdir().expect("a directory");
+    let ending = Ending::new(home.path());
+    let started = Instant::now();
+    ending.start().wait().expect("ended");
+    let whole = started.elapsed();
+    let mut midway = 0;
+    for kill in 0..kills {
+        let mut child = ending.start();
+        if kill % 2 == 0 {
+            std::thread::sleep(whole * kill / kills);
+        } else {
+            ending.until_changes_begin(&mut child);
+            std::thread::sleep(Duration::from_micros(u64::from(kill) * 20_000 / u64::from(kills)));
+        }
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        let journal = home.path().join("out/.kubectl-smp-journal");
+        if journal.join("list").exists() {
+            midway += 1;
+            // Nobody reads what is neither old nor new.
+            fail(home.path(), &["merge", "out", "out"]);
+        }
+        if kill % 4 < 2 {
+            succeed(home.path(), &["recover", "out"]);
+        } else {
+            // As any program that writes there does.
+            succeed(home.path(), &["merge", "out/v1_configmap_c0.yaml", "out", "--in-place"]);
+        }
+        assert!(!journal.exists(), "kill {kill}");
+        ending.check(&format!("kill {kill}"));
+    }
+    eprintln!("{midway} of {kills} kills were in the midst of the changes");
+    assert!(midway > 0, "no kill came in the midst of the changes");
+}
+
+#[test]
+fn signals_leave_nothing_behind() {
+    let home = tempfile::tempdir().expect("a directory");
+    let ending = Ending::new(home.path());
+    let started = Instant::now();
+    ending.start().wait().expect("ended");
+    let whole = started.elapsed();
+    let mut ended = 0;
+    for (i, (name, number)) in [("INT", 2), ("TERM", 15), ("HUP", 1)].iter().cycle().take(18).enumerate() {
+        let mut child = ending.start();
+        if i % 2 == 0 {
+            std::thread::sleep(whole * u32::try_from(i).expect("small") / 18);
+        } else {
+            ending.until_changes_begin(&mut child);
+        }
+        let kill = Command::new("kill")
+            .args([format!("-{name}"), child.id().to_string()])
+            .stderr(Stdio::null())
+            .status();
+        kill.expect("kill runs");
+        let status = child.wait().expect("ended");
+        assert!(status.success() || status.signal() == Some(*number), "{status}");
+        ended += usize::from(!status.success());
+        ending.check(&format!("signal {name}, {i}"));
+    }
+    assert!(ended > 0, "no signal came in time");
+}
+
+#[test]
+fn ignored_signals_stay_ignored() {
+    let home = tempfile::tempdir().expect("a directory");
+    many(&home.path().join("many"), 3000, "one");
+    let script = "trap '' HUP; \"$0\" build many -o out/ & pid=$!; for i in 1 2 3 4 5 6 7 8; do kill -HUP $pid; done; wait $pid";
+    let status =
+        Command::new("bash").args(["-c", script, PROGRAM]).current_dir(&home).status().expect("bash");
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn messages_say_what_was_recovered() {
+    let home = targets();
+    assert_eq!(succeed(home.path(), &["recover", "a"]), "a: there is nothing to recover\n");
+    let journal = home.path().join("a/.kubectl-smp-journal");
+    fs::create_dir(&journal).expect("made");
+    fs::write(journal.join("0.new"), "half").expect("written");
+    let said = succeed(home.path(), &["recover", "a"]);
+    assert_eq!(said, "a: nothing had been changed; what was prepared is removed\n");
+    assert!(!journal.exists());
+    let mut why = String::new();
+    writeln!(why, "{}", fail(home.path(), &["recover", "missing"])).expect("a string");
+    assert!(why.contains("missing"), "{why}");
+}
