@@ -283,6 +283,25 @@ fn json_report(taken: &str) -> Value {
     })
 }
 
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_links() {
+    use std::os::unix::fs::symlink;
+    let added = WEB.replace("name: web\nspec", "name: added\nspec");
+    let directory = packages([&[], &[("link.yaml", &added), ("sub/x.txt", "x\n")], &[("real.yaml", WEB)]]);
+    fs::create_dir(directory.path().join("elsewhere")).expect("made");
+    symlink("real.yaml", directory.path().join("dest/link.yaml")).expect("linked");
+    symlink("../elsewhere", directory.path().join("dest/sub")).expect("linked");
+    let output = merge3(&directory, &["--in-place"]);
+    assert!(output.status.success(), "{output:?}");
+    let told = text(&output.stderr);
+    for path in ["dest/link.yaml", "dest/sub/x.txt"] {
+        assert!(told.contains(&format!("{path} is a link and left alone")), "{told}");
+    }
+    assert_eq!(fs::read_to_string(directory.path().join("dest/real.yaml")).expect("there"), WEB);
+    assert_eq!(fs::read_dir(directory.path().join("elsewhere")).expect("there").count(), 0);
+}
+
 #[test]
 fn reports_are_json_when_asked() {
     let dest = WEB.replace("replicas: 1", "replicas: 5");

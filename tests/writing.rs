@@ -318,9 +318,14 @@ fn changing_in_place_keeps_to_the_directory() {
     fs::remove_file(dest.join("x.yaml")).expect("removed");
     symlink(&outside, dest.join("x.yaml")).expect("linked");
     fs::write(home.path().join("new.yaml"), config("a", "two")).expect("written");
-    let error = fail(home.path(), &["merge", "new.yaml", "a", "--in-place"]);
+    let patch = ["patch", "-f", "a", "--type", "merge", "-p", "data: {x: \"y\"}", "--in-place"];
+    let error = fail(home.path(), &patch);
     assert!(error.contains("leads out of"), "{error}");
     assert_eq!(read(&outside), config("a", "one"));
+    // Merges of directories leave links alone, wherever they lead.
+    succeed(home.path(), &["merge", "new.yaml", "a", "--in-place"]);
+    assert_eq!(read(&outside), config("a", "one"));
+    fs::remove_file(dest.join("new.yaml")).expect("made");
     // The file itself was named: then it is meant.
     succeed(home.path(), &["merge", "new.yaml", "a/x.yaml", "--in-place"]);
     assert_eq!(read(&outside), config("a", "two"));

@@ -1,7 +1,7 @@
 //! From changed manifests to changed texts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ use super::fields::changed_fields;
 use super::manifest::{Manifest, ManifestIndex, gvk_of};
 use super::others::MergedFiles;
 use super::read::{Package, PackageFile, items};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::path::FieldPath;
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Node, edit, is_same};
@@ -112,7 +112,22 @@ impl<'p> RewritePlan<'p> {
         self.out.changes.sort_by(|a, b| a.path.cmp(&b.path));
         self.out.conflicts.extend(plain.conflicts);
         self.out.files = files;
+        self.leave_links();
         Ok(self.out)
+    }
+
+    /// Takes back what would be written where the package has a link, or through one.
+    fn leave_links(&mut self) {
+        let links: BTreeSet<_> = self.package.left_alone().iter().map(PathBuf::as_path).collect();
+        let is_link = |path: &Path| !links.is_empty() && path.ancestors().any(|path| links.contains(path));
+        let taken_back = self.out.files.extract_if(.., |file| file.is_changed && is_link(&file.path));
+        let warnings = taken_back.map(|file| {
+            let message =
+                format!("{} is a link and left alone: nothing is merged into it", file.path.display());
+            Diagnostic::warning(Code::OutsideRoot, message).help("put a file in its place to have it merged")
+        });
+        self.out.warnings.extend(warnings.collect::<Vec<_>>());
+        self.out.changes.retain(|change| !is_link(&change.path));
     }
 
     fn file(

@@ -224,7 +224,7 @@ fn items_or_self(node: &Node) -> &[Node] {
 }
 
 /// How a file of a tree is opened.
-type Open = fn(&dyn FileTree, &Path) -> io::Result<OpenFile>;
+type Opening = fn(&dyn FileTree, &Path) -> io::Result<OpenFile>;
 
 /// From where and how files are read.
 struct PackageReader<'r> {
@@ -286,7 +286,7 @@ impl PackageReader<'_> {
         Ok(found)
     }
 
-    fn bytes(&self, path: &Path, open: Open) -> Result<(Vec<u8>, bool)> {
+    fn bytes(&self, path: &Path, open: Opening) -> Result<(Vec<u8>, bool)> {
         let read = open(self.tree, path).and_then(|file| {
             let executable = file.is_executable();
             file.read().map(|bytes| (bytes, executable))
@@ -296,7 +296,7 @@ impl PackageReader<'_> {
         })
     }
 
-    fn yaml(&self, relative: PathBuf, path: PathBuf, open: Open) -> Result<PackageFile> {
+    fn yaml(&self, relative: PathBuf, path: PathBuf, open: Opening) -> Result<PackageFile> {
         let named = |error: Diagnostic| {
             Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
         };

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 
 /// Where a value stands in the schema.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'s> {
+pub(super) struct TypedPlace<'s> {
     pub cursor: Cursor<'s>,
     /// Whether it is a map of which one field excludes others, such as the sources of a volume.
     is_union: bool,
@@ -27,7 +27,7 @@ pub(super) enum Level<const N: usize> {
     Whole,
 }
 
-impl<'s> Place<'s> {
+impl<'s> TypedPlace<'s> {
     pub fn new(cursor: Cursor<'s>) -> Self {
         Self { cursor, is_union: cursor.patch_strategy().retain_keys }
     }
@@ -92,7 +92,7 @@ fn gvk(object: &Map) -> Option<Gvk> {
 /// all entries have and that is unique in each list. A version without the value counts as an empty one.
 pub(super) fn line_up<const N: usize>(
     versions: [Option<&Node>; N],
-    place: Place<'_>,
+    place: TypedPlace<'_>,
     candidates: &[SmolStr],
 ) -> Level<N> {
     let present = || versions.iter().flatten();

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::comments;
-use super::level::{Level, Place, is_emptied, line_up};
+use super::level::{Level, TypedPlace, is_emptied, line_up};
 use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::Association;
@@ -24,7 +24,7 @@ pub(in crate::merge) fn merge3(
     }
     let versions = Versions { original, updated, dest: dest.as_ref() };
     let mut merge = VersionMerge { schema, options, conflicts: Vec::new() };
-    let node = merge.value(versions, Place::new(Cursor::unknown()), &Trail::root());
+    let node = merge.value(versions, TypedPlace::new(Cursor::unknown()), &Trail::root());
     Merged { node, warnings: Vec::new(), conflicts: merge.conflicts }
 }
 
@@ -90,7 +90,7 @@ struct VersionMerge<'s> {
 }
 
 impl<'s> VersionMerge<'s> {
-    fn value(&mut self, versions: Versions<'_>, place: Place<'s>, at: &Trail<'_>) -> Option<Node> {
+    fn value(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
         let trivial = match self.trivial(versions, at) {
             Trivial::Settled(node) => return node,
             trivial => trivial,
@@ -136,7 +136,7 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    fn level(&self, versions: Versions<'_>, place: Place<'s>, trivial: &Trivial) -> Level<3> {
+    fn level(&self, versions: Versions<'_>, place: TypedPlace<'s>, trivial: &Trivial) -> Level<3> {
         let maps = versions.sides().map(|side| side.and_then(Node::as_map));
         if let (Trivial::Both, [Some(updated), Some(dest)]) = (trivial, maps)
             && place.is_one_value(updated, dest)
@@ -155,7 +155,7 @@ impl<'s> VersionMerge<'s> {
     }
 
     /// A value that both sides changed, and that cannot be merged.
-    fn conflict(&mut self, versions: Versions<'_>, place: Place<'s>, at: &Trail<'_>) -> Option<Node> {
+    fn conflict(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
         let is_list = versions.row().iter().flatten().all(|node| node.as_list().is_some());
         let taken = self.note(versions, at, self.taken());
         if let Some(conflict) = self.conflicts.last_mut() {
@@ -187,7 +187,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         rows: &[Places<3>],
-        place: Place<'s>,
+        place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         if !versions.is_removed() || place.has_free_keys() {
@@ -206,7 +206,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         rows: &[Places<3>],
-        place: Place<'s>,
+        place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let maps = versions.row().map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
@@ -230,7 +230,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         (association, rows): (&Association, &[Aligned<3>]),
-        place: Place<'s>,
+        place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let lists = versions.row().map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
@@ -255,7 +255,7 @@ impl<'s> VersionMerge<'s> {
         &mut self,
         versions: Versions<'_>,
         keys: &[SmolStr],
-        place: Place<'s>,
+        place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;

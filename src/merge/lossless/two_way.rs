@@ -1,7 +1,7 @@
 //! Two-way merge: the fields of a source over those of a destination.
 
 use super::comments;
-use super::level::{Level, Place, is_emptied, line_up};
+use super::level::{Level, TypedPlace, is_emptied, line_up};
 use super::order::{self, DEST, Places, UPDATED};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::merge::align::Aligned;
@@ -26,7 +26,7 @@ pub(in crate::merge) fn merge2(
         Some(_) => {}
     }
     let mut merge = SourceMerge { schema, options, warnings: Vec::new(), conflicts: Vec::new() };
-    let node = merge.value([dest.as_ref(), Some(source)], Place::new(kind), &Trail::root());
+    let node = merge.value([dest.as_ref(), Some(source)], TypedPlace::new(kind), &Trail::root());
     Merged { node, warnings: merge.warnings, conflicts: merge.conflicts }
 }
 
@@ -39,7 +39,7 @@ struct SourceMerge<'s> {
 
 impl<'s> SourceMerge<'s> {
     /// A value of dest and of the source.
-    fn value(&mut self, pair: [Option<&Node>; 2], place: Place<'s>, at: &Trail<'_>) -> Option<Node> {
+    fn value(&mut self, pair: [Option<&Node>; 2], place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
         let [dest, source] = pair;
         let Some(source) = source.filter(|source| dest != Some(*source)) else { return dest.cloned() };
         if source.is_null() {
@@ -64,7 +64,7 @@ impl<'s> SourceMerge<'s> {
     }
 
     /// A value that is taken whole.
-    fn replaced(&mut self, dest: &Node, source: &Node, place: Place<'s>, at: &Trail<'_>) -> Node {
+    fn replaced(&mut self, dest: &Node, source: &Node, place: TypedPlace<'s>, at: &Trail<'_>) -> Node {
         if std::mem::discriminant(&source.value) != std::mem::discriminant(&dest.value) {
             return match self.note([Some(dest), Some(source)], at) {
                 ConflictSide::Updated => source.clone(),
@@ -98,7 +98,7 @@ impl<'s> SourceMerge<'s> {
         &mut self,
         pair: [Option<&Node>; 2],
         rows: &[Places<2>],
-        place: Place<'s>,
+        place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let maps = pair.map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
@@ -124,7 +124,7 @@ impl<'s> SourceMerge<'s> {
         &mut self,
         pair: [Option<&Node>; 2],
         (association, rows): (&Association, &[Aligned<2>]),
-        place: Place<'s>,
+        place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
         let lists = pair.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));

@@ -104,7 +104,7 @@ struct Pairing<'m, 'p, const N: usize> {
 
 /// Rows that may be one, by their numbers: what dest does not have, and what dest alone has.
 #[derive(Default)]
-struct Open {
+struct OpenRows {
     upstream: Vec<usize>,
     dest: Vec<usize>,
 }
@@ -193,8 +193,8 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     }
 
     /// What is open and has a name.
-    fn open(&self) -> Open {
-        let mut open = Open::default();
+    fn open(&self) -> OpenRows {
+        let mut open = OpenRows::default();
         for (number, row) in self.rows.iter().enumerate() {
             let is_named = self.manifest(number).is_some_and(|m| matches!(m.key, ManifestKey::Resource(_)));
             let alone = row[1..].iter().all(Option::is_none);
@@ -265,9 +265,9 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
     fn by_position(&mut self, unclear: &FxHashSet<usize>) {
         let mut open = self.open();
         open.upstream.retain(|row| !unclear.contains(row));
-        let mut places: FxHashMap<(GroupKindName, &Path), Open> = FxHashMap::default();
+        let mut places: FxHashMap<(GroupKindName, &Path), OpenRows> = FxHashMap::default();
         for (rows, pick) in [
-            (open.upstream, (|open| &mut open.upstream) as fn(&mut Open) -> &mut Vec<usize>),
+            (open.upstream, (|open| &mut open.upstream) as fn(&mut OpenRows) -> &mut Vec<usize>),
             (open.dest, |open| &mut open.dest),
         ] {
             for row in rows {
@@ -278,7 +278,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
                 pick(places.entry((of_kind, path)).or_default()).push(row);
             }
         }
-        for Open { upstream, dest } in places.into_values() {
+        for OpenRows { upstream, dest } in places.into_values() {
             let is_only = upstream.len() == 1 && dest.len() == 1;
             let position = |row: usize| self.manifest(row).map(|m| (m.index.document, m.index.item));
             let here: FxHashMap<_, usize> = dest.iter().map(|row| (position(*row), *row)).collect();
