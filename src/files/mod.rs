@@ -40,7 +40,8 @@ pub(crate) use tree::NO_FILE;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub use write::{
-    FileChange, Recovery, Waiting, change_files, check_finished, create_directories, recover, replace_file,
+    FileChange, Recovery, Waiting, change_files, check_finished, create_directories, end_unfinished, recover,
+    replace_file,
 };
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What is to be changed, and what became of it.
 
+use std::fs::{self, Metadata};
 use std::path::Path;
 
 /// What becomes of a file.
@@ -9,6 +10,15 @@ pub struct FileChange<'c> {
     pub path: &'c Path,
     /// Its content; none when it shall go.
     pub content: Option<&'c [u8]>,
+}
+
+impl FileChange<'_> {
+    /// Whether a file has the content already.
+    pub(super) fn is_there(&self, path: &Path, there: &Metadata) -> bool {
+        self.content.is_some_and(|content| {
+            there.len() == content.len() as u64 && fs::read(path).is_ok_and(|text| text == content)
+        })
+    }
 }
 
 /// What became of changes that somebody began and did not end.
