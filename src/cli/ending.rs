@@ -10,7 +10,8 @@ pub(super) fn on_signals() {
     use signal_hook::low_level::emulate_default_handler;
 
     // `nohup` and shells without a terminal have some of them ignored, which stays so.
-    let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
+    let ignored = ignored_signals();
+    let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
     // Without a handler the program ends at once.
     let Ok(mut signals) = Signals::new(ending.collect::<Vec<_>>()) else { return };
     let watch = move || {
@@ -26,21 +27,22 @@ pub(super) fn on_signals() {
 #[cfg(not(unix))]
 pub(super) fn on_signals() {}
 
-/// Whether a signal was ignored when the program started.
+/// The signals that were ignored when the program started, a bit for each.
 #[cfg(target_os = "linux")]
-fn is_ignored(signal: i32) -> bool {
+fn ignored_signals() -> u64 {
     use crate::files::{DiskTree, FileTree as _};
 
-    let status = DiskTree.read_text(std::path::Path::new("/proc/self/status")).unwrap_or_default();
+    let path = format!("/proc/{}/status", std::process::id());
+    let status = DiskTree.read_text(std::path::Path::new(&path)).unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Whether a signal was ignored when the program started, which cannot be found out here.
+/// Which signals were ignored when the program started cannot be found out here: the one that `nohup` ignores
+/// is taken for one.
 #[cfg(all(unix, not(target_os = "linux")))]
-fn is_ignored(_signal: i32) -> bool {
-    false
+fn ignored_signals() -> u64 {
+    1 << (signal_hook::consts::SIGHUP - 1)
 }
 
 /// Ends the program as a broken pipe ends others, so that shells with `pipefail` see it.

@@ -4,30 +4,43 @@
 //! removes all that is noted. Must not know of signals: a program that wants to leave nothing behind calls
 //! [`end`] before it ends.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static NOTED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static NOTED: Mutex<BTreeMap<PathBuf, Leftover>> = Mutex::new(BTreeMap::new());
 
-/// The paths of what is there for a while, and would be left behind. As long as somebody has them, the
-/// program is not ended.
-pub(super) struct Noted(MutexGuard<'static, BTreeSet<PathBuf>>);
-
-/// Waits until nobody else has the notes.
-pub(super) fn notes() -> Noted {
-    Noted(NOTED.lock().unwrap_or_else(PoisonError::into_inner))
+/// What would be left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leftover {
+    /// A file, or a directory with all that is in it.
+    Whole,
+    /// A directory, in which there may be what others put there.
+    EmptyDirectory,
 }
 
-impl Noted {
-    pub(super) fn add(&mut self, path: &Path) {
-        self.0.insert(path.to_path_buf());
+/// The paths of what is there for a while. As long as somebody has them, the program is not ended.
+pub(super) struct Notes(MutexGuard<'static, BTreeMap<PathBuf, Leftover>>);
+
+/// Waits until nobody else has the notes.
+pub(super) fn notes() -> Notes {
+    Notes(NOTED.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Notes {
+    pub(super) fn add(&mut self, path: &Path, leftover: Leftover) {
+        self.0.insert(path.to_path_buf(), leftover);
     }
 
     pub(super) fn remove(&mut self, path: &Path) {
         self.0.remove(path);
+    }
+
+    #[cfg(test)]
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.0.contains_key(path)
     }
 }
 
@@ -35,7 +48,7 @@ impl Noted {
 pub(super) fn make<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T) -> &Path) -> io::Result<T> {
     let mut notes = notes();
     let made = make()?;
-    notes.add(path(&made));
+    notes.add(path(&made), Leftover::Whole);
     Ok(made)
 }
 
@@ -45,21 +58,30 @@ pub(super) fn make<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T
 /// long as the returned value is held, so hold it until the end.
 #[must_use = "what was removed could be made again"]
 pub fn end() -> impl Sized {
-    /// Others may still be writing into a directory that goes.
-    const TRIES: usize = 100;
-
     let notes = notes();
-    for path in notes.0.iter() {
-        for _ in 0..TRIES {
-            let removed = match fs::symlink_metadata(path) {
-                Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-                Ok(_) => fs::remove_file(path),
-                Err(_) => break,
-            };
-            if removed.is_ok() {
-                break;
-            }
+    // What is in a directory comes behind it.
+    for (path, leftover) in notes.0.iter().rev() {
+        match leftover {
+            Leftover::Whole => remove_whole(path),
+            // What others put there meanwhile stays.
+            Leftover::EmptyDirectory => drop(fs::remove_dir(path)),
         }
     }
     notes
+}
+
+fn remove_whole(path: &Path) {
+    /// Others may still be writing into a directory that goes.
+    const TRIES: usize = 100;
+
+    for _ in 0..TRIES {
+        let removed = match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+            Ok(_) => fs::remove_file(path),
+            Err(_) => return,
+        };
+        if removed.is_ok() {
+            return;
+        }
+    }
 }

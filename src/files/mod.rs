@@ -41,7 +41,8 @@ pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenF
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub(crate) use write::JOURNAL;
 pub use write::{
-    FileChange, Recovery, Waiting, change_files, check_finished, create_directories, recover, replace_file,
+    FileChange, Recovery, Waiting, change_files, check_finished, create_directories, end_unfinished, recover,
+    replace_file,
 };
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use super::form::OutputForm;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, change_files};
+use crate::files::{DiskTree, FileChange, FileTree as _, change_files, end_unfinished};
 use crate::resource::{ResId, Resource, ResourceSet};
 use crate::yaml;
 
@@ -150,6 +150,8 @@ impl OutputDirectory {
     /// # Errors
     /// One cannot be written, and then none is.
     pub(super) fn write(self) -> Result<()> {
+        // It may have written the list of earlier files.
+        end_unfinished(&self.path)?;
         let stale = self.stale_files()?;
         let list = self.list(&stale)?;
         let paths: Vec<_> = self.files.iter().map(|file| self.path.join(&file.path)).collect();

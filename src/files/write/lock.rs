@@ -1,10 +1,12 @@
 //! Files that somebody has for himself.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
 use same_file::Handle;
+
+use super::permission;
 
 /// What is done when somebody else has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,11 +22,11 @@ pub enum Waiting {
 /// Who had it before may have removed it when he was done: then another one is made.
 pub(super) fn lock(path: &Path, waiting: Waiting) -> io::Result<Option<File>> {
     loop {
-        // What a link leads to is somebody else's.
-        if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        let file = permission::without_links(&mut OpenOptions::new())
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)?;
         if !lock_open(&file, waiting)? {
             return Ok(None);
         }

@@ -5,9 +5,10 @@ mod lock;
 mod permission;
 mod place;
 mod replace;
+mod stamp;
 
 pub(crate) use journal::JOURNAL;
-pub use journal::{FileChange, Recovery, change_files, check_finished, recover};
+pub use journal::{FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
 pub use lock::Waiting;
 pub(super) use replace::replace_file_with;
 pub use replace::{create_directories, replace_file};

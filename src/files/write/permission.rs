@@ -72,32 +72,64 @@ pub(super) fn names(_: &Metadata) -> u64 {
     1
 }
 
-/// What a file is to the file system, and no copy of it.
-#[cfg(unix)]
-pub(super) fn stamp(path: &Path) -> io::Result<String> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    let metadata = fs::symlink_metadata(path)?;
-    Ok(format!("{} {}.{:09}", metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
-}
-
-/// What a file is to the file system: when it was made, as far as that is known.
-#[cfg(not(unix))]
-pub(super) fn stamp(path: &Path) -> io::Result<String> {
-    let made = fs::symlink_metadata(path)?.created()?.duration_since(std::time::UNIX_EPOCH);
-    Ok(made.map_or_else(|_| String::new(), |time| time.as_nanos().to_string()))
-}
-
 /// Gives temporary files the mode of new ones, of which the system takes what the user does not want others
-/// to have.
+/// to have. What replaces another file is its owner's alone until it has that one's mode.
 #[cfg(unix)]
-pub(super) fn as_new(builder: &mut tempfile::Builder<'_, '_>) {
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+pub(super) fn as_new(builder: &mut tempfile::Builder<'_, '_>, old: Option<&Metadata>) {
+    let mode = if old.is_some() { 0o600 } else { 0o666 };
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
 }
 
 /// The system has its own.
 #[cfg(not(unix))]
-pub(super) fn as_new(_: &mut tempfile::Builder<'_, '_>) {}
+pub(super) fn as_new(_: &mut tempfile::Builder<'_, '_>, _: Option<&Metadata>) {}
+
+/// Makes a directory that nobody else looks into. One that is there is ours, or an error.
+#[cfg(unix)]
+pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        other => return other,
+    }
+    let there = fs::symlink_metadata(path)?;
+    if !there.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    if there.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is somebody else's"));
+    }
+    Ok(())
+}
+
+/// Makes a directory, unless it is there.
+#[cfg(not(unix))]
+pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let is_directory = fs::symlink_metadata(path)?.is_dir();
+            if is_directory { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) }
+        }
+        other => other,
+    }
+}
+
+/// Opens options for what a name stands for itself: a link is an error, and nobody is waited for.
+#[cfg(unix)]
+pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    use rustix::fs::OFlags;
+
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+}
+
+/// The system has no such flags.
+#[cfg(not(unix))]
+pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
 
 /// Writes a directory's names to the disk, where systems can.
 pub(super) fn sync_directory(path: &Path) {

@@ -3,6 +3,7 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process;
 
 /// How many links may lead to each other, as on Linux.
 const MAX_LINKS: usize = 40;
@@ -16,7 +17,23 @@ pub(super) enum WritePlace {
     Taken(PathBuf, Metadata),
     /// A pipe, a device, or one of the files that this program was started with: what is written to it is
     /// gone, so that it cannot be replaced.
-    Stream(PathBuf),
+    Stream(Stream),
+}
+
+/// Something that is written to.
+#[derive(Debug)]
+pub(super) enum Stream {
+    /// Standard output or error.
+    Own(OwnStream),
+    /// All else, by its path.
+    At(PathBuf),
+}
+
+/// What every program is started with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum OwnStream {
+    Output,
+    Error,
 }
 
 /// Looks where a text goes.
@@ -24,13 +41,13 @@ pub(super) enum WritePlace {
 /// # Errors
 /// A directory is there; the directory that it would be in is not there; the system refuses to look.
 pub(super) fn place(path: &Path) -> io::Result<WritePlace> {
-    if let Some(descriptor) = descriptor(path) {
-        return Ok(WritePlace::Stream(descriptor));
+    if let Some(stream) = descriptor(path) {
+        return Ok(WritePlace::Stream(stream));
     }
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(WritePlace::Taken(path.canonicalize()?, metadata)),
         Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(_) => Ok(WritePlace::Stream(path.to_path_buf())),
+        Ok(_) => Ok(WritePlace::Stream(Stream::At(path.to_path_buf()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => free(path),
         Err(error) => Err(error),
     }
@@ -54,39 +71,52 @@ fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::successors(Some(path.to_path_buf()), next).take(MAX_LINKS)
 }
 
-/// The path in the directory of open files, if it is one of these, such as `/dev/stdout`.
-fn descriptor(path: &Path) -> Option<PathBuf> {
-    let is_of_open_files = |path: &PathBuf| {
-        let directory = directory_of(path);
+/// What a path in a directory of open files means, such as `/dev/stdout`.
+fn descriptor(path: &Path) -> Option<Stream> {
+    links(path).find_map(|path| {
+        let directory = directory_of(&path);
         // To ask for the real path of all others would cost more than it tells.
-        let may_be = directory.ends_with("fd");
-        may_be && directory.canonicalize().is_ok_and(|real| is_directory_of_open_files(&real))
-    };
-    links(path).find(is_of_open_files)
+        let real = directory.ends_with("fd").then(|| directory.canonicalize().ok())??;
+        let is_ours =
+            real == Path::new("/dev/fd") || real == Path::new(&format!("/proc/{}/fd", process::id()));
+        match path.file_name().and_then(|name| name.to_str()) {
+            Some("1") if is_ours => Some(Stream::Own(OwnStream::Output)),
+            Some("2") if is_ours => Some(Stream::Own(OwnStream::Error)),
+            _ => (is_ours || real.starts_with("/proc")).then_some(Stream::At(path)),
+        }
+    })
 }
 
-/// `/dev/fd` and `/proc/123/fd`, the latter of threads, too.
-fn is_directory_of_open_files(real: &Path) -> bool {
-    real == Path::new("/dev/fd") || (real.starts_with("/proc") && real.ends_with("fd"))
-}
-
-/// Opens a stream to be written to.
-pub(super) fn open_stream(path: &Path) -> io::Result<File> {
-    #[cfg(unix)]
-    if directory_of(path).ends_with("fd") {
-        use std::os::fd::AsFd as _;
-
-        // To open them again would write from their beginning, over what others wrote.
-        let number = path.file_name().and_then(|name| name.to_str());
-        let open = match number {
-            Some("1") => Some(io::stdout().as_fd().try_clone_to_owned()?),
-            Some("2") => Some(io::stderr().as_fd().try_clone_to_owned()?),
-            _ => None,
-        };
-        if let Some(open) = open {
-            return Ok(File::from(open));
+impl Stream {
+    /// Opens it to be written to.
+    pub(super) fn open(&self) -> io::Result<File> {
+        match self {
+            Self::Own(stream) => stream.open(),
+            // What is no file has no end, and a file that was opened for us goes on at its end.
+            Self::At(path) => {
+                let appended = OpenOptions::new().append(true).open(path);
+                appended.or_else(|_| OpenOptions::new().write(true).open(path))
+            }
         }
     }
-    // What is no file has no end, and a file that was opened for us goes on at its end.
-    OpenOptions::new().append(true).open(path).or_else(|_| OpenOptions::new().write(true).open(path))
+}
+
+impl OwnStream {
+    /// To open it again would write from its beginning, over what others wrote.
+    #[cfg(unix)]
+    fn open(self) -> io::Result<File> {
+        use std::os::fd::AsFd as _;
+
+        let open = match self {
+            Self::Output => io::stdout().as_fd().try_clone_to_owned()?,
+            Self::Error => io::stderr().as_fd().try_clone_to_owned()?,
+        };
+        Ok(File::from(open))
+    }
+
+    /// There are no paths that mean it.
+    #[cfg(not(unix))]
+    fn open(self) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }

@@ -7,13 +7,14 @@ use std::path::Path;
 use tempfile::{Builder, NamedTempFile};
 
 use super::super::cleanup;
+use super::journal::end_unfinished;
 use super::lock::{self, Waiting};
 use super::permission;
 use super::place::{self, WritePlace, directory_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// What a text is called until it is complete.
-const PREFIX: &str = ".kubectl-smp-new-";
+pub(super) const PREFIX: &str = ".kubectl-smp-new-";
 
 /// Makes a directory, and those that it is in, unless they are there.
 ///
@@ -33,9 +34,11 @@ pub fn create_directories(path: &Path) -> io::Result<()> {
 /// It cannot be written, or is read-only; what was there stays, but for what is written to a stream.
 pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
     let failed = |error: io::Error| not_written(path, &error);
+    // What a stopped program still has to write would be written over this.
+    end_unfinished(directory_of(path))?;
     match place::place(path).map_err(failed)? {
         WritePlace::Stream(stream) => {
-            let mut open = place::open_stream(&stream).map_err(failed)?;
+            let mut open = stream.open().map_err(failed)?;
             open.write_all(content).and_then(|()| open.flush()).map_err(failed)
         }
         WritePlace::Free(real) => put(&real, content, None).map_err(failed),
@@ -67,12 +70,13 @@ pub(super) fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
 fn put(real: &Path, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
     let directory = directory_of(real);
     sweep(directory);
-    let mut file = temporary(directory)?;
-    let written = file.write_all(content).and_then(|()| match old {
+    let mut file = temporary(directory, old)?;
+    let is_kept = match old {
         // The owner is kept where that is possible: the file is the user's, who named it.
         Some(old) => permission::keep(file.as_file(), old).map(drop),
         None => Ok(()),
-    });
+    };
+    let written = is_kept.and_then(|()| file.write_all(content));
     let placed = written.and_then(|()| file.as_file().sync_all());
     let (path, placed) = (file.path().to_path_buf(), placed.and_then(|()| persist(file, real)));
     cleanup::notes().remove(&path);
@@ -86,11 +90,11 @@ fn persist(file: NamedTempFile, real: &Path) -> io::Result<()> {
 }
 
 /// A file that nobody else takes for a remainder.
-fn temporary(directory: &Path) -> io::Result<NamedTempFile> {
+fn temporary(directory: &Path, old: Option<&Metadata>) -> io::Result<NamedTempFile> {
     loop {
         let mut builder = Builder::new();
         builder.prefix(PREFIX);
-        permission::as_new(&mut builder);
+        permission::as_new(&mut builder, old);
         let file = cleanup::make(|| builder.tempfile_in(directory), NamedTempFile::path)?;
         // Some file systems have no locks; then nobody else can tell that it is a remainder, either.
         let is_ours = lock::lock_open(file.as_file(), Waiting::Never).unwrap_or(true);
@@ -107,10 +111,9 @@ fn sweep(directory: &Path) {
     let is_ours = |name: &std::ffi::OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX));
     for entry in entries.flatten().filter(|entry| is_ours(&entry.file_name())) {
         let path = entry.path();
-        if !permission::is_file(&path) {
-            continue;
-        }
-        if let Ok(file) = fs::File::open(&path)
+        let open = permission::without_links(fs::OpenOptions::new().read(true)).open(&path);
+        if let Ok(file) = open
+            && file.metadata().is_ok_and(|metadata| metadata.is_file())
             && lock::lock_open(&file, Waiting::Never).unwrap_or(false)
         {
             // Another program may have been faster.

@@ -152,11 +152,88 @@ fn what_cannot_be_made_to_the_end_is_taken_back() {
     let directory = directory(&OLD);
     let before = listing(directory.path());
     stopped(directory.path(), 1, None);
-    // Where a file shall go, there is something now that is none.
-    fs::create_dir_all(directory.path().join("e/inside")).expect("made");
+    // Where a directory shall be, there is a file now.
+    fs::remove_dir_all(directory.path().join("made")).expect("removed");
+    fs::write(directory.path().join("made"), "").expect("written");
     assert_eq!(recover(directory.path(), Waiting::Never), Ok(Recovery::TakenBack(NEW.len())));
-    fs::remove_dir_all(directory.path().join("e")).expect("removed");
+    fs::remove_file(directory.path().join("made")).expect("removed");
     assert_eq!(listing(directory.path()), before);
+}
+
+#[test]
+fn what_somebody_else_wrote_meanwhile_is_not_written_over() {
+    // One that is changed already, one that is not yet, one that shall be made, one that shall go.
+    for name in ["a", "sub/c", "e", "gone"] {
+        for back in [None, Some(0)] {
+            let directory = directory(&OLD);
+            stopped(directory.path(), 1, back);
+            let edited = directory.path().join(name);
+            fs::write(&edited, "edited by hand").expect("written");
+            let before = listing(directory.path());
+            let error = recover(directory.path(), Waiting::Never).expect_err("edited");
+            assert!(error.message().contains(&edited.display().to_string()), "{error:?}");
+            assert!(error.message().contains("somebody else changed it"), "{error:?}");
+            assert_eq!(change(directory.path()).expect_err("still").message(), error.message());
+            assert_eq!(listing(directory.path()), before, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_written_below_or_beside_ends_what_was_stopped_first() {
+    let directory = directory(&OLD);
+    stopped(directory.path(), 0, None);
+    replace_file(&directory.path().join("sub/c"), b"newer").expect("written");
+    let mut want = wanted(directory.path());
+    want.insert(directory.path().join("sub/c"), "newer".into());
+    assert_eq!(listing(directory.path()), want);
+
+    let directory = self::directory(&OLD);
+    stopped(directory.path(), 0, None);
+    let path = directory.path().join("sub/c");
+    check_finished(&DiskTree, &directory.path().join("sub")).expect_err("in part");
+    let change = FileChange::new(&path, Some(b"newer"));
+    change_files(&directory.path().join("sub"), &[change]).expect("changed");
+    assert_eq!(listing(directory.path()).get(&directory.path().join("e")).map(String::as_str), Some("new e"));
+}
+
+#[test]
+fn who_waits_for_a_journal_leaves_it_alone_when_he_is_ended() {
+    let directory = directory(&OLD);
+    let root = directory.path().canonicalize().expect("real");
+    stopped(&root, 1, None);
+    let lock = fs::File::open(root.join(".kubectl-smp-journal/lock")).expect("there");
+    lock.lock().expect("locked");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| change(&root));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!crate::files::cleanup::notes().has(&root.join(".kubectl-smp-journal")), "it would go");
+        drop(lock);
+        waits.join().expect("ended").expect("changed");
+    });
+    assert_eq!(listing(&root), wanted(&root));
+}
+
+#[test]
+fn who_comes_second_changes_what_the_first_one_left() {
+    let directory = directory(&[]);
+    let names: Vec<_> = (0..40).map(|i| directory.path().join(format!("f{i}"))).collect();
+    std::thread::scope(|scope| {
+        for text in ["one", "two", "three", "four"] {
+            let changes: Vec<_> =
+                names.iter().map(|path| FileChange::new(path, Some(text.as_bytes()))).collect();
+            scope.spawn(move || {
+                (0..10).for_each(|_| change_files(names_root(&changes), &changes).expect("changed"));
+            });
+        }
+    });
+    let found = listing(directory.path());
+    let first = found.values().next().expect("files").clone();
+    assert!(found.len() == names.len() && found.values().all(|text| *text == first), "{found:?}");
+}
+
+fn names_root<'c>(changes: &[FileChange<'c>]) -> &'c Path {
+    changes[0].path.parent().expect("a directory")
 }
 
 #[test]
@@ -259,6 +336,58 @@ mod unix {
     }
 
     #[test]
+    fn what_replaces_a_secret_is_never_readable_by_others() {
+        let directory = directory(&[("one", "old"), ("two", "old")]);
+        let at = |name: &str| directory.path().join(name);
+        for name in ["one", "two"] {
+            fs::set_permissions(at(name), fs::Permissions::from_mode(0o600)).expect("set");
+        }
+        fs::hard_link(at("two"), at("twin")).expect("linked");
+        let paths = ["one", "two"].map(at);
+        let changes = paths.each_ref().map(|path| FileChange::new(path, Some(b"new")));
+        let root = directory.path().canonicalize().expect("real");
+        journal::testing::stop(&root, &changes, 0, None);
+        let journal = at(".kubectl-smp-journal");
+        assert_eq!(fs::metadata(&journal).expect("there").mode() & 0o777, 0o700);
+        for text in ["0.new", "1.new", "0.old", "1.old"] {
+            let mode = fs::metadata(journal.join(text)).expect(text).mode() & 0o777;
+            assert_eq!(mode, 0o600, "{text}");
+        }
+    }
+
+    /// Exchanges a directory with a link to elsewhere as long as files in it are changed.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_is_written_elsewhere_while_directories_are_exchanged() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+        let (inside, outside) = (directory(&[("d/x", "old")]), directory(&[]));
+        let (folder, link) = (inside.path().join("d"), inside.path().join("l"));
+        symlink(outside.path(), &link).expect("linked");
+        let (stop, mut changed) = (AtomicBool::new(false), 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
+                }
+            });
+            let paths: Vec<_> = (0..8).map(|i| folder.join(format!("f{i}"))).collect();
+            for round in 0..150 {
+                let text = format!("{round}");
+                let files = paths.iter().map(|path| FileChange::new(path, Some(text.as_bytes())));
+                changed += usize::from(change_files(inside.path(), &files.collect::<Vec<_>>()).is_ok());
+                // What could not be ended stays for somebody to look at.
+                let _ = fs::remove_dir_all(inside.path().join(".kubectl-smp-journal"));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(listing(outside.path()), BTreeMap::new());
+        assert!(changed > 0, "the directory was never there when it was needed");
+    }
+
+    #[test]
     fn a_link_to_nothing_is_written_through() {
         let directory = directory(&[]);
         let at = |name: &str| directory.path().join(name);
@@ -266,5 +395,35 @@ mod unix {
         replace_file(&at("link"), b"new").expect("written");
         assert!(fs::symlink_metadata(at("link")).expect("there").is_symlink());
         assert_eq!(fs::read(at("made")).expect("there"), b"new");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn files_may_be_run_or_not_as_asked_and_keep_the_rest_of_their_mode() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.sh");
+    fs::write(&path, "x").expect("written");
+    let mode = || fs::metadata(&path).expect("there").permissions().mode() & 0o777;
+    let change = |content: &'static [u8], executable| {
+        let change = FileChange { executable, ..FileChange::new(&path, Some(content)) };
+        change_files(directory.path(), &[change]).expect("changed");
+        mode()
+    };
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
+    let table: [(&[u8], Option<bool>, u32); 6] = [
+        (b"y", None, 0o640),
+        (b"y", Some(true), 0o750),
+        (b"z", None, 0o750),
+        (b"z", Some(true), 0o750),
+        (b"z", Some(false), 0o640),
+        (b"x", Some(true), 0o750),
+    ];
+    for (content, executable, want) in table {
+        let mode = change(content, executable);
+        assert_eq!(mode, want, "{executable:?}: {mode:o}");
+        assert_eq!(fs::read(&path).expect("there"), content);
     }
 }

@@ -1,6 +1,9 @@
 //! What is to be changed, and what became of it.
 
+use std::fs::{self, Metadata};
 use std::path::Path;
+
+use crate::files::tree::may_run;
 
 /// What becomes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +21,17 @@ impl<'c> FileChange<'c> {
     #[must_use]
     pub fn new(path: &'c Path, content: Option<&'c [u8]>) -> Self {
         Self { path, content, executable: None }
+    }
+}
+
+impl FileChange<'_> {
+    /// Whether a file is already as it shall be.
+    pub(super) fn is_there(&self, path: &Path, there: &Metadata) -> bool {
+        let may_run = self.executable.is_none_or(|executable| may_run(there) == executable);
+        may_run
+            && self.content.is_some_and(|content| {
+                there.len() == content.len() as u64 && fs::read(path).is_ok_and(|text| text == content)
+            })
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::super::permission::{self, sync_directory};
+use super::super::stamp;
 use super::change::Recovery;
 
 /// The layout of journals; others are not understood.
@@ -17,8 +18,11 @@ const READY: &str = "list";
 /// The same when what was done is being taken back.
 const TAKING_BACK: &str = "taking-back";
 
+/// A list that is not whole yet.
+pub(super) const NEW: &str = "list.new";
+
 /// What a journal has as long as it is needed.
-pub(super) const NAMES: [&str; 2] = [READY, TAKING_BACK];
+const NAMES: [&str; 2] = [READY, TAKING_BACK];
 
 /// What shows that nobody else uses a journal.
 pub(super) const LOCK: &str = "lock";
@@ -44,6 +48,10 @@ pub(super) struct Changes {
 pub(super) struct ListedChange {
     pub path: PathBuf,
     pub way: Way,
+    /// The stamp of what was there when it was prepared; none: nothing.
+    pub old: Option<String>,
+    /// The stamp of the new text; none: the file goes.
+    pub new: Option<String>,
 }
 
 /// How a file is changed.
@@ -77,7 +85,7 @@ impl Changes {
         directories: Vec<PathBuf>,
         files: Vec<ListedChange>,
     ) -> io::Result<Self> {
-        Ok(Self { version: VERSION, lock: permission::stamp(&journal.join(LOCK))?, directories, files })
+        Ok(Self { version: VERSION, lock: stamp::of_lock(&journal.join(LOCK))?, directories, files })
     }
 
     pub(super) fn taken_back(&self) -> Recovery {
@@ -87,7 +95,7 @@ impl Changes {
     /// Says that all is prepared: from now on the changes are made, whatever happens.
     pub(super) fn write(&self, journal: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self)?;
-        let new = journal.join("list.new");
+        let new = journal.join(NEW);
         let mut file = File::create(&new)?;
         file.write_all(&text)?;
         file.sync_all()?;
@@ -127,7 +135,7 @@ impl Changes {
         if list.version != VERSION {
             return Err(strange("another version of this program wrote it"));
         }
-        if permission::stamp(&journal.join(LOCK))? != list.lock {
+        if stamp::of_lock(&journal.join(LOCK))? != list.lock {
             return Err(strange("it was not written here, but copied"));
         }
         let paths = list.directories.iter().chain(list.files.iter().map(|change| &change.path));

@@ -12,18 +12,19 @@ mod prepare;
 #[cfg(test)]
 pub(super) mod testing;
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 pub use self::change::{FileChange, Recovery};
-use self::commit::NotMade;
+use self::commit::{Attempt, Commit, NotMade};
 use self::list::{Changes, JournalState, LOCK};
-use super::super::cleanup;
+use super::super::cleanup::{self, Leftover};
 use super::super::tree::FileTree;
-use super::create_directories;
 use super::lock::{Waiting, lock};
-use super::replace::not_written;
+use super::permission;
+use super::replace::{create_directories, not_written};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// The directory of a journal.
@@ -40,11 +41,10 @@ pub fn change_files(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> 
     if changes.is_empty() {
         return Ok(());
     }
-    let made = make_root(directory)?;
+    let made = MadeDirectories::new(directory)?;
     let changed = change_all(directory, changes);
-    if changed.is_err() {
-        // What others put there meanwhile stays.
-        made.iter().rev().for_each(|directory| drop(fs::remove_dir(directory)));
+    if changed.is_ok() {
+        made.keep();
     }
     changed
 }
@@ -61,58 +61,99 @@ pub fn recover(directory: &Path, waiting: Waiting) -> Result<Recovery> {
     Journal::open(&root, waiting)?.recover()
 }
 
+/// Ends what a program began to change in a directory, or one that it is in, and did not end: it would be
+/// written over what is written there now.
+///
+/// # Errors
+/// As [`recover`].
+pub fn end_unfinished(directory: &Path) -> Result<()> {
+    match unfinished(directory) {
+        Some(root) => Journal::open(&root, Waiting::UntilFree)?.recover().map(drop),
+        None => Ok(()),
+    }
+}
+
 /// Fails for a directory that was changed in part only: what is read there is neither old nor new.
 ///
 /// # Errors
-/// Somebody began to change it and did not end, or is about to end.
+/// Somebody began to change it, or one that it is in, and did not end, or is about to end.
 pub fn check_finished(tree: &dyn FileTree, directory: &Path) -> Result<()> {
-    let journal = directory.join(JOURNAL);
-    if !tree.has(&journal) || list::NAMES.iter().all(|name| !tree.has(&journal.join(name))) {
-        return Ok(());
-    }
-    let shown = directory.display();
+    let Some(root) = tree.is_on_disk().then(|| unfinished(directory)).flatten() else { return Ok(()) };
+    let shown = root.display();
     let message = format!("{shown} is changed in part: a program was stopped, or is at it just now");
     Err(Diagnostic::error(Code::Io, message).help(format!("run `kubectl smp recover {shown}`")))
 }
 
+/// The nearest directory upward with changes that were begun and not ended. Journals that nobody wrote here
+/// say nothing.
+fn unfinished(directory: &Path) -> Option<PathBuf> {
+    let real = directory.is_relative().then(|| directory.canonicalize().ok());
+    let real = real.flatten().unwrap_or_else(|| directory.to_path_buf());
+    let is_unfinished = |root: &&Path| {
+        let journal = root.join(JOURNAL);
+        fs::symlink_metadata(&journal).is_ok_and(|there| there.is_dir())
+            && matches!(JournalState::of(&journal), Ok(JournalState::Ready(_) | JournalState::TakingBack(_)))
+    };
+    real.ancestors().find(is_unfinished).map(Path::to_path_buf)
+}
+
 fn change_all(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     let root = real(directory)?;
-    if fs::symlink_metadata(root.join(JOURNAL)).is_ok() {
-        // Where the changes go may depend on what is ended first.
-        Journal::open(&root, Waiting::UntilFree)?.recover()?;
-    }
-    let plan = prepare::plan(changes, &root)?;
-    if plan.is_empty() {
-        return Ok(());
-    }
+    end_unfinished(&root)?;
     let journal = Journal::open(&root, Waiting::UntilFree)?;
     if journal.is_needed() {
-        // Another program was stopped just now.
-        drop(journal);
+        // Another program was stopped just now, or somebody else wrote it.
+        journal.recover()?;
         return change_all(directory, changes);
     }
-    journal.clear().map_err(|error| not_written(&journal.path, &error).note("no file was changed"))?;
-    match plan.prepare(&journal.path, &root) {
-        Ok(changes) => journal.commit(&changes),
+    let prepared = journal.prepare(changes);
+    match prepared {
+        Ok(Some(changes)) => journal.commit(&changes),
+        Ok(None) => journal.give_up(),
         Err(error) => {
-            let _notes = cleanup::notes();
-            journal.remove().and(Err(error))
+            // The first error says more.
+            let _ = journal.give_up();
+            Err(error)
         }
     }
 }
 
-/// Makes the directory; returns what was made, the outer ones first.
-fn make_root(directory: &Path) -> Result<Vec<PathBuf>> {
-    let above = directory.ancestors().filter(|path| !path.as_os_str().is_empty());
-    let mut made: Vec<_> =
-        above.take_while(|path| fs::symlink_metadata(path).is_err()).map(Path::to_path_buf).collect();
-    made.reverse();
-    create_directories(directory).map_err(|error| {
-        made.iter().rev().for_each(|directory| drop(fs::remove_dir(directory)));
-        let message = format!("the directory {} cannot be made: {error}", directory.display());
-        Diagnostic::error(Code::Io, message).help("name another directory")
-    })?;
-    Ok(made)
+/// Directories that are made for files, and go with them.
+struct MadeDirectories(Vec<PathBuf>);
+
+impl MadeDirectories {
+    /// Makes a directory, and those that it is in, unless they are there.
+    fn new(directory: &Path) -> Result<Self> {
+        let mut notes = cleanup::notes();
+        let above = directory.ancestors().filter(|path| !path.as_os_str().is_empty());
+        let made = above.take_while(|path| fs::symlink_metadata(path).is_err()).map(Path::to_path_buf);
+        let made = Self(made.collect());
+        made.0.iter().for_each(|path| notes.add(path, Leftover::EmptyDirectory));
+        drop(notes);
+        let done = create_directories(directory);
+        done.map_err(|error| {
+            let message = format!("the directory {} cannot be made: {error}", directory.display());
+            Diagnostic::error(Code::Io, message).help("name another directory")
+        })?;
+        Ok(made)
+    }
+
+    /// Lets them stay.
+    fn keep(mut self) {
+        let mut notes = cleanup::notes();
+        self.0.drain(..).for_each(|path| notes.remove(&path));
+    }
+}
+
+impl Drop for MadeDirectories {
+    fn drop(&mut self) {
+        let mut notes = cleanup::notes();
+        for path in &self.0 {
+            // What others put there meanwhile stays.
+            let _ = fs::remove_dir(path);
+            notes.remove(path);
+        }
+    }
 }
 
 fn real(directory: &Path) -> Result<PathBuf> {
@@ -132,19 +173,41 @@ struct Journal<'r> {
 impl<'r> Journal<'r> {
     fn open(root: &'r Path, waiting: Waiting) -> Result<Self> {
         let path = root.join(JOURNAL);
-        let failed = |error: io::Error| not_written(&path, &error).note("no file was changed");
+        let failed = |error: io::Error| unchanged(not_written(&path, &error));
         loop {
-            let made = cleanup::make(|| make_directory(&path).map(|()| path.clone()), PathBuf::as_path);
-            made.map_err(failed)?;
+            if let Some(journal) = Self::take(root, &path).map_err(failed)? {
+                return Ok(journal);
+            }
+            if waiting == Waiting::Never {
+                return Err(in_use(root));
+            }
             match lock(&path.join(LOCK), waiting) {
-                Ok(Some(lock)) => return Ok(Self { root, path, _lock: lock }),
-                Ok(None) => {
-                    cleanup::notes().remove(&path);
-                    return Err(in_use(root));
-                }
                 // Who had it was done just now, and removed it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the journal, unless somebody else has it. Only one that is not needed goes when the program is
+    /// ended.
+    fn take(root: &'r Path, path: &Path) -> io::Result<Option<Self>> {
+        let mut notes = cleanup::notes();
+        permission::make_private_directory(path)?;
+        match lock(&path.join(LOCK), Waiting::Never) {
+            Ok(None) => Ok(None),
+            Ok(Some(lock)) => {
+                let journal = Self { root, path: path.to_path_buf(), _lock: lock };
+                if !journal.is_needed() {
+                    notes.add(path, Leftover::Whole);
+                }
+                Ok(Some(journal))
+            }
+            // Who had it was done just now, and removed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => {
+                let _ = fs::remove_dir(path);
+                Err(error)
             }
         }
     }
@@ -154,20 +217,30 @@ impl<'r> Journal<'r> {
         !matches!(JournalState::of(&self.path), Ok(JournalState::Preparing))
     }
 
+    /// Gets all texts ready; none when there is nothing to do.
+    fn prepare(&self, changes: &[FileChange<'_>]) -> Result<Option<Changes>> {
+        self.clear().map_err(|error| unchanged(not_written(&self.path, &error)))?;
+        let plan = prepare::plan(changes, self.root)?;
+        if plan.is_empty() { Ok(None) } else { plan.prepare(&self.path, self.root).map(Some) }
+    }
+
     /// Makes prepared changes; takes them back when one cannot be made.
     fn commit(self, changes: &Changes) -> Result<()> {
         // From here on the program is not ended before all is done.
         let mut notes = cleanup::notes();
         notes.remove(&self.path);
-        let failed = |error: io::Error| not_written(&self.path, &error).note("no file was changed");
-        let done = changes.write(&self.path).map_err(failed).and_then(|()| {
-            let Err(failure) = commit::make(changes, &self.path, self.root) else { return self.end() };
+        let failed = |NotMade { path, cause }: NotMade| unchanged(not_written(&path, &cause));
+        let ready = Commit::new(changes, self.root, &self.path).map_err(failed).and_then(|commit| {
+            commit.check().map_err(failed)?;
+            changes.write(&self.path).map_err(|error| unchanged(not_written(&self.path, &error)))?;
+            Ok(commit)
+        });
+        let done = ready.and_then(|commit| {
+            let Err(failure) = commit.make(Attempt::First) else { return self.end() };
             let problem = not_written(&failure.path, &failure.cause);
-            Err(match self.take_back(changes) {
-                Ok(()) => problem.note("no file was changed"),
-                Err(other) => {
-                    problem.note(format!("what was done cannot be taken back: {}", other.message()))
-                }
+            Err(match self.take_back(&commit) {
+                Ok(()) => unchanged(problem),
+                Err(other) => other.note(format!("at first, {}", problem.message())),
             })
         });
         let removed = self.remove();
@@ -180,22 +253,41 @@ impl<'r> Journal<'r> {
         notes.remove(&self.path);
         let recovery = match JournalState::of(&self.path).map_err(|error| self.not_understood(&error))? {
             JournalState::Preparing => Recovery::Dropped,
-            JournalState::TakingBack(changes) => self.take_back(&changes).map(|()| changes.taken_back())?,
-            JournalState::Ready(changes) => match commit::make(&changes, &self.path, self.root) {
-                Ok(()) => self.end().map(|()| Recovery::Finished(changes.files.len()))?,
-                Err(_) => self.take_back(&changes).map(|()| changes.taken_back())?,
-            },
+            JournalState::TakingBack(changes) => {
+                self.take_back(&self.begun(&changes)?).map(|()| changes.taken_back())?
+            }
+            JournalState::Ready(changes) => {
+                let commit = self.begun(&changes)?;
+                match commit.make(Attempt::Again) {
+                    Ok(()) => self.end().map(|()| Recovery::Finished(changes.files.len()))?,
+                    Err(_) => self.take_back(&commit).map(|()| changes.taken_back())?,
+                }
+            }
         };
         self.remove().map(|()| recovery)
     }
 
-    fn take_back(&self, changes: &Changes) -> Result<()> {
+    /// What a program began. Fails when somebody changed a file since: neither of the texts may be written over
+    /// it.
+    fn begun<'c>(&'c self, changes: &'c Changes) -> Result<Commit<'c>> {
+        let commit = Commit::new(changes, self.root, &self.path);
+        commit.and_then(|commit| commit.check().map(|()| commit)).map_err(|NotMade { path, cause }| {
+            let journal = self.path.display();
+            not_written(&path, &cause)
+                .note(format!(
+                    "a program that was stopped had begun to change it; its texts are in {journal}"
+                ))
+                .help(format!("take what you need of them, then remove {journal}"))
+        })
+    }
+
+    fn take_back(&self, commit: &Commit<'_>) -> Result<()> {
         let noted = match JournalState::of(&self.path) {
             Ok(JournalState::TakingBack(_)) => Ok(()),
             _ => Changes::take_back(&self.path),
         };
         noted.map_err(|error| not_written(&self.path, &error))?;
-        commit::take_back(changes, &self.path, self.root).map_err(|NotMade { path, cause }| {
+        commit.take_back().map_err(|NotMade { path, cause }| {
             let root = self.root.display();
             not_written(&path, &cause)
                 .note(format!("the old texts are in {}", self.path.display()))
@@ -209,24 +301,35 @@ impl<'r> Journal<'r> {
         Changes::remove(&self.path).map_err(|error| not_written(&self.path, &error))
     }
 
-    /// Removes what another program prepared, but not the lock.
+    /// Removes what another program prepared, but neither the lock nor what others put there.
     fn clear(&self) -> io::Result<()> {
-        for entry in fs::read_dir(&self.path)?.flatten().filter(|entry| entry.file_name() != LOCK) {
+        let is_ours = |name: &OsStr| {
+            let (stem, kind) = (Path::new(name).file_stem(), Path::new(name).extension());
+            let is_number = stem.and_then(OsStr::to_str).is_some_and(|stem| stem.parse::<usize>().is_ok());
+            (is_number && kind.is_some_and(|kind| kind == "new" || kind == "old")) || name == list::NEW
+        };
+        for entry in fs::read_dir(&self.path)?.flatten().filter(|entry| is_ours(&entry.file_name())) {
             fs::remove_file(entry.path())?;
         }
         Ok(())
     }
 
+    /// Removes the journal when nothing was changed.
+    fn give_up(self) -> Result<()> {
+        let _notes = cleanup::notes();
+        self.remove()
+    }
+
     /// Removes the journal, unless it is needed to take changes back. Only who has the notes may, so that
     /// nobody is ended in between.
-    fn remove(self) -> Result<()> {
+    fn remove(&self) -> Result<()> {
         if self.is_needed() {
             return Ok(());
         }
         let removed = self.clear().and_then(|()| {
             fs::remove_file(self.path.join(LOCK))?;
             match fs::remove_dir(&self.path) {
-                // Somebody who waited for the lock made another one.
+                // Somebody who waited for the lock made another one, or put something there.
                 Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
                 _ => Ok(()),
             }
@@ -245,15 +348,14 @@ impl<'r> Journal<'r> {
     }
 }
 
-/// A journal is a directory of its own; nobody is led elsewhere by it.
-fn make_directory(path: &Path) -> io::Result<()> {
-    match fs::create_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let is_directory = fs::symlink_metadata(path)?.is_dir();
-            if is_directory { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) }
-        }
-        other => other,
+impl Drop for Journal<'_> {
+    fn drop(&mut self) {
+        cleanup::notes().remove(&self.path);
     }
+}
+
+fn unchanged(problem: Diagnostic) -> Diagnostic {
+    problem.note("no file was changed")
 }
 
 fn in_use(root: &Path) -> Diagnostic {

@@ -1,16 +1,19 @@
 //! Getting all texts onto the disk before the first file is changed.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::permission::{self, Ownership, sync_directory};
 use super::super::place::{self, WritePlace, directory_of};
 use super::super::replace::not_written;
+use super::super::stamp;
 use super::change::FileChange;
 use super::commit::{new_text, old_text};
 use super::list::{Changes, ListedChange, Way};
@@ -25,8 +28,17 @@ pub(super) struct Placed<'c> {
     change: &'c FileChange<'c>,
     /// Its real path.
     path: PathBuf,
+    /// The same below the directory that is changed.
+    below: PathBuf,
     /// What is there now.
     old: Option<Metadata>,
+}
+
+/// A change whose texts are in the journal.
+struct PreparedChange {
+    way: Way,
+    old: Option<String>,
+    new: Option<String>,
 }
 
 /// All changes with their places.
@@ -52,16 +64,15 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
                 .path
                 .file_name()
                 .and_then(|name| Some((missing.last()?, name)))
-                .map(|(directory, name)| Placed { change, path: directory.join(name), old: None }),
+                .map(|(directory, name)| (directory.join(name), None)),
         };
-        let Some(placed) = placed else { continue };
-        if !placed.path.starts_with(root) {
-            return Err(leads_out(change.path, root));
-        }
+        let Some((path, old)) = placed else { continue };
+        let placed = Placed { change, below: below(root, &path)?, path, old };
         plan.directories.extend(missing.into_iter().filter(|directory| made.insert(directory.clone())));
         plan.placed.push(placed);
     }
     each_once(&plan.placed)?;
+    plan.placed.retain(|placed| !placed.is_done());
     Ok(plan)
 }
 
@@ -91,7 +102,7 @@ fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Where a change goes; none when there is nothing to remove.
-fn place_one<'c>(change: &'c FileChange<'c>) -> Result<Option<Placed<'c>>> {
+fn place_one(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metadata>)>> {
     let failed = |error: io::Error| not_changed(change.path, &error);
     match place::place(change.path).map_err(failed)? {
         WritePlace::Stream(_) => {
@@ -99,10 +110,10 @@ fn place_one<'c>(change: &'c FileChange<'c>) -> Result<Option<Placed<'c>>> {
             Err(unchanged(Diagnostic::error(Code::Io, message).help("take it out of the directory")))
         }
         WritePlace::Free(_) if change.content.is_none() => Ok(None),
-        WritePlace::Free(path) => Ok(Some(Placed { change, path, old: None })),
+        WritePlace::Free(path) => Ok(Some((path, None))),
         WritePlace::Taken(path, metadata) => {
             permission::check_writable(&path, &metadata).map_err(failed)?;
-            Ok(Some(Placed { change, path, old: Some(metadata) }))
+            Ok(Some((path, Some(metadata))))
         }
     }
 }
@@ -132,49 +143,58 @@ impl Placed<'_> {
     }
 
     /// Puts the new text into the journal, and keeps the old one there.
-    fn prepare(&self, n: usize, journal: &Path) -> io::Result<Way> {
+    fn prepare(&self, n: usize, at: &Directories) -> io::Result<PreparedChange> {
+        let old = self.old.as_ref().map(stamp::of_content);
         let Some(content) = self.change.content else {
-            self.keep_old(&old_text(journal, n))?;
-            return Ok(Way::Remove);
+            at.keep_old(&self.below, n)?;
+            return Ok(PreparedChange { way: Way::Remove, old, new: None });
         };
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        let mut new = options.open(new_text(journal, n))?;
-        new.write_all(content)?;
+        let mut new =
+            at.journal.open_with(new_text(n), OpenOptions::new().write(true).create_new(true))?.into_std();
         let way = match &self.old {
             None => Way::Create,
-            // Their other names shall have the new text, too.
-            Some(old) if permission::names(old) > 1 => Way::Write,
             Some(old) => match permission::keep(&new, old)? {
-                Ownership::Kept => Way::Replace,
-                Ownership::Changed => Way::Write,
+                Ownership::Kept if permission::names(old) == 1 => Way::Replace,
+                // Its other names shall have the new text, too; another file cannot have its owner.
+                Ownership::Kept | Ownership::Changed => Way::Write,
             },
         };
         if let Some(executable) = self.change.executable {
+            // A file of several names, or of somebody else, is written over and keeps its mode.
             permission::set_executable(&new, executable)?;
-            if way == Way::Write {
-                // The file stays, and only its content is another.
-                permission::set_executable(&File::open(&self.path)?, executable)?;
-            }
         }
+        new.write_all(content)?;
         new.sync_all()?;
         match way {
-            Way::Replace => self.keep_old(&old_text(journal, n))?,
-            Way::Write => copy(&self.path, &old_text(journal, n))?,
+            Way::Replace => at.keep_old(&self.below, n)?,
+            Way::Write => at.copy_old(&self.below, n)?,
             Way::Create | Way::Remove => {}
         }
-        Ok(way)
+        Ok(PreparedChange { way, old, new: Some(stamp::of_content(&new.metadata()?)) })
     }
 
-    /// A further name for the old file; where there are none, a copy.
-    fn keep_old(&self, name: &Path) -> io::Result<()> {
-        fs::hard_link(&self.path, name).or_else(|_| copy(&self.path, name))
+    /// Whether the file is already as it shall be.
+    fn is_done(&self) -> bool {
+        self.old.as_ref().is_some_and(|old| self.change.is_there(&self.path, old))
     }
 }
 
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::copy(from, to)?;
-    File::open(to)?.sync_all()
+/// The directory that is changed, and the one of the journal.
+struct Directories {
+    root: Dir,
+    journal: Dir,
+}
+
+impl Directories {
+    /// A further name for the old file; where there are none, a copy.
+    fn keep_old(&self, path: &Path, n: usize) -> io::Result<()> {
+        self.root.hard_link(path, &self.journal, old_text(n)).or_else(|_| self.copy_old(path, n))
+    }
+
+    fn copy_old(&self, path: &Path, n: usize) -> io::Result<()> {
+        self.root.copy(path, &self.journal, old_text(n))?;
+        self.journal.open(old_text(n))?.sync_all()
+    }
 }
 
 impl Plan<'_> {
@@ -188,26 +208,42 @@ impl Plan<'_> {
     /// # Errors
     /// A text cannot be written.
     pub(super) fn prepare(&self, journal: &Path, root: &Path) -> Result<Changes> {
-        let size = self.placed.len().div_ceil(FLUSHES).max(1);
-        let ways = thread::scope(|scope| {
-            let prepare = |(share, placed): (usize, &[Placed<'_>])| {
-                let each = placed.iter().enumerate().map(|(i, one)| {
-                    let way = one.prepare(share * size + i, journal);
-                    way.map_err(|error| not_changed(one.change.path, &error))
-                });
-                each.collect::<Result<Vec<_>>>()
-            };
-            let shares = self.placed.chunks(size).enumerate();
-            let threads: Vec<_> = shares.map(|share| scope.spawn(move || prepare(share))).collect();
-            let ways = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            Ok(ways.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect::<Vec<_>>())
-        })?;
+        let open = |path| Dir::open_ambient_dir(path, ambient_authority());
+        let opened = open(root).and_then(|root| Ok(Directories { root, journal: open(journal)? }));
+        let prepared = self.prepare_all(&opened.map_err(|error| not_changed(journal, &error))?)?;
         sync_directory(journal);
-        let files = self.placed.iter().zip(ways);
-        let files = files.map(|(one, way)| Ok(ListedChange { path: below(root, &one.path)?, way }));
+        let files = self.placed.iter().zip(prepared).map(|(one, PreparedChange { way, old, new })| {
+            ListedChange { path: one.below.clone(), way, old, new }
+        });
         let directories = self.directories.iter().map(|directory| below(root, directory));
-        let (directories, files) = (directories.collect::<Result<_>>()?, files.collect::<Result<_>>()?);
+        let (directories, files) = (directories.collect::<Result<_>>()?, files.collect());
         Changes::new(journal, directories, files).map_err(|error| not_changed(journal, &error))
+    }
+
+    fn prepare_all(&self, at: &Directories) -> Result<Vec<PreparedChange>> {
+        let size = self.placed.len().div_ceil(FLUSHES).max(1);
+        let prepare = |(share, placed): (usize, &[Placed<'_>])| {
+            let each = placed.iter().enumerate().map(|(i, one)| {
+                let prepared = one.prepare(share * size + i, at);
+                prepared.map_err(|error| not_changed(one.change.path, &error))
+            });
+            each.collect::<Result<Vec<_>>>()
+        };
+        let prepared = thread::scope(|scope| {
+            let shares: Vec<_> = self.placed.chunks(size).enumerate().collect();
+            let threads = shares.iter().map(|&share| {
+                let thread = thread::Builder::new().spawn_scoped(scope, move || prepare(share));
+                // A system that has no thread left still has this one.
+                thread.map_err(|_| share)
+            });
+            let threads: Vec<_> = threads.collect();
+            let joined = threads.into_iter().map(|thread| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(share) => prepare(share),
+            });
+            joined.collect::<Result<Vec<_>>>()
+        });
+        Ok(prepared?.into_iter().flatten().collect())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::commit::{make_directories, make_one, take_one_back};
+use super::commit::Commit;
 use super::list::Changes;
 use super::{FileChange, Journal, Waiting, prepare};
 
@@ -12,14 +12,15 @@ pub(in super::super) fn stop(root: &Path, changes: &[FileChange<'_>], made: usiz
     let journal = Journal::open(root, Waiting::Never).expect("a journal");
     let all = plan.prepare(&journal.path, root).expect("prepared");
     all.write(&journal.path).expect("a list");
-    make_directories(&all, root).expect("made");
+    let commit = Commit::new(&all, root, &journal.path).expect("directories");
+    commit.make_directories().expect("made");
     for (n, change) in all.files.iter().enumerate().take(made) {
-        make_one(change, n, &journal.path, &root.join(&change.path)).expect("made");
+        commit.make_one(n, change).expect("made");
     }
     if let Some(back) = back {
         Changes::take_back(&journal.path).expect("noted");
         for (n, change) in all.files.iter().enumerate().rev().take(back) {
-            take_one_back(change, n, &journal.path, &root.join(&change.path)).expect("taken back");
+            commit.take_one_back(n, change).expect("taken back");
         }
     }
 }

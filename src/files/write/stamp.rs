@@ -1,0 +1,63 @@
+//! Telling whether a file is still the one that it was.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use cap_std::fs::{Dir, File, Metadata};
+
+/// What a file is to the file system, and no copy of it.
+#[cfg(unix)]
+pub(super) fn of_lock(path: &Path) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let metadata = fs::symlink_metadata(path)?;
+    Ok(format!("{} {}.{:09}", metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
+}
+
+/// What a file is to the file system: when it was made, as far as that is known.
+#[cfg(not(unix))]
+pub(super) fn of_lock(path: &Path) -> io::Result<String> {
+    let made = fs::symlink_metadata(path)?.created()?.duration_since(std::time::UNIX_EPOCH);
+    Ok(made.map_or_else(|_| String::new(), |time| time.as_nanos().to_string()))
+}
+
+/// Which file it is, and which content it has, as far as its size and the time of its last change tell.
+pub(super) fn of_content(metadata: &fs::Metadata) -> String {
+    of_metadata(&Metadata::from_just_metadata(metadata.clone()))
+}
+
+/// Which file is open, and which content it has, as far as its size and the time of its last change tell.
+pub(super) fn of_open(file: &File) -> io::Result<String> {
+    file.metadata().map(|metadata| of_metadata(&metadata))
+}
+
+/// The stamp of what a path in a directory names; none when nothing is there.
+pub(super) fn at(directory: &Dir, path: &Path) -> io::Result<Option<String>> {
+    match directory.symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(of_metadata(&metadata))),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn of_metadata(metadata: &Metadata) -> String {
+    use cap_std::fs::MetadataExt as _;
+
+    format!("{} {} {}.{:09}", metadata.ino(), metadata.size(), metadata.mtime(), metadata.mtime_nsec())
+}
+
+#[cfg(not(unix))]
+fn of_metadata(metadata: &Metadata) -> String {
+    let changed = metadata.modified().map(cap_std::time::SystemTime::into_std).ok();
+    let changed = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    format!("- {} {}", metadata.len(), changed.map_or(0, |time| time.as_nanos()))
+}
+
+/// Whether two stamps are of one file, whatever its content is.
+pub(super) fn is_same_file(one: &str, other: &str) -> bool {
+    one.split(' ').next() == other.split(' ').next()
+}
