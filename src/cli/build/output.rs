@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::directory::OutputDirectory;
+use super::directory::{OutputDirectory, Stale};
 use super::form::{Joined, OutputForm};
 use crate::cli::Failure;
 use crate::files::{DiskTree, FileTree as _, replace_file};
@@ -46,7 +46,8 @@ impl OutputArgs {
                 "names are printed, not written to a directory: leave out --output-dir".into(),
             )),
             (Some(directory), Some(form), _) => {
-                let directory = OutputDirectory::of_targets(directory, form, self.prune, targets)?;
+                let stale = if self.prune { Stale::Go } else { Stale::Stay };
+                let directory = OutputDirectory::of_targets(directory, form, stale, targets)?;
                 Ok(Destination::Directory(directory))
             }
             (Some(_), None, _) => Err(Failure::Usage(
