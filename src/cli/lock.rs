@@ -11,7 +11,7 @@ use clap::Args;
 #[cfg(feature = "cluster")]
 use clap::ValueEnum;
 
-use super::target::TargetArgs;
+use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _, replace_file};
@@ -108,7 +108,7 @@ fn lock_of(
     targets: &[PathBuf],
     sources: &SourceMap,
 ) -> Result<LockFile, Failure> {
-    let builder = args.target.builder_by(LockUse::Ignore, sources, targets)?;
+    let builder = args.target.builder_by(LockUse::Ignore, sources, targets, ClusterUse::Asked)?;
     let (mut built, mut problems) = (Vec::new(), Vec::new());
     for target in targets {
         match builder.build(target) {

@@ -28,6 +28,7 @@ mod missing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -126,6 +127,8 @@ pub struct Pins {
 pub struct Remotes {
     cache: Arc<Cache>,
     offline: bool,
+    /// Whether git cannot be run any more; shared by all that go by different locks.
+    in_sandbox: Arc<AtomicBool>,
     pins: Pins,
     files: Memo<Arc<[u8]>, FileFailure>,
     repositories: Memo<(PathBuf, String), RepositoryFailure>,
@@ -158,19 +161,20 @@ impl Remotes {
     /// directory when there is none or it cannot be made. `offline`: takes everything from there.
     #[must_use]
     pub fn new(cache_dir: Option<PathBuf>, offline: bool) -> Self {
-        Self::with(Arc::new(Cache::new(cache_dir)), offline, Pins::default())
+        Self::with(Arc::new(Cache::new(cache_dir)), offline, Pins::default(), Arc::default())
     }
 
     /// The same, by a lock; what was asked for so far is forgotten.
     #[must_use]
     pub fn pinned_by(&self, pins: Pins) -> Self {
-        Self::with(self.cache.clone(), self.offline, pins)
+        Self::with(self.cache.clone(), self.offline, pins, self.in_sandbox.clone())
     }
 
-    fn with(cache: Arc<Cache>, offline: bool, pins: Pins) -> Self {
+    fn with(cache: Arc<Cache>, offline: bool, pins: Pins, in_sandbox: Arc<AtomicBool>) -> Self {
         Self {
             cache,
             offline,
+            in_sandbox,
             pins,
             files: Memo::default(),
             repositories: Memo::default(),
@@ -178,6 +182,11 @@ impl Remotes {
             used: Mutex::default(),
             warnings: Mutex::default(),
         }
+    }
+
+    /// Says that a sandbox was closed, in which git cannot be run.
+    pub fn run_no_programs(&self) {
+        self.in_sandbox.store(true, Ordering::Relaxed);
     }
 
     /// Where all of it is kept, if there is a place.
@@ -235,6 +244,9 @@ impl Remotes {
             (CachedTree::Whole(tree), Some(commit)) => Ok((tree, commit)),
             (CachedTree::Damaged, _) if self.offline => Err(RepositoryFailure::Lacks(Lack::Damaged)),
             _ if self.offline => Err(RepositoryFailure::Lacks(Lack::Cache)),
+            _ if self.in_sandbox.load(Ordering::Relaxed) => {
+                Err(RepositoryFailure::Problem(found_too_late(spec)))
+            }
             _ => self.cache.fetch(spec, locked.as_deref()).map_err(RepositoryFailure::Problem),
         }
     }
@@ -399,6 +411,14 @@ impl FileFailure {
             _ => error,
         }
     }
+}
+
+/// The error for a repository that only the build itself leads to.
+fn found_too_late(spec: &RepoSpec) -> Diagnostic {
+    let message = format!("{} cannot be fetched in the sandbox, where no program is run", spec.shown());
+    Diagnostic::error(Code::Remote, message)
+        .note("only what the files name as they stand is fetched before; this comes of building them")
+        .help("build with --sandbox=off if you trust what is built")
 }
 
 /// Results that are worked out once; whoever asks meanwhile waits.

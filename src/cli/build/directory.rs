@@ -110,11 +110,6 @@ impl OutputDirectory {
         Ok(Self { form, layout: TargetLayout::ByTarget, stale, ..Self::of_all(path) })
     }
 
-    /// Where it is.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Adds the resources of a target.
     ///
     /// # Errors

@@ -60,15 +60,6 @@ impl OutputArgs {
 }
 
 impl Destination {
-    /// The file or directory that is written.
-    pub(super) fn path(&self) -> Option<&Path> {
-        match self {
-            Self::Stdout(_) => None,
-            Self::File(path, _) => Some(path),
-            Self::Directory(directory) => Some(directory.path()),
-        }
-    }
-
     fn of_path(text: &str) -> Result<Self, Failure> {
         let path = Path::new(text);
         if text.ends_with('/') || DiskTree.is_directory(path) {
