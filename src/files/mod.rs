@@ -13,6 +13,7 @@ mod confined;
 mod directory;
 mod disk;
 mod handle;
+mod lock;
 mod memory;
 mod read_set;
 #[cfg(feature = "cli")]
@@ -28,6 +29,7 @@ pub use cleanup::end as end_temporaries;
 pub use confined::{ConfinedTree, leads_out};
 pub use directory::Directory;
 pub use disk::DiskTree;
+pub use lock::Waiting;
 pub use memory::MemoryTree;
 pub use read_set::{ReadSet, RecordingTree};
 #[cfg(feature = "cli")]
@@ -40,7 +42,7 @@ pub(crate) use tree::NO_FILE;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub use write::{
-    FileChange, Recovery, Waiting, change_files, check_finished, create_directories, recover, replace_file,
+    FileChange, Recovery, change_files, check_finished, create_directories, recover, replace_file,
 };
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
@@ -33,9 +33,12 @@ pub(super) struct Cache {
     /// Used when the wanted directory cannot be written, as in containers.
     temporary: OnceLock<Option<(Store, TemporaryDirectory)>>,
     /// The trees that are used, each compared with its seal once.
-    held: Mutex<FxHashMap<PathBuf, HeldDirectory>>,
+    held: Mutex<FxHashMap<PathBuf, HeldTree>>,
     tidied: Once,
 }
+
+/// A tree that is used, or that somebody looks for.
+type HeldTree = Arc<Mutex<Option<HeldDirectory>>>;
 
 /// What the cache has of a commit.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,8 +98,9 @@ impl Cache {
     /// The tree of a commit, if it is what was fetched.
     pub(super) fn tree(&self, spec: &RepoSpec, commit: &str) -> CachedTree {
         let entry = folder(spec).join(commit);
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = held.get(&entry) {
+        let held = self.held(&entry);
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*held {
             return CachedTree::Whole(known.path.clone());
         }
         let Some(store) = self.store() else { return CachedTree::Absent };
@@ -105,10 +109,16 @@ impl Cache {
             KeptDirectory::Absent => CachedTree::Absent,
             KeptDirectory::Whole(found) => {
                 let path = found.path.clone();
-                held.insert(entry, found);
+                *held = Some(found);
                 CachedTree::Whole(path)
             }
         }
+    }
+
+    /// Where a tree is held. Who looks for one keeps nobody from another.
+    fn held(&self, entry: &Path) -> HeldTree {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.entry(entry.to_path_buf()).or_default().clone()
     }
 
     /// The commit that a reference meant when it was last fetched.
@@ -139,14 +149,14 @@ impl Cache {
         staging.remove_from_content(Path::new(".git")).map_err(failed)?;
         // The commit may be known from another reference.
         let folder = folder(spec);
-        store.keep_directory(&staging, &folder.join(&commit), &about_tree(spec, &commit)).map_err(failed)?;
+        let entry = folder.join(&commit);
+        let kept = store.keep_directory(&staging, &entry, &about_tree(spec, &commit)).map_err(failed)?;
+        let path = kept.path.clone();
+        *self.held(&entry).lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         if commit != spec.reference && locked.is_none() {
             let name = folder.join(ref_name(spec));
             store.keep_sealed(&name, about_reference(spec), commit.as_bytes()).map_err(failed)?;
         }
-        let CachedTree::Whole(path) = self.tree(spec, &commit) else {
-            return Err(failed(io::ErrorKind::InvalidData.into()));
-        };
         tidy_folder(store, &folder, is_hash, &staging);
         store.sweep(&staging);
         Ok((path, commit))

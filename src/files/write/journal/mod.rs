@@ -20,9 +20,9 @@ pub use self::change::{FileChange, Recovery};
 use self::commit::NotMade;
 use self::list::{Changes, JournalState, LOCK};
 use super::super::cleanup;
+use super::super::lock::{Waiting, lock};
 use super::super::tree::FileTree;
 use super::create_directories;
-use super::lock::{Waiting, lock};
 use super::replace::not_written;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
