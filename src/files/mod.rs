@@ -36,7 +36,9 @@ pub use read_set::{ReadSet, RecordingTree};
 pub(crate) use sandbox::{Closed, Sandbox};
 pub(crate) use seal::{About, hex};
 pub use store::{CacheEntry, CacheKind, Cleared, user_cache};
-pub(crate) use store::{HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry};
+pub(crate) use store::{
+    HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry, UNUSED, is_key, key,
+};
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub(crate) use tree::NO_FILE;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};

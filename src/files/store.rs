@@ -13,12 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 
+use sha2::{Digest as _, Sha256};
+
 pub use self::tidy::{CacheEntry, CacheKind, Cleared};
-pub(crate) use self::tidy::{Removal, StoredEntry};
+pub(crate) use self::tidy::{Removal, StoredEntry, UNUSED};
 use super::disk::DiskTree;
 use super::handle::Handle;
 use super::lock::{self, Waiting};
-use super::seal::{About, Seal};
+use super::seal::{About, Seal, hex};
 use super::temporary::TemporaryDirectory;
 use super::tree::{DirectoryEntry, FileTree as _};
 use super::write::{create_directories, replace_file_with};
@@ -44,6 +46,21 @@ const LARGEST_FILE: u64 = 256 << 20;
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     directory: PathBuf,
+}
+
+/// A name for texts, as long as is needed to tell all texts of the world apart.
+pub(crate) fn key(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part);
+    }
+    hex(&hasher.finalize()[..16])
+}
+
+/// Whether a name is one that [`key`] gives.
+pub(crate) fn is_key(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Where the system keeps the caches of users: the directory for those of this program. None when there is no

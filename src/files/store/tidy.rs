@@ -9,6 +9,9 @@ use super::{SEAL, STAGING, STORE_LOCK, Staging, Store, open_file};
 use crate::files::lock::{self, Waiting};
 use crate::files::seal::{About, Seal};
 
+/// What nobody used for so long, 30 days, is taken out.
+pub(crate) const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
 /// How long something without a lock may stay incomplete.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long it takes at most from the making of a staging place to its lock.
@@ -67,8 +70,10 @@ pub enum CacheKind {
 pub struct Cleared {
     /// They are gone.
     pub removed: Vec<CacheEntry>,
-    /// They stay, since other programs use them, or the system does not let them go.
-    pub kept: Vec<CacheEntry>,
+    /// They stay, since other programs use them.
+    pub in_use: Vec<CacheEntry>,
+    /// They stay, since the system does not let them go.
+    pub refused: Vec<CacheEntry>,
 }
 
 impl Cleared {
@@ -76,7 +81,8 @@ impl Cleared {
     pub(crate) fn add(&mut self, entry: CacheEntry, removal: Removal) {
         match removal {
             Removal::Removed => self.removed.push(entry),
-            Removal::InUse | Removal::Refused => self.kept.push(entry),
+            Removal::InUse => self.in_use.push(entry),
+            Removal::Refused => self.refused.push(entry),
         }
     }
 }

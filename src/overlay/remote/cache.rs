@@ -3,21 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
-use std::time::Duration;
 
 use rustc_hash::FxHashMap;
-use sha2::{Digest as _, Sha256};
 
-use super::super::repo_spec::{RepoSpec, without_secrets};
+use super::super::repo_spec::{RepoSpec, is_commit, without_secrets};
 use super::git;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
-    About, HeldDirectory, KeptDirectory, Staging, Store, StoredEntry, TemporaryDirectory, hex,
+    About, HeldDirectory, KeptDirectory, Staging, Store, StoredEntry, TemporaryDirectory, UNUSED, is_key, key,
 };
-
-/// What nobody used for so long, 30 days, is removed: trees when the same repository is fetched, files when
-/// one is.
-pub(super) const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The most that all files together may have: 1 GiB.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
@@ -125,7 +119,7 @@ impl Cache {
     pub(super) fn remembered(&self, spec: &RepoSpec) -> Option<String> {
         let name = folder(spec).join(ref_name(spec));
         let commit = String::from_utf8(self.store()?.read_sealed(&name, &about_reference(spec))?).ok()?;
-        is_hash(&commit).then_some(commit)
+        is_commit(&commit).then_some(commit)
     }
 
     /// Fetches what a reference names and keeps it; `locked` is the commit that it must be.
@@ -138,7 +132,7 @@ impl Cache {
         };
         let tree = staging.content().map_err(failed)?;
         let commit = git::check_out(spec, locked, &tree)?;
-        if !is_hash(&commit) {
+        if !is_commit(&commit) {
             let message = format!("git names the commit of {} `{commit}`", spec.shown());
             return Err(Diagnostic::error(Code::Command, message));
         }
@@ -157,7 +151,7 @@ impl Cache {
             let name = folder.join(ref_name(spec));
             store.keep_sealed(&name, about_reference(spec), commit.as_bytes()).map_err(failed)?;
         }
-        tidy_folder(store, &folder, is_hash, &staging);
+        tidy_folder(store, &folder, is_commit, &staging);
         store.sweep(&staging);
         Ok((path, commit))
     }
@@ -182,7 +176,7 @@ impl Cache {
     }
 }
 
-/// Removes from the folder of a repository what was not used for a while.
+/// Removes from the folder of a repository, which is fetched from just now, what was not used for a while.
 fn tidy_folder(store: &Store, folder: &Path, is_ours: fn(&str) -> bool, staging: &Staging) {
     for entry in store.entries(folder, is_ours).iter().filter(|entry| entry.is_unused_for(UNUSED)) {
         store.remove(&entry.name, staging);
@@ -214,16 +208,16 @@ fn other_commit(spec: &RepoSpec, locked: &str, found: &str) -> Diagnostic {
 
 /// What is kept of a repository.
 fn folder(spec: &RepoSpec) -> PathBuf {
-    let submodules = if spec.submodules { "" } else { "\nno submodules" };
-    Path::new(REPOSITORIES).join(hash(&format!("{}{submodules}", spec.url())))
+    let submodules = if spec.submodules { "" } else { "no submodules" };
+    Path::new(REPOSITORIES).join(key(&[spec.url().as_bytes(), submodules.as_bytes()]))
 }
 
 fn file(url: &str) -> PathBuf {
-    Path::new(FILES).join(hash(url))
+    Path::new(FILES).join(key(&[url.as_bytes()]))
 }
 
 fn ref_name(spec: &RepoSpec) -> String {
-    format!("ref-{}", hash(&spec.reference))
+    format!("ref-{}", key(&[spec.reference.as_bytes()]))
 }
 
 fn about(parts: [(&str, String); 2]) -> About {
@@ -242,17 +236,28 @@ fn about_file(url: &str) -> About {
     [("url".to_string(), without_secrets(url))].into()
 }
 
-/// Whether a name is that of a commit.
-pub(super) fn is_hash(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
-}
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
 
-/// Whether a name is one that [`hash`] gives.
-pub(super) fn is_key(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
-}
+    use super::*;
 
-/// A name for a text, as long as is needed to tell all texts of the world apart.
-fn hash(text: &str) -> String {
-    hex(&Sha256::digest(text)[..16])
+    fn file(name: &str, size: u64, days: u64) -> StoredEntry {
+        let used = SystemTime::now() - Duration::from_secs(days * 86_400);
+        StoredEntry { name: name.into(), about: About::new(), size, used }
+    }
+
+    #[test]
+    fn the_oldest_files_go_when_they_grow_too_large() {
+        let files =
+            || vec![file("old", 10, 3), file("new", 10, 1), file("unused", 1, 31), file("older", 5, 4)];
+        let names = |most_bytes| -> Vec<String> {
+            let gone = superfluous(files(), most_bytes);
+            gone.iter().map(|file| file.name.display().to_string()).collect()
+        };
+        assert_eq!(names(25), ["unused"]);
+        assert_eq!(names(24), ["older", "unused"]);
+        assert_eq!(names(19), ["old", "older", "unused"]);
+        assert_eq!(names(0), ["new", "old", "older", "unused"]);
+    }
 }
