@@ -52,7 +52,7 @@ enum SchemasFrom {
     Cluster,
 }
 
-/// Writes the lock files of all targets, or none.
+/// Writes the lock files of all targets. What they say is worked out before the first of them is written.
 pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
     if args.target.locked {
         let message = "`lock` writes what `--locked` compares with: leave one of them out";
@@ -112,7 +112,10 @@ fn lock_of(
     let (mut built, mut problems) = (Vec::new(), Vec::new());
     for target in targets {
         match builder.build(target) {
-            Ok(one) => built.push(one),
+            Ok(mut one) => {
+                render::print(&std::mem::take(&mut one.warnings), sources);
+                built.push(one);
+            }
             Err(problem) => problems.push(problem),
         }
     }

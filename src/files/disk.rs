@@ -85,15 +85,17 @@ impl DiskTree {
     }
 }
 
+/// Whether a file may be run.
 #[cfg(unix)]
-fn may_run(metadata: &Metadata) -> bool {
+pub(super) fn may_run(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
 
     metadata.permissions().mode() & 0o111 != 0
 }
 
+/// Nothing says that a file may not be run.
 #[cfg(not(unix))]
-fn may_run(_metadata: &Metadata) -> bool {
+pub(super) fn may_run(_metadata: &Metadata) -> bool {
     true
 }
 

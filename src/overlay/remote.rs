@@ -130,11 +130,24 @@ pub struct Remotes {
     /// Whether git cannot be run any more; shared by all that go by different locks.
     in_sandbox: Arc<AtomicBool>,
     pins: Pins,
-    files: Memo<Arc<[u8]>, FileFailure>,
+    files: Memo<RemoteFile, FileFailure>,
     repositories: Memo<(PathBuf, String), RepositoryFailure>,
     missing: Missing,
     used: Mutex<BTreeMap<RemoteReference, String>>,
     warnings: Mutex<Vec<Diagnostic>>,
+}
+
+/// A file, and its SHA-256.
+#[derive(Debug, Clone)]
+struct RemoteFile {
+    content: Arc<Vec<u8>>,
+    sha256: Arc<str>,
+}
+
+impl RemoteFile {
+    fn new(content: Vec<u8>) -> Self {
+        Self { sha256: hex(&Sha256::digest(&content)).into(), content: content.into() }
+    }
 }
 
 /// Why there is no file.
@@ -189,6 +202,12 @@ impl Remotes {
         self.in_sandbox.store(true, Ordering::Relaxed);
     }
 
+    /// Whether nothing may be used of elsewhere that is not locked.
+    #[must_use]
+    pub fn must_be_locked(&self) -> bool {
+        self.pins.enforced
+    }
+
     /// Where all of it is kept, if there is a place.
     #[must_use]
     pub fn cache(&self) -> Option<&Path> {
@@ -203,9 +222,9 @@ impl Remotes {
     /// HTTP (feature `remote`).
     pub fn file(&self, url: &str, at: Span) -> Result<Vec<u8>> {
         match self.get(url) {
-            Ok(bytes) => {
-                self.note_file(url, &bytes);
-                Ok(bytes.to_vec())
+            Ok(file) => {
+                self.note_file(url, &file);
+                Ok(file.content.to_vec())
             }
             Err(failure) => Err(self.no_file(url, failure, at)),
         }
@@ -268,10 +287,10 @@ impl Remotes {
             return self.repository(&spec.map_err(|e| e.at(at))?, at).map(Found::Repository);
         }
         let failure = match (self.get(reference), &spec) {
-            (Ok(bytes), _) => match read(bytes.to_vec()) {
-                Ok(file) => {
-                    self.note_file(reference, &bytes);
-                    return Ok(Found::File(file));
+            (Ok(file), _) => match read(file.content.to_vec()) {
+                Ok(read) => {
+                    self.note_file(reference, &file);
+                    return Ok(Found::File(read));
                 }
                 Err(error) => error,
             },
@@ -327,8 +346,8 @@ impl Remotes {
         }
     }
 
-    fn note_file(&self, url: &str, content: &[u8]) {
-        self.note(RemoteReference::file(url), &hex(&Sha256::digest(content)), url);
+    fn note_file(&self, url: &str, file: &RemoteFile) {
+        self.note(RemoteReference::file(url), &file.sha256, url);
     }
 
     fn locked(&self, reference: &RemoteReference) -> Option<String> {
@@ -353,26 +372,25 @@ impl Remotes {
         }
     }
 
-    fn get(&self, url: &str) -> std::result::Result<Arc<[u8]>, FileFailure> {
+    fn get(&self, url: &str) -> std::result::Result<RemoteFile, FileFailure> {
         self.files.get(url, || {
             let locked = self.pin(&RemoteReference::file(url)).map_err(FileFailure::Lacks)?;
-            let found = |content: &[u8]| hex(&Sha256::digest(content));
+            let is_right = |file: &RemoteFile| locked.as_ref().is_none_or(|locked| **locked == *file.sha256);
             if self.offline || locked.is_some() {
-                let cached = self.cache.file(url);
-                let right = cached.filter(|content| locked.as_ref().is_none_or(|l| *l == found(content)));
-                if let Some(content) = right {
-                    return Ok(content.into());
+                let cached = self.cache.file(url).map(RemoteFile::new);
+                if let Some(file) = cached.filter(is_right) {
+                    return Ok(file);
                 }
             }
             if self.offline {
                 return Err(FileFailure::Lacks(Lack::Cache));
             }
-            let content = http::get(url, http::MAX_SIZE).map_err(FileFailure::Http)?;
-            if let Some(locked) = locked.filter(|locked| *locked != found(&content)) {
-                return Err(FileFailure::Differs { locked, found: found(&content) });
+            let file = RemoteFile::new(http::get(url, http::MAX_SIZE).map_err(FileFailure::Http)?);
+            if let Some(locked) = locked.filter(|locked| **locked != *file.sha256) {
+                return Err(FileFailure::Differs { locked, found: file.sha256.to_string() });
             }
-            self.cache.keep_file(url, &content);
-            Ok(content.into())
+            self.cache.keep_file(url, &file.content);
+            Ok(file)
         })
     }
 }
