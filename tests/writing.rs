@@ -203,11 +203,12 @@ fn two_that_share_a_file_are_named() {
         (&sub, &["../a", "a"], &["../a", "a"]),
         (home.path(), &["b"], &["ConfigMap B of b", "ConfigMap b of b"]),
     ] {
-        let args = [&["build", "--output-dir", "/tmp/never"], targets].concat();
+        let never = home.path().join("never").display().to_string();
+        let args = [&["build", "--output-dir", &never], targets].concat();
         let error = fail(directory, &args);
         assert!(named.iter().all(|name| error.contains(name)), "{targets:?}: {error}");
         assert_eq!(listing(home.path()), before);
-        assert!(!Path::new("/tmp/never").exists());
+        assert!(!Path::new(&never).exists());
     }
     let error = fail(home.path(), &["build", "a", "A", "-o", "flat/"]);
     assert!(error.contains("of a and") && error.contains("of A"), "{error}");
@@ -278,11 +279,37 @@ fn what_is_out_of_date_is_pruned_and_nothing_else() {
     assert_eq!(read(&home.path().join("a/x.yaml")), config("a", "one"));
     assert_eq!(read(&at("many/own.yaml")), "mine");
 
-    // A list that somebody else wrote leads nowhere.
-    fs::write(at(".kubectl-smp-files"), r#"{"version":1,"files":["../a/x.yaml"]}"#).expect("written");
-    let error = fail(home.path(), &["build", "many", "--output-dir", "out", "--prune"]);
-    assert!(error.contains(".kubectl-smp-files"), "{error}");
-    assert!(home.path().join("a/x.yaml").exists());
+    // What somebody changed since is his.
+    fs::remove_file(at("many/v1_configmap_c1.yaml")).expect("removed");
+    many(&home.path().join("many"), 2, "two");
+    succeed(home.path(), &["build", "many", "--output-dir", "out"]);
+    fs::remove_file(at("many/v1_configmap_c1.yaml")).expect("removed");
+    fs::write(at("many/v1_configmap_c1.yaml"), "edited").expect("written");
+    many(&home.path().join("many"), 1, "two");
+    succeed(home.path(), &["build", "many", "--output-dir", "out", "--prune"]);
+    assert_eq!(read(&at("many/v1_configmap_c1.yaml")), "edited");
+}
+
+#[test]
+fn a_list_that_came_with_a_repository_prunes_nothing_of_others() {
+    let home = targets();
+    for (name, text) in
+        [(".git/HEAD", "ref"), ("main.rs", "code"), ("a/kustomization.yaml", "resources: [x.yaml]\n")]
+    {
+        let path = home.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(&path, text).expect("written");
+        for list in [
+            format!(r#"{{"version":1,"files":["{name}"]}}"#),
+            format!(r#"{{"version":1,"files":{{"{name}":""}}}}"#),
+            format!(r#"{{"version":1,"files":{{"{name}":"{}"}}}}"#, "0".repeat(64)),
+            r#"{"version":1,"files":{"../a/x.yaml":""}}"#.to_string(),
+        ] {
+            fs::write(home.path().join(".kubectl-smp-files"), list).expect("written");
+            run(home.path(), &["build", "a", "--output-dir", ".", "--prune"]);
+            assert_eq!(read(&path), text, "{name}");
+        }
+    }
 }
 
 #[test]
@@ -334,28 +361,46 @@ fn changing_in_place_keeps_to_the_directory() {
 /// How a run of the program over 1,000 files was ended.
 struct Ending<'h> {
     home: &'h Path,
-    /// What is in the directory before, and after a run that is not ended.
+    /// What is in the directory after a run with either value.
     states: [BTreeMap<PathBuf, Vec<u8>>; 2],
 }
 
 const FILES: usize = 1000;
 
 impl<'h> Ending<'h> {
+    /// With each value there are files that the other one has not, and some files have further names.
     fn new(home: &'h Path) -> Self {
-        let states = ["one", "two"].map(|value| {
-            many(&home.join(value), FILES, value);
-            let kustomization = home.join(value).join("kustomization.yaml");
-            fs::write(kustomization, "resources: [x.yaml]\n").expect("written");
-            succeed(home, &["build", value, "-o", "out/"]);
+        for (value, own) in [("one", "first"), ("two", "second")] {
+            let target = home.join(value).join("app");
+            many(&target, FILES, value);
+            let own: Vec<_> = (0..50).map(|i| config(&format!("{own}{i}"), value)).collect();
+            let text = read(&target.join("x.yaml")) + "---\n" + &own.join("---\n");
+            fs::write(target.join("x.yaml"), text).expect("written");
+        }
+        let built = |value: &str| {
+            assert!(Self::command(home, value).status().expect("runs").success());
             listing(&home.join("out"))
-        });
+        };
+        built("one");
+        fs::create_dir(home.join("linked")).expect("made");
+        for i in 0..20 {
+            let name = format!("v1_configmap_c{i}.yaml");
+            fs::hard_link(home.join("out/app").join(&name), home.join("linked").join(&name)).expect("linked");
+        }
+        let states = [built("one"), built("two")];
         Self { home, states }
+    }
+
+    fn command(home: &Path, value: &str) -> Command {
+        let mut command = program(&home.join(value), &["build", "app", "--output-dir", "../out", "--prune"]);
+        command.stderr(Stdio::null());
+        command
     }
 
     /// Starts to write what is not there.
     fn start(&self) -> Child {
         let value = if listing(&self.home.join("out")) == self.states[0] { "two" } else { "one" };
-        program(self.home, &["build", value, "-o", "out/"]).stderr(Stdio::null()).spawn().expect("runs")
+        Self::command(self.home, value).spawn().expect("runs")
     }
 
     /// Waits until the changes begin, or the run is over.
@@ -369,8 +414,18 @@ impl<'h> Ending<'h> {
     /// Fails unless all files are old, or all new, and nothing else is there.
     fn check(&self, what: &str) {
         let found = listing(&self.home.join("out"));
-        let strange: Vec<_> = found.keys().filter(|path| !self.states[0].contains_key(*path)).collect();
+        let is_known = |path: &&PathBuf| self.states.iter().any(|state| state.contains_key(*path));
+        let strange: Vec<_> = found.keys().filter(|path| !is_known(path)).collect();
         assert!(strange.is_empty(), "{what}: {strange:?}");
+        for (path, text) in listing(&self.home.join("linked")) {
+            let name = path.file_name().expect("a name");
+            assert_eq!(
+                found[&self.home.join("out/app").join(name)],
+                text,
+                "{what}: {} has two contents",
+                name.display()
+            );
+        }
         assert!(self.states.contains(&found), "{what}: some files are old and some new");
     }
 }
@@ -399,13 +454,22 @@ fn a_killed_program_leaves_all_old_or_all_new() {
             midway += 1;
             // Nobody reads what is neither old nor new.
             fail(home.path(), &["merge", "out", "out"]);
+            // Who ends it may be killed, too.
+            let mut child =
+                program(home.path(), &["recover", "out"]).stdout(Stdio::null()).spawn().expect("runs");
+            std::thread::sleep(Duration::from_micros(u64::from(kill) * 40_000 / u64::from(kills)));
+            child.kill().expect("killed");
+            child.wait().expect("ended");
         }
         if kill % 4 < 2 {
             succeed(home.path(), &["recover", "out"]);
         } else {
             // As any program that writes there does.
-            succeed(home.path(), &["merge", "out/v1_configmap_c0.yaml", "out", "--in-place"]);
+            succeed(home.path(), &["merge", "out/app/v1_configmap_c0.yaml", "out/app", "--in-place"]);
         }
+        // What was only prepared above is removed by who writes there.
+        assert!(!journal.join("list").exists(), "kill {kill}");
+        succeed(home.path(), &["recover", "out"]);
         assert!(!journal.exists(), "kill {kill}");
         ending.check(&format!("kill {kill}"));
     }

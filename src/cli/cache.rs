@@ -83,14 +83,14 @@ pub(super) fn run(args: &CacheCommand) -> Outcome {
     match &args.command {
         CacheSubcommand::Path => writeln!(io::stdout(), "{}", root.display())?,
         CacheSubcommand::List(list) => caches.list(list.output)?,
-        CacheSubcommand::Clear => report(&[
-            caches.remote.clear().with_context(failed)?,
-            caches.schema.clear().with_context(failed)?,
-        ])?,
-        CacheSubcommand::Prune => report(&[
-            caches.remote.prune().with_context(failed)?,
-            caches.schema.prune().with_context(failed)?,
-        ])?,
+        CacheSubcommand::Clear => {
+            let remote = caches.remote.clear().with_context(failed)?;
+            return report(&[remote, caches.schema.clear().with_context(failed)?]);
+        }
+        CacheSubcommand::Prune => {
+            let remote = caches.remote.prune().with_context(failed)?;
+            return report(&[remote, caches.schema.prune().with_context(failed)?]);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -165,18 +165,24 @@ fn described(entry: &CacheEntry) -> String {
     if entry.version.is_empty() { what } else { format!("{what} {}", entry.version) }
 }
 
-fn report(all: &[Cleared]) -> io::Result<()> {
+/// Says what became of entries. That some are refused is a failure.
+fn report(all: &[Cleared]) -> Outcome {
     let mut stdout = io::stdout().lock();
     let (mut count, mut size) = (0_usize, 0);
     for entry in all.iter().flat_map(|cleared| &cleared.removed) {
         writeln!(stdout, "removed {} {}", word(entry.kind), described(entry))?;
         (count, size) = (count + 1, size + entry.size);
     }
-    for entry in all.iter().flat_map(|cleared| &cleared.kept) {
+    for entry in all.iter().flat_map(|cleared| &cleared.in_use) {
         writeln!(stdout, "kept {} {}, which is in use", word(entry.kind), described(entry))?;
     }
     writeln!(stdout, "{count} removed, {}", bytes(size))?;
-    Ok(())
+    let refused = all.iter().flat_map(|cleared| &cleared.refused).map(|entry| {
+        let message = format!("{} {} cannot be removed", word(entry.kind), described(entry));
+        Diagnostic::error(Code::Io, message).help("see who owns it, and whether its directory can be written")
+    });
+    let refused: Vec<_> = refused.collect();
+    if refused.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::Problems(refused)) }
 }
 
 /// A number of bytes with the unit that suits it.
@@ -226,6 +232,25 @@ mod tests {
         for (seconds, want) in table {
             assert_eq!(rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)), want);
         }
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_a_failure() {
+        let entry = || CacheEntry {
+            kind: CacheKind::File,
+            what: "https://me:secret@h/a.yaml".into(),
+            version: String::new(),
+            size: 1,
+            used: SystemTime::UNIX_EPOCH,
+        };
+        let in_use = Cleared { in_use: vec![entry()], ..Cleared::default() };
+        assert!(report(std::slice::from_ref(&in_use)).is_ok());
+        let refused = Cleared { refused: vec![entry()], ..Cleared::default() };
+        let Err(Failure::Problems(problems)) = report(&[in_use, refused]) else { panic!("no failure") };
+        let messages: Vec<_> = problems.iter().map(Diagnostic::message).collect();
+        assert_eq!(messages.len(), 1);
+        assert!(messages[0].ends_with("h/a.yaml cannot be removed"), "{messages:?}");
+        assert!(!messages[0].contains("secret"), "{messages:?}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use clap::Args;
 #[cfg(feature = "cluster")]
 use clap::ValueEnum;
 
-use super::target::TargetArgs;
+use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _, replace_file};
@@ -52,7 +52,7 @@ enum SchemasFrom {
     Cluster,
 }
 
-/// Writes the lock files of all targets, or none.
+/// Writes the lock files of all targets. What they say is worked out before the first of them is written.
 pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
     if args.target.locked {
         let message = "`lock` writes what `--locked` compares with: leave one of them out";
@@ -108,11 +108,14 @@ fn lock_of(
     targets: &[PathBuf],
     sources: &SourceMap,
 ) -> Result<LockFile, Failure> {
-    let builder = args.target.builder_by(LockUse::Ignore, sources, targets)?;
+    let builder = args.target.builder_by(LockUse::Ignore, sources, targets, ClusterUse::Asked)?;
     let (mut built, mut problems) = (Vec::new(), Vec::new());
     for target in targets {
         match builder.build(target) {
-            Ok(one) => built.push(one),
+            Ok(mut one) => {
+                render::print(&std::mem::take(&mut one.warnings), sources);
+                built.push(one);
+            }
             Err(problem) => problems.push(problem),
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::target::TargetArgs;
+use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -44,7 +44,8 @@ impl ObjectArgs {
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
         let resources = match &self.target_directory {
             Some(target) => {
-                let built = self.target.builder(sources, std::slice::from_ref(target))?.build(target)?;
+                let targets = std::slice::from_ref(target);
+                let built = self.target.builder(sources, targets, ClusterUse::Asked)?.build(target)?;
                 render::print(&built.warnings, sources);
                 built.resources.into_iter().collect()
             }

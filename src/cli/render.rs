@@ -33,6 +33,11 @@ pub(super) fn print_plain(severity: Severity, message: &str) {
     let _ = writeln!(io::stderr(), "{word}: {message}");
 }
 
+/// Prints what is worth knowing and no problem.
+pub(super) fn print_note(message: &str) {
+    let _ = writeln!(io::stderr(), "note: {message}");
+}
+
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verbosity {
@@ -46,7 +51,7 @@ impl Verbosity {
     /// Says something that only those want to know who ask for it.
     pub(super) fn say(self, message: &str) {
         if self == Self::Verbose {
-            let _ = writeln!(io::stderr(), "note: {message}");
+            print_note(message);
         }
     }
 }

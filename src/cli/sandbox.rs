@@ -1,21 +1,27 @@
 //! `--sandbox`: what a build fetches is fetched first, then the system keeps it to its own files.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "cluster")]
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::Failure;
 use super::render::Verbosity;
 use super::target::TargetArgs;
+use super::{Failure, render};
+#[cfg(feature = "cluster")]
+use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{Closed, Sandbox};
 use crate::overlay::Builder;
 use crate::schema::cache::SchemaCache;
+#[cfg(feature = "cluster")]
+use crate::schema::{Gvk, SchemaSource, TypeGraph};
 
 /// Whether a build is put into a sandbox.
 #[derive(Debug, Args)]
 pub(super) struct SandboxArgs {
     /// Let the system refuse all files that the targets do not lead to (Linux): auto does so for remote targets,
-    /// unless programs may run or a cluster is asked
+    /// unless programs may run or the schema comes from a cluster
     #[arg(
         long,
         value_enum,
@@ -35,62 +41,110 @@ enum SandboxArg {
     Off,
 }
 
+/// How a build is kept to its own files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Confinement {
+    /// It is not.
+    None,
+    /// By a sandbox where the system has them.
+    WherePossible,
+    /// By a sandbox, or it is not done.
+    Required,
+}
+
+impl SandboxArgs {
+    /// What they mean for targets.
+    ///
+    /// # Errors
+    /// A sandbox was asked for and does not go with other arguments.
+    pub(super) fn confinement(&self, args: &TargetArgs, targets: &[PathBuf]) -> Result<Confinement, Failure> {
+        let wanted = match self.sandbox {
+            SandboxArg::On => Confinement::Required,
+            SandboxArg::Auto if fetches(args, targets) => Confinement::WherePossible,
+            SandboxArg::Auto | SandboxArg::Off => return Ok(Confinement::None),
+        };
+        let Some(flag) = args.needs_programs().or_else(|| args.needs_cluster()) else { return Ok(wanted) };
+        if wanted == Confinement::Required {
+            return Err(Failure::Usage(format!(
+                "{flag} needs more than a sandbox allows: leave out --sandbox"
+            )));
+        }
+        render::print_note(&format!("no sandbox: {flag} needs more than one allows"));
+        Ok(Confinement::None)
+    }
+}
+
+/// Whether a target is fetched. Where local directories may read what is outside of them, auto leaves it.
+fn fetches(args: &TargetArgs, targets: &[PathBuf]) -> bool {
+    let mut all = targets.iter().chain(args.bases());
+    targets.iter().any(|target| Builder::is_remote(target))
+        && (!args.lifts_restrictions() || all.all(|directory| Builder::is_remote(directory)))
+}
+
 /// A build that may be put into a sandbox.
 pub(super) struct SandboxedBuild<'b> {
     pub builder: &'b Builder,
     pub args: &'b TargetArgs,
     pub targets: &'b [PathBuf],
-    /// Files and directories that are written.
-    pub outputs: Vec<&'b Path>,
+    pub verbosity: Verbosity,
 }
 
-impl SandboxArgs {
-    /// Fetches what the build needs and closes the sandbox, if there is to be one. Nothing may have started
-    /// a thread yet.
+/// As much as the first thread of a process usually has.
+const STACK: usize = 8 << 20;
+
+impl SandboxedBuild<'_> {
+    /// Does the work, inside a sandbox if there is to be one, behind the fetching of what the targets need. Only
+    /// a thread of its own is inside: what comes of the work can be written afterwards.
     ///
     /// # Errors
-    /// It was asked for, and cannot be had, or does not go with other arguments.
-    pub(super) fn close(&self, build: &SandboxedBuild<'_>, verbosity: Verbosity) -> Result<(), Failure> {
-        if self.sandbox == SandboxArg::Off || self.sandbox == SandboxArg::Auto && !build.is_remote() {
-            return Ok(());
+    /// Those of the work, and when a sandbox is required and cannot be had.
+    pub(super) fn run<T: Send>(
+        &self,
+        confinement: Confinement,
+        work: impl FnOnce() -> Result<T, Failure> + Send,
+    ) -> Result<T, Failure> {
+        if confinement == Confinement::None {
+            return work();
         }
-        let outside = build.args.needs_programs().or_else(|| build.args.needs_cluster());
-        match (outside, self.sandbox) {
-            (Some(flag), SandboxArg::On) => {
-                return Err(Failure::Usage(format!(
-                    "{flag} needs more than a sandbox allows: leave out --sandbox"
-                )));
-            }
-            (Some(flag), _) => {
-                verbosity.say(&format!("no sandbox: {flag} needs more than one allows"));
-                return Ok(());
-            }
-            (None, _) => {}
-        }
-        let directories = build.builder.fetch_all(build.targets);
-        if self.sandbox == SandboxArg::Auto && build.may_ask_cluster() {
-            verbosity.say("no sandbox: the cluster may be asked for schemas, unless --offline is given");
-            return Ok(());
-        }
+        let sandbox = self.sandbox(self.builder.fetch_all(self.targets));
         // What the system tells of the processors that may be used lies in files.
-        let threads = std::thread::available_parallelism();
-        let closed = build.sandbox(directories).close();
-        let why = match closed {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let inside = || {
+            self.close(&sandbox, confinement, threads)?;
+            work()
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, inside);
+            let thread = thread.map_err(|error| anyhow::anyhow!("no thread can be started: {error}"))?;
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Closes the sandbox around this thread and the workers, which it starts.
+    fn close(&self, sandbox: &Sandbox, confinement: Confinement, threads: usize) -> Result<(), Failure> {
+        let why = match sandbox.close() {
             Ok(Closed::Not) => "this system has no Landlock".to_string(),
             Err(error) => format!("the sandbox cannot be closed: {error}"),
             Ok(closed) => {
-                start_threads(threads.map_or(1, usize::from));
+                start_threads(threads);
+                self.builder.run_no_programs();
                 let partly = ", as far as this kernel can close it";
                 let how = if closed == Closed::Fully { "" } else { partly };
-                verbosity.say(&format!("building in a sandbox{how}"));
+                self.verbosity.say(&format!("building in a sandbox{how}"));
                 return Ok(());
             }
         };
-        if self.sandbox == SandboxArg::On {
+        if confinement == Confinement::Required {
             return Err(anyhow::anyhow!("{why}: leave out --sandbox to build without").into());
         }
-        verbosity.say(&format!("no sandbox: {why}"));
+        self.verbosity.say(&format!("no sandbox: {why}"));
         Ok(())
+    }
+
+    fn sandbox(&self, directories: Vec<PathBuf>) -> Sandbox {
+        let schemas = SchemaCache::open(self.args.cache()).map(|schemas| schemas.directory().to_path_buf());
+        let caches = self.builder.cache().map(Path::to_path_buf).into_iter().chain(schemas);
+        Sandbox::new().read(directories).read(caches)
     }
 }
 
@@ -102,28 +156,19 @@ fn start_threads(number: usize) {
     }
 }
 
-impl SandboxedBuild<'_> {
-    /// Whether a target is fetched. Where local directories may read what is outside of them, auto leaves it.
-    fn is_remote(&self) -> bool {
-        let mut all = self.targets.iter().chain(self.args.bases());
-        let only = self.args.lifts_restrictions();
-        self.targets.iter().any(|target| Builder::is_remote(target))
-            && (!only || all.all(|directory| Builder::is_remote(directory)))
+/// Stands for the cluster in builds of what was fetched: that does not choose what the user's credentials are
+/// used for.
+#[cfg(feature = "cluster")]
+pub(super) struct ClusterOutside;
+
+#[cfg(feature = "cluster")]
+impl SchemaSource for ClusterOutside {
+    fn name(&self) -> &'static str {
+        "cluster"
     }
 
-    fn may_ask_cluster(&self) -> bool {
-        self.args.has_cluster() && self.targets.iter().any(|target| self.builder.is_plain(target))
-    }
-
-    fn sandbox(&self, directories: Vec<PathBuf>) -> Sandbox {
-        let cache = self.builder.cache();
-        let sandbox = cache.into_iter().fold(Sandbox::new().read(directories), Sandbox::write_in);
-        // One that is there for this run alone goes with it.
-        let sandbox = cache.and_then(Path::parent).into_iter().fold(sandbox, Sandbox::remove_in);
-        let sandbox = match SchemaCache::open(self.args.cache()) {
-            Some(schemas) => sandbox.write_in(schemas.directory()),
-            None => sandbox,
-        };
-        self.outputs.iter().fold(sandbox, |sandbox, path| sandbox.write(path))
+    fn lookup(&self, _gvk: &Gvk) -> crate::diagnostic::Result<Option<Arc<TypeGraph>>> {
+        Err(Diagnostic::error(Code::Remote, "builds of fetched directories ask no cluster")
+            .note("with --sandbox=off it is asked"))
     }
 }

@@ -74,7 +74,7 @@ pub(super) struct SchemaArgs {
 impl SchemaArgs {
     /// The chain of sources; for kustomizations it asks cache and cluster only when they were chosen.
     pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
-        self.chain_over(self.file(sources)?, used)
+        self.chain_over(self.file(sources)?, used, &ClusterLink::Live)
     }
 
     /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
@@ -85,33 +85,65 @@ impl SchemaArgs {
         }
     }
 
-    fn chain_over(&self, file: Option<Arc<TypeGraph>>, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
+    fn chain_over(
+        &self,
+        file: Option<Arc<TypeGraph>>,
+        used: ChainUse,
+        cluster: &ClusterLink,
+    ) -> Result<SchemaChain, Diagnostic> {
         let cache = SchemaCache::open(self.cache.root());
         let hermetic = used == ChainUse::Kustomizations;
         let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
         #[cfg(feature = "cluster")]
-        let links = self.with_cluster(links);
+        let links = self.with_cluster(links, cluster);
+        #[cfg(not(feature = "cluster"))]
+        let _ = cluster;
         SchemaChain::new(&self.schema, links)
     }
 
     /// Adds the cluster, which is not asked before a kind needs it.
     #[cfg(feature = "cluster")]
-    fn with_cluster(&self, links: Links) -> Links {
+    fn with_cluster(&self, links: Links, cluster: &ClusterLink) -> Links {
+        use super::sandbox::ClusterOutside;
         use crate::cluster::LiveSchema;
+        use crate::schema::SchemaSource;
         let auto = self.schema == SchemaChoice::Auto;
         let may_ask = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
         if !may_ask || (auto && links.hermetic) {
             return links;
         }
         let options = self.connect.options();
-        let server = options.server_url();
+        let server = match cluster {
+            ClusterLink::Live => options.server_url(),
+            ClusterLink::Outside(server) => server.clone(),
+        };
         if auto && server.as_ref().is_err_and(|error| error.code() == Code::Remote) {
             // No cluster is configured: that is no news to those who have none.
             return links;
         }
-        let live = LiveSchema::new(options, links.cache.clone());
-        Links { server: server.ok(), live: Some(Box::new(live)), ..links }
+        let live: Box<dyn SchemaSource> = match cluster {
+            ClusterLink::Live => Box::new(LiveSchema::new(options, links.cache.clone())),
+            ClusterLink::Outside(_) => Box::new(ClusterOutside),
+        };
+        Links { server: server.ok(), live: Some(live), ..links }
     }
+}
+
+/// Whether builds may ask the cluster for schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClusterUse {
+    /// Where a kind needs it.
+    Asked,
+    /// Where a kind needs it, a warning says that it is not asked.
+    Refused,
+}
+
+/// The cluster's place in a chain.
+enum ClusterLink {
+    Live,
+    /// It is not asked. The URL of its server was found before a sandbox was closed.
+    #[cfg(feature = "cluster")]
+    Outside(Result<String, Diagnostic>),
 }
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
@@ -168,9 +200,14 @@ impl TargetArgs {
     ///
     /// # Errors
     /// As [`Builder::new`], and overlays' rules for a kustomization, which has none.
-    pub(super) fn builder(&self, sources: &SourceMap, targets: &[PathBuf]) -> Result<Builder, Failure> {
+    pub(super) fn builder(
+        &self,
+        sources: &SourceMap,
+        targets: &[PathBuf],
+        cluster: ClusterUse,
+    ) -> Result<Builder, Failure> {
         let lock = self.lock_file.clone().map_or(LockUse::Nearest, LockUse::File);
-        self.builder_by(lock, sources, targets)
+        self.builder_by(lock, sources, targets, cluster)
     }
 
     /// A builder for these arguments by another lock than they name.
@@ -182,6 +219,7 @@ impl TargetArgs {
         lock: LockUse,
         sources: &SourceMap,
         targets: &[PathBuf],
+        cluster: ClusterUse,
     ) -> Result<Builder, Failure> {
         if matches!(self.dialect, DialectArg::Overlay)
             && let Some(target) = targets.iter().find(|target| has_kustomization(target))
@@ -194,7 +232,12 @@ impl TargetArgs {
             return Err(Failure::Usage(message));
         }
         let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
-        let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used));
+        let cluster = match cluster {
+            #[cfg(feature = "cluster")]
+            ClusterUse::Refused => ClusterLink::Outside(schema.connect.options().server_url()),
+            _ => ClusterLink::Live,
+        };
+        let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster));
         Ok(Builder::new(sources.clone(), self.options(lock), make_chain, Targets::count(targets.len()))?)
     }
 
@@ -222,16 +265,6 @@ impl TargetArgs {
     /// The flag that makes a build ask the cluster, if it is given.
     pub(super) fn needs_cluster(&self) -> Option<&'static str> {
         (self.schema.schema == SchemaChoice::Cluster).then_some("--schema cluster")
-    }
-
-    /// Whether there is a cluster that a plain directory may ask for schemas.
-    pub(super) fn has_cluster(&self) -> bool {
-        let may_ask = !self.schema.offline && self.schema.schema == SchemaChoice::Auto;
-        #[cfg(feature = "cluster")]
-        let is_there = || self.schema.connect.options().server_url().is_ok();
-        #[cfg(not(feature = "cluster"))]
-        let is_there = || false;
-        may_ask && is_there()
     }
 
     /// The directory that all caches are in, if one is given.

@@ -13,6 +13,7 @@ mod confined;
 mod directory;
 mod disk;
 mod handle;
+mod lock;
 mod memory;
 mod read_set;
 #[cfg(feature = "cli")]
@@ -28,20 +29,23 @@ pub use cleanup::end as end_temporaries;
 pub use confined::{ConfinedTree, leads_out};
 pub use directory::Directory;
 pub use disk::DiskTree;
+pub use lock::Waiting;
 pub use memory::MemoryTree;
 pub use read_set::{ReadSet, RecordingTree};
 #[cfg(feature = "cli")]
 pub(crate) use sandbox::{Closed, Sandbox};
 pub(crate) use seal::{About, hex};
 pub use store::{CacheEntry, CacheKind, Cleared, user_cache};
-pub(crate) use store::{HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry};
+pub(crate) use store::{
+    HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry, UNUSED, is_key, key,
+};
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub(crate) use tree::NO_FILE;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub(crate) use write::JOURNAL;
 pub use write::{
-    FileChange, Recovery, Waiting, change_files, check_finished, create_directories, end_unfinished, recover,
+    FileChange, Recovery, change_files, check_finished, create_directories, end_unfinished, recover,
     replace_file,
 };
 

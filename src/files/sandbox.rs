@@ -1,24 +1,22 @@
-//! A sandbox around this process: from when it is closed on, the system refuses all other files.
+//! A sandbox around a thread: from when it is closed on, the system refuses all other files.
 //!
-//! On Linux by Landlock, as far as the kernel knows it; nowhere else. It holds for this thread and those that it
-//! starts, so it is closed before there are others, and it is never opened again.
+//! On Linux by Landlock, as far as the kernel knows it; nowhere else. It holds for the thread that closes it and
+//! those that this one starts, and it is never opened again: nothing can be written from inside, so whatever
+//! comes of it is handed to a thread that stays outside.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// What a process may do once a sandbox is closed.
-#[derive(Debug, Clone, Default)]
+/// What can be read once a sandbox is closed.
+#[derive(Debug, Clone)]
 pub(crate) struct Sandbox {
     readable: Vec<PathBuf>,
-    writable: Vec<PathBuf>,
-    /// Directories in which empty ones may be removed.
-    emptied: Vec<PathBuf>,
 }
 
 /// Whether a sandbox holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Closed {
-    /// Nothing else can be read or written.
+    /// Nothing else can be read, and nothing written.
     Fully,
     /// As far as this kernel can do it: an older one does not know all rights.
     Partly,
@@ -49,7 +47,7 @@ impl Sandbox {
     pub(crate) fn new() -> Self {
         let given = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(std::env::var_os);
         let readable = SYSTEM.iter().map(PathBuf::from).chain(given.map(PathBuf::from)).collect();
-        Self { readable, ..Self::default() }
+        Self { readable }
     }
 
     /// Lets files, or directories with all in them, be read, too.
@@ -58,39 +56,7 @@ impl Sandbox {
         self
     }
 
-    /// Lets a directory be read and changed with all in it.
-    pub(crate) fn write_in(mut self, directory: &Path) -> Self {
-        self.writable.push(directory.to_path_buf());
-        self
-    }
-
-    /// Lets empty directories be removed that are in a directory.
-    pub(crate) fn remove_in(mut self, directory: &Path) -> Self {
-        self.emptied.push(directory.to_path_buf());
-        self
-    }
-
-    /// Lets a file be written: replaced by another one if it is a regular file or none yet, which needs its
-    /// directory, else written itself. A directory that is not there yet needs the one that it is made in.
-    pub(crate) fn write(self, path: &Path) -> Self {
-        let is_special = |real: &Path| real.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir());
-        match path.canonicalize() {
-            Ok(real) if is_special(&real) => self.write_in(&real),
-            // Something without a path of its own, such as the pipe behind `/dev/stdout`: it is not refused.
-            Err(_) if is_special(path) => self,
-            found => {
-                let real = found.unwrap_or_else(|_| path.to_path_buf());
-                let above = real.ancestors().skip(usize::from(!real.is_dir()));
-                let named = above.map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
-                match named.into_iter().find(|path| path.is_dir()) {
-                    Some(directory) => self.write_in(directory),
-                    None => self,
-                }
-            }
-        }
-    }
-
-    /// Closes the sandbox. Paths that are not there are passed over.
+    /// Closes the sandbox around this thread. Paths that are not there are passed over.
     ///
     /// # Errors
     /// The system has sandboxes and refuses this one.
@@ -114,22 +80,10 @@ impl Sandbox {
 
         const RIGHTS: ABI = ABI::V5;
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
-        let write = read
-            | AccessFs::WriteFile
-            | AccessFs::Truncate
-            | AccessFs::MakeReg
-            | AccessFs::MakeDir
-            | AccessFs::MakeSym
-            | AccessFs::RemoveFile
-            | AccessFs::RemoveDir
-            | AccessFs::Refer;
         let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(RIGHTS))?.create()?;
-        let readable = self.readable.iter().map(|path| (path, read));
-        let writable = self.writable.iter().map(|path| (path, write));
-        let emptied = self.emptied.iter().map(|path| (path, AccessFs::RemoveDir.into()));
-        for (path, rights) in readable.chain(writable).chain(emptied) {
+        for path in &self.readable {
             let Ok(open) = PathFd::new(path) else { continue };
-            let rights = if path.is_dir() { rights } else { rights & AccessFs::from_file(RIGHTS) };
+            let rights = if path.is_dir() { read } else { AccessFs::ReadFile.into() };
             ruleset = ruleset.add_rule(PathBeneath::new(open, rights))?;
         }
         Ok(match ruleset.restrict_self()?.ruleset {
@@ -137,5 +91,41 @@ impl Sandbox {
             RulesetStatus::PartiallyEnforced => Closed::Partly,
             RulesetStatus::NotEnforced => Closed::Not,
         })
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    fn only_the_thread_that_closes_it_is_inside() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (inside, outside) = (directory.path().join("inside"), directory.path().join("outside"));
+        for path in [&inside, &outside] {
+            fs::create_dir(path).and_then(|()| fs::write(path.join("a"), "a")).expect("written");
+        }
+        let sandbox = Sandbox::new().read([inside.clone()]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert_ne!(sandbox.close().expect("closed"), Closed::Not);
+                let refused = |done: io::Result<()>| {
+                    done.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+                };
+                assert_eq!(fs::read(inside.join("a")).expect("may be read"), b"a");
+                assert!(refused(fs::read(outside.join("a")).map(drop)));
+                for path in [&inside, &outside] {
+                    assert!(refused(fs::write(path.join("a"), "b")), "changed");
+                    assert!(refused(fs::write(path.join("b"), "b")), "made");
+                    assert!(refused(fs::remove_file(path.join("a"))), "removed");
+                    assert!(refused(fs::create_dir(path.join("c"))), "made");
+                }
+            });
+        });
+        fs::write(outside.join("a"), "b").and_then(|()| fs::remove_file(inside.join("a"))).expect("outside");
     }
 }

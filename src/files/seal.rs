@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::disk::DiskTree;
-use super::tree::FileKind;
+use super::handle::Handle;
+use super::tree::{FileKind, may_run};
 use super::walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 
 /// What the sealed content is, by names that whoever keeps it chooses.
@@ -120,20 +121,30 @@ const SHARE: usize = 128;
 /// that are yet to come has none of these left.
 fn contents(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(entries.len() / SHARE);
-    let share = |share: &[Walked]| share.iter().map(|entry| content(directory, entry)).collect();
     if threads < 2 {
-        return share(entries);
+        return share(directory, entries);
     }
+    let shares = || entries.chunks(entries.len().div_ceil(threads));
     thread::scope(|scope| {
-        let shares = entries.chunks(entries.len().div_ceil(threads));
-        let running: Vec<_> = shares.map(|part| scope.spawn(move || share(part))).collect();
-        let results = running.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let start = |part| thread::Builder::new().spawn_scoped(scope, move || share(directory, part));
+        let running: Vec<_> = shares().map(start).collect();
+        let results = running.into_iter().zip(shares()).map(|(thread, part)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // The user may have no more threads: then this one does it.
+            Err(_) => share(directory, part),
+        });
         let all: io::Result<Vec<Vec<SealedContent>>> = results.collect();
         Ok(all?.into_iter().flatten().collect())
     })
 }
 
-fn content(directory: &Path, entry: &Walked) -> io::Result<SealedContent> {
+/// What one thread does, with one buffer.
+fn share(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
+    let mut buffer = vec![0; 1 << 16];
+    entries.iter().map(|entry| content(directory, entry, &mut buffer)).collect()
+}
+
+fn content(directory: &Path, entry: &Walked, buffer: &mut [u8]) -> io::Result<SealedContent> {
     let path = directory.join(&entry.path);
     match entry.kind {
         FileKind::Directory => Ok(SealedContent { kind: b"directory", sha256: Vec::new(), size: 0 }),
@@ -142,17 +153,26 @@ fn content(directory: &Path, entry: &Walked) -> io::Result<SealedContent> {
             let sha256 = Sha256::digest(target.as_encoded_bytes()).to_vec();
             Ok(SealedContent { kind: b"link", sha256, size: 0 })
         }
-        FileKind::File => file_content(&path),
-        FileKind::Other => Err(io::Error::other(format!("{} is no file", path.display()))),
+        FileKind::File => file_content(&path, buffer),
+        FileKind::Other => Err(no_file(&path)),
     }
 }
 
-fn file_content(path: &Path) -> io::Result<SealedContent> {
-    let mut file = File::open(path)?;
-    let kind: &[u8] = if DiskTree::is_executable(path)? { b"program" } else { b"file" };
-    let (mut sha256, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
+fn no_file(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is no file", path.display()))
+}
+
+/// What is in a file. A pipe or a device that came into its place is not read.
+fn file_content(path: &Path, buffer: &mut [u8]) -> io::Result<SealedContent> {
+    let opened = Handle::open(path)?;
+    let metadata = opened.metadata()?;
+    if !metadata.is_file() {
+        return Err(no_file(path));
+    }
+    let kind: &[u8] = if may_run(&metadata) { b"program" } else { b"file" };
+    let (mut file, mut sha256, mut size) = (opened.into_file(), Sha256::new(), 0);
     loop {
-        match file.read(&mut buffer) {
+        match file.read(buffer) {
             Ok(0) => return Ok(SealedContent { kind, sha256: sha256.finalize().to_vec(), size }),
             Ok(read) => {
                 sha256.update(&buffer[..read]);
@@ -237,6 +257,17 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let _socket = std::os::unix::net::UnixListener::bind(home.path().join("s")).expect("a socket");
         assert!(Seal::of_directory(about(), home.path()).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_that_took_the_place_of_a_file_is_not_waited_for() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("a");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        assert!(file_content(&path, &mut [0; 16]).is_err());
     }
 
     #[test]

@@ -13,10 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 
+use sha2::{Digest as _, Sha256};
+
 pub use self::tidy::{CacheEntry, CacheKind, Cleared};
-pub(crate) use self::tidy::{Removal, StoredEntry};
+pub(crate) use self::tidy::{Removal, StoredEntry, UNUSED};
 use super::disk::DiskTree;
-use super::seal::{About, Seal};
+use super::handle::Handle;
+use super::lock::{self, Waiting};
+use super::seal::{About, Seal, hex};
 use super::temporary::TemporaryDirectory;
 use super::tree::{DirectoryEntry, FileTree as _};
 use super::write::{create_directories, replace_file_with};
@@ -24,7 +28,7 @@ use super::write::{create_directories, replace_file_with};
 /// What is not complete yet; left behind only by programs that were killed.
 const STAGING: &str = "new-";
 /// Locked by who writes where it stands.
-const LOCK: &str = "lock";
+const STORE_LOCK: &str = "lock";
 /// What a directory that is kept consists of: its seal, which is locked by who uses it, and the content.
 const SEAL: &str = "seal";
 const CONTENT: &str = "tree";
@@ -35,10 +39,28 @@ const ATTEMPTS: usize = 4;
 /// The longest line of a seal.
 const LONGEST_SEAL: u64 = 1 << 16;
 
+/// What is larger was not kept by this program, whatever its seal says.
+const LARGEST_FILE: u64 = 256 << 20;
+
 /// A directory of a cache. It is made when something is kept in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     directory: PathBuf,
+}
+
+/// A name for texts, as long as is needed to tell all texts of the world apart.
+pub(crate) fn key(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part);
+    }
+    hex(&hasher.finalize()[..16])
+}
+
+/// Whether a name is one that [`key`] gives.
+pub(crate) fn is_key(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Where the system keeps the caches of users: the directory for those of this program. None when there is no
@@ -140,20 +162,21 @@ impl Store {
     }
 
     fn whole_file(&self, name: &Path, about: &About) -> Option<Vec<u8>> {
-        let (seal, mut reader) = self.open_sealed(name)?;
+        let (seal, reader) = self.open_sealed(name)?;
         let mut content = Vec::new();
-        reader.read_to_end(&mut content).ok()?;
+        // It may have grown since.
+        reader.take(seal.size).read_to_end(&mut content).ok()?;
         let is_whole = seal.about == *about && Seal::of_bytes(seal.about.clone(), &content) == seal;
         is_whole.then_some(content)
     }
 
     /// The seal of a file and what stands behind it, which is as long as the seal says.
     fn open_sealed(&self, name: &Path) -> Option<(Seal, BufReader<File>)> {
-        let file = File::open(self.without_links(name).ok()?).ok()?;
+        let file = open_file(&self.without_links(name).ok()?).ok()?;
         let length = file.metadata().ok()?.len();
         let (mut reader, mut line) = (BufReader::new(file), Vec::new());
         (&mut reader).take(LONGEST_SEAL).read_until(b'\n', &mut line).ok()?;
-        let seal = Seal::read(&line)?;
+        let seal = Seal::read(&line).filter(|seal| seal.size <= LARGEST_FILE)?;
         let whole = u64::try_from(line.len()).ok()?.checked_add(seal.size)?;
         (length == whole).then_some((seal, reader))
     }
@@ -174,36 +197,52 @@ impl Store {
     pub(crate) fn staging(&self) -> io::Result<Staging> {
         create_directories(&self.directory)?;
         let directory = TemporaryDirectory::new_in(&self.directory, STAGING)?;
-        let lock = lock_in(directory.path());
+        let lock = lock_in(directory.path())?;
         Ok(Staging { _lock: lock, directory, names: AtomicUsize::new(0) })
     }
 
-    /// Keeps the content of a staging place under a seal. One that is there already and whole stays, so that
-    /// programs that use it are not disturbed; anything else in its place goes.
-    pub(crate) fn keep_directory(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<()> {
+    /// Keeps the content of a staging place under a seal, and holds it. One that is there already and whole
+    /// stays, so that programs that use it are not disturbed; anything else in its place goes.
+    pub(crate) fn keep_directory(
+        &self,
+        staging: &Staging,
+        name: &Path,
+        about: &About,
+    ) -> io::Result<HeldDirectory> {
         let seal = Seal::of_directory(about.clone(), &staging.entry().join(CONTENT))?;
         staging.directory.write(&format!("entry/{SEAL}"), &seal.to_line()?)?;
+        // Held before others can see it: nobody takes it out in between.
+        let hold = File::open(staging.entry().join(SEAL))?;
+        // Where files cannot be locked, nothing is lost but that care is taken of others.
+        let _ = hold.lock_shared();
+        let mut placed = self.place(staging, name, about);
         for _ in 1..ATTEMPTS {
-            if self.place(staging, name, about).is_ok() {
-                return Ok(());
+            if placed.is_ok() {
+                break;
             }
+            placed = self.place(staging, name, about);
         }
-        self.place(staging, name, about)
+        if let Some(there_already) = placed? {
+            return Ok(there_already);
+        }
+        let path = self.directory.canonicalize()?.join(name).join(CONTENT);
+        Ok(HeldDirectory { path, _hold: hold })
     }
 
-    fn place(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<()> {
+    /// Moves the entry of a staging place to where it belongs, unless it is there already: then that one.
+    fn place(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<Option<HeldDirectory>> {
         let folder = name.parent().unwrap_or(Path::new(""));
         self.make_folder(folder)?;
-        let _one_at_a_time = lock_in(&self.directory.join(folder));
-        if matches!(self.open_directory(name, about), KeptDirectory::Whole(_)) {
-            return Ok(());
+        let _one_at_a_time = lock_in(&self.directory.join(folder))?;
+        if let KeptDirectory::Whole(held) = self.open_directory(name, about) {
+            return Ok(Some(held));
         }
         let kept = self.directory.join(name);
         match fs::rename(&kept, staging.free_name()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        fs::rename(staging.entry(), &kept)
+        fs::rename(staging.entry(), &kept).map(|()| None)
     }
 
     /// Looks a directory up that was kept, and whether it is still what was kept. It counts as used now.
@@ -219,20 +258,30 @@ impl Store {
     }
 
     fn hold(&self, name: &Path, about: &About) -> io::Result<HeldDirectory> {
-        let seal_path = self.without_links(&name.join(SEAL))?;
-        let hold = File::open(&seal_path)?;
-        // Where files cannot be locked, nothing is lost but that care is taken of others.
-        let _ = hold.lock_shared();
-        // By its path once more: who removes has the lock until the entry is gone.
+        let hold = self.hold_seal(name)?;
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
         let mut line = Vec::new();
-        File::open(&seal_path)?.take(LONGEST_SEAL).read_to_end(&mut line)?;
+        (&hold).take(LONGEST_SEAL).read_to_end(&mut line)?;
         let seal = Seal::read(&line).filter(|seal| seal.about == *about).ok_or_else(damaged)?;
         let content = self.without_links(&name.join(CONTENT))?;
         if Seal::of_directory(about.clone(), &content)? != seal {
             return Err(damaged());
         }
         Ok(HeldDirectory { path: content.canonicalize()?, _hold: hold })
+    }
+
+    /// The seal of an entry, which is locked and still in its place: who removes has the lock until the entry
+    /// is gone, and another one may be there by then.
+    fn hold_seal(&self, name: &Path) -> io::Result<File> {
+        loop {
+            let path = self.without_links(&name.join(SEAL))?;
+            let seal = open_file(&path)?;
+            // Where files cannot be locked, nothing is lost but that care is taken of others.
+            let _ = seal.lock_shared();
+            if lock::is_at(&seal, &path)? {
+                return Ok(seal);
+            }
+        }
     }
 
     /// The path of something in the store, if no part of its name is a link, and what is in the way to it are
@@ -267,12 +316,23 @@ impl Store {
     }
 }
 
-/// Waits for the lock of a directory. It is free again when the file is closed; none where files cannot be
+/// Waits for the lock of a directory, which is free again when the file is closed; none where files cannot be
 /// locked.
-fn lock_in(directory: &Path) -> Option<File> {
-    let path = directory.join(LOCK);
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path).ok()?;
-    file.lock().is_ok().then_some(file)
+///
+/// # Errors
+/// The directory is gone.
+fn lock_in(directory: &Path) -> io::Result<Option<File>> {
+    match lock::lock(&directory.join(STORE_LOCK), Waiting::UntilFree) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+        // Nothing is lost but that care is taken of others.
+        locked => Ok(locked.ok().flatten()),
+    }
+}
+
+/// Opens a file, and nothing else that may have come into its place: no pipe is waited for.
+fn open_file(path: &Path) -> io::Result<File> {
+    let opened = Handle::open(path)?;
+    if opened.metadata()?.is_file() { Ok(opened.into_file()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
 #[cfg(test)]

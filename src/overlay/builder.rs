@@ -131,12 +131,10 @@ impl Builder {
         target.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok())
     }
 
-    /// Whether a target is a plain directory; a problem with it is left for the build to say.
-    #[must_use]
-    pub fn is_plain(&self, target: &Path) -> bool {
-        let opened = self.run(target).and_then(|run| run.reader.open(target));
-        let kustomization = opened.and_then(|root| root.kustomization_file());
-        matches!(kustomization, Ok(None))
+    /// From now on no program is run for what is fetched, since a sandbox refuses them: a repository that is
+    /// not at hand is an error that says what to do.
+    pub fn run_no_programs(&self) {
+        self.reader.remotes().run_no_programs();
     }
 
     /// Where what is fetched is kept, if there is a place.

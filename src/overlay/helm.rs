@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use super::load::clean;
 use super::process;
+use super::repo_spec::without_password;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
     Directory, DiskTree, FileTree as _, Hidden, LinkPolicy, TemporaryDirectory, WalkError, WalkOptions,
@@ -153,13 +154,24 @@ impl Default for HelmOptions {
     }
 }
 
+/// What becomes of charts that must be pulled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulling {
+    /// They are kept in the chart home.
+    Kept,
+    /// They go with the run: nothing may be written where the chart home is.
+    Temporary,
+    /// They are refused: no lock says what they were.
+    Refused,
+}
+
 /// The kustomization that a chart stands in.
 #[derive(Clone, Copy)]
 pub struct ChartSite<'s> {
     /// Its directory.
     pub root: &'s Directory,
-    /// Whether charts may be pulled into it; else they are pulled into a temporary directory.
-    pub writable: bool,
+    /// What becomes of charts that must be pulled.
+    pub pulling: Pulling,
     /// Reads the files that it names, with its restrictions.
     pub files: &'s dyn Files,
     /// The texts of the run.
@@ -350,8 +362,15 @@ impl<'h> Release<'h> {
             return Err(Diagnostic::error(Code::Io, message)
                 .help("name the repository of the chart, or put the chart there"));
         }
-        if !self.site.writable {
-            self.charts = self.temporary.path().join("charts");
+        match self.site.pulling {
+            Pulling::Kept => {}
+            Pulling::Temporary => self.charts = self.temporary.path().join("charts"),
+            Pulling::Refused => {
+                let repository = without_password(&self.chart.repo);
+                let message = format!("a chart that is pulled from {repository} cannot be locked");
+                let help = format!("put it into {}, or leave --locked out", self.directory().display());
+                return Err(Diagnostic::error(Code::Locked, message).help(help));
+            }
         }
         self.helm.run(&pull_arguments(self.chart, &self.charts), &self.home).map(drop)
     }

@@ -286,7 +286,10 @@ impl Root {
                     "a kustomization cannot contain itself; move what both need to a directory of its own",
                 ));
         }
-        self.directory.check_finished(&real).map_err(|problem| problem.at(at))?;
+        // Nobody writes into what was fetched: a journal there is a file that somebody committed.
+        if self.checkout.is_none() {
+            self.directory.check_finished(&real).map_err(|problem| problem.at(at))?;
+        }
         let (reader, visited) = (self.reader.clone(), self.way_here().cloned().collect());
         Ok(Self { reader, directory: self.directory.at(real), visited, checkout: self.checkout.clone() })
     }

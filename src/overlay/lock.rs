@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::repo_spec::{RepoSpec, without_secrets};
+use super::repo_spec::{RepoSpec, is_commit, without_secrets};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileKind, FileTree};
 use crate::schema::LockedSchema;
@@ -81,14 +81,6 @@ impl RemoteReference {
             Self::File { .. } => false,
         }
     }
-}
-
-fn is_commit(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && is_hex(text)
-}
-
-fn is_hex(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[derive(Serialize)]

@@ -28,6 +28,7 @@ mod missing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -126,12 +127,27 @@ pub struct Pins {
 pub struct Remotes {
     cache: Arc<Cache>,
     offline: bool,
+    /// Whether git cannot be run any more; shared by all that go by different locks.
+    in_sandbox: Arc<AtomicBool>,
     pins: Pins,
-    files: Memo<Arc<[u8]>, FileFailure>,
+    files: Memo<RemoteFile, FileFailure>,
     repositories: Memo<(PathBuf, String), RepositoryFailure>,
     missing: Missing,
     used: Mutex<BTreeMap<RemoteReference, String>>,
     warnings: Mutex<Vec<Diagnostic>>,
+}
+
+/// A file, and its SHA-256.
+#[derive(Debug, Clone)]
+struct RemoteFile {
+    content: Arc<Vec<u8>>,
+    sha256: Arc<str>,
+}
+
+impl RemoteFile {
+    fn new(content: Vec<u8>) -> Self {
+        Self { sha256: hex(&Sha256::digest(&content)).into(), content: content.into() }
+    }
 }
 
 /// Why there is no file.
@@ -158,19 +174,20 @@ impl Remotes {
     /// directory when there is none or it cannot be made. `offline`: takes everything from there.
     #[must_use]
     pub fn new(cache_dir: Option<PathBuf>, offline: bool) -> Self {
-        Self::with(Arc::new(Cache::new(cache_dir)), offline, Pins::default())
+        Self::with(Arc::new(Cache::new(cache_dir)), offline, Pins::default(), Arc::default())
     }
 
     /// The same, by a lock; what was asked for so far is forgotten.
     #[must_use]
     pub fn pinned_by(&self, pins: Pins) -> Self {
-        Self::with(self.cache.clone(), self.offline, pins)
+        Self::with(self.cache.clone(), self.offline, pins, self.in_sandbox.clone())
     }
 
-    fn with(cache: Arc<Cache>, offline: bool, pins: Pins) -> Self {
+    fn with(cache: Arc<Cache>, offline: bool, pins: Pins, in_sandbox: Arc<AtomicBool>) -> Self {
         Self {
             cache,
             offline,
+            in_sandbox,
             pins,
             files: Memo::default(),
             repositories: Memo::default(),
@@ -178,6 +195,17 @@ impl Remotes {
             used: Mutex::default(),
             warnings: Mutex::default(),
         }
+    }
+
+    /// Says that a sandbox was closed, in which git cannot be run.
+    pub fn run_no_programs(&self) {
+        self.in_sandbox.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing may be used of elsewhere that is not locked.
+    #[must_use]
+    pub fn must_be_locked(&self) -> bool {
+        self.pins.enforced
     }
 
     /// Where all of it is kept, if there is a place.
@@ -194,9 +222,9 @@ impl Remotes {
     /// HTTP (feature `remote`).
     pub fn file(&self, url: &str, at: Span) -> Result<Vec<u8>> {
         match self.get(url) {
-            Ok(bytes) => {
-                self.note_file(url, &bytes);
-                Ok(bytes.to_vec())
+            Ok(file) => {
+                self.note_file(url, &file);
+                Ok(file.content.to_vec())
             }
             Err(failure) => Err(self.no_file(url, failure, at)),
         }
@@ -235,6 +263,9 @@ impl Remotes {
             (CachedTree::Whole(tree), Some(commit)) => Ok((tree, commit)),
             (CachedTree::Damaged, _) if self.offline => Err(RepositoryFailure::Lacks(Lack::Damaged)),
             _ if self.offline => Err(RepositoryFailure::Lacks(Lack::Cache)),
+            _ if self.in_sandbox.load(Ordering::Relaxed) => {
+                Err(RepositoryFailure::Problem(found_too_late(spec)))
+            }
             _ => self.cache.fetch(spec, locked.as_deref()).map_err(RepositoryFailure::Problem),
         }
     }
@@ -256,10 +287,10 @@ impl Remotes {
             return self.repository(&spec.map_err(|e| e.at(at))?, at).map(Found::Repository);
         }
         let failure = match (self.get(reference), &spec) {
-            (Ok(bytes), _) => match read(bytes.to_vec()) {
-                Ok(file) => {
-                    self.note_file(reference, &bytes);
-                    return Ok(Found::File(file));
+            (Ok(file), _) => match read(file.content.to_vec()) {
+                Ok(read) => {
+                    self.note_file(reference, &file);
+                    return Ok(Found::File(read));
                 }
                 Err(error) => error,
             },
@@ -315,8 +346,8 @@ impl Remotes {
         }
     }
 
-    fn note_file(&self, url: &str, content: &[u8]) {
-        self.note(RemoteReference::file(url), &hex(&Sha256::digest(content)), url);
+    fn note_file(&self, url: &str, file: &RemoteFile) {
+        self.note(RemoteReference::file(url), &file.sha256, url);
     }
 
     fn locked(&self, reference: &RemoteReference) -> Option<String> {
@@ -341,26 +372,25 @@ impl Remotes {
         }
     }
 
-    fn get(&self, url: &str) -> std::result::Result<Arc<[u8]>, FileFailure> {
+    fn get(&self, url: &str) -> std::result::Result<RemoteFile, FileFailure> {
         self.files.get(url, || {
             let locked = self.pin(&RemoteReference::file(url)).map_err(FileFailure::Lacks)?;
-            let found = |content: &[u8]| hex(&Sha256::digest(content));
+            let is_right = |file: &RemoteFile| locked.as_ref().is_none_or(|locked| **locked == *file.sha256);
             if self.offline || locked.is_some() {
-                let cached = self.cache.file(url);
-                let right = cached.filter(|content| locked.as_ref().is_none_or(|l| *l == found(content)));
-                if let Some(content) = right {
-                    return Ok(content.into());
+                let cached = self.cache.file(url).map(RemoteFile::new);
+                if let Some(file) = cached.filter(is_right) {
+                    return Ok(file);
                 }
             }
             if self.offline {
                 return Err(FileFailure::Lacks(Lack::Cache));
             }
-            let content = http::get(url, http::MAX_SIZE).map_err(FileFailure::Http)?;
-            if let Some(locked) = locked.filter(|locked| *locked != found(&content)) {
-                return Err(FileFailure::Differs { locked, found: found(&content) });
+            let file = RemoteFile::new(http::get(url, http::MAX_SIZE).map_err(FileFailure::Http)?);
+            if let Some(locked) = locked.filter(|locked| **locked != *file.sha256) {
+                return Err(FileFailure::Differs { locked, found: file.sha256.to_string() });
             }
-            self.cache.keep_file(url, &content);
-            Ok(content.into())
+            self.cache.keep_file(url, &file.content);
+            Ok(file)
         })
     }
 }
@@ -399,6 +429,14 @@ impl FileFailure {
             _ => error,
         }
     }
+}
+
+/// The error for a repository that only the build itself leads to.
+fn found_too_late(spec: &RepoSpec) -> Diagnostic {
+    let message = format!("{} cannot be fetched in the sandbox, where no program is run", spec.shown());
+    Diagnostic::error(Code::Remote, message)
+        .note("only what the files name as they stand is fetched before; this comes of building them")
+        .help("build with --sandbox=off if you trust what is built")
 }
 
 /// Results that are worked out once; whoever asks meanwhile waits.

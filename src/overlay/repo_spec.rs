@@ -92,9 +92,18 @@ impl RepoSpec {
     /// Whether the reference names a commit by its full hash, which can never mean anything else.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
-        let hash = self.reference.as_bytes();
-        matches!(hash.len(), 40 | 64) && hash.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        is_commit(&self.reference)
     }
+}
+
+/// Whether a text is the full hash of a commit, as git writes it.
+pub(super) fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && is_hex(text)
+}
+
+/// Whether a text has nothing but digits of a hash.
+pub(super) fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn refused(reference: &str, why: &str) -> Diagnostic {

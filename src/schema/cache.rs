@@ -14,13 +14,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::graph::MAGIC;
 use super::source::SchemaSource;
 use super::{Gvk, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Store, hex, user_cache};
+use crate::files::{Store, key, user_cache};
 
 /// The key of a record's hash for a document that has all group-versions, as OpenAPI v2 has.
 pub const ALL_GROUPS: &str = "*";
@@ -66,16 +65,6 @@ impl ServerIndex {
     fn age(&self) -> Option<Duration> {
         self.fetched.elapsed().ok()
     }
-}
-
-/// A file name for any texts; servers choose the hashes, so they are no file names themselves.
-fn file_name(parts: &[&[u8]]) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update(part.len().to_le_bytes());
-        hasher.update(part);
-    }
-    hex(&hasher.finalize()[..16])
 }
 
 impl SchemaCache {
@@ -152,13 +141,14 @@ impl SchemaCache {
     }
 }
 
-/// The layout's version is part of the name, so that programs of several versions get along.
+/// The layout's version is part of the name, so that programs of several versions get along. Servers choose
+/// the hashes, so they are no file names themselves.
 fn entry(document: &str, hash: &str) -> PathBuf {
-    Path::new(DOCUMENTS).join(file_name(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
+    Path::new(DOCUMENTS).join(key(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
 }
 
 fn record(server: &str) -> PathBuf {
-    Path::new(SERVERS).join(file_name(&[server.as_bytes()]) + ".json")
+    Path::new(SERVERS).join(key(&[server.as_bytes()]) + ".json")
 }
 
 /// The cache as a link of the chain.

@@ -241,3 +241,17 @@ fn charts_of_a_repository_have_no_links_out_of_it() {
     let message = place.refused(&[&["build", &url][..], &flags].concat());
     assert!(message.contains("charts/c/templates/outside.yaml leads out of what was fetched"), "{message}");
 }
+
+#[test]
+fn what_looks_like_an_unfinished_change_in_a_repository_is_a_file() {
+    let place = Place::new(&[
+        ("repo/ov/kustomization.yaml", "resources: [../base]\n"),
+        ("repo/base/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("repo/base/a.yaml", &map("a")),
+    ]);
+    for directory in ["ov", "base"] {
+        place.write(&format!("repo/{directory}/.kubectl-smp-journal/list"), "{}\n");
+    }
+    let url = place.repository("repo");
+    assert_eq!(place.prints(&["build", &format!("{url}//ov?ref=main")]), map("a"));
+}

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use kubectl_smp::diagnostic::Diagnostic;
 use kubectl_smp::files::DiskTree;
 use kubectl_smp::overlay::{
     BuildOptions, BuildRules, Builder, ChainUse, FunctionOptions, HelmOptions, LockUse, Targets,
@@ -24,7 +25,7 @@ const FORMS: [(&str, &str); 4] = [
     ("plain", ""),
 ];
 
-fn builder() -> Builder {
+fn builder(sources: &SourceMap) -> Builder {
     let options = BuildOptions {
         tree: Arc::new(DiskTree),
         bases: Vec::new(),
@@ -42,12 +43,16 @@ fn builder() -> Builder {
         let hermetic = used == ChainUse::Kustomizations;
         SchemaChain::new(&SchemaChoice::Embedded, Links { hermetic, offline: true, ..Links::default() })
     };
-    Builder::new(SourceMap::default(), options, Box::new(chain), Targets::One).expect("a builder")
+    Builder::new(sources.clone(), options, Box::new(chain), Targets::One).expect("a builder")
 }
 
-/// What comes of a build: its output, or all that is said about why not.
-fn outcome(builder: &Builder, target: &Path) -> Result<String, String> {
-    let built = builder.build(target).map_err(|problem| format!("{problem:?}"))?;
+/// What comes of a build: its output, or all that is said about why not, with the texts that it speaks of.
+fn outcome(builder: &Builder, target: &Path, sources: &SourceMap) -> Result<String, String> {
+    let said = |problem: Diagnostic| {
+        let texts = problem.labels().iter().filter_map(|label| sources.get(label.span.source));
+        texts.fold(format!("{problem:?}"), |said, source| said + "\n" + source.text())
+    };
+    let built = builder.build(target).map_err(said)?;
     yaml::to_documents(built.resources.iter().map(Resource::node)).map_err(|problem| problem.to_string())
 }
 
@@ -79,13 +84,14 @@ fn nothing_leaks_while_directories_are_exchanged() {
         if !kustomization.is_empty() {
             place.write("app/kustomization.yaml", kustomization);
         }
-        let (stop, builder) = (AtomicBool::new(false), builder());
+        let (stop, sources) = (AtomicBool::new(false), SourceMap::default());
+        let builder = builder(&sources);
         let (one, other) = (place.at("app/d"), place.at("app/.e"));
         let before = (built, refused);
         std::thread::scope(|scope| {
             scope.spawn(|| exchange(&one, &other, &stop));
             for _ in 0..races() / FORMS.len() {
-                match outcome(&builder, &place.at("app")) {
+                match outcome(&builder, &place.at("app"), &sources) {
                     Ok(text) if text.contains(SECRET) => leaked += 1,
                     Ok(_) => built += 1,
                     Err(text) if text.contains(&format!("name: {SECRET}")) => leaked += 1,

@@ -33,9 +33,12 @@ fn programs_and_a_sandbox_do_not_go_together() {
         assert_eq!(message.matches(&said).count(), 1, "{message}");
         let (remote, url) = repositories();
         let ended = remote.run(&["build", &url, flag]);
-        assert!(ended.succeeded && ended.messages.is_empty(), "{}", ended.messages);
+        let note = format!("note: no sandbox: {flag} needs more than one allows\n");
+        assert!(ended.succeeded && ended.messages == note, "{}", ended.messages);
         let told = remote.run(&["build", &url, flag, "-v"]);
-        assert!(told.messages.contains(&format!("note: no sandbox: {flag} needs more")), "{}", told.messages);
+        assert_eq!(told.messages.matches("no sandbox").count(), 1, "{}", told.messages);
+        let unasked = remote.run(&["build", &url, flag, "--sandbox=off"]);
+        assert!(unasked.succeeded && unasked.messages.is_empty(), "{}", unasked.messages);
     }
     let message = place.refused(&["build", "app", ON, "--schema", "cluster"]);
     assert!(message.contains("--schema cluster needs more than a sandbox allows"), "{message}");
@@ -59,6 +62,57 @@ fn commands_that_talk_to_a_cluster_have_no_sandbox() {
         let ended = place.run(&[command, "--help"]);
         assert!(ended.succeeded && !ended.output.contains("--sandbox"), "{}", ended.output);
     }
+}
+
+/// A repository with the plain directory `over`, whose merge needs a schema that nobody has, and a kubeconfig of
+/// a server that counts who comes.
+#[cfg(feature = "cluster")]
+fn plain_repository() -> (Place, String, std::net::TcpListener) {
+    let place = Place::new(&[]);
+    let custom = |entry: &str| {
+        format!(
+            "apiVersion: example.com/v1\nkind: A\nmetadata: {{name: a}}\nspec: {{list: [{{name: {entry}}}]}}\n"
+        )
+    };
+    place.write("repo/base/a.yaml", &custom("one"));
+    place.write("repo/over/a.yaml", &custom("two"));
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    server.set_nonblocking(true).expect("a socket");
+    let address = server.local_addr().expect("bound");
+    place.write(
+        "kubeconfig",
+        &format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: \
+             'http://{address}'}}}}]\nusers: [{{name: u, user: {{token: {SECRET}}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
+        ),
+    );
+    let url = place.repository("repo");
+    (place, format!("{url}//over?ref=main"), server)
+}
+
+#[test]
+#[cfg(feature = "cluster")]
+fn fetched_plain_directories_neither_open_the_sandbox_nor_ask_the_cluster() {
+    let (place, url, server) = plain_repository();
+    let run = |arguments: &[&str]| {
+        let mut command = place.command(&[&["build", &url], arguments].concat());
+        command.env("KUBECONFIG", place.at("kubeconfig"));
+        Ended::of(command)
+    };
+    let ended = run(&["-v"]);
+    assert!(ended.succeeded && ended.output.contains("name: two"), "{}", ended.messages);
+    assert!(server.accept().is_err(), "somebody asked the cluster: {}", ended.messages);
+    let said = "the cluster could not be asked for the schema of example.com/v1 A: builds of fetched directories \
+                ask no cluster";
+    assert_eq!(ended.messages.matches(said).count(), 1, "{}", ended.messages);
+    assert!(ended.messages.contains("with --sandbox=off it is asked"), "{}", ended.messages);
+    assert!(!ended.messages.contains("no sandbox: the cluster"), "{}", ended.messages);
+    let offline = run(&["--offline"]);
+    assert!(!offline.messages.contains("ask no cluster"), "nobody wants to ask: {}", offline.messages);
+    drop(server);
+    let explicit = run(&["--schema", "cluster", "--sandbox=auto"]);
+    assert!(explicit.messages.contains("note: no sandbox: --schema cluster"), "{}", explicit.messages);
 }
 
 /// Runs the program as a kernel without Landlock would: its system calls are unknown.
@@ -185,12 +239,12 @@ mod enforced {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn outputs_are_written_from_a_sandbox() {
+    fn outputs_of_a_sandbox_are_written() {
         let (place, url) = repositories();
         let want = place.prints(&["build", &url, "--sandbox=off"]);
         fs::create_dir(place.at("dir")).expect("made");
         fs::write(place.at("old.yaml"), "old").expect("written");
-        for output in ["new.yaml", "old.yaml", "dir/new.yaml"] {
+        for output in ["new.yaml", "old.yaml", "dir/new.yaml", "out/new.yaml"] {
             prints_in_sandbox(&place, &["build", &url, "-o", output]);
             assert_eq!(fs::read_to_string(place.at(output)).expect("written"), want, "{output}");
         }
@@ -199,8 +253,35 @@ mod enforced {
         }
         let written = fs::read_dir(place.at("dir")).expect("there").count();
         assert!(written > 1 && place.at("more/deep").is_dir(), "{written}");
-        let elsewhere = place.at("out/new.yaml");
-        assert!(!elsewhere.exists());
+    }
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    fn where_the_output_goes_opens_nothing() {
+        let place = Place::new(&[("app/kustomization.yaml", "resources: [../out/secret.yaml]\n")]);
+        let before = place.prints(&["build", "app", NONE, "--sandbox=off"]);
+        assert!(before.contains(SECRET), "without a sandbox it is read");
+        for output in [["-o", "out/new.yaml"], ["-o", "out/"], ["--output-dir", "out"], ["-o", "near.yaml"]] {
+            let message = place.refused(&[&["build", "app", NONE, ON][..], &output].concat());
+            assert!(message.contains("out/secret.yaml: permission denied"), "{output:?}: {message}");
+        }
+        let left: Vec<_> = fs::read_dir(place.at("out")).expect("there").collect();
+        assert!(left.len() == 1 && !place.at("near.yaml").exists(), "{left:?}");
+    }
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    #[cfg(feature = "cluster")]
+    fn fetched_plain_directories_are_built_in_a_sandbox() {
+        let (place, url, _server) = plain_repository();
+        let mut command = place.command(&["build", &url, "-v"]);
+        command.env("KUBECONFIG", place.at("kubeconfig"));
+        let ended = Ended::of(command);
+        assert!(
+            ended.succeeded && ended.messages.contains("note: building in a sandbox"),
+            "{}",
+            ended.messages
+        );
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! One file for each resource.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
 use super::form::OutputForm;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, change_files, end_unfinished};
+use crate::files::{DiskTree, FileChange, FileTree as _, change_files, end_unfinished, hex};
 use crate::resource::{ResId, Resource, ResourceSet};
 use crate::yaml;
 
@@ -18,7 +19,7 @@ const WRITTEN: &str = ".kubectl-smp-files";
 
 /// What becomes of files that an earlier run wrote and this one does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stale {
+pub(super) enum Stale {
     /// Nothing is known of earlier runs.
     Unknown,
     /// They stay, and a later run may remove them.
@@ -63,8 +64,18 @@ struct OutputFile {
 #[serde(deny_unknown_fields)]
 struct WrittenFiles {
     version: u32,
-    /// Paths below the directory.
-    files: BTreeSet<PathBuf>,
+    /// Paths below the directory, with the SHA-256 of what was written.
+    files: BTreeMap<PathBuf, String>,
+}
+
+impl WrittenFiles {
+    /// Whether it is one that this program writes: it leads nowhere else, and to nothing hidden.
+    fn is_ours(&self) -> bool {
+        let is_name =
+            |part| matches!(part, Component::Normal(name) if !name.to_string_lossy().starts_with('.'));
+        let is_output = |path: &Path| path.extension().is_some_and(|kind| kind == "yaml" || kind == "json");
+        self.version == 1 && self.files.keys().all(|path| path.components().all(is_name) && is_output(path))
+    }
 }
 
 impl OutputDirectory {
@@ -82,7 +93,7 @@ impl OutputDirectory {
     pub(super) fn of_targets(
         path: &Path,
         form: OutputForm,
-        prune: bool,
+        stale: Stale,
         targets: &[PathBuf],
     ) -> Result<Self> {
         let mut places: FxHashMap<String, &Path> = FxHashMap::default();
@@ -96,13 +107,7 @@ impl OutputDirectory {
                     .help("build one of them with another --output-dir; nothing was written"));
             }
         }
-        let stale = if prune { Stale::Go } else { Stale::Stay };
         Ok(Self { form, layout: TargetLayout::ByTarget, stale, ..Self::of_all(path) })
-    }
-
-    /// Where it is.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Adds the resources of a target.
@@ -153,28 +158,28 @@ impl OutputDirectory {
         // It may have written the list of earlier files.
         end_unfinished(&self.path)?;
         let stale = self.stale_files()?;
-        let list = self.list(&stale)?;
         let paths: Vec<_> = self.files.iter().map(|file| self.path.join(&file.path)).collect();
         let texts = self.files.iter().map(|file| file.text.as_bytes());
         let mut changes: Vec<_> =
             paths.iter().zip(texts).map(|(path, text)| FileChange::new(path, Some(text))).collect();
         let pruned: Vec<_> = match self.stale {
-            Stale::Go => stale.iter().map(|path| self.path.join(path)).collect(),
+            Stale::Go => stale.keys().map(|path| self.path.join(path)).collect(),
             Stale::Stay | Stale::Unknown => Vec::new(),
         };
         changes.extend(pruned.iter().map(|path| FileChange::new(path, None)));
-        let written = self.path.join(WRITTEN);
+        let (written, list) = (self.path.join(WRITTEN), self.list(stale)?);
         if let Some(list) = &list {
             changes.push(FileChange::new(&written, Some(list.as_bytes())));
         }
         change_files(&self.path, &changes)
     }
 
-    /// What an earlier run wrote and this one does not; links that took its place are not its.
-    fn stale_files(&self) -> Result<BTreeSet<PathBuf>> {
+    /// What an earlier run wrote and this one does not, as far as it is still what was written: what somebody
+    /// changed since, or put in its place, is his.
+    fn stale_files(&self) -> Result<BTreeMap<PathBuf, String>> {
         let path = self.path.join(WRITTEN);
         if self.stale == Stale::Unknown || !DiskTree.has(&path) {
-            return Ok(BTreeSet::new());
+            return Ok(BTreeMap::new());
         }
         let wrong = |why: String| {
             let message = format!("the list of earlier files {} cannot be read: {why}", path.display());
@@ -183,34 +188,37 @@ impl OutputDirectory {
         let text = DiskTree.read(&path).map_err(|error| wrong(error.to_string()))?;
         let written: WrittenFiles =
             serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
-        let is_below = |path: &&PathBuf| path.components().all(|part| matches!(part, Component::Normal(_)));
-        if written.version != 1 || !written.files.iter().all(|path| is_below(&path)) {
+        if !written.is_ours() {
             return Err(wrong("another program wrote it".into()));
         }
         let own: BTreeSet<_> = self.files.iter().map(|file| &file.path).collect();
         let root = DiskTree.locate(Path::new(""), &self.path).map_err(|error| wrong(error.to_string()))?;
-        let is_there = |path: &PathBuf| {
+        let is_as_written = |path: &PathBuf, hash: &String| {
             let path = root.path().join(path);
-            DiskTree
-                .locate(Path::new(""), &path)
-                .is_ok_and(|found| found.path() == path && !found.is_directory())
+            DiskTree.locate(Path::new(""), &path).is_ok_and(|found| found.path() == path)
+                && DiskTree.read(&path).is_ok_and(|text| sha256(&text) == *hash)
         };
-        let stale = written.files.into_iter().filter(|path| !own.contains(path));
-        Ok(stale.filter(is_there).collect())
+        let stale = written.files.into_iter().filter(|(path, _)| !own.contains(path));
+        Ok(stale.filter(|(path, hash)| is_as_written(path, hash)).collect())
     }
 
     /// The list for the next run; none where none is kept.
-    fn list(&self, stale: &BTreeSet<PathBuf>) -> Result<Option<String>> {
-        let mut files: BTreeSet<_> = self.files.iter().map(|file| file.path.clone()).collect();
+    fn list(&self, stale: BTreeMap<PathBuf, String>) -> Result<Option<String>> {
+        let hashed = |file: &OutputFile| (file.path.clone(), sha256(file.text.as_bytes()));
+        let mut files: BTreeMap<_, _> = self.files.iter().map(hashed).collect();
         match self.stale {
             Stale::Unknown => return Ok(None),
-            Stale::Stay => files.extend(stale.iter().cloned()),
+            Stale::Stay => files.extend(stale),
             Stale::Go => {}
         }
         let text = serde_json::to_string_pretty(&WrittenFiles { version: 1, files });
         let text = text.map_err(|error| Diagnostic::error(Code::Io, format!("no list of files: {error}")))?;
         Ok(Some(text + "\n"))
     }
+}
+
+fn sha256(text: &[u8]) -> String {
+    hex(&Sha256::digest(text))
 }
 
 /// The target's path without what would lead out of the output directory.

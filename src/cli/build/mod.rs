@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
 use super::render::Verbosity;
-use super::sandbox::{SandboxArgs, SandboxedBuild};
-use super::target::TargetArgs;
+use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
+use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::overlay::{Builder, Built};
@@ -40,17 +40,32 @@ pub(super) struct BuildArgs {
 const WINDOW: usize = 64;
 
 /// Builds all targets. Of several that are printed, one that fails leaves the others; files are written
-/// only when none fails.
+/// only when none fails, and not by what was in a sandbox.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap, verbosity: Verbosity) -> Outcome {
     let destination = args.output.destination(&args.targets)?;
-    let builder = args.target.builder(sources, &args.targets)?;
-    let outputs = destination.path().into_iter().collect();
-    let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets: &args.targets, outputs };
-    args.sandbox.close(&sandboxed, verbosity)?;
-    let mut sink = Sink::new(destination);
+    let confinement = args.sandbox.confinement(&args.target, &args.targets)?;
+    let cluster = if confinement == Confinement::None { ClusterUse::Asked } else { ClusterUse::Refused };
+    let builder = args.target.builder(sources, &args.targets, cluster)?;
+    let sandboxed =
+        SandboxedBuild { builder: &builder, args: &args.target, targets: &args.targets, verbosity };
+    let (sink, failed) =
+        sandboxed.run(confinement, || fill(Sink::new(destination), args, &builder, sources))?;
+    if failed.is_empty() || sink.is_printed() {
+        sink.finish()?;
+    }
+    Ok(ended(&failed, args.targets.len()))
+}
+
+/// Builds all targets into the output; returns those that failed, too.
+fn fill<'a>(
+    mut sink: Sink,
+    args: &'a BuildArgs,
+    builder: &Builder,
+    sources: &SourceMap,
+) -> Result<(Sink, Vec<&'a PathBuf>), Failure> {
     let mut failed = Vec::new();
     for window in args.targets.chunks(WINDOW) {
-        let built = build_window(&builder, window);
+        let built = build_window(builder, window);
         for (target, built) in window.iter().zip(built) {
             let added =
                 built.map_err(Failure::from).and_then(|built| add(&mut sink, args, target, built, sources));
@@ -64,10 +79,7 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap, verbosity: Verbosity) -
             }
         }
     }
-    if failed.is_empty() || sink.is_printed() {
-        sink.finish()?;
-    }
-    Ok(ended(&failed, args.targets.len()))
+    Ok((sink, failed))
 }
 
 /// Adds what was built of one target to the output, its warnings first.

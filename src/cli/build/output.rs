@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::directory::OutputDirectory;
+use super::directory::{OutputDirectory, Stale};
 use super::form::{Joined, OutputForm};
 use crate::cli::Failure;
 use crate::files::{DiskTree, FileTree as _, replace_file};
@@ -46,7 +46,8 @@ impl OutputArgs {
                 "names are printed, not written to a directory: leave out --output-dir".into(),
             )),
             (Some(directory), Some(form), _) => {
-                let directory = OutputDirectory::of_targets(directory, form, self.prune, targets)?;
+                let stale = if self.prune { Stale::Go } else { Stale::Stay };
+                let directory = OutputDirectory::of_targets(directory, form, stale, targets)?;
                 Ok(Destination::Directory(directory))
             }
             (Some(_), None, _) => Err(Failure::Usage(
@@ -59,15 +60,6 @@ impl OutputArgs {
 }
 
 impl Destination {
-    /// The file or directory that is written.
-    pub(super) fn path(&self) -> Option<&Path> {
-        match self {
-            Self::Stdout(_) => None,
-            Self::File(path, _) => Some(path),
-            Self::Directory(directory) => Some(directory.path()),
-        }
-    }
-
     fn of_path(text: &str) -> Result<Self, Failure> {
         let path = Path::new(text);
         if text.ends_with('/') || DiskTree.is_directory(path) {

@@ -16,11 +16,15 @@ impl Fixture {
     }
 
     fn keep(&self, name: &str, text: &str) {
+        drop(self.keep_and_hold(name, text));
+    }
+
+    fn keep_and_hold(&self, name: &str, text: &str) -> HeldDirectory {
         let staging = self.store.staging().expect("a place");
         let content = staging.content().expect("a directory");
         fs::create_dir(content.join("d")).expect("made");
         fs::write(content.join("d/file"), text).expect("written");
-        self.store.keep_directory(&staging, Path::new(name), &about("x")).expect("kept");
+        self.store.keep_directory(&staging, Path::new(name), &about("x")).expect("kept")
     }
 
     fn state(&self, name: &str) -> &'static str {
@@ -135,6 +139,76 @@ fn many_keep_and_remove_at_once() {
 }
 
 #[test]
+fn what_is_kept_is_held_at_once() {
+    let fixture = Fixture::new();
+    let ended = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let held = fixture.keep_and_hold("k/a", "1");
+                    assert_eq!(fs::read_to_string(held.path.join("d/file")).expect("it stays"), "1");
+                }
+                ended.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        while ended.load(Ordering::Relaxed) < 4 {
+            let staging = fixture.store.staging().expect("a place");
+            fixture.store.remove(Path::new("k/a"), &staging);
+            fixture.store.remove_folder(Path::new("k"));
+        }
+    });
+}
+
+#[test]
+fn a_folder_whose_lock_somebody_has_stays() {
+    let fixture = Fixture::new();
+    fixture.keep("k/a", "1");
+    let staging = fixture.store.staging().expect("a place");
+    assert_eq!(fixture.store.remove(Path::new("k/a"), &staging), Removal::Removed);
+    let had = lock_in(&fixture.path("k")).expect("a folder").expect("free");
+    assert!(!fixture.store.remove_folder(Path::new("k")));
+    assert!(fixture.path("k/lock").exists(), "it is somebody's");
+    drop(had);
+    assert!(fixture.store.remove_folder(Path::new("k")));
+    assert!(lock_in(&fixture.path("k")).is_err(), "the folder is gone");
+}
+
+#[test]
+fn a_large_file_is_not_read_whatever_its_seal_says() {
+    let fixture = Fixture::new();
+    let name = Path::new("f/a");
+    fixture.store.keep_sealed(name, about("x"), b"").expect("kept");
+    let size = LARGEST_FILE + 1;
+    let mut seal = Seal::of_bytes(about("x"), b"");
+    seal.size = size;
+    let line = seal.to_line().expect("text");
+    fs::write(fixture.path("f/a"), &line).expect("written");
+    // Nothing of it is on the disk.
+    let file = File::options().write(true).open(fixture.path("f/a")).expect("there");
+    file.set_len(line.len() as u64 + size).expect("longer");
+    assert!(fixture.store.open_sealed(name).is_none());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_are_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    let fixture = Fixture::new();
+    let pipe = |path: PathBuf| {
+        fs::remove_file(&path).expect("removed");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        path
+    };
+    fixture.keep("k/a", "1");
+    let path = pipe(fixture.path("k/a/seal"));
+    assert!(open_file(&path).is_err());
+    let staging = fixture.store.staging().expect("a place");
+    assert_eq!(fixture.store.remove(Path::new("k/a"), &staging), Removal::Removed);
+}
+
+#[test]
 fn what_is_used_is_not_removed() {
     let fixture = Fixture::new();
     fixture.keep("k/a", "1");
@@ -191,7 +265,7 @@ fn only_what_killed_programs_left_is_swept() {
     for place in [&killed, &old, &recent] {
         fs::create_dir(place).expect("made");
     }
-    fs::write(killed.join(LOCK), "").expect("written");
+    fs::write(killed.join(STORE_LOCK), "").expect("written");
     for (place, hours) in [(running.directory.path(), 48), (&killed, 1), (&old, 48), (&recent, 23)] {
         age(place, hour * hours);
     }
@@ -207,8 +281,13 @@ fn only_what_killed_programs_left_is_swept() {
         fs::write(&path, "").expect("written");
         age(&path, hour * hours);
     }
+    let written = File::open(fixture.path("f/new-a")).expect("there");
+    written.lock().expect("locked");
     fixture.store.sweep_folder(Path::new("f"));
-    assert_eq!(fixture.store.names(Path::new("f")), ["c", "new-b"]);
+    assert_eq!(fixture.store.names(Path::new("f")), ["c", "new-a"], "whose lock is free goes, however old");
+    drop(written);
+    fixture.store.sweep_folder(Path::new("f"));
+    assert_eq!(fixture.store.names(Path::new("f")), ["c"]);
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! Taking out of a store what nobody needs any more, while other programs use it.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{LOCK, SEAL, STAGING, Staging, Store};
+use super::{SEAL, STAGING, STORE_LOCK, Staging, Store, open_file};
+use crate::files::lock::{self, Waiting};
 use crate::files::seal::{About, Seal};
+
+/// What nobody used for so long, 30 days, is taken out.
+pub(crate) const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// How long something without a lock may stay incomplete.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -66,8 +70,10 @@ pub enum CacheKind {
 pub struct Cleared {
     /// They are gone.
     pub removed: Vec<CacheEntry>,
-    /// They stay, since other programs use them, or the system does not let them go.
-    pub kept: Vec<CacheEntry>,
+    /// They stay, since other programs use them.
+    pub in_use: Vec<CacheEntry>,
+    /// They stay, since the system does not let them go.
+    pub refused: Vec<CacheEntry>,
 }
 
 impl Cleared {
@@ -75,7 +81,8 @@ impl Cleared {
     pub(crate) fn add(&mut self, entry: CacheEntry, removal: Removal) {
         match removal {
             Removal::Removed => self.removed.push(entry),
-            Removal::InUse | Removal::Refused => self.kept.push(entry),
+            Removal::InUse => self.in_use.push(entry),
+            Removal::Refused => self.refused.push(entry),
         }
     }
 }
@@ -124,11 +131,9 @@ impl Store {
     /// Removes an entry, unless it is used.
     pub(crate) fn remove(&self, name: &Path, staging: &Staging) -> Removal {
         let path = self.directory.join(name);
-        // Held until it is out of the way.
-        let hold = File::open(path.join(SEAL));
-        if let Ok(hold) = &hold
-            && matches!(hold.try_lock(), Err(TryLockError::WouldBlock))
-        {
+        // Had until it is out of the way.
+        let seal = unused_seal(&path.join(SEAL));
+        if matches!(&seal, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
             return Removal::InUse;
         }
         // Out of the way at once, then removed with the directory that it is in now.
@@ -142,17 +147,28 @@ impl Store {
     /// Removes a folder that is empty but for its lock, and says whether it is gone.
     pub(crate) fn remove_folder(&self, folder: &Path) -> bool {
         let path = self.directory.join(folder);
-        if self.names(folder).iter().all(|name| name == LOCK) {
-            let _ = fs::remove_file(path.join(LOCK));
+        let lock_path = path.join(STORE_LOCK);
+        let mut had = None;
+        if self.names(folder) == [STORE_LOCK] {
+            had = lock::lock(&lock_path, Waiting::Never).ok().flatten();
+            if had.is_none() {
+                return false;
+            }
+            // Who waits for it makes another one, or finds the folder gone and makes it again.
+            let _ = fs::remove_file(&lock_path);
         }
-        fs::remove_dir(&path).is_ok()
+        let is_gone = fs::remove_dir(&path).is_ok();
+        drop(had);
+        is_gone
     }
 
-    /// Removes the files in a folder that killed programs left incomplete.
+    /// Removes the files in a folder that killed programs left incomplete: nobody has their locks any more.
     pub(crate) fn sweep_folder(&self, folder: &Path) {
         for name in self.names(folder).into_iter().filter(|name| is_staging(name)) {
             let path = self.directory.join(folder).join(name);
-            if is_older(&path, DAY) {
+            if let Ok(file) = open_file(&path)
+                && lock::lock_open(&file, Waiting::Never).unwrap_or(false)
+            {
                 // Another program may have been faster.
                 let _ = fs::remove_file(path);
             }
@@ -175,9 +191,26 @@ fn is_staging(name: &std::ffi::OsStr) -> bool {
 
 /// Whether nobody has the lock of a staging place any more; one without a lock must be old.
 fn is_left_behind(place: &Path) -> bool {
-    match File::options().write(true).open(place.join(LOCK)) {
-        Ok(lock) => is_older(place, MINUTE) && lock.try_lock().is_ok(),
+    match File::options().write(true).open(place.join(STORE_LOCK)) {
+        Ok(had) => is_older(place, MINUTE) && lock::lock_open(&had, Waiting::Never).unwrap_or(false),
         Err(_) => is_older(place, DAY),
+    }
+}
+
+/// The seal of an entry for oneself.
+///
+/// # Errors
+/// Somebody uses the entry: it would block. There is no seal, or it cannot be locked.
+fn unused_seal(path: &Path) -> io::Result<File> {
+    loop {
+        let seal = open_file(path)?;
+        if !lock::lock_open(&seal, Waiting::Never)? {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        // Another entry may have come into its place, which somebody uses.
+        if lock::is_at(&seal, path)? {
+            return Ok(seal);
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Writing: one file at once, or many of which all are changed or none.
 
 mod journal;
-mod lock;
 mod permission;
 mod place;
 mod replace;
@@ -9,7 +8,6 @@ mod stamp;
 
 pub(crate) use journal::JOURNAL;
 pub use journal::{FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
-pub use lock::Waiting;
 pub(super) use replace::replace_file_with;
 pub use replace::{create_directories, replace_file};
 

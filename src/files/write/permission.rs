@@ -115,22 +115,6 @@ pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens options for what a name stands for itself: a link is an error, and nobody is waited for.
-#[cfg(unix)]
-pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt as _;
-
-    use rustix::fs::OFlags;
-
-    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-}
-
-/// The system has no such flags.
-#[cfg(not(unix))]
-pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
-}
-
 /// Writes a directory's names to the disk, where systems can.
 pub(super) fn sync_directory(path: &Path) {
     // Some file systems cannot, and then nothing can be done about it.

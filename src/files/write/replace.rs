@@ -7,8 +7,8 @@ use std::path::Path;
 use tempfile::{Builder, NamedTempFile};
 
 use super::super::cleanup;
+use super::super::lock::{self, Waiting};
 use super::journal::end_unfinished;
-use super::lock::{self, Waiting};
 use super::permission;
 use super::place::{self, WritePlace, directory_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -70,7 +70,10 @@ pub(super) fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
 fn put(real: &Path, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
     let directory = directory_of(real);
     sweep(directory);
-    let mut file = temporary(directory, old)?;
+    let mut builder = Builder::new();
+    builder.prefix(PREFIX);
+    permission::as_new(&mut builder, old);
+    let mut file = temporary(directory, &builder)?;
     let is_kept = match old {
         // The owner is kept where that is possible: the file is the user's, who named it.
         Some(old) => permission::keep(file.as_file(), old).map(drop),
@@ -90,11 +93,8 @@ fn persist(file: NamedTempFile, real: &Path) -> io::Result<()> {
 }
 
 /// A file that nobody else takes for a remainder.
-fn temporary(directory: &Path, old: Option<&Metadata>) -> io::Result<NamedTempFile> {
+fn temporary(directory: &Path, builder: &Builder<'_, '_>) -> io::Result<NamedTempFile> {
     loop {
-        let mut builder = Builder::new();
-        builder.prefix(PREFIX);
-        permission::as_new(&mut builder, old);
         let file = cleanup::make(|| builder.tempfile_in(directory), NamedTempFile::path)?;
         // Some file systems have no locks; then nobody else can tell that it is a remainder, either.
         let is_ours = lock::lock_open(file.as_file(), Waiting::Never).unwrap_or(true);
@@ -111,7 +111,7 @@ fn sweep(directory: &Path) {
     let is_ours = |name: &std::ffi::OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX));
     for entry in entries.flatten().filter(|entry| is_ours(&entry.file_name())) {
         let path = entry.path();
-        let open = permission::without_links(fs::OpenOptions::new().read(true)).open(&path);
+        let open = lock::without_links(fs::OpenOptions::new().read(true)).open(&path);
         if let Ok(file) = open
             && file.metadata().is_ok_and(|metadata| metadata.is_file())
             && lock::lock_open(&file, Waiting::Never).unwrap_or(false)
@@ -124,8 +124,7 @@ fn sweep(directory: &Path) {
 
 /// Keeps a content, given in parts, under a name; `prefix` begins the name that it has until it is whole.
 pub(in super::super) fn replace_file_with(path: &Path, parts: &[&[u8]], prefix: &str) -> io::Result<()> {
-    let make = || Builder::new().prefix(prefix).tempfile_in(directory_of(path));
-    let mut file = cleanup::make(make, NamedTempFile::path)?;
+    let mut file = temporary(directory_of(path), Builder::new().prefix(prefix))?;
     let written = parts.iter().try_for_each(|part| file.write_all(part));
     let (temporary, placed) = (file.path().to_path_buf(), written.and_then(|()| persist(file, path)));
     cleanup::notes().remove(&temporary);

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::diagnostic::Code;
-use crate::files::{DiskTree, check_finished};
+use crate::files::{DiskTree, Waiting, check_finished};
 
 fn directory(files: &[(&str, &str)]) -> TempDir {
     let directory = tempfile::tempdir().expect("a directory");

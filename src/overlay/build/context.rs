@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use crate::merge::MergeOptions;
 use crate::overlay::function::{FunctionSite, Functions};
-use crate::overlay::helm::{ChartSite, Helm};
+use crate::overlay::helm::{ChartSite, Helm, Pulling};
 use crate::overlay::kustomization::Kustomization;
 use crate::overlay::load::Root;
 use crate::overlay::options::BuildOptions;
@@ -58,9 +58,14 @@ impl<'s> Site<'s> {
 
     /// For a helm chart that is named at a place.
     pub(super) fn chart(&self, at: Span) -> ChartSite<'s> {
+        let pulling = match self.root.is_writable() {
+            _ if self.root.reader().remotes().must_be_locked() => Pulling::Refused,
+            true => Pulling::Kept,
+            false => Pulling::Temporary,
+        };
         ChartSite {
             root: self.root.directory(),
-            writable: self.root.is_writable(),
+            pulling,
             files: self.root,
             sources: self.root.reader().sources(),
             schema: self.schema,

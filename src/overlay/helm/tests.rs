@@ -65,10 +65,10 @@ esac"#
     }
 
     fn inflate(&self, chart: &str, options: HelmOptions) -> Result<Vec<Node>> {
-        self.inflate_in(chart, options, true)
+        self.inflate_in(chart, options, Pulling::Kept)
     }
 
-    fn inflate_in(&self, text: &str, options: HelmOptions, writable: bool) -> Result<Vec<Node>> {
+    fn inflate_in(&self, text: &str, options: HelmOptions, pulling: Pulling) -> Result<Vec<Node>> {
         let id = self.sources.add("kustomization.yaml", text);
         let node = parse_one(&self.sources, id, ParseOptions::default())?;
         // As an entry of `generators`: charts and globals in one.
@@ -76,7 +76,7 @@ esac"#
         let globals: HelmGlobals = from_node_with(&node, DecodeOptions::plugin())?;
         let root = Directory::on_disk(self.path("root").canonicalize().expect("the root"));
         let (sources, schema, at) = (&self.sources, &Schema::default(), Span::default());
-        let site = ChartSite { root: &root, writable, files: self, sources, schema, at };
+        let site = ChartSite { root: &root, pulling, files: self, sources, schema, at };
         Helm::new(options).inflate(&chart, &globals, site)
     }
 
@@ -105,6 +105,19 @@ impl Files for Fixture {
         let failed = |e: std::io::Error| Diagnostic::error(Code::Io, format!("{path}: {e}")).at(at);
         fs::read(self.path("root").join(path)).map_err(failed)
     }
+}
+
+#[test]
+fn a_chart_that_must_be_pulled_cannot_be_locked() {
+    let fixture = Fixture::new();
+    let chart = "{name: demo, repo: https://me:secret@h/charts, releaseName: r, version: 1.0.0}";
+    let error = fixture.inflate_in(chart, fixture.options(), Pulling::Refused).expect_err("not locked");
+    assert_eq!(error.code(), Code::Locked);
+    assert_eq!(error.message(), "a chart that is pulled from https://***@h/charts cannot be locked");
+    assert!(error.help_text().is_some_and(|help| help.contains("/charts/demo-1.0.0/demo")), "{error:?}");
+    assert_eq!(fixture.calls().len(), 1, "helm was asked for its version alone");
+    fixture.file("root/charts/demo-1.0.0/demo/values.yaml", "a: 1\n");
+    fixture.inflate_in(chart, fixture.options(), Pulling::Refused).expect("it is there");
 }
 
 #[test]
@@ -226,7 +239,8 @@ fn charts_are_pulled_when_they_are_not_there() {
 fn remote_bases_are_not_written_to() {
     let fixture = Fixture::new();
     fs::remove_dir_all(fixture.path("root/charts")).expect("removed");
-    fixture.inflate_in("{name: demo, repo: 'https://h.com'}", fixture.options(), false).expect("inflated");
+    let chart = "{name: demo, repo: 'https://h.com'}";
+    fixture.inflate_in(chart, fixture.options(), Pulling::Temporary).expect("inflated");
     assert_eq!(fixture.text("values"), "pulled: true\n");
     assert!(!fixture.path("root/charts").exists());
     assert!(fixture.read.borrow().is_empty(), "what is outside of the root is not read through it");

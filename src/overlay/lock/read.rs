@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{LockFile, RemoteReference, VERSION, is_commit, is_hex};
+use super::super::repo_spec::{is_commit, is_hex};
+use super::{LockFile, RemoteReference, VERSION};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, LockedSchema};
 use crate::source::{SourceId, SourceMap, Span};

@@ -133,3 +133,25 @@ fn the_nearest_lock_counts() {
         assert_eq!(found, want.map(|path| here.join(path)), "{target}");
     }
 }
+
+/// Only the system's user can give files away.
+#[cfg(unix)]
+#[test]
+#[ignore = "needs root"]
+fn a_lock_that_somebody_else_put_above_is_refused() {
+    use std::os::unix::fs::chown;
+
+    let home = tempfile::tempdir().expect("a directory");
+    let target = home.path().canonicalize().expect("real").join("d");
+    std::fs::create_dir(&target).expect("made");
+    let lock = target.with_file_name(LOCK_FILE);
+    std::fs::write(&lock, "{\"version\": 1}").expect("written");
+    let nearest = || LockFile::nearest(&DiskTree, &target);
+    assert_eq!(nearest().expect("the same user's"), Some(lock.clone()));
+    chown(&lock, Some(12345), None).expect("this needs root");
+    let error = nearest().expect_err("another user's");
+    assert_eq!(error.code(), Code::Locked);
+    assert!(error.message().contains("belongs to another user"), "{error}");
+    chown(&target, Some(12345), None).expect("given away");
+    assert_eq!(nearest().expect("the same user's again"), Some(lock));
+}

@@ -2,22 +2,16 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
-use sha2::{Digest as _, Sha256};
 
-use super::super::repo_spec::{RepoSpec, without_secrets};
+use super::super::repo_spec::{RepoSpec, is_commit, without_secrets};
 use super::git;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
-    About, HeldDirectory, KeptDirectory, Staging, Store, StoredEntry, TemporaryDirectory, hex,
+    About, HeldDirectory, KeptDirectory, Staging, Store, StoredEntry, TemporaryDirectory, UNUSED, is_key, key,
 };
-
-/// What nobody used for so long, 30 days, is removed: trees when the same repository is fetched, files when
-/// one is.
-pub(super) const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The most that all files together may have: 1 GiB.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
@@ -33,9 +27,12 @@ pub(super) struct Cache {
     /// Used when the wanted directory cannot be written, as in containers.
     temporary: OnceLock<Option<(Store, TemporaryDirectory)>>,
     /// The trees that are used, each compared with its seal once.
-    held: Mutex<FxHashMap<PathBuf, HeldDirectory>>,
+    held: Mutex<FxHashMap<PathBuf, HeldTree>>,
     tidied: Once,
 }
+
+/// A tree that is used, or that somebody looks for.
+type HeldTree = Arc<Mutex<Option<HeldDirectory>>>;
 
 /// What the cache has of a commit.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,8 +92,9 @@ impl Cache {
     /// The tree of a commit, if it is what was fetched.
     pub(super) fn tree(&self, spec: &RepoSpec, commit: &str) -> CachedTree {
         let entry = folder(spec).join(commit);
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = held.get(&entry) {
+        let held = self.held(&entry);
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*held {
             return CachedTree::Whole(known.path.clone());
         }
         let Some(store) = self.store() else { return CachedTree::Absent };
@@ -105,17 +103,23 @@ impl Cache {
             KeptDirectory::Absent => CachedTree::Absent,
             KeptDirectory::Whole(found) => {
                 let path = found.path.clone();
-                held.insert(entry, found);
+                *held = Some(found);
                 CachedTree::Whole(path)
             }
         }
+    }
+
+    /// Where a tree is held. Who looks for one keeps nobody from another.
+    fn held(&self, entry: &Path) -> HeldTree {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.entry(entry.to_path_buf()).or_default().clone()
     }
 
     /// The commit that a reference meant when it was last fetched.
     pub(super) fn remembered(&self, spec: &RepoSpec) -> Option<String> {
         let name = folder(spec).join(ref_name(spec));
         let commit = String::from_utf8(self.store()?.read_sealed(&name, &about_reference(spec))?).ok()?;
-        is_hash(&commit).then_some(commit)
+        is_commit(&commit).then_some(commit)
     }
 
     /// Fetches what a reference names and keeps it; `locked` is the commit that it must be.
@@ -128,7 +132,7 @@ impl Cache {
         };
         let tree = staging.content().map_err(failed)?;
         let commit = git::check_out(spec, locked, &tree)?;
-        if !is_hash(&commit) {
+        if !is_commit(&commit) {
             let message = format!("git names the commit of {} `{commit}`", spec.shown());
             return Err(Diagnostic::error(Code::Command, message));
         }
@@ -139,15 +143,15 @@ impl Cache {
         staging.remove_from_content(Path::new(".git")).map_err(failed)?;
         // The commit may be known from another reference.
         let folder = folder(spec);
-        store.keep_directory(&staging, &folder.join(&commit), &about_tree(spec, &commit)).map_err(failed)?;
+        let entry = folder.join(&commit);
+        let kept = store.keep_directory(&staging, &entry, &about_tree(spec, &commit)).map_err(failed)?;
+        let path = kept.path.clone();
+        *self.held(&entry).lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         if commit != spec.reference && locked.is_none() {
             let name = folder.join(ref_name(spec));
             store.keep_sealed(&name, about_reference(spec), commit.as_bytes()).map_err(failed)?;
         }
-        let CachedTree::Whole(path) = self.tree(spec, &commit) else {
-            return Err(failed(io::ErrorKind::InvalidData.into()));
-        };
-        tidy_folder(store, &folder, is_hash, &staging);
+        tidy_folder(store, &folder, is_commit, &staging);
         store.sweep(&staging);
         Ok((path, commit))
     }
@@ -172,7 +176,7 @@ impl Cache {
     }
 }
 
-/// Removes from the folder of a repository what was not used for a while.
+/// Removes from the folder of a repository, which is fetched from just now, what was not used for a while.
 fn tidy_folder(store: &Store, folder: &Path, is_ours: fn(&str) -> bool, staging: &Staging) {
     for entry in store.entries(folder, is_ours).iter().filter(|entry| entry.is_unused_for(UNUSED)) {
         store.remove(&entry.name, staging);
@@ -204,16 +208,16 @@ fn other_commit(spec: &RepoSpec, locked: &str, found: &str) -> Diagnostic {
 
 /// What is kept of a repository.
 fn folder(spec: &RepoSpec) -> PathBuf {
-    let submodules = if spec.submodules { "" } else { "\nno submodules" };
-    Path::new(REPOSITORIES).join(hash(&format!("{}{submodules}", spec.url())))
+    let submodules = if spec.submodules { "" } else { "no submodules" };
+    Path::new(REPOSITORIES).join(key(&[spec.url().as_bytes(), submodules.as_bytes()]))
 }
 
 fn file(url: &str) -> PathBuf {
-    Path::new(FILES).join(hash(url))
+    Path::new(FILES).join(key(&[url.as_bytes()]))
 }
 
 fn ref_name(spec: &RepoSpec) -> String {
-    format!("ref-{}", hash(&spec.reference))
+    format!("ref-{}", key(&[spec.reference.as_bytes()]))
 }
 
 fn about(parts: [(&str, String); 2]) -> About {
@@ -232,17 +236,28 @@ fn about_file(url: &str) -> About {
     [("url".to_string(), without_secrets(url))].into()
 }
 
-/// Whether a name is that of a commit.
-pub(super) fn is_hash(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
-}
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
 
-/// Whether a name is one that [`hash`] gives.
-pub(super) fn is_key(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
-}
+    use super::*;
 
-/// A name for a text, as long as is needed to tell all texts of the world apart.
-fn hash(text: &str) -> String {
-    hex(&Sha256::digest(text)[..16])
+    fn file(name: &str, size: u64, days: u64) -> StoredEntry {
+        let used = SystemTime::now() - Duration::from_secs(days * 86_400);
+        StoredEntry { name: name.into(), about: About::new(), size, used }
+    }
+
+    #[test]
+    fn the_oldest_files_go_when_they_grow_too_large() {
+        let files =
+            || vec![file("old", 10, 3), file("new", 10, 1), file("unused", 1, 31), file("older", 5, 4)];
+        let names = |most_bytes| -> Vec<String> {
+            let gone = superfluous(files(), most_bytes);
+            gone.iter().map(|file| file.name.display().to_string()).collect()
+        };
+        assert_eq!(names(25), ["unused"]);
+        assert_eq!(names(24), ["older", "unused"]);
+        assert_eq!(names(19), ["old", "older", "unused"]);
+        assert_eq!(names(0), ["new", "old", "older", "unused"]);
+    }
 }

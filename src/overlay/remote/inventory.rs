@@ -3,8 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::cache::{FILES, MOST_BYTES, REPOSITORIES, UNUSED, is_hash, is_key, superfluous};
-use crate::files::{CacheEntry, CacheKind, Cleared, Removal, Staging, Store, StoredEntry, user_cache};
+use super::super::repo_spec::is_commit;
+use super::cache::{FILES, MOST_BYTES, REPOSITORIES, superfluous};
+use crate::files::{
+    CacheEntry, CacheKind, Cleared, Removal, Staging, Store, StoredEntry, UNUSED, is_key, user_cache,
+};
 
 /// The cache of what builds fetched.
 #[derive(Debug, Clone)]
@@ -29,7 +32,7 @@ impl RemoteCache {
     /// What is in it: repositories, then files, by URL.
     #[must_use]
     pub fn list(&self) -> Vec<CacheEntry> {
-        let trees = self.folders().into_iter().flat_map(|folder| self.store.entries(&folder, is_hash));
+        let trees = self.folders().into_iter().flat_map(|folder| self.store.entries(&folder, is_commit));
         let mut all: Vec<_> = trees.map(|tree| shown(CacheKind::Repository, &tree)).collect();
         all.extend(self.files().iter().map(|file| shown(CacheKind::File, file)));
         all.sort_by(|a, b| (a.kind as u8, &a.what, &a.version).cmp(&(b.kind as u8, &b.what, &b.version)));
@@ -90,7 +93,7 @@ impl RemoteCache {
             return;
         }
         let mut is_empty = true;
-        for tree in self.store.entries(folder, is_hash) {
+        for tree in self.store.entries(folder, is_commit) {
             if goes(&tree, &self.store) {
                 let removal = self.store.remove(&tree.name, staging);
                 is_empty &= removal == Removal::Removed;

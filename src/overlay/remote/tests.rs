@@ -363,6 +363,29 @@ fn entries_of_older_versions_count_as_absent_and_are_replaced() {
 }
 
 #[test]
+fn what_is_found_too_late_for_a_sandbox_says_what_to_do() {
+    let fixture = Fixture::new();
+    let commit = fixture.git(&["rev-parse", "HEAD"]);
+    let [fetched, late] = ["?ref=main".to_string(), "?ref=HEAD".into()].map(|rest| fixture.spec(&rest));
+    let remotes = fixture.remotes();
+    let known = remotes.repository(&fetched, nowhere()).expect("fetched");
+    remotes.run_no_programs();
+    assert_eq!(remotes.repository(&fetched, nowhere()).expect("at hand"), known);
+    let cached = fixture.spec(&format!("?ref={commit}"));
+    assert_eq!(remotes.repository(&cached, nowhere()).expect("in the cache").commit, commit);
+    let other_lock = pinned(&remotes, &[], false);
+    for remotes in [&remotes, &other_lock] {
+        let error = remotes.repository(&late, nowhere()).expect_err("git is needed");
+        assert_eq!(error.code(), Code::Remote);
+        assert!(
+            error.message().ends_with("cannot be fetched in the sandbox, where no program is run"),
+            "{error}"
+        );
+        assert!(error.help_text().is_some_and(|help| help.contains("--sandbox=off")), "{error:?}");
+    }
+}
+
+#[test]
 fn programs_that_can_be_run_stay_so() {
     let fixture = Fixture::new();
     fixture.commit("run.sh", "#!/bin/sh\n");

@@ -3,14 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::{DOCUMENTS, SERVERS, SchemaCache, entry};
-use crate::files::{CacheEntry, CacheKind, Cleared, StoredEntry};
+use crate::files::{CacheEntry, CacheKind, Cleared, StoredEntry, UNUSED, is_key};
 use crate::schema::TypeGraph;
-
-/// What nobody used for so long, 30 days, is pruned.
-const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl SchemaCache {
     /// What is in it: schemas by group-version, then servers.
@@ -88,8 +84,4 @@ impl SchemaCache {
 
 fn shown(kind: CacheKind, what: String, version: String, entry: &StoredEntry) -> CacheEntry {
     CacheEntry { kind, what, version, size: entry.size, used: entry.used }
-}
-
-fn is_key(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
 }

@@ -6,8 +6,6 @@ use std::path::Path;
 
 use same_file::Handle;
 
-use super::permission;
-
 /// What is done when somebody else has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
@@ -22,11 +20,8 @@ pub enum Waiting {
 /// Who had it before may have removed it when he was done: then another one is made.
 pub(super) fn lock(path: &Path, waiting: Waiting) -> io::Result<Option<File>> {
     loop {
-        let file = permission::without_links(&mut OpenOptions::new())
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)?;
+        let file =
+            without_links(&mut OpenOptions::new()).create(true).truncate(false).write(true).open(path)?;
         if !lock_open(&file, waiting)? {
             return Ok(None);
         }
@@ -56,4 +51,20 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     Ok(Handle::from_file(file.try_clone()?)? == there)
+}
+
+/// Opens options for what a name stands for itself: a link is an error, and nobody is waited for.
+#[cfg(unix)]
+pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    use rustix::fs::OFlags;
+
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+}
+
+/// The system has no such flags.
+#[cfg(not(unix))]
+pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
 }
