@@ -363,6 +363,40 @@ fn what_is_not_locked_is_told() {
 }
 
 #[test]
+fn what_is_missing_hides_no_other_problem_and_is_told_where_it_is() {
+    let home = Home::new();
+    home.base("a", "1");
+    let [a, b] = ["a", "b"].map(|name| format!("{}//base?ref=main", home.url(name)));
+    home.overlay("one", &[a.clone(), b.clone()]);
+    home.overlay("two", std::slice::from_ref(&a));
+    home.write("broken/x.yaml", "a: [\n");
+    home.overlay("broken", &["x.yaml".to_string()]);
+    home.overlay("both", &[a.clone(), "nope.yaml".to_string()]);
+    let error =
+        home.run(&["build", "one", "broken", "two", "both", "--offline"]).failed("4 of 4 targets failed");
+    assert_eq!(error.matches("2 remote references are not in the cache").count(), 1, "{error}");
+    assert_eq!(error.matches("1 remote reference is not in the cache").count(), 1, "{error}");
+    assert_eq!(error.matches(&format!("missing: {a}")).count(), 2, "{error}");
+    assert_eq!(error.matches(&format!("missing: {b}")).count(), 1, "{error}");
+    assert!(error.contains("broken/x.yaml:") && error.contains("`nope.yaml` cannot be read"), "{error}");
+}
+
+#[test]
+fn what_is_not_locked_is_told_once_for_all_targets() {
+    let home = Home::new();
+    home.base("a", "1");
+    home.base("b", "2");
+    let [a, b] = ["a", "b"].map(|name| format!("{}//base?ref=main", home.url(name)));
+    home.overlay("one", std::slice::from_ref(&a));
+    home.overlay("two", &[b.clone(), a.clone()]);
+    home.write("smp.lock", r#"{"version": 1, "remotes": [], "schemas": []}"#);
+    let ran = home.run(&["build", "one", "two"]);
+    let place = |of: &str| ran.stderr.find(&format!("`{of}` is not in smp.lock"));
+    assert!(ran.success && place(&a) < place(&b) && place(&a).is_some(), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("is not in smp.lock").count(), 2, "{}", ran.stderr);
+}
+
+#[test]
 fn each_target_goes_by_the_nearest_lock() {
     let home = Home::new();
     home.base("a", "1");

@@ -166,7 +166,7 @@ fn offline_errors_list_all_that_is_missing() {
     assert_eq!(offline.missing(), None);
     let spec = fixture.spec("?ref=v2");
     let first = offline.repository(&spec, Span::new(text, 12, 13)).expect_err("not cached");
-    assert_eq!((first.code(), first.labels().len()), (Code::Remote, 1));
+    assert_eq!((first.code(), first.labels().len()), (Code::NotFetched, 1));
     offline.file("https://me:secret@h.com/a.yaml", Span::new(text, 15, 16)).expect_err("not cached");
     offline.file("https://me:secret@h.com/a.yaml", nowhere()).expect_err("still not");
     let all = offline.missing().expect("two are missing");
@@ -318,7 +318,7 @@ fn a_damaged_tree_is_fetched_again() {
         damage(entry).expect(what);
         let offline = fixture.offline();
         let error = offline.repository(&spec, nowhere()).expect_err(what);
-        assert_eq!(error.code(), Code::Remote, "{what}: {error}");
+        assert_eq!(error.code(), Code::NotFetched, "{what}: {error}");
         if what != "a linked folder" {
             assert_eq!(error.notes(), [format!("damaged: {}", spec.raw())], "{what}");
         }
@@ -444,7 +444,7 @@ fn what_is_not_locked_is_a_warning_or_an_error() {
         remotes.repository(spec, nowhere()).expect_err("not locked");
     }
     let error = remotes.missing().expect("two are missing");
-    assert_eq!(error.code(), Code::Locked);
+    assert_eq!(error.code(), Code::NotFetched);
     assert_eq!(error.message(), "2 remote references are not in smp.lock, which must have all");
     assert_eq!(error.notes(), [format!("missing: {}", main.raw()), format!("missing: {}", fixed.raw())]);
 }
@@ -541,9 +541,9 @@ mod over_http {
             assert!(error.notes().contains(&format!("locked is {sha256}")), "{error:?}");
         }
         let error = pinned(&fixture.offline(), &entry, true).file(&url, nowhere()).expect_err("not cached");
-        assert_eq!(error.code(), Code::Remote);
+        assert_eq!(error.code(), Code::NotFetched);
         let error = pinned(&fixture.remotes(), &[], true).resource(&url, nowhere(), manifest);
-        assert_eq!(error.expect_err("not locked").code(), Code::Locked);
+        assert_eq!(error.expect_err("not locked").code(), Code::NotFetched);
     }
 
     #[test]
@@ -573,7 +573,7 @@ mod over_http {
         let kept = fs::read_to_string(&path).expect("text");
         assert!(!kept.contains("secret") && kept.contains("/a.yaml"), "{kept}");
         fs::write(&path, kept.replace("kind: A", "kind: B")).expect("written");
-        assert_eq!(fixture.offline().file(&url, nowhere()).expect_err("damaged").code(), Code::Remote);
+        assert_eq!(fixture.offline().file(&url, nowhere()).expect_err("damaged").code(), Code::NotFetched);
         fixture.remotes().file(&url, nowhere()).expect("fetched");
         assert_eq!(fixture.offline().file(&url, nowhere()).expect("kept"), b"kind: A\n");
     }
