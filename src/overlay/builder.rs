@@ -128,13 +128,15 @@ impl Builder {
     /// stays unfetched.
     #[must_use]
     pub fn fetch_all(&self, targets: &[PathBuf]) -> Vec<PathBuf> {
-        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        // What one lock file leads to, another one may not.
+        let mut walks: FxHashMap<*const Run, FetchWalk<'_>> = FxHashMap::default();
         for target in targets {
             if let Ok(run) = self.run(target) {
-                walk.target(&run.reader, target);
+                let new = || FetchWalk::new(&self.options.bases, self.types.known());
+                walks.entry(Arc::as_ptr(&run)).or_insert_with(new).target(&run.reader, target);
             }
         }
-        walk.into_directories()
+        walks.into_values().flat_map(FetchWalk::into_directories).collect()
     }
 
     /// Whether a target, or a base, is a repository that is fetched, and no local directory.
