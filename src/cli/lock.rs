@@ -138,10 +138,11 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> Vec<LockedSchema> {
     let read = DiskTree.read(file).map_err(|error| {
         Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown(file).display()))
     });
-    let lock =
-        read.and_then(yaml::decode).and_then(|text| LockFile::read(sources, sources.add(shown(file), text)));
-    match lock {
-        Ok(lock) => lock.schemas,
+    let schemas = read
+        .and_then(yaml::decode)
+        .and_then(|text| LockFile::read_schemas(sources, sources.add(shown(file), text)));
+    match schemas {
+        Ok(schemas) => schemas,
         // It is written anew, which mends it.
         Err(problem) => {
             let message = format!("the lock file that was there is dropped: {}", problem.message());
