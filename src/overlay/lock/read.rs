@@ -50,17 +50,17 @@ impl LockFile {
 /// A lock file without its schemas.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LockText {
+struct ReadLock {
     version: u32,
     #[serde(default)]
-    remotes: Vec<RemoteText>,
+    remotes: Vec<ReadRemote>,
     #[serde(default, rename = "schemas")]
     _schemas: Vec<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RemoteText {
+struct ReadRemote {
     url: String,
     #[serde(default, rename = "ref", deserialize_with = "not_null")]
     reference: Option<String>,
@@ -76,9 +76,9 @@ fn not_null<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<S
 
 /// The remote references of a text that has no mistake.
 fn remotes_of(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
-    let lock: LockText = serde_json::from_str(text).ok().filter(|lock: &LockText| lock.version == VERSION)?;
+    let lock: ReadLock = serde_json::from_str(text).ok().filter(|lock: &ReadLock| lock.version == VERSION)?;
     let mut remotes = BTreeMap::new();
-    for RemoteText { url, reference, commit, sha256 } in &lock.remotes {
+    for ReadRemote { url, reference, commit, sha256 } in &lock.remotes {
         let fields = (reference.as_deref(), commit.as_deref(), sha256.as_deref());
         let (reference, version) = locked_remote(url, fields).ok()?;
         if remotes.insert(reference, version).is_some() {
