@@ -138,9 +138,10 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> crate::diagnostic::Result<V
     let read = DiskTree.read(file).map_err(|error| {
         Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown(file).display()))
     });
-    let lock =
-        read.and_then(yaml::decode).and_then(|text| LockFile::read(sources, sources.add(shown(file), text)));
-    lock.map(|lock| lock.schemas).map_err(|problem| {
+    let schemas = read
+        .and_then(yaml::decode)
+        .and_then(|text| LockFile::read_schemas(sources, sources.add(shown(file), text)));
+    schemas.map_err(|problem| {
         problem.help("remove the file if a lock shall take its place").note("nothing was written")
     })
 }

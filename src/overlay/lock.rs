@@ -38,7 +38,7 @@ const VERSION: u32 = 1;
 pub struct LockFile {
     /// The commit, or the SHA-256, of each remote reference.
     pub remotes: BTreeMap<RemoteReference, String>,
-    /// The schemas of kinds, by kind.
+    /// The schemas of kinds, by kind, as they are written; reading leaves them out.
     pub schemas: Vec<LockedSchema>,
 }
 
