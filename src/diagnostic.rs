@@ -62,6 +62,8 @@ pub enum Code {
     Remote,
     /// A lock file lacks what is used, or differs from it.
     Locked,
+    /// A remote reference is not at hand and may not be fetched: offline, or since the lock file lacks it.
+    NotFetched,
     /// A command that was run failed.
     Command,
     /// The command line is wrong.

@@ -127,30 +127,23 @@ fn lock_of(
     if let Some(SchemasFrom::Cluster) = args.schemas {
         return Ok(LockFile { remotes, schemas: schemas_of_cluster(args, &built, sources)? });
     }
-    Ok(LockFile { remotes, schemas: kept_schemas(file, sources) })
+    Ok(LockFile { remotes, schemas: kept_schemas(file, sources)? })
 }
 
-/// The schemas that the lock file has already.
-fn kept_schemas(file: &Path, sources: &SourceMap) -> Vec<LockedSchema> {
+/// The schemas that the lock file has already. What is no lock file is not written over.
+fn kept_schemas(file: &Path, sources: &SourceMap) -> crate::diagnostic::Result<Vec<LockedSchema>> {
     if !DiskTree.has(file) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let read = DiskTree.read(file).map_err(|error| {
         Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown(file).display()))
     });
-    let lock =
-        read.and_then(yaml::decode).and_then(|text| LockFile::read(sources, sources.add(shown(file), text)));
-    match lock {
-        Ok(lock) => lock.schemas,
-        // It is written anew, which mends it.
-        Err(problem) => {
-            let message = format!("the lock file that was there is dropped: {}", problem.message());
-            let warning = Diagnostic::warning(problem.code(), message);
-            let places = problem.labels().iter();
-            render::print(&[places.fold(warning, |warning, label| warning.at(label.span))], sources);
-            Vec::new()
-        }
-    }
+    let schemas = read
+        .and_then(yaml::decode)
+        .and_then(|text| LockFile::read_schemas(sources, sources.add(shown(file), text)));
+    schemas.map_err(|problem| {
+        problem.help("remove the file if a lock shall take its place").note("nothing was written")
+    })
 }
 
 #[cfg(feature = "cluster")]

@@ -1,21 +1,15 @@
 //! `--sandbox`: what a build fetches is fetched first, then the system keeps it to its own files.
 
 use std::path::{Path, PathBuf};
-#[cfg(feature = "cluster")]
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
 use super::render::Verbosity;
 use super::target::TargetArgs;
 use super::{Failure, render};
-#[cfg(feature = "cluster")]
-use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{Closed, Sandbox};
 use crate::overlay::Builder;
 use crate::schema::cache::SchemaCache;
-#[cfg(feature = "cluster")]
-use crate::schema::{Gvk, SchemaSource, TypeGraph};
 
 /// Whether a build is put into a sandbox.
 #[derive(Debug, Args)]
@@ -153,22 +147,5 @@ fn start_threads(number: usize) {
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
         // They cannot have been started before, and otherwise they are started when they are needed.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(number).build_global();
-    }
-}
-
-/// Stands for the cluster in builds of what was fetched: that does not choose what the user's credentials are
-/// used for.
-#[cfg(feature = "cluster")]
-pub(super) struct ClusterOutside;
-
-#[cfg(feature = "cluster")]
-impl SchemaSource for ClusterOutside {
-    fn name(&self) -> &'static str {
-        "cluster"
-    }
-
-    fn lookup(&self, _gvk: &Gvk) -> crate::diagnostic::Result<Option<Arc<TypeGraph>>> {
-        Err(Diagnostic::error(Code::Remote, "builds of fetched directories ask no cluster")
-            .note("with --sandbox=off it is asked"))
     }
 }

@@ -104,7 +104,6 @@ impl SchemaArgs {
     /// Adds the cluster, which is not asked before a kind needs it.
     #[cfg(feature = "cluster")]
     fn with_cluster(&self, links: Links, cluster: &ClusterLink) -> Links {
-        use super::sandbox::ClusterOutside;
         use crate::cluster::LiveSchema;
         use crate::schema::SchemaSource;
         let auto = self.schema == SchemaChoice::Auto;
@@ -289,5 +288,22 @@ impl TargetArgs {
             helm: self.kustomize.helm(),
             functions: self.kustomize.functions(),
         }
+    }
+}
+
+/// Stands for the cluster in builds of what was fetched: that does not choose what the user's credentials are
+/// used for.
+#[cfg(feature = "cluster")]
+struct ClusterOutside;
+
+#[cfg(feature = "cluster")]
+impl crate::schema::SchemaSource for ClusterOutside {
+    fn name(&self) -> &'static str {
+        "cluster"
+    }
+
+    fn lookup(&self, _gvk: &crate::schema::Gvk) -> std::result::Result<Option<Arc<TypeGraph>>, Diagnostic> {
+        Err(Diagnostic::error(Code::Remote, "builds of fetched directories ask no cluster")
+            .note("with --sandbox=off it is asked"))
     }
 }

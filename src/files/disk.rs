@@ -66,6 +66,11 @@ impl DiskTree {
         fs::metadata(path).map(|metadata| may_run(&metadata))
     }
 
+    /// Whether a path names a link, wherever that leads to.
+    pub(crate) fn is_link(path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink())
+    }
+
     /// Whether a file, and the link that may lead to it, is of the user that a directory is of, or of the
     /// system's.
     #[cfg(unix)]

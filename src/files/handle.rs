@@ -22,7 +22,8 @@ pub(super) struct Handle {
 /// What is known of where a file is.
 #[derive(Debug)]
 enum Place {
-    /// Its real path: the system followed no link on the way when it opened it.
+    /// Its real path: no link was followed on the way when it was opened, or none that leads out of the directory
+    /// whose handle it was opened by, and that is as much as is asked of it there.
     Real(PathBuf),
     /// The path that it was opened by.
     By(PathBuf),
@@ -37,8 +38,15 @@ impl Handle {
         Ok(Self { file: system::open_at_once(path)?, place: Place::By(path.to_path_buf()) })
     }
 
-    /// Opens a path below a directory, which no link leads out of, as [`Handle::open`] does. `real` is the real
+    /// Opens a path below a directory that is real as it stands, where the system can tell; `real` is the real
     /// path of both together.
+    pub(super) fn open_real_in(directory: &Dir, name: &Path, real: &Path) -> Option<Self> {
+        let file = system::open_in_without_links(directory, name)?;
+        Some(Self { file, place: Place::Real(real.to_path_buf()) })
+    }
+
+    /// Opens a path below a directory, which no link leads out of, as [`Handle::open`] does. `real` is the real
+    /// path of both together, as it was looked up before.
     pub(super) fn open_in(directory: &Dir, name: &Path, real: PathBuf) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true);
@@ -89,6 +97,7 @@ mod system {
     use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
     use std::path::{Component, Path, PathBuf};
 
+    use cap_std::fs::Dir;
     use rustix::fs::{CWD, Mode, OFlags, openat};
 
     /// To open without waiting, and without getting a terminal that governs this process.
@@ -110,9 +119,7 @@ mod system {
 
         use rustix::fs::{ResolveFlags, openat2};
 
-        let text = path.as_os_str().as_bytes();
-        let has_more = text.windows(2).any(|pair| pair == b"//" || pair == b"/.");
-        if text.first() != Some(&b'/') || text.last() == Some(&b'/') || has_more {
+        if path.as_os_str().as_bytes().first() != Some(&b'/') || !is_plain(path) {
             return None;
         }
         let resolve = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
@@ -122,6 +129,36 @@ mod system {
     #[cfg(not(target_os = "linux"))]
     pub(super) fn open_without_links(_path: &Path) -> Option<File> {
         None
+    }
+
+    /// The same for a path below a directory, by its handle.
+    #[cfg(target_os = "linux")]
+    pub(super) fn open_in_without_links(directory: &Dir, name: &Path) -> Option<File> {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        use rustix::fs::{ResolveFlags, openat2};
+
+        if matches!(name.as_os_str().as_bytes().first(), None | Some(b'/' | b'.')) || !is_plain(name) {
+            return None;
+        }
+        let links = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
+        openat2(directory, name, AT_ONCE, Mode::empty(), links.union(ResolveFlags::BENEATH))
+            .ok()
+            .map(File::from)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn open_in_without_links(_directory: &Dir, _name: &Path) -> Option<File> {
+        None
+    }
+
+    /// Whether no part of a path is left out or stands for another one.
+    #[cfg(target_os = "linux")]
+    fn is_plain(path: &Path) -> bool {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let text = path.as_os_str().as_bytes();
+        text.last() != Some(&b'/') && !text.windows(2).any(|pair| pair == b"//" || pair == b"/.")
     }
 
     /// The real path of a file that is open; none when the system does not tell it.
@@ -179,6 +216,10 @@ mod system {
     }
 
     pub(super) fn open_without_links(_path: &Path) -> Option<File> {
+        None
+    }
+
+    pub(super) fn open_in_without_links(_directory: &cap_std::fs::Dir, _name: &Path) -> Option<File> {
         None
     }
 

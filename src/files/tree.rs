@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{File, FileType, Metadata};
+use std::fs::{FileType, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -242,16 +242,17 @@ impl OpenFile {
     /// # Errors
     /// It is no file, or larger than [`MAX_FILE_SIZE`], or the system cannot read it.
     pub fn read(self) -> io::Result<Vec<u8>> {
-        let (handle, any) = match self.0 {
-            OpenContent::Memory(_, content) => return Ok(content.to_vec()),
-            OpenContent::Disk(handle) => (handle, false),
-            OpenContent::Stream(handle) => (handle, true),
-        };
-        let metadata = handle.metadata()?;
-        match FileKind::from(metadata.file_type()) {
-            FileKind::Other if !any => Err(no_file()),
-            _ if metadata.len() > MAX_FILE_SIZE => Err(too_large()),
-            _ => read_to_end(handle.into_file(), metadata.len()),
+        match self.0 {
+            OpenContent::Memory(_, content) => Ok(content.to_vec()),
+            OpenContent::Disk(handle) => {
+                let metadata = handle.metadata()?;
+                let is_file = FileKind::from(metadata.file_type()) != FileKind::Other;
+                if is_file { read_to_end(handle, &metadata) } else { Err(no_file()) }
+            }
+            OpenContent::Stream(handle) => {
+                let metadata = handle.metadata()?;
+                read_to_end(handle, &metadata)
+            }
         }
     }
 
@@ -265,11 +266,15 @@ impl OpenFile {
     }
 }
 
-/// Reads a file that seems to have some size.
-fn read_to_end(file: File, size: u64) -> io::Result<Vec<u8>> {
+/// Reads what seems to have some size.
+fn read_to_end(handle: Handle, metadata: &Metadata) -> io::Result<Vec<u8>> {
+    let size = metadata.len();
+    if size > MAX_FILE_SIZE {
+        return Err(too_large());
+    }
     // One byte more than there is, so that the end is seen without asking for more memory.
     let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
-    file.take(MAX_FILE_SIZE + 1).read_to_end(&mut content)?;
+    handle.into_file().take(MAX_FILE_SIZE + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MAX_FILE_SIZE { Err(too_large()) } else { Ok(content) }
 }
 

@@ -78,12 +78,23 @@ impl Builder {
     /// Anything that keeps the whole target from being built.
     pub fn build(&self, target: &Path) -> Result<Built> {
         let run = self.run(target)?;
-        let built = self.build_one(&run, target).map(|mut built| {
-            built.warnings.extend(run.reader.remotes().take_warnings());
-            built
-        });
-        // One list of all that is missing says more than the first of them.
-        built.map_err(|problem| run.reader.remotes().missing().unwrap_or(problem))
+        let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
+        let built = self.build_one(&run, &reader, target);
+        let mut built = built.map_err(|problem| reader.remotes().explained(problem))?;
+        if self.targets == Targets::One {
+            built.warnings.extend(self.take_warnings());
+        }
+        Ok(built)
+    }
+
+    /// What is odd about what was fetched so far, such as that it is not locked. It belongs to no one of many
+    /// builds; a single one has it among its own warnings.
+    #[must_use]
+    pub fn take_warnings(&self) -> Vec<Diagnostic> {
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_lock: Vec<_> = runs.iter().collect();
+        by_lock.sort_by_key(|(file, _)| *file);
+        by_lock.into_iter().flat_map(|(_, run)| run.reader.remotes().take_warnings()).collect()
     }
 
     /// What was used of elsewhere by all builds so far, and the commit or the SHA-256 that it was.
@@ -105,9 +116,10 @@ impl Builder {
     pub fn fetch(&self, target: &Path) -> Result<Vec<PathBuf>> {
         let run = self.run(target)?;
         let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
-        walk.target(&run.reader, target);
+        let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
+        walk.target(&reader, target);
         match walk.take_problem() {
-            Some(problem) => Err(run.reader.remotes().missing().unwrap_or(problem)),
+            Some(problem) => Err(reader.remotes().explained(problem)),
             None => Ok(walk.into_directories()),
         }
     }
@@ -116,13 +128,15 @@ impl Builder {
     /// stays unfetched.
     #[must_use]
     pub fn fetch_all(&self, targets: &[PathBuf]) -> Vec<PathBuf> {
-        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        // What one lock file leads to, another one may not.
+        let mut walks: FxHashMap<*const Run, FetchWalk<'_>> = FxHashMap::default();
         for target in targets {
             if let Ok(run) = self.run(target) {
-                walk.target(&run.reader, target);
+                let new = || FetchWalk::new(&self.options.bases, self.types.known());
+                walks.entry(Arc::as_ptr(&run)).or_insert_with(new).target(&run.reader, target);
             }
         }
-        walk.into_directories()
+        walks.into_values().flat_map(FetchWalk::into_directories).collect()
     }
 
     /// Whether a target, or a base, is a repository that is fetched, and no local directory.
@@ -143,8 +157,8 @@ impl Builder {
         self.reader.remotes().cache()
     }
 
-    fn build_one(&self, run: &Run, target: &Path) -> Result<Built> {
-        let root = run.reader.open(target)?;
+    fn build_one(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
+        let root = reader.open(target)?;
         let context = BuildContext {
             options: &self.options,
             types: &self.types,
@@ -155,7 +169,7 @@ impl Builder {
         if root.kustomization_file()?.is_some() {
             build::kustomization(&root, &context)
         } else {
-            Directories { reader: &run.reader, context: &context }.directory(&root)
+            Directories { reader, context: &context }.directory(&root)
         }
     }
 

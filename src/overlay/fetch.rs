@@ -27,13 +27,16 @@ pub(super) struct FetchWalk<'w> {
     entered: BTreeSet<Arc<Path>>,
     /// The repositories among them.
     repositories: BTreeSet<PathBuf>,
+    /// The directories with configurations of plugins, which are read whole, each once.
+    trees: SharedTrees,
     /// What went wrong first.
     problem: Option<Diagnostic>,
 }
 
 impl<'w> FetchWalk<'w> {
     pub(super) fn new(bases: &'w [PathBuf], schema: &'w Schema) -> Self {
-        Self { bases, schema, entered: BTreeSet::new(), repositories: BTreeSet::new(), problem: None }
+        let (entered, repositories) = (BTreeSet::new(), BTreeSet::new());
+        Self { bases, schema, entered, repositories, trees: SharedTrees::default(), problem: None }
     }
 
     /// What cannot be fetched, or a kustomization that cannot be read; the first of them.
@@ -128,7 +131,7 @@ impl<'w> FetchWalk<'w> {
             Target::Directory(below) => {
                 self.directory(&below);
                 // Loaded as if it were shared, since that needs no threads.
-                let tree = Tree::load(&below, Some(&SharedTrees::default()))?.value;
+                let tree = Tree::load(&below, Some(&self.trees))?.value;
                 let mut documents = Vec::new();
                 tree.manifests(&mut |node| documents.push(node.clone()));
                 Ok(documents)

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
-use super::repo_spec::RepoSpec;
+use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_finished, leads_out};
 use crate::source::{SourceId, SourceMap, Span};
@@ -109,8 +109,11 @@ impl Reader {
             });
         }
         let found = self.tree.locate(Path::new(""), path).map_err(|error| {
-            Diagnostic::error(Code::Io, format!("{}: {}", path.display(), plain(&error)))
-                .help("name a directory that has a kustomization file or manifests")
+            Diagnostic::error(
+                Code::Io,
+                format!("{}: {}", without_password(&path.display().to_string()), plain(&error)),
+            )
+            .help("name a directory that has a kustomization file or manifests")
         })?;
         if !found.is_directory() {
             return Err(Diagnostic::error(
@@ -202,7 +205,7 @@ impl Root {
         if let Ok(spec) = RepoSpec::parse(path)
             && !self.directory.locate(path).is_ok_and(|found| found.kind() == FileKind::File)
         {
-            let checkout = self.reader.remotes.repository(&spec, at)?;
+            let checkout = self.fetch(&spec, at)?;
             return self.enter_checkout(checkout, at).map(Target::Directory);
         }
         let found = self.locate(path, at)?;
@@ -219,7 +222,7 @@ impl Root {
     /// As [`Root::find`], and when it is a file.
     pub fn enter(&self, path: &str, at: Span) -> Result<Self> {
         if let Ok(spec) = RepoSpec::parse(path) {
-            let checkout = self.reader.remotes.repository(&spec, at)?;
+            let checkout = self.fetch(&spec, at)?;
             return self.enter_checkout(checkout, at);
         }
         let found = self.locate(path, at)?;
@@ -234,12 +237,23 @@ impl Root {
         self.enter_directory(path, found.into_path(), at)
     }
 
+    /// Fetches a repository. One of this machine is nothing that a repository from elsewhere may name.
+    fn fetch(&self, spec: &RepoSpec, at: Span) -> Result<Checkout> {
+        if spec.is_local() && self.checkout.as_ref().is_some_and(|checkout| !checkout.spec.is_local()) {
+            let message = format!("{} is a repository of this machine", spec.shown());
+            return Err(Diagnostic::error(Code::OutsideRoot, message)
+                .at(at)
+                .help("what is fetched from elsewhere may not use it"));
+        }
+        self.reader.remotes.repository(spec, at)
+    }
+
     /// Enters a repository. Trees of repositories are shared, so that only the same directory is a
     /// cycle, not one that contains another.
     fn enter_checkout(&self, checkout: Checkout, at: Span) -> Result<Self> {
         let directory = self.reader.directory_of(&checkout).map_err(|d| d.at(at))?;
         if self.way_here().any(|visited| **visited == *directory.path()) {
-            let message = format!("{} leads back to what is being built", checkout.spec.raw());
+            let message = format!("{} leads back to what is being built", checkout.spec.shown());
             return Err(Diagnostic::error(Code::Cycle, message)
                 .at(at)
                 .help("a kustomization cannot contain itself"));

@@ -38,7 +38,7 @@ const VERSION: u32 = 1;
 pub struct LockFile {
     /// The commit, or the SHA-256, of each remote reference.
     pub remotes: BTreeMap<RemoteReference, String>,
-    /// The schemas of kinds, by kind.
+    /// The schemas of kinds, by kind, as they are written; reading leaves them out.
     pub schemas: Vec<LockedSchema>,
 }
 
@@ -141,10 +141,17 @@ impl LockFile {
             return Ok(None);
         };
         let directory = directory.path();
-        let is_file = |path: &PathBuf| tree.kind(path).is_ok_and(|kind| kind == FileKind::File);
-        let Some(lock) = directory.ancestors().map(|above| above.join(LOCK_FILE)).find(is_file) else {
+        let is_there = |path: &PathBuf| tree.has(path) || (tree.is_on_disk() && DiskTree::is_link(path));
+        let Some(lock) = directory.ancestors().map(|above| above.join(LOCK_FILE)).find(is_there) else {
             return Ok(None);
         };
+        // What came with a repository shall not choose another file to be read, or written.
+        let found = tree.locate(Path::new(""), &lock);
+        if !found.is_ok_and(|found| found.path() == lock && found.kind() == FileKind::File) {
+            let message = format!("{} is no file of its own", lock.display());
+            return Err(Diagnostic::error(Code::Locked, message)
+                .help("put a file there, or name the one that is meant with --lock-file"));
+        }
         let is_ours =
             !tree.is_on_disk() || lock.parent() == Some(directory) || DiskTree::is_trusted(&lock, directory);
         if is_ours {

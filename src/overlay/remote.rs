@@ -122,19 +122,20 @@ pub struct Pins {
     pub enforced: bool,
 }
 
-/// Fetches remote files and repositories, each once in a run.
-#[derive(Debug)]
+/// Fetches remote files and repositories, each once in a run; clones are of the same run.
+#[derive(Debug, Clone)]
 pub struct Remotes {
     cache: Arc<Cache>,
     offline: bool,
     /// Whether git cannot be run any more; shared by all that go by different locks.
     in_sandbox: Arc<AtomicBool>,
     pins: Pins,
-    files: Memo<RemoteFile, FileFailure>,
-    repositories: Memo<(PathBuf, String), RepositoryFailure>,
-    missing: Missing,
-    used: Mutex<BTreeMap<RemoteReference, String>>,
-    warnings: Mutex<Vec<Diagnostic>>,
+    files: Arc<Memo<RemoteFile, FileFailure>>,
+    repositories: Arc<Memo<(PathBuf, String), RepositoryFailure>>,
+    used: Arc<Mutex<BTreeMap<RemoteReference, String>>>,
+    warnings: Arc<Mutex<Vec<Diagnostic>>>,
+    /// Of one build.
+    missing: Arc<Missing>,
 }
 
 /// A file, and its SHA-256.
@@ -189,12 +190,18 @@ impl Remotes {
             offline,
             in_sandbox,
             pins,
-            files: Memo::default(),
-            repositories: Memo::default(),
-            missing: Missing::default(),
-            used: Mutex::default(),
-            warnings: Mutex::default(),
+            files: Arc::default(),
+            repositories: Arc::default(),
+            used: Arc::default(),
+            warnings: Arc::default(),
+            missing: Arc::default(),
         }
+    }
+
+    /// The same, for a build that has a list of its own of what is missing.
+    #[must_use]
+    pub fn of_one_build(&self) -> Self {
+        Self { missing: Arc::default(), ..self.clone() }
     }
 
     /// Says that a sandbox was closed, in which git cannot be run.
@@ -314,10 +321,18 @@ impl Remotes {
         self.locked(&reference).is_some() || (spec.is_pinned() && self.cache.has_tree(spec, &spec.reference))
     }
 
-    /// One error with all references that were asked for and may not be fetched.
+    /// One error with all references that this build asked for and may not fetch.
     #[must_use]
     pub fn missing(&self) -> Option<Diagnostic> {
         self.missing.error(&self.pins.name)
+    }
+
+    /// A problem of this build; where it is that something may not be fetched, one list of all that is missing
+    /// says more than the first of it.
+    #[must_use]
+    pub fn explained(&self, problem: Diagnostic) -> Diagnostic {
+        let all = (problem.code() == Code::NotFetched).then(|| self.missing()).flatten();
+        all.unwrap_or(problem)
     }
 
     /// What was used of elsewhere, and the commit or the SHA-256 that it was.
@@ -326,10 +341,12 @@ impl Remotes {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is odd about what was asked for, each once.
+    /// What is odd about what the run asked for, each once, whoever asked first.
     #[must_use]
     pub fn take_warnings(&self) -> Vec<Diagnostic> {
-        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut warnings = std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
+        warnings.sort_by(|a, b| a.message().cmp(b.message()));
+        warnings
     }
 
     /// Notes what a reference was, and that it may become something else if it can.
@@ -360,7 +377,7 @@ impl Remotes {
         if locked.is_none() && self.pins.enforced { Err(Lack::Lock) } else { Ok(locked) }
     }
 
-    /// Adds to the references that cannot be had; the error with all of them so far.
+    /// Adds to the references that cannot be had; the error for this one.
     fn lacks(&self, reference: &str, at: Span, lack: Lack) -> Diagnostic {
         self.missing.add(reference, at, lack, &self.pins.name)
     }

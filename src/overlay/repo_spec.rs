@@ -81,6 +81,12 @@ impl RepoSpec {
         without_password(&self.url())
     }
 
+    /// Whether it is on this machine.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        strip_prefix_ignore_case(&self.host, "file:").is_some()
+    }
+
     /// Whether entering this reference leads back to `earlier`, which led here.
     ///
     /// kustomize compares the references as they are written, the new one as a prefix of the earlier.

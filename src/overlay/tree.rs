@@ -149,9 +149,9 @@ impl Loading<'_> {
         let kustomization = kustomization.note_in(&mut self.warnings);
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
-        let found = of_all(&root, &kustomization.resources, |path| self.find(&root, path, path.span))?;
+        let found = of_all(&kustomization.resources, |path| self.find(&root, path, path.span))?;
         let resources = self.read(&root, found)?;
-        let components = of_all(&root, &kustomization.components, |path| {
+        let components = of_all(&kustomization.components, |path| {
             let entered = root.enter(path, path.span)?;
             self.directory(entered, Role::Component, path.span)
         })?;
@@ -225,9 +225,8 @@ impl Loading<'_> {
 }
 
 /// What comes of each entry. Those behind one that may not be fetched are looked at, too, so that the error
-/// has all of them.
+/// has all of them; any other problem is one by itself.
 fn of_all<T>(
-    root: &Root,
     entries: &[Spanned<String>],
     mut each: impl FnMut(&Spanned<String>) -> Result<T>,
 ) -> Result<Vec<T>> {
@@ -235,7 +234,7 @@ fn of_all<T>(
     for entry in entries {
         match each(entry) {
             Ok(one) => all.push(one),
-            Err(problem) if root.reader().remotes().missing().is_some() => {
+            Err(problem) if problem.code() == Code::NotFetched => {
                 missing.get_or_insert(problem);
             }
             Err(problem) => return Err(problem),

@@ -255,3 +255,29 @@ fn what_looks_like_an_unfinished_change_in_a_repository_is_a_file() {
     let url = place.repository("repo");
     assert_eq!(place.prints(&["build", &format!("{url}//ov?ref=main")]), map("a"));
 }
+
+#[test]
+fn a_repository_from_elsewhere_names_none_of_this_machine() {
+    let place =
+        Place::new(&[("private/kustomization.yaml", "resources: [s.yaml]\n"), ("private/s.yaml", MAP)]);
+    let private = place.repository("private");
+    for reference in [format!("{private}?ref=main"), format!("git::{private}?ref=main")] {
+        let repository = format!("repo-{}", reference.len());
+        place.write(&format!("{repository}/n/kustomization.yaml"), &format!("resources: ['{reference}']\n"));
+        place.repository(&repository);
+        let url = format!("https://example.test/{repository}//n?ref=main");
+        let mut command = place.command(&["build", &url]);
+        // git finds here what is elsewhere.
+        command.env("GIT_CONFIG_COUNT", "1");
+        command.env("GIT_CONFIG_KEY_0", format!("url.file://{}/.insteadOf", place.at("").display()));
+        command.env("GIT_CONFIG_VALUE_0", "https://example.test/");
+        let output = command.output().expect("runs");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{message}");
+        assert!(message.contains("is a repository of this machine"), "{message}");
+    }
+    // What is on this machine may.
+    place.write("own/n/kustomization.yaml", &format!("resources: ['{private}?ref=main']\n"));
+    let url = format!("{}//n?ref=main", place.repository("own"));
+    assert_eq!(place.prints(&["build", &url]), map("a"));
+}

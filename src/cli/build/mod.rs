@@ -79,6 +79,7 @@ fn fill<'a>(
             }
         }
     }
+    render::print(&builder.take_warnings(), sources);
     Ok((sink, failed))
 }
 

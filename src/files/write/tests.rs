@@ -87,7 +87,7 @@ fn all_changes_are_made_and_nothing_else_is_left() {
     let directory = directory(&OLD);
     change(directory.path()).expect("changed");
     assert_eq!(listing(directory.path()), wanted(directory.path()));
-    assert_eq!(recover(directory.path(), Waiting::Never), Ok(Recovery::Nothing));
+    assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::Nothing));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_was_stopped_while_changes_were_made_is_made_to_the_end() {
         stopped(directory.path(), made, None);
         let error = check_finished(&DiskTree, directory.path()).expect_err("in part only");
         assert!(error.help_text().is_some_and(|help| help.contains("kubectl smp recover")), "{error:?}");
-        assert_eq!(recover(directory.path(), Waiting::Never), Ok(Recovery::Finished(NEW.len())));
+        assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::Finished(NEW.len())));
         assert_eq!(listing(directory.path()), wanted(directory.path()), "after {made}");
         check_finished(&DiskTree, directory.path()).expect("whole");
     }
@@ -131,7 +131,7 @@ fn what_was_stopped_while_changes_were_taken_back_is_taken_back() {
         let directory = directory(&OLD);
         let before = listing(directory.path());
         stopped(directory.path(), made, Some(back));
-        assert_eq!(recover(directory.path(), Waiting::Never), Ok(Recovery::TakenBack(NEW.len())));
+        assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::TakenBack(NEW.len())));
         assert_eq!(listing(directory.path()), before, "after {made} made and {back} taken back");
     }
 }
@@ -155,7 +155,7 @@ fn what_cannot_be_made_to_the_end_is_taken_back() {
     // Where a directory shall be, there is a file now.
     fs::remove_dir_all(directory.path().join("made")).expect("removed");
     fs::write(directory.path().join("made"), "").expect("written");
-    assert_eq!(recover(directory.path(), Waiting::Never), Ok(Recovery::TakenBack(NEW.len())));
+    assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::TakenBack(NEW.len())));
     fs::remove_file(directory.path().join("made")).expect("removed");
     assert_eq!(listing(directory.path()), before);
 }
@@ -170,7 +170,7 @@ fn what_somebody_else_wrote_meanwhile_is_not_written_over() {
             let edited = directory.path().join(name);
             fs::write(&edited, "edited by hand").expect("written");
             let before = listing(directory.path());
-            let error = recover(directory.path(), Waiting::Never).expect_err("edited");
+            let error = recover(directory.path(), Waiting::UntilFree).expect_err("edited");
             assert!(error.message().contains(&edited.display().to_string()), "{error:?}");
             assert!(error.message().contains("somebody else changed it"), "{error:?}");
             assert_eq!(change(directory.path()).expect_err("still").message(), error.message());
@@ -247,7 +247,9 @@ fn a_journal_that_was_copied_here_changes_nothing() {
         fs::copy(entry.path(), journal.join(entry.file_name())).expect("copied");
     }
     let before = listing(to.path());
-    assert!(recover(to.path(), Waiting::Never).expect_err("copied").message().contains("cannot be followed"));
+    assert!(
+        recover(to.path(), Waiting::UntilFree).expect_err("copied").message().contains("cannot be followed")
+    );
     assert!(change(to.path()).is_err());
     assert_eq!(listing(to.path()), before);
 }

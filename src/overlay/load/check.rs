@@ -65,7 +65,7 @@ impl Root {
 
     /// The error for a path that leads out of the repository.
     pub(super) fn leaves(&self, path: &Path) -> Diagnostic {
-        let repository = self.checkout.as_ref().map_or("", |checkout| checkout.spec.raw());
+        let repository = self.checkout.as_ref().map_or_else(String::new, |checkout| checkout.spec.shown());
         let message = format!("`{}` leads out of the repository {repository}", path.display());
         Diagnostic::error(Code::OutsideRoot, message)
             .help("what is fetched may only use what is in its own repository")

@@ -1,5 +1,9 @@
 //! Reading lock files: each mistake with its place.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::super::repo_spec::{is_commit, is_hex};
@@ -10,37 +14,107 @@ use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::{Map, Node, ParseOptions, Resolved, parse_one};
 
 impl LockFile {
-    /// Reads the text of a lock file.
+    /// Reads what the text of a lock file says of remote references. The schemas are left out: nobody but
+    /// [`LockFile::read_schemas`] looks into them.
     ///
     /// # Errors
-    /// It is no JSON, is of another version, lacks something or has something unknown, has an entry twice,
-    /// or a schema that is not what its checksum says.
+    /// It is no JSON, is of another version, lacks something or has something unknown, or has an entry twice.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Self> {
         let text = sources.get(source).map(|source| source.text().clone()).unwrap_or_default();
-        let values: Value = serde_json::from_str(&text).map_err(|error| {
-            let at = offset(&text, error.line(), error.column());
-            Diagnostic::error(Code::Syntax, format!("this lock file is no JSON: {error}"))
-                .at(Span::new(source, at, at))
-        })?;
-        let node = parse_one(sources, source, ParseOptions::default())?;
-        let top = object(&node, "a lock file", &["version", "remotes", "schemas"])?;
-        version(&node, top)?;
-        let mut lock = Self::default();
-        for entry in list(top, "remotes")? {
-            let (reference, version) = remote(entry)?;
-            if lock.remotes.insert(reference, version).is_some() {
-                return Err(twice(entry, "this reference is locked twice"));
-            }
-        }
-        for (i, entry) in list(top, "schemas")?.iter().enumerate() {
+        let remotes = match remotes_of(&text) {
+            Some(remotes) => remotes,
+            // Something is wrong: what it is, and where, is worth another look.
+            None => remotes_with_places(sources, source)?,
+        };
+        Ok(Self { remotes, schemas: Vec::new() })
+    }
+
+    /// Reads the schemas that the text of a lock file has.
+    ///
+    /// # Errors
+    /// As [`LockFile::read`]; a schema is not what its checksum says.
+    pub fn read_schemas(sources: &SourceMap, source: SourceId) -> Result<Vec<LockedSchema>> {
+        let (values, node) = document(sources, source)?;
+        let (mut schemas, mut kinds) = (Vec::new(), BTreeSet::new());
+        for (i, entry) in list(top(&node)?, "schemas")?.iter().enumerate() {
             let schema = locked_schema(entry, &values["schemas"][i]["schema"])?;
-            if lock.schemas.iter().any(|known| known.gvk == schema.gvk) {
+            if !kinds.insert(schema.gvk.clone()) {
                 return Err(twice(entry, "the schema of this kind is locked twice"));
             }
-            lock.schemas.push(schema);
+            schemas.push(schema);
         }
-        Ok(lock)
+        Ok(schemas)
     }
+}
+
+/// A lock file without its schemas.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadLock {
+    version: u32,
+    #[serde(default)]
+    remotes: Vec<ReadRemote>,
+    #[serde(default, rename = "schemas")]
+    _schemas: Vec<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadRemote {
+    url: String,
+    #[serde(default, rename = "ref", deserialize_with = "not_null")]
+    reference: Option<String>,
+    #[serde(default, deserialize_with = "not_null")]
+    commit: Option<String>,
+    #[serde(default, deserialize_with = "not_null")]
+    sha256: Option<String>,
+}
+
+fn not_null<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<String>, D::Error> {
+    String::deserialize(value).map(Some)
+}
+
+/// The remote references of a text that has no mistake.
+fn remotes_of(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
+    let lock: ReadLock = serde_json::from_str(text).ok().filter(|lock: &ReadLock| lock.version == VERSION)?;
+    let mut remotes = BTreeMap::new();
+    for ReadRemote { url, reference, commit, sha256 } in &lock.remotes {
+        let fields = (reference.as_deref(), commit.as_deref(), sha256.as_deref());
+        let (reference, version) = locked_remote(url, fields).ok()?;
+        if remotes.insert(reference, version).is_some() {
+            return None;
+        }
+    }
+    Some(remotes)
+}
+
+fn remotes_with_places(sources: &SourceMap, source: SourceId) -> Result<BTreeMap<RemoteReference, String>> {
+    let (_, node) = document(sources, source)?;
+    let mut remotes = BTreeMap::new();
+    for entry in list(top(&node)?, "remotes")? {
+        let (reference, version) = remote(entry)?;
+        if remotes.insert(reference, version).is_some() {
+            return Err(twice(entry, "this reference is locked twice"));
+        }
+    }
+    Ok(remotes)
+}
+
+/// The values of a text, and where they stand.
+fn document(sources: &SourceMap, source: SourceId) -> Result<(Value, Node)> {
+    let text = sources.get(source).map(|source| source.text().clone()).unwrap_or_default();
+    let values = serde_json::from_str(&text).map_err(|error| {
+        let at = offset(&text, error.line(), error.column());
+        Diagnostic::error(Code::Syntax, format!("this lock file is no JSON: {error}"))
+            .at(Span::new(source, at, at))
+    })?;
+    Ok((values, parse_one(sources, source, ParseOptions::default())?))
+}
+
+/// The fields of a lock file of the version that is known.
+fn top(node: &Node) -> Result<&Map> {
+    let top = object(node, "a lock file", &["version", "remotes", "schemas"])?;
+    version(node, top).map(|()| top)
 }
 
 /// The byte of a line and column, both from 1.
@@ -111,23 +185,30 @@ fn remote(entry: &Node) -> Result<(RemoteReference, String)> {
     let map = object(entry, "a locked reference", &["url", "ref", "commit", "sha256"])?;
     let url = needed(entry, map, "url")?;
     let fields = (text(map, "ref")?, text(map, "commit")?, text(map, "sha256")?);
-    let invalid = |message: String| Err(wrong(entry, Code::InvalidValue, message));
+    locked_remote(url, fields).map_err(|message| wrong(entry, Code::InvalidValue, message))
+}
+
+/// What is locked, by the fields `ref`, `commit` and `sha256`; else what is wrong with them.
+fn locked_remote(
+    url: &str,
+    fields: (Option<&str>, Option<&str>, Option<&str>),
+) -> std::result::Result<(RemoteReference, String), String> {
     match fields {
         (Some(reference), Some(commit), None) => {
             let locked = RemoteReference::repository(url, reference);
             if !is_commit(commit) {
-                return invalid(format!("`{commit}` is no full hash of a commit"));
+                return Err(format!("`{commit}` is no full hash of a commit"));
             }
             if locked.is_fixed() && reference != commit {
-                return invalid(format!("the commit {reference} cannot be {commit}"));
+                return Err(format!("the commit {reference} cannot be {commit}"));
             }
             Ok((locked, commit.to_string()))
         }
         (None, None, Some(sha256)) if sha256.len() == 64 && is_hex(sha256) => {
             Ok((RemoteReference::file(url), sha256.to_string()))
         }
-        (None, None, Some(sha256)) => invalid(format!("`{sha256}` is no SHA-256")),
-        _ => invalid("a locked reference has `ref` and `commit`, or `sha256`".into()),
+        (None, None, Some(sha256)) => Err(format!("`{sha256}` is no SHA-256")),
+        _ => Err("a locked reference has `ref` and `commit`, or `sha256`".into()),
     }
 }
 

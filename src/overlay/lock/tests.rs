@@ -7,15 +7,20 @@ use crate::source::SourceMap;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
+fn read_in(sources: &SourceMap, text: &str) -> Result<LockFile> {
+    let source = sources.add("smp.lock", text);
+    let remotes = LockFile::read(sources, source)?;
+    Ok(LockFile { schemas: LockFile::read_schemas(sources, source)?, ..remotes })
+}
+
 fn read(text: &str) -> Result<LockFile> {
-    let sources = SourceMap::default();
-    LockFile::read(&sources, sources.add("smp.lock", text))
+    read_in(&SourceMap::default(), text)
 }
 
 /// Message and place of an error.
 fn error(text: &str) -> String {
     let sources = SourceMap::default();
-    let problem = LockFile::read(&sources, sources.add("smp.lock", text)).expect_err(text);
+    let problem = read_in(&sources, text).expect_err(text);
     let place = problem.labels().first().and_then(|label| sources.describe(label.span));
     format!("{}: {}", place.unwrap_or_default(), problem.message())
 }
@@ -119,6 +124,21 @@ fn a_changed_schema_is_an_error() {
     let error = error(&text.replace("\"number\"", "\"integer\""));
     assert!(error.ends_with("the schema of example.com/v1 Thing is not what its `sha256` says"), "{error}");
     assert!(error.starts_with("smp.lock:20:5:"), "{error}");
+}
+
+#[test]
+fn a_kind_that_is_locked_twice_is_an_error() {
+    let twice = LockFile { schemas: [lock().schemas, lock().schemas].concat(), ..lock() };
+    let error = error(&twice.to_text().expect("text"));
+    assert!(error.ends_with("the schema of this kind is locked twice"), "{error}");
+}
+
+#[test]
+fn remote_references_are_read_without_the_schemas() {
+    let text = lock().to_text().expect("text").replace("\"number\"", "\"integer\"");
+    let sources = SourceMap::default();
+    let read = LockFile::read(&sources, sources.add("smp.lock", text)).expect("nobody asked for schemas");
+    assert_eq!(read, LockFile { schemas: Vec::new(), ..lock() });
 }
 
 #[test]

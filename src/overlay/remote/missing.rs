@@ -1,4 +1,4 @@
-//! What a run asked for and may not fetch, for one error that lists all of it.
+//! What a build asked for and may not fetch, for one error that lists all of it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -29,15 +29,15 @@ struct Missed {
 pub(super) struct Missing(Mutex<Vec<Missed>>);
 
 impl Missing {
-    /// Adds a reference; the error with all of them so far. `lock` names the lock file.
+    /// Adds a reference; the error for it. `lock` names the lock file.
     pub(super) fn add(&self, reference: &str, at: Span, lack: Lack, lock: &str) -> Diagnostic {
+        let missed = Missed { reference: reference.to_string(), at, lack };
+        let error = error_of(&[&missed], lock);
         let mut missing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !missing.iter().any(|missed| missed.reference == reference) {
-            missing.push(Missed { reference: reference.to_string(), at, lack });
+        if !missing.iter().any(|known| known.reference == reference) {
+            missing.push(missed);
         }
-        drop(missing);
-        let none = || Diagnostic::error(Code::Remote, format!("`{reference}` is missing"));
-        self.error(lock).unwrap_or_else(none)
+        error
     }
 
     /// One error with all of them, if there are any. What is not locked comes first: the rest cannot be told
@@ -46,26 +46,26 @@ impl Missing {
         let missing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (unlocked, uncached): (Vec<&Missed>, Vec<&Missed>) =
             missing.iter().partition(|missed| missed.lack == Lack::Lock);
-        let (all, error) = match (unlocked.as_slice(), uncached.as_slice()) {
-            ([], []) => return None,
-            ([], uncached) => {
-                let message =
-                    format!("{} not in the cache, and nothing may be fetched offline", count(uncached.len()));
-                let error = Diagnostic::error(Code::Remote, message);
-                (uncached, error.help("run it once without --offline, with the same cache directory"))
-            }
-            (unlocked, _) => {
-                let message = format!("{} not in {lock}, which must have all", count(unlocked.len()));
-                let error = Diagnostic::error(Code::Locked, message);
-                (unlocked, error.help("run `kubectl smp lock`, or leave --locked out"))
-            }
-        };
-        Some(all.iter().fold(error, |error, missed| {
-            let why = if missed.lack == Lack::Damaged { "damaged" } else { "missing" };
-            let note = format!("{why}: {}", without_password(&missed.reference));
-            error.label(missed.at, "").note(note)
-        }))
+        let first = if unlocked.is_empty() { uncached } else { unlocked };
+        (!first.is_empty()).then(|| error_of(&first, lock))
     }
+}
+
+/// The error for references that are missing for one reason.
+fn error_of(all: &[&Missed], lock: &str) -> Diagnostic {
+    let (message, help) = if all.iter().any(|missed| missed.lack == Lack::Lock) {
+        let message = format!("{} not in {lock}, which must have all", count(all.len()));
+        (message, "run `kubectl smp lock`, or leave --locked out")
+    } else {
+        let message = format!("{} not in the cache, and nothing may be fetched offline", count(all.len()));
+        (message, "run it once without --offline, with the same cache directory")
+    };
+    let error = Diagnostic::error(Code::NotFetched, message).help(help);
+    all.iter().fold(error, |error, missed| {
+        let why = if missed.lack == Lack::Damaged { "damaged" } else { "missing" };
+        let note = format!("{why}: {}", without_password(&missed.reference));
+        error.label(missed.at, "").note(note)
+    })
 }
 
 fn count(number: usize) -> String {

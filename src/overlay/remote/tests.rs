@@ -4,6 +4,9 @@ use std::process::Command;
 use super::*;
 use crate::source::SourceMap;
 
+mod locked;
+#[cfg(feature = "remote")]
+mod over_http;
 pub(in crate::overlay) mod server;
 
 /// A repository `upstream` and a cache beside it.
@@ -166,7 +169,7 @@ fn offline_errors_list_all_that_is_missing() {
     assert_eq!(offline.missing(), None);
     let spec = fixture.spec("?ref=v2");
     let first = offline.repository(&spec, Span::new(text, 12, 13)).expect_err("not cached");
-    assert_eq!((first.code(), first.labels().len()), (Code::Remote, 1));
+    assert_eq!((first.code(), first.labels().len()), (Code::NotFetched, 1));
     offline.file("https://me:secret@h.com/a.yaml", Span::new(text, 15, 16)).expect_err("not cached");
     offline.file("https://me:secret@h.com/a.yaml", nowhere()).expect_err("still not");
     let all = offline.missing().expect("two are missing");
@@ -318,7 +321,7 @@ fn a_damaged_tree_is_fetched_again() {
         damage(entry).expect(what);
         let offline = fixture.offline();
         let error = offline.repository(&spec, nowhere()).expect_err(what);
-        assert_eq!(error.code(), Code::Remote, "{what}: {error}");
+        assert_eq!(error.code(), Code::NotFetched, "{what}: {error}");
         if what != "a linked folder" {
             assert_eq!(error.notes(), [format!("damaged: {}", spec.raw())], "{what}");
         }
@@ -363,29 +366,6 @@ fn entries_of_older_versions_count_as_absent_and_are_replaced() {
 }
 
 #[test]
-fn what_is_found_too_late_for_a_sandbox_says_what_to_do() {
-    let fixture = Fixture::new();
-    let commit = fixture.git(&["rev-parse", "HEAD"]);
-    let [fetched, late] = ["?ref=main".to_string(), "?ref=HEAD".into()].map(|rest| fixture.spec(&rest));
-    let remotes = fixture.remotes();
-    let known = remotes.repository(&fetched, nowhere()).expect("fetched");
-    remotes.run_no_programs();
-    assert_eq!(remotes.repository(&fetched, nowhere()).expect("at hand"), known);
-    let cached = fixture.spec(&format!("?ref={commit}"));
-    assert_eq!(remotes.repository(&cached, nowhere()).expect("in the cache").commit, commit);
-    let other_lock = pinned(&remotes, &[], false);
-    for remotes in [&remotes, &other_lock] {
-        let error = remotes.repository(&late, nowhere()).expect_err("git is needed");
-        assert_eq!(error.code(), Code::Remote);
-        assert!(
-            error.message().ends_with("cannot be fetched in the sandbox, where no program is run"),
-            "{error}"
-        );
-        assert!(error.help_text().is_some_and(|help| help.contains("--sandbox=off")), "{error:?}");
-    }
-}
-
-#[test]
 fn programs_that_can_be_run_stay_so() {
     let fixture = Fixture::new();
     fixture.commit("run.sh", "#!/bin/sh\n");
@@ -395,70 +375,6 @@ fn programs_that_can_be_run_stay_so() {
     let run = checkout.clone_dir.join("run.sh");
     assert!(crate::files::DiskTree::is_executable(&run).expect("there"));
     fixture.offline().repository(&fixture.spec("?ref=main"), nowhere()).expect("whole");
-}
-
-/// What `remotes` says, by a lock with some entries.
-fn pinned(remotes: &Remotes, entries: &[(RemoteReference, &str)], enforced: bool) -> Remotes {
-    let remotes_of_lock =
-        entries.iter().map(|(reference, version)| (reference.clone(), (*version).to_string()));
-    let lock = LockFile { remotes: remotes_of_lock.collect(), schemas: Vec::new() };
-    remotes.pinned_by(Pins { lock: Some(Arc::new(lock)), name: "smp.lock".into(), enforced })
-}
-
-#[test]
-fn a_locked_branch_stays_at_its_commit() {
-    let fixture = Fixture::new();
-    let commit = fixture.git(&["rev-parse", "HEAD"]);
-    fixture.commit("base/kustomization.yaml", "resources: [b.yaml]\n");
-    let spec = fixture.spec("//base?ref=main");
-    let entry = [(RemoteReference::repository(&spec.url(), "main"), commit.as_str())];
-    for enforced in [false, true] {
-        let remotes = pinned(&fixture.remotes(), &entry, enforced);
-        let found = remotes.repository(&spec, nowhere()).expect("fetched");
-        assert_eq!((&found.commit, remotes.take_warnings().len()), (&commit, 0));
-        assert_eq!(read(&found, "base/kustomization.yaml"), "resources: [a.yaml]\n");
-        assert_eq!(remotes.used(), [(entry[0].0.clone(), commit.clone())].into());
-    }
-    fixture.hide();
-    let remotes = pinned(&fixture.remotes(), &entry, true);
-    assert_eq!(remotes.repository(&spec, nowhere()).expect("nobody is asked").commit, commit);
-    let offline = pinned(&fixture.offline(), &entry, true);
-    assert_eq!(offline.repository(&spec, nowhere()).expect("cached").commit, commit);
-}
-
-#[test]
-fn what_is_not_locked_is_a_warning_or_an_error() {
-    let fixture = Fixture::new();
-    let commit = fixture.git(&["rev-parse", "HEAD"]);
-    let [main, fixed] = ["?ref=main".to_string(), format!("?ref={commit}")].map(|rest| fixture.spec(&rest));
-    let remotes = pinned(&fixture.remotes(), &[], false);
-    for spec in [&main, &fixed, &main] {
-        remotes.repository(spec, nowhere()).expect("fetched");
-    }
-    let warnings = remotes.take_warnings();
-    assert_eq!(warnings.len(), 1, "only of the branch, and once: {warnings:?}");
-    assert_eq!(warnings[0].message(), format!("`{}` is not in smp.lock", main.raw()));
-
-    let remotes = pinned(&fixture.remotes(), &[], true);
-    for spec in [&main, &fixed] {
-        remotes.repository(spec, nowhere()).expect_err("not locked");
-    }
-    let error = remotes.missing().expect("two are missing");
-    assert_eq!(error.code(), Code::Locked);
-    assert_eq!(error.message(), "2 remote references are not in smp.lock, which must have all");
-    assert_eq!(error.notes(), [format!("missing: {}", main.raw()), format!("missing: {}", fixed.raw())]);
-}
-
-#[test]
-fn a_commit_that_the_server_does_not_have_is_an_error() {
-    let fixture = Fixture::new();
-    let spec = fixture.spec("?ref=main");
-    let gone = "0123456789abcdef0123456789abcdef01234567";
-    let entry = [(RemoteReference::repository(&spec.url(), "main"), gone)];
-    let error =
-        pinned(&fixture.remotes(), &entry, false).repository(&spec, nowhere()).expect_err("not there");
-    assert_eq!(error.code(), Code::Locked);
-    assert!(error.message().contains(gone) && error.message().contains("`main`"), "{error}");
 }
 
 #[test]
@@ -492,170 +408,6 @@ fn manifest(bytes: Vec<u8>) -> Result<String> {
         return Err(Diagnostic::error(Code::MissingField, "no kind"));
     }
     Ok(text)
-}
-
-#[cfg(feature = "remote")]
-mod over_http {
-    use super::*;
-
-    #[test]
-    fn files_are_fetched_and_kept_for_offline_runs() {
-        let fixture = Fixture::new();
-        fs::write(fixture.home.path().join("a.yaml"), "kind: A\n").expect("written");
-        let served = server::Server::start(fixture.home.path());
-        let url = served.url("a.yaml");
-        let remotes = fixture.remotes();
-        for _ in 0..2 {
-            assert_eq!(remotes.file(&url, nowhere()).expect("fetched"), b"kind: A\n");
-        }
-        assert_eq!(served.requests(), ["GET /a.yaml"], "once in a run");
-        fixture.remotes().file(&url, nowhere()).expect("fetched");
-        assert_eq!(served.requests().len(), 2, "in each run");
-        assert_eq!(fixture.offline().file(&url, nowhere()).expect("kept"), b"kind: A\n");
-        assert_eq!(served.requests().len(), 2, "never offline");
-    }
-
-    #[test]
-    fn locked_files_must_be_what_they_were() {
-        let fixture = Fixture::new();
-        let path = fixture.home.path().join("a.yaml");
-        fs::write(&path, "kind: A\n").expect("written");
-        let served = server::Server::start(fixture.home.path());
-        let url = served.url("a.yaml");
-        let sha256 = hex(&Sha256::digest("kind: A\n"));
-        let entry = [(RemoteReference::file(&url), sha256.as_str())];
-        for (remotes, requests) in [(fixture.remotes(), 1), (fixture.remotes(), 1), (fixture.offline(), 1)] {
-            let remotes = pinned(&remotes, &entry, true);
-            assert_eq!(remotes.file(&url, nowhere()).expect("locked"), b"kind: A\n");
-            assert_eq!(served.requests().len(), requests, "what is cached is not asked for");
-            assert_eq!(remotes.used(), [(entry[0].0.clone(), sha256.clone())].into());
-        }
-        fs::write(&path, "kind: B\n").expect("written");
-        fixture.remotes().file(&url, nowhere()).expect("without a lock the cache has the new one");
-        for enforced in [false, true] {
-            let remotes = pinned(&fixture.remotes(), &entry, enforced);
-            let found = remotes.resource(&url, nowhere(), manifest).expect_err("another one");
-            let error = remotes.file(&url, nowhere()).expect_err("another one");
-            assert_eq!((error.code(), found), (Code::Locked, error.clone()));
-            assert!(error.message().ends_with("is not what smp.lock says"), "{error}");
-            assert!(error.notes().contains(&format!("locked is {sha256}")), "{error:?}");
-        }
-        let error = pinned(&fixture.offline(), &entry, true).file(&url, nowhere()).expect_err("not cached");
-        assert_eq!(error.code(), Code::Remote);
-        let error = pinned(&fixture.remotes(), &[], true).resource(&url, nowhere(), manifest);
-        assert_eq!(error.expect_err("not locked").code(), Code::Locked);
-    }
-
-    #[test]
-    fn a_locked_repository_is_not_asked_for_as_a_file() {
-        let fixture = Fixture::new();
-        let served = server::Server::start(fixture.home.path());
-        let url = served.url("upstream/.git//base?ref=main");
-        let commit = fixture.git(&["rev-parse", "HEAD"]);
-        let spec = RepoSpec::parse(&url).expect("a reference");
-        let entry = [(RemoteReference::repository(&spec.url(), "main"), commit.as_str())];
-        pinned(&fixture.remotes(), &entry, true).resource(&url, nowhere(), manifest).expect("fetched");
-        let asked = served.requests();
-        assert!(asked.iter().all(|request| request.contains("upstream/.git/")), "{asked:?}");
-        pinned(&fixture.remotes(), &entry, true).resource(&url, nowhere(), manifest).expect("cached");
-        assert_eq!(served.requests(), asked, "nobody is asked");
-    }
-
-    #[test]
-    fn damaged_files_count_as_absent() {
-        let fixture = Fixture::new();
-        fs::write(fixture.home.path().join("a.yaml"), "kind: A\n").expect("written");
-        let served = server::Server::start(fixture.home.path());
-        let url = served.url("a.yaml").replace("http://", "http://me:secret@");
-        fixture.remotes().file(&url, nowhere()).expect("fetched");
-        let files: Vec<_> = fs::read_dir(fixture.cache().join("files")).expect("there").collect();
-        let path = files.into_iter().next().expect("one").expect("an entry").path();
-        let kept = fs::read_to_string(&path).expect("text");
-        assert!(!kept.contains("secret") && kept.contains("/a.yaml"), "{kept}");
-        fs::write(&path, kept.replace("kind: A", "kind: B")).expect("written");
-        assert_eq!(fixture.offline().file(&url, nowhere()).expect_err("damaged").code(), Code::Remote);
-        fixture.remotes().file(&url, nowhere()).expect("fetched");
-        assert_eq!(fixture.offline().file(&url, nowhere()).expect("kept"), b"kind: A\n");
-    }
-
-    #[test]
-    fn what_is_too_large_is_not_read_to_its_end() {
-        let fixture = Fixture::new();
-        let served = server::Server::start(fixture.home.path());
-        fs::write(fixture.home.path().join("a"), vec![b'a'; 1000]).expect("written");
-        fs::write(fixture.home.path().join("b.gz"), server::zeros(100_000)).expect("written");
-        assert_eq!(http::get(&served.url("a"), 1000).map(|content| content.len()), Ok(1000));
-        assert_eq!(http::get(&served.url("a"), 999), Err(HttpFailure::TooLarge(999)));
-        assert!(server::zeros(100_000).len() < 2000, "it is small on the way");
-        let bomb = served.url("b.gz");
-        assert_eq!(http::get(&bomb, 50_000), Err(HttpFailure::TooLarge(50_000)));
-        let whole = http::get(&bomb, 200_000).map(|content| content.iter().all(|byte| *byte == 0));
-        assert_eq!(whole, Ok(true));
-    }
-
-    #[test]
-    fn a_name_in_the_url_is_sent() {
-        let fixture = Fixture::new();
-        fs::write(fixture.home.path().join("a.yaml"), "kind: A\n").expect("written");
-        let served = server::Server::start(fixture.home.path());
-        let url = served.url("a.yaml").replace("http://", "http://me:secret@");
-        fixture.remotes().file(&url, nowhere()).expect("fetched");
-        assert_eq!(served.requests(), ["GET /a.yaml by Basic bWU6c2VjcmV0"]);
-    }
-
-    #[test]
-    fn a_missing_file_is_an_error() {
-        let fixture = Fixture::new();
-        let served = server::Server::start(fixture.home.path());
-        let error = fixture.remotes().file(&served.url("nope.yaml"), nowhere()).expect_err("not there");
-        assert!(error.message().ends_with("the server answered with status 404"), "{error}");
-        let found = fixture.remotes().resource(&served.url("nope.yaml"), nowhere(), manifest);
-        assert_eq!(found.expect_err("no repository either").message(), error.message());
-        assert!(!served.requests().iter().any(|r| r.contains("info/refs")), "git was not asked");
-    }
-
-    #[test]
-    fn a_server_that_is_not_there_is_an_error() {
-        let port =
-            std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("one").port();
-        let error = Fixture::new().remotes().file(&format!("http://127.0.0.1:{port}/a"), nowhere());
-        assert_eq!(error.expect_err("nobody answers").code(), Code::Remote);
-    }
-
-    #[test]
-    fn a_url_is_tried_as_a_file_first() {
-        let fixture = Fixture::new();
-        fs::create_dir(fixture.home.path().join("site")).expect("new");
-        fs::write(fixture.home.path().join("site/all.yaml"), "kind: A\n").expect("written");
-        fs::write(fixture.home.path().join("site/page"), "<html>").expect("written");
-        let served = server::Server::start(fixture.home.path());
-        let resource = |path: &str| fixture.remotes().resource(&served.url(path), nowhere(), manifest);
-        assert!(
-            matches!(resource("site/all.yaml").expect("a file"), Found::File(text) if text == "kind: A\n")
-        );
-        let Found::Repository(checkout) = resource("upstream/.git//base?ref=main").expect("a repository")
-        else {
-            panic!("a file");
-        };
-        assert!(root(&checkout).expect("a directory").path().ends_with("base"));
-        // A page that is no manifest and no repository: both reasons are given.
-        let error = resource("site/page").expect_err("neither");
-        assert!(error.message().starts_with("`git fetch` for http://127.0.0.1"), "{error}");
-        assert!(error.notes().iter().any(|n| n == "as a file: no kind"), "{:?}", error.notes());
-    }
-
-    #[test]
-    fn a_cached_commit_asks_nobody() {
-        let fixture = Fixture::new();
-        let served = server::Server::start(fixture.home.path());
-        let commit = fixture.git(&["rev-parse", "HEAD"]);
-        let url = served.url(&format!("upstream/.git//base?ref={commit}"));
-        fixture.remotes().resource(&url, nowhere(), manifest).expect("fetched");
-        let before = served.requests().len();
-        fixture.remotes().resource(&url, nowhere(), manifest).expect("cached");
-        fixture.offline().resource(&url, nowhere(), manifest).expect("cached");
-        assert_eq!(served.requests().len(), before);
-    }
 }
 
 #[cfg(not(feature = "remote"))]

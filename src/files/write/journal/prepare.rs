@@ -143,7 +143,7 @@ impl Placed<'_> {
     }
 
     /// Puts the new text into the journal, and keeps the old one there.
-    fn prepare(&self, n: usize, at: &Directories) -> io::Result<PreparedChange> {
+    fn prepare(&self, n: usize, at: &JournalDirectories) -> io::Result<PreparedChange> {
         let old = self.old.as_ref().map(stamp::of_content);
         let Some(content) = self.change.content else {
             at.keep_old(&self.below, n)?;
@@ -180,12 +180,12 @@ impl Placed<'_> {
 }
 
 /// The directory that is changed, and the one of the journal.
-struct Directories {
+struct JournalDirectories {
     root: Dir,
     journal: Dir,
 }
 
-impl Directories {
+impl JournalDirectories {
     /// A further name for the old file; where there are none, a copy.
     fn keep_old(&self, path: &Path, n: usize) -> io::Result<()> {
         self.root.hard_link(path, &self.journal, old_text(n)).or_else(|_| self.copy_old(path, n))
@@ -209,7 +209,7 @@ impl Plan<'_> {
     /// A text cannot be written.
     pub(super) fn prepare(&self, journal: &Path, root: &Path) -> Result<Changes> {
         let open = |path| Dir::open_ambient_dir(path, ambient_authority());
-        let opened = open(root).and_then(|root| Ok(Directories { root, journal: open(journal)? }));
+        let opened = open(root).and_then(|root| Ok(JournalDirectories { root, journal: open(journal)? }));
         let prepared = self.prepare_all(&opened.map_err(|error| not_changed(journal, &error))?)?;
         sync_directory(journal);
         let files = self.placed.iter().zip(prepared).map(|(one, PreparedChange { way, old, new })| {
@@ -220,7 +220,7 @@ impl Plan<'_> {
         Changes::new(journal, directories, files).map_err(|error| not_changed(journal, &error))
     }
 
-    fn prepare_all(&self, at: &Directories) -> Result<Vec<PreparedChange>> {
+    fn prepare_all(&self, at: &JournalDirectories) -> Result<Vec<PreparedChange>> {
         let size = self.placed.len().div_ceil(FLUSHES).max(1);
         let prepare = |(share, placed): (usize, &[Placed<'_>])| {
             let each = placed.iter().enumerate().map(|(i, one)| {

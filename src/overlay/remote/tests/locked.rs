@@ -1,0 +1,67 @@
+//! What a lock says of repositories.
+
+use super::*;
+
+/// What `remotes` says, by a lock with some entries.
+pub(super) fn pinned(remotes: &Remotes, entries: &[(RemoteReference, &str)], enforced: bool) -> Remotes {
+    let remotes_of_lock =
+        entries.iter().map(|(reference, version)| (reference.clone(), (*version).to_string()));
+    let lock = LockFile { remotes: remotes_of_lock.collect(), schemas: Vec::new() };
+    remotes.pinned_by(Pins { lock: Some(Arc::new(lock)), name: "smp.lock".into(), enforced })
+}
+
+#[test]
+fn a_locked_branch_stays_at_its_commit() {
+    let fixture = Fixture::new();
+    let commit = fixture.git(&["rev-parse", "HEAD"]);
+    fixture.commit("base/kustomization.yaml", "resources: [b.yaml]\n");
+    let spec = fixture.spec("//base?ref=main");
+    let entry = [(RemoteReference::repository(&spec.url(), "main"), commit.as_str())];
+    for enforced in [false, true] {
+        let remotes = pinned(&fixture.remotes(), &entry, enforced);
+        let found = remotes.repository(&spec, nowhere()).expect("fetched");
+        assert_eq!((&found.commit, remotes.take_warnings().len()), (&commit, 0));
+        assert_eq!(read(&found, "base/kustomization.yaml"), "resources: [a.yaml]\n");
+        assert_eq!(remotes.used(), [(entry[0].0.clone(), commit.clone())].into());
+    }
+    fixture.hide();
+    let remotes = pinned(&fixture.remotes(), &entry, true);
+    assert_eq!(remotes.repository(&spec, nowhere()).expect("nobody is asked").commit, commit);
+    let offline = pinned(&fixture.offline(), &entry, true);
+    assert_eq!(offline.repository(&spec, nowhere()).expect("cached").commit, commit);
+}
+
+#[test]
+fn what_is_not_locked_is_a_warning_or_an_error() {
+    let fixture = Fixture::new();
+    let commit = fixture.git(&["rev-parse", "HEAD"]);
+    let [main, fixed] = ["?ref=main".to_string(), format!("?ref={commit}")].map(|rest| fixture.spec(&rest));
+    let remotes = pinned(&fixture.remotes(), &[], false);
+    for spec in [&main, &fixed, &main] {
+        remotes.repository(spec, nowhere()).expect("fetched");
+    }
+    let warnings = remotes.take_warnings();
+    assert_eq!(warnings.len(), 1, "only of the branch, and once: {warnings:?}");
+    assert_eq!(warnings[0].message(), format!("`{}` is not in smp.lock", main.raw()));
+
+    let remotes = pinned(&fixture.remotes(), &[], true);
+    for spec in [&main, &fixed] {
+        remotes.repository(spec, nowhere()).expect_err("not locked");
+    }
+    let error = remotes.missing().expect("two are missing");
+    assert_eq!(error.code(), Code::NotFetched);
+    assert_eq!(error.message(), "2 remote references are not in smp.lock, which must have all");
+    assert_eq!(error.notes(), [format!("missing: {}", main.raw()), format!("missing: {}", fixed.raw())]);
+}
+
+#[test]
+fn a_commit_that_the_server_does_not_have_is_an_error() {
+    let fixture = Fixture::new();
+    let spec = fixture.spec("?ref=main");
+    let gone = "0123456789abcdef0123456789abcdef01234567";
+    let entry = [(RemoteReference::repository(&spec.url(), "main"), gone)];
+    let error =
+        pinned(&fixture.remotes(), &entry, false).repository(&spec, nowhere()).expect_err("not there");
+    assert_eq!(error.code(), Code::Locked);
+    assert!(error.message().contains(gone) && error.message().contains("`main`"), "{error}");
+}
