@@ -247,7 +247,9 @@ fn a_journal_that_was_copied_here_changes_nothing() {
         fs::copy(entry.path(), journal.join(entry.file_name())).expect("copied");
     }
     let before = listing(to.path());
-    assert!(recover(to.path(), Waiting::UntilFree).expect_err("copied").message().contains("cannot be followed"));
+    assert!(
+        recover(to.path(), Waiting::UntilFree).expect_err("copied").message().contains("cannot be followed")
+    );
     assert!(change(to.path()).is_err());
     assert_eq!(listing(to.path()), before);
 }
