@@ -195,6 +195,17 @@ impl Store {
 
     /// A new place for what is not complete yet.
     pub(crate) fn staging(&self) -> io::Result<Staging> {
+        let mut staging = self.make_staging();
+        for _ in 1..ATTEMPTS {
+            // Another program cleared the cache just now.
+            if staging.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+                staging = self.make_staging();
+            }
+        }
+        staging
+    }
+
+    fn make_staging(&self) -> io::Result<Staging> {
         create_directories(&self.directory)?;
         let directory = TemporaryDirectory::new_in(&self.directory, STAGING)?;
         let lock = lock_in(directory.path())?;

@@ -3,13 +3,15 @@
 mod journal;
 mod permission;
 mod place;
+mod problem;
 mod replace;
 mod stamp;
 
 pub(crate) use journal::JOURNAL;
 pub use journal::{FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
+pub use place::create_directories;
+pub use replace::replace_file;
 pub(super) use replace::replace_file_with;
-pub use replace::{create_directories, replace_file};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
+/// What a text is called until it is complete.
+pub(super) const PREFIX: &str = ".kubectl-smp-new-";
+
+/// Makes a directory, and those that it is in, unless they are there.
+///
+/// # Errors
+/// One of them cannot be made, or is a file.
+pub fn create_directories(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
 /// How many links may lead to each other, as on Linux.
 const MAX_LINKS: usize = 40;
 

@@ -10,19 +10,9 @@ use super::super::cleanup;
 use super::super::lock::{self, Waiting};
 use super::journal::end_unfinished;
 use super::permission;
-use super::place::{self, WritePlace, directory_of};
-use crate::diagnostic::{Code, Diagnostic, Result};
-
-/// What a text is called until it is complete.
-pub(super) const PREFIX: &str = ".kubectl-smp-new-";
-
-/// Makes a directory, and those that it is in, unless they are there.
-///
-/// # Errors
-/// One of them cannot be made, or is a file.
-pub fn create_directories(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
-}
+use super::place::{self, PREFIX, WritePlace, directory_of};
+use super::problem::not_written;
+use crate::diagnostic::Result;
 
 /// Gives a file a content; it is made when it is not there, in a directory that must be.
 ///
@@ -47,23 +37,6 @@ pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
             put(&real, content, Some(&metadata)).map_err(failed)
         }
     }
-}
-
-/// A file that cannot be written, with what can be done about it.
-pub(super) fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
-    let shown = path.display();
-    let (why, help) = match error.kind() {
-        io::ErrorKind::NotFound => ("there is no such directory".into(), "make the directory first"),
-        io::ErrorKind::IsADirectory => ("it is a directory".into(), "name a file in it"),
-        io::ErrorKind::PermissionDenied => {
-            (error.to_string(), "allow it to be written, or name another file")
-        }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            (error.to_string(), "make room, or name a file on another disk")
-        }
-        _ => (error.to_string(), "name another file"),
-    };
-    Diagnostic::error(Code::Io, format!("{shown} cannot be written: {why}")).help(help)
 }
 
 /// Replaces a file by one that is on the disk.

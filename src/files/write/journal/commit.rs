@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
-use super::super::place::directory_of;
-use super::super::replace::PREFIX;
+use super::super::place::{PREFIX, directory_of};
 use super::super::stamp;
 use super::list::{Changes, ListedChange, Way};
 

@@ -24,7 +24,8 @@ use super::super::cleanup::{self, Leftover};
 use super::super::lock::{Waiting, lock};
 use super::super::tree::FileTree;
 use super::permission;
-use super::replace::{create_directories, not_written};
+use super::place::create_directories;
+use super::problem::not_written;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// The directory of a journal.

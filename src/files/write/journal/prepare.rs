@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::permission::{self, Ownership, sync_directory};
 use super::super::place::{self, WritePlace, directory_of};
-use super::super::replace::not_written;
+use super::super::problem::not_written;
 use super::super::stamp;
 use super::change::FileChange;
 use super::commit::{new_text, old_text};

@@ -46,7 +46,7 @@ fn locked_files_must_be_what_they_were() {
         assert!(error.notes().contains(&format!("locked is {sha256}")), "{error:?}");
     }
     let error = pinned(&fixture.offline(), &entry, true).file(&url, nowhere()).expect_err("not cached");
-    assert_eq!(error.code(), Code::Remote);
+    assert_eq!(error.code(), Code::NotFetched);
     let error = pinned(&fixture.remotes(), &[], true).resource(&url, nowhere(), manifest);
     assert_eq!(error.expect_err("not locked").code(), Code::NotFetched);
 }
