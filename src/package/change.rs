@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::conflict::PackageConflict;
 use super::read::text_of;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, Located, Waiting, change_files, recover};
+use crate::files::{DiskTree, FileChange, FileTree as _, Located, change_files, end_unfinished};
 use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
@@ -205,13 +205,14 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
     change_files(directory, &changes.collect::<Vec<_>>())
 }
 
-/// Ends what a stopped program began to change in a package, which is read afterwards.
+/// Ends what a stopped program began to change in a package, or in a directory that it is in; it is read
+/// afterwards.
 ///
 /// # Errors
-/// As [`recover`].
+/// As [`end_unfinished`].
 pub fn recover_target(target: &Path) -> Result<()> {
     // What is not there is an error of who reads it.
-    if DiskTree.has(target) { recover(&directory_of(target), Waiting::UntilFree).map(drop) } else { Ok(()) }
+    if DiskTree.has(target) { end_unfinished(&directory_of(target)) } else { Ok(()) }
 }
 
 /// The directory in which a package is changed.
