@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, Located, Waiting, change_files, recover};
+use crate::files::{DiskTree, FileChange, FileTree as _, Located, change_files, end_unfinished};
 use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
@@ -121,10 +121,10 @@ pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
 /// Ends what a stopped program began to change in a package, which is read afterwards.
 ///
 /// # Errors
-/// As [`recover`].
+/// As [`end_unfinished`].
 pub fn recover_target(target: &Path) -> Result<()> {
     // What is not there is an error of who reads it.
-    if DiskTree.has(target) { recover(&directory_of(target), Waiting::UntilFree).map(drop) } else { Ok(()) }
+    if DiskTree.has(target) { end_unfinished(&directory_of(target)) } else { Ok(()) }
 }
 
 /// The directory in which a package is changed.
