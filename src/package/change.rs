@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, Located, change_files, end_unfinished};
+use crate::files::{
+    DiskTree, Expected, FileChange, FileStamp, FileTree as _, Located, change_files, end_unfinished,
+};
 use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
@@ -29,6 +31,8 @@ pub struct ChangedFile {
     pub text: Option<String>,
     /// Whether it is another text than before.
     pub is_changed: bool,
+    /// The file on the disk that the text was made of; none when it is new, or was never on a disk.
+    pub read: Option<FileStamp>,
 }
 
 /// What happened to one manifest.
@@ -113,8 +117,11 @@ impl ChangedPackage {
 /// As [`change_files`].
 pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
     let changed = files.iter().filter(|file| file.is_changed);
-    let changes =
-        changed.map(|file| FileChange { path: &file.path, content: file.text.as_deref().map(str::as_bytes) });
+    let changes = changed.map(|file| FileChange {
+        path: &file.path,
+        content: file.text.as_deref().map(str::as_bytes),
+        expected: file.read.as_ref().map_or(Expected::Nothing, Expected::Read),
+    });
     change_files(&directory_of(target), &changes.collect::<Vec<_>>())
 }
 

@@ -80,7 +80,7 @@ impl<'p> RewritePlan<'p> {
             let added = self.added.get(&file.path).map_or(&[][..], Vec::as_slice);
             if !touched.contains(&i) && added.is_empty() {
                 let (path, text) = (file.path.clone(), Some(file.text.to_string()));
-                return Ok(ChangedFile { path, text, is_changed: false });
+                return Ok(ChangedFile { path, text, is_changed: false, read: file.stamp.clone() });
             }
             self.file(i, file, added)
         });
@@ -110,7 +110,7 @@ impl<'p> RewritePlan<'p> {
             Some(edit(&file.text, file.reading, &file.documents, &after).map_err(|e| in_file(e, file))?)
         };
         let is_changed = text.as_deref() != Some(&*file.text);
-        Ok(ChangedFile { path: file.path.clone(), text, is_changed })
+        Ok(ChangedFile { path: file.path.clone(), text, is_changed, read: file.stamp.clone() })
     }
 
     /// A document of the package after the changes.
@@ -138,7 +138,7 @@ impl<'p> RewritePlan<'p> {
 /// A file that the package does not have: that of the other package, without what is not added.
 fn new_file(path: PathBuf, added: &[(&PackageFile, ManifestIndex, Node)]) -> Result<ChangedFile> {
     let Some((from, ..)) = added.first() else {
-        return Ok(ChangedFile { path, text: None, is_changed: false });
+        return Ok(ChangedFile { path, text: None, is_changed: false, read: None });
     };
     let mut after = vec![None; from.documents.len()];
     for (_, index, node) in added {
@@ -149,7 +149,7 @@ fn new_file(path: PathBuf, added: &[(&PackageFile, ManifestIndex, Node)]) -> Res
     }
     let text =
         edit(&from.text, from.reading, &from.documents, &after).map_err(|error| in_file(error, from))?;
-    Ok(ChangedFile { path, text: Some(text), is_changed: true })
+    Ok(ChangedFile { path, text: Some(text), is_changed: true, read: None })
 }
 
 fn in_file(error: Diagnostic, file: &PackageFile) -> Diagnostic {

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
-    DiskTree, FileKind, FileTree, Hidden, LinkPolicy, NO_FILE, OpenFile, TreeWalk, WalkOptions, Walked,
-    check_finished,
+    DiskTree, FileKind, FileStamp, FileTree, Hidden, LinkPolicy, NO_FILE, OpenFile, TreeWalk, WalkOptions,
+    Walked, check_finished,
 };
 use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
@@ -39,6 +39,8 @@ pub struct PackageFile {
     pub reading: Reading,
     /// The documents in it, with comments; empty ones as null.
     pub documents: Vec<Node>,
+    /// The file as it was before it was read; none of what was never on a disk.
+    pub stamp: Option<FileStamp>,
 }
 
 impl Package {
@@ -62,8 +64,11 @@ impl Package {
         sources: &SourceMap,
     ) -> Result<Self> {
         let read = |relative, path: PathBuf, open: Open| {
-            let bytes = open(tree, &path).and_then(OpenFile::read);
-            PackageFile::of_bytes(relative, path, bytes, reading, sources)
+            let opened = open(tree, &path);
+            let stamp = opened.as_ref().ok().and_then(OpenFile::stamp);
+            let bytes = opened.and_then(OpenFile::read);
+            let file = PackageFile::of_bytes(relative, path, bytes, reading, sources)?;
+            Ok(PackageFile { stamp, ..file })
         };
         if !tree.is_directory(path) {
             check_finished(tree, path.parent().unwrap_or(Path::new("")))?;
@@ -139,7 +144,7 @@ impl PackageFile {
         let options = ParseOptions { comments: true, reading, ..ParseOptions::default() };
         let documents = parse_documents(sources, source, options)?;
         let text = sources.get(source).map_or_else(|| Arc::from(""), |source| source.text().clone());
-        Ok(Self { relative, path, text, reading, documents })
+        Ok(Self { relative, path, text, reading, documents, stamp: None })
     }
 }
 

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 
 use super::form::OutputForm;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, change_files, end_unfinished, hex};
+use crate::files::{DiskTree, Expected, FileChange, FileTree as _, change_files, end_unfinished, hex};
 use crate::resource::{ResId, Resource, ResourceSet};
 use crate::yaml;
 
@@ -160,16 +160,27 @@ impl OutputDirectory {
         let stale = self.stale_files()?;
         let paths: Vec<_> = self.files.iter().map(|file| self.path.join(&file.path)).collect();
         let texts = self.files.iter().map(|file| file.text.as_bytes());
-        let mut changes: Vec<_> =
-            paths.iter().zip(texts).map(|(path, text)| FileChange { path, content: Some(text) }).collect();
+        let mut changes: Vec<_> = paths
+            .iter()
+            .zip(texts)
+            .map(|(path, text)| FileChange { path, content: Some(text), expected: Expected::Anything })
+            .collect();
         let pruned: Vec<_> = match self.stale {
             Stale::Go => stale.keys().map(|path| self.path.join(path)).collect(),
             Stale::Stay | Stale::Unknown => Vec::new(),
         };
-        changes.extend(pruned.iter().map(|path| FileChange { path, content: None }));
+        changes.extend(pruned.iter().map(|path| FileChange {
+            path,
+            content: None,
+            expected: Expected::Anything,
+        }));
         let (written, list) = (self.path.join(WRITTEN), self.list(stale)?);
         if let Some(list) = &list {
-            changes.push(FileChange { path: &written, content: Some(list.as_bytes()) });
+            changes.push(FileChange {
+                path: &written,
+                content: Some(list.as_bytes()),
+                expected: Expected::Anything,
+            });
         }
         change_files(&self.path, &changes)
     }

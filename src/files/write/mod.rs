@@ -5,9 +5,8 @@ mod permission;
 mod place;
 mod problem;
 mod replace;
-mod stamp;
 
-pub use journal::{FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
+pub use journal::{Expected, FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
 pub use place::create_directories;
 pub use replace::replace_file;
 pub(super) use replace::replace_file_with;

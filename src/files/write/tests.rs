@@ -46,8 +46,11 @@ const NEW: [(&str, Option<&str>); 5] = [
 
 fn change(directory: &Path) -> crate::diagnostic::Result<()> {
     let paths = NEW.map(|(name, _)| directory.join(name));
-    let changes =
-        paths.iter().zip(NEW).map(|(path, (_, text))| FileChange { path, content: text.map(str::as_bytes) });
+    let changes = paths.iter().zip(NEW).map(|(path, (_, text))| FileChange {
+        path,
+        content: text.map(str::as_bytes),
+        expected: Expected::Anything,
+    });
     change_files(directory, &changes.collect::<Vec<_>>())
 }
 
@@ -95,7 +98,8 @@ fn a_directory_is_made_for_its_files_and_goes_when_they_cannot_be() {
     let directory = directory(&[]);
     let new = directory.path().join("x/y");
     let (good, bad) = (new.join("a"), new.join("b".repeat(300)));
-    let changes = [&good, &bad].map(|path| FileChange { path, content: Some(b"text") });
+    let changes =
+        [&good, &bad].map(|path| FileChange { path, content: Some(b"text"), expected: Expected::Anything });
     assert_eq!(change_files(&new, &changes).expect_err("a name that is too long").code(), Code::Io);
     assert!(listing(directory.path()).is_empty());
     change_files(&new, &changes[..1]).expect("made");
@@ -107,8 +111,11 @@ fn a_directory_is_made_for_its_files_and_goes_when_they_cannot_be() {
 fn stopped(directory: &Path, made: usize, back: Option<usize>) {
     let root = directory.canonicalize().expect("a directory");
     let paths = NEW.map(|(name, _)| directory.join(name));
-    let changes =
-        paths.iter().zip(NEW).map(|(path, (_, text))| FileChange { path, content: text.map(str::as_bytes) });
+    let changes = paths.iter().zip(NEW).map(|(path, (_, text))| FileChange {
+        path,
+        content: text.map(str::as_bytes),
+        expected: Expected::Anything,
+    });
     journal::testing::stop(&root, &changes.collect::<Vec<_>>(), made, back);
 }
 
@@ -141,7 +148,11 @@ fn the_next_program_ends_what_was_stopped_before_it_changes_more() {
     let directory = directory(&OLD);
     stopped(directory.path(), 2, None);
     let path = directory.path().join("a");
-    change_files(directory.path(), &[FileChange { path: &path, content: Some(b"newer") }]).expect("changed");
+    change_files(
+        directory.path(),
+        &[FileChange { path: &path, content: Some(b"newer"), expected: Expected::Anything }],
+    )
+    .expect("changed");
     let mut want = wanted(directory.path());
     want.insert(path, "newer".into());
     assert_eq!(listing(directory.path()), want);
@@ -192,7 +203,7 @@ fn what_is_written_below_or_beside_ends_what_was_stopped_first() {
     stopped(directory.path(), 0, None);
     let path = directory.path().join("sub/c");
     check_finished(&DiskTree, &directory.path().join("sub")).expect_err("in part");
-    let change = FileChange { path: &path, content: Some(b"newer") };
+    let change = FileChange { path: &path, content: Some(b"newer"), expected: Expected::Anything };
     change_files(&directory.path().join("sub"), &[change]).expect("changed");
     assert_eq!(listing(directory.path()).get(&directory.path().join("e")).map(String::as_str), Some("new e"));
 }
@@ -220,8 +231,10 @@ fn who_comes_second_changes_what_the_first_one_left() {
     let names: Vec<_> = (0..40).map(|i| directory.path().join(format!("f{i}"))).collect();
     std::thread::scope(|scope| {
         for text in ["one", "two", "three", "four"] {
-            let changes: Vec<_> =
-                names.iter().map(|path| FileChange { path, content: Some(text.as_bytes()) }).collect();
+            let changes: Vec<_> = names
+                .iter()
+                .map(|path| FileChange { path, content: Some(text.as_bytes()), expected: Expected::Anything })
+                .collect();
             scope.spawn(move || {
                 (0..10).for_each(|_| change_files(names_root(&changes), &changes).expect("changed"));
             });
@@ -260,8 +273,11 @@ fn what_is_elsewhere_is_not_changed() {
     let out = inside.path().join("sub/../../x");
     let direct = outside.path().join("b");
     for path in [&direct, &out] {
-        let error =
-            change_files(inside.path(), &[FileChange { path, content: Some(b"new") }]).expect_err("out");
+        let error = change_files(
+            inside.path(),
+            &[FileChange { path, content: Some(b"new"), expected: Expected::Anything }],
+        )
+        .expect_err("out");
         assert!(error.notes().iter().any(|note| note == "no file was changed"), "{error:?}");
     }
     assert_eq!(fs::read(&direct).expect("there"), b"old");
@@ -282,7 +298,11 @@ mod unix {
         symlink("target", at("link")).expect("linked");
         fs::set_permissions(at("plain"), fs::Permissions::from_mode(0o640)).expect("set");
         let paths = ["a", "plain", "link"].map(at);
-        let changes = paths.each_ref().map(|path| FileChange { path, content: Some(b"new") });
+        let changes = paths.each_ref().map(|path| FileChange {
+            path,
+            content: Some(b"new"),
+            expected: Expected::Anything,
+        });
         let inode = fs::metadata(at("a")).expect("there").ino();
         change_files(directory.path(), &changes).expect("changed");
         for name in ["a", "b", "plain", "link", "target"] {
@@ -303,8 +323,8 @@ mod unix {
         for (first, second) in [("a", "b"), ("a", "c")] {
             let (first, second) = (at(first), at(second));
             let changes = [
-                FileChange { path: &first, content: Some(b"1") },
-                FileChange { path: &second, content: Some(b"2") },
+                FileChange { path: &first, content: Some(b"1"), expected: Expected::Anything },
+                FileChange { path: &second, content: Some(b"2"), expected: Expected::Anything },
             ];
             let error = change_files(directory.path(), &changes).expect_err("one file");
             assert!(error.message().contains("are one file"), "{error:?}");
@@ -322,7 +342,11 @@ mod unix {
         let good = at("a");
         for bad in ["out", "folder/b", "folder/new", "fixed"] {
             let bad = at(bad);
-            let changes = [&good, &bad].map(|path| FileChange { path, content: Some(b"new") });
+            let changes = [&good, &bad].map(|path| FileChange {
+                path,
+                content: Some(b"new"),
+                expected: Expected::Anything,
+            });
             change_files(inside.path(), &changes).expect_err("not written");
             assert_eq!(fs::read(&good).expect("there"), b"old", "{}", bad.display());
         }
@@ -350,7 +374,11 @@ mod unix {
         }
         fs::hard_link(at("two"), at("twin")).expect("linked");
         let paths = ["one", "two"].map(at);
-        let changes = paths.each_ref().map(|path| FileChange { path, content: Some(b"new") });
+        let changes = paths.each_ref().map(|path| FileChange {
+            path,
+            content: Some(b"new"),
+            expected: Expected::Anything,
+        });
         let root = directory.path().canonicalize().expect("real");
         journal::testing::stop(&root, &changes, 0, None);
         let journal = at(".kubectl-smp-journal");
@@ -377,12 +405,18 @@ mod unix {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
+                    // About as long as the changes take, so that it happens in the midst of some of them.
+                    std::thread::sleep(std::time::Duration::from_millis(3));
                 }
             });
             let paths: Vec<_> = (0..8).map(|i| folder.join(format!("f{i}"))).collect();
             for round in 0..150 {
                 let text = format!("{round}");
-                let files = paths.iter().map(|path| FileChange { path, content: Some(text.as_bytes()) });
+                let files = paths.iter().map(|path| FileChange {
+                    path,
+                    content: Some(text.as_bytes()),
+                    expected: Expected::Anything,
+                });
                 changed += usize::from(change_files(inside.path(), &files.collect::<Vec<_>>()).is_ok());
                 // What could not be ended stays for somebody to look at.
                 let _ = fs::remove_dir_all(inside.path().join(".kubectl-smp-journal"));

@@ -3,6 +3,8 @@
 use std::fs::{self, Metadata};
 use std::path::Path;
 
+use super::super::super::stamp::FileStamp;
+
 /// What becomes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileChange<'c> {
@@ -10,6 +12,30 @@ pub struct FileChange<'c> {
     pub path: &'c Path,
     /// Its content; none when it shall go.
     pub content: Option<&'c [u8]>,
+    /// What has to be there: what somebody else wrote meanwhile is not written over.
+    pub expected: Expected<'c>,
+}
+
+/// What is where a file is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected<'c> {
+    /// Whatever it is, it goes.
+    Anything,
+    /// Nothing.
+    Nothing,
+    /// The file that was read.
+    Read(&'c FileStamp),
+}
+
+impl Expected<'_> {
+    /// Whether it is there.
+    pub(super) fn is(&self, there: Option<&Metadata>) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Nothing => there.is_none(),
+            Self::Read(stamp) => there.is_some_and(|there| stamp.is_of(there)),
+        }
+    }
 }
 
 impl FileChange<'_> {
