@@ -121,6 +121,7 @@ fn as_it_is(file: &PackageFile) -> ChangedFile {
         executable: file.executable,
         role: FileRole::Manifests,
         is_changed: true,
+        read: file.stamp.clone(),
     }
 }
 

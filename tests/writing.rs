@@ -523,7 +523,7 @@ fn messages_say_what_was_recovered() {
     fs::create_dir(&journal).expect("made");
     fs::write(journal.join("0.new"), "half").expect("written");
     let said = succeed(home.path(), &["recover", "a"]);
-    assert_eq!(said, "a: nothing had been changed; what was prepared is removed\n");
+    assert_eq!(said, "a: nothing is changed in part; what was left of it is removed\n");
     assert!(!journal.exists());
     let mut why = String::new();
     writeln!(why, "{}", fail(home.path(), &["recover", "missing"])).expect("a string");

@@ -130,7 +130,8 @@ fn lock_of(
     Ok(LockFile { remotes, schemas: kept_schemas(file, sources)? })
 }
 
-/// The schemas that the lock file has already. What is no lock file, nor called like one, is not written over.
+/// The schemas that the lock file has already. What is no lock file, or one of a newer
+/// version, is not written over.
 fn kept_schemas(file: &Path, sources: &SourceMap) -> crate::diagnostic::Result<Vec<LockedSchema>> {
     if !DiskTree.has(file) {
         return Ok(Vec::new());
@@ -141,17 +142,8 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> crate::diagnostic::Result<V
     let schemas = read
         .and_then(yaml::decode)
         .and_then(|text| LockFile::read_schemas(sources, sources.add(shown(file), text)));
-    schemas.or_else(|problem| {
-        if file.file_name().is_none_or(|name| name != LOCK_FILE) {
-            let problem = problem.help("remove the file if a lock shall take its place");
-            return Err(problem.note("nothing was written"));
-        }
-        // It is written anew, which mends it.
-        let message = format!("the lock file that was there is dropped: {}", problem.message());
-        let warning = Diagnostic::warning(problem.code(), message);
-        let places = problem.labels().iter();
-        render::print(&[places.fold(warning, |warning, label| warning.at(label.span))], sources);
-        Ok(Vec::new())
+    schemas.map_err(|problem| {
+        problem.help("remove the file if a new lock shall take its place").note("nothing was written")
     })
 }
 

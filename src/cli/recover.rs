@@ -22,7 +22,7 @@ pub(super) fn run(args: &RecoverArgs) -> Outcome {
     let files = |count| if count == 1 { "1 file".to_string() } else { format!("{count} files") };
     let done = match recover(&args.directory, Waiting::Never)? {
         Recovery::Nothing => "there is nothing to recover".to_string(),
-        Recovery::Dropped => "nothing had been changed; what was prepared is removed".to_string(),
+        Recovery::Dropped => "nothing is changed in part; what was left of it is removed".to_string(),
         Recovery::Finished(count) => format!("the changes of {} are made", files(count)),
         Recovery::TakenBack(count) => format!("the changes of {} are taken back", files(count)),
     };

@@ -19,6 +19,7 @@ mod read_set;
 #[cfg(feature = "cli")]
 mod sandbox;
 mod seal;
+mod stamp;
 mod store;
 mod temporary;
 mod tree;
@@ -35,6 +36,7 @@ pub use read_set::{ReadSet, RecordingTree};
 #[cfg(feature = "cli")]
 pub(crate) use sandbox::{Closed, Sandbox};
 pub(crate) use seal::{About, hex};
+pub use stamp::FileStamp;
 pub use store::{CacheEntry, CacheKind, Cleared, user_cache};
 pub(crate) use store::{
     HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry, UNUSED, is_key, key,
@@ -45,8 +47,8 @@ pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenF
 pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub(crate) use write::JOURNAL;
 pub use write::{
-    FileChange, Recovery, change_files, check_finished, create_directories, end_unfinished, recover,
-    replace_file,
+    Expected, FileChange, Recovery, change_files, check_finished, create_directories, end_unfinished,
+    recover, replace_file,
 };
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::handle::Handle;
+use super::stamp::FileStamp;
 
 /// A tree of files that can be read.
 ///
@@ -233,6 +234,17 @@ impl OpenFile {
             OpenContent::Memory(..) => false,
             OpenContent::Disk(handle) | OpenContent::Stream(handle) => {
                 handle.metadata().is_ok_and(|metadata| may_run(&metadata))
+            }
+        }
+    }
+
+    /// What tells later whether it changed since now; none of what has no place on a disk.
+    #[must_use]
+    pub fn stamp(&self) -> Option<FileStamp> {
+        match &self.0 {
+            OpenContent::Memory(..) => None,
+            OpenContent::Disk(handle) | OpenContent::Stream(handle) => {
+                handle.metadata().ok().filter(Metadata::is_file).map(|metadata| FileStamp::of(&metadata))
             }
         }
     }

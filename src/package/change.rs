@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use super::conflict::PackageConflict;
 use super::read::text_of;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, Located, change_files, end_unfinished};
+use crate::files::{
+    DiskTree, Expected, FileChange, FileStamp, FileTree as _, Located, change_files, end_unfinished,
+};
 use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
@@ -39,6 +41,8 @@ pub struct ChangedFile {
     pub role: FileRole,
     /// Whether it is another file than before.
     pub is_changed: bool,
+    /// The file on the disk that the text was made of; none when it is new, or was never on a disk.
+    pub read: Option<FileStamp>,
 }
 
 /// What a file is to a package.
@@ -186,6 +190,7 @@ pub fn write_files(target: &Path, files: &[ChangedFile]) -> Result<()> {
         path: &file.path,
         content: file.content.as_ref().map(FileContent::as_bytes),
         executable: Some(file.executable),
+        expected: file.read.as_ref().map_or(Expected::Nothing, Expected::Read),
     });
     change_files(&directory_of(target), &changes.collect::<Vec<_>>())
 }
@@ -201,6 +206,7 @@ pub fn write_copy(files: &[ChangedFile], directory: &Path) -> Result<()> {
         path,
         content: file.content.as_ref().map(FileContent::as_bytes),
         executable: Some(file.executable),
+        expected: Expected::Nothing,
     });
     change_files(directory, &changes.collect::<Vec<_>>())
 }

@@ -14,6 +14,7 @@ use super::pairing::Form;
 use super::read::{OtherFile, Package, PackageFile, text_of};
 use super::secret::may_hold_secrets;
 use crate::diagnostic::Excerpt;
+use crate::files::FileStamp;
 use crate::merge::ConflictSide;
 use crate::source::{SourceId, Span};
 
@@ -28,17 +29,19 @@ struct PlainFile<'p> {
     content: &'p [u8],
     source: SourceId,
     executable: bool,
+    stamp: Option<&'p FileStamp>,
 }
 
 impl<'p> PlainFile<'p> {
     fn of_yaml(file: &'p PackageFile) -> Self {
         let PackageFile { relative, path, text, executable, source, .. } = file;
-        Self { relative, path, content: text.as_bytes(), source: *source, executable: *executable }
+        let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
+        Self { relative, path, content: text.as_bytes(), source, executable, stamp }
     }
 
     fn of_other(file: &'p OtherFile) -> Self {
         let OtherFile { relative, path, content, executable, source, .. } = file;
-        Self { relative, path, content, source: *source, executable: *executable }
+        Self { relative, path, content, source: *source, executable: *executable, stamp: file.stamp.as_ref() }
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -185,8 +188,9 @@ impl MergedFiles {
         if let Some(kind) = kind {
             self.changes.push(PackageChange { resource: None, path: place.clone(), kind });
         }
+        let read = old.and_then(|old| old.stamp.cloned());
         let role = if dest.is_directory() { FileRole::Other } else { FileRole::Manifests };
-        self.files.push(ChangedFile { path: place, relative, content, executable, role, is_changed });
+        self.files.push(ChangedFile { path: place, relative, content, executable, role, is_changed, read });
     }
 }
 
@@ -301,7 +305,14 @@ pub struct PlainMerge {
 pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerWords) -> PlainMerge {
     let file = |content| {
         let path = Path::new("");
-        Some(PlainFile { relative: path, path, content, source: SourceId::default(), executable: false })
+        Some(PlainFile {
+            relative: path,
+            path,
+            content,
+            source: SourceId::default(),
+            executable: false,
+            stamp: None,
+        })
     };
     let sides = FileSides { original: file(original), updated: file(updated), dest: file(dest) };
     let Decided { content, conflicts, .. } = sides.decide(FileChoice::Markers(words));

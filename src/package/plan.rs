@@ -160,7 +160,8 @@ impl<'p> RewritePlan<'p> {
         let is_same = before.is_some_and(|file| text.as_deref() == Some(&*file.text));
         let is_changed = !is_same || executable != was_executable;
         let content = text.map(FileContent::Text);
-        ChangedFile { path, relative, content, executable, role: FileRole::Manifests, is_changed }
+        let read = before.and_then(|file| file.stamp.clone());
+        ChangedFile { path, relative, content, executable, role: FileRole::Manifests, is_changed, read }
     }
 
     /// A file that the package does not have: that of the other package, without what is not added.

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
-    DiskTree, FileKind, FileTree, Hidden, JOURNAL, LinkPolicy, NO_FILE, OpenFile, TreeWalk, WalkOptions,
-    Walked, check_finished,
+    DiskTree, FileKind, FileStamp, FileTree, Hidden, JOURNAL, LinkPolicy, NO_FILE, OpenFile, TreeWalk,
+    WalkOptions, Walked, check_finished,
 };
 use crate::schema::openapi::{is_crd, read_crd};
 use crate::schema::{Schema, TypeGraph};
@@ -42,6 +42,8 @@ pub struct PackageFile {
     pub documents: Vec<Node>,
     /// Whether it may be run as a program.
     pub executable: bool,
+    /// The file as it was before it was read; none of what was never on a disk.
+    pub stamp: Option<FileStamp>,
     pub(super) source: SourceId,
     definitions: Definitions,
 }
@@ -57,6 +59,8 @@ pub struct OtherFile {
     pub content: Arc<[u8]>,
     /// Whether it may be run as a program.
     pub executable: bool,
+    /// The file as it was before it was read; none of what was never on a disk.
+    pub stamp: Option<FileStamp>,
     /// Why it cannot be read, though its name is that of a manifest.
     pub problem: Option<Diagnostic>,
     pub(super) source: SourceId,
@@ -190,7 +194,17 @@ impl PackageFile {
         let documents = parse_documents(sources, source, options)?;
         let text = sources.get(source).map_or_else(|| Arc::from(""), |source| source.text().clone());
         let definitions = Definitions::of(&documents);
-        Ok(Self { relative, path, text, reading, documents, executable: false, source, definitions })
+        Ok(Self {
+            relative,
+            path,
+            text,
+            reading,
+            documents,
+            executable: false,
+            stamp: None,
+            source,
+            definitions,
+        })
     }
 
     /// Why a CRD in it defines no types.
@@ -286,10 +300,10 @@ impl PackageReader<'_> {
         Ok(found)
     }
 
-    fn bytes(&self, path: &Path, open: Opening) -> Result<(Vec<u8>, bool)> {
+    fn bytes(&self, path: &Path, open: Opening) -> Result<FileBytes> {
         let read = open(self.tree, path).and_then(|file| {
-            let executable = file.is_executable();
-            file.read().map(|bytes| (bytes, executable))
+            let (executable, stamp) = (file.is_executable(), file.stamp());
+            file.read().map(|content| FileBytes { content, executable, stamp })
         });
         read.map_err(|error| {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
@@ -300,14 +314,15 @@ impl PackageReader<'_> {
         let named = |error: Diagnostic| {
             Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
         };
-        let (bytes, executable) = self.bytes(&path, open)?;
+        let FileBytes { content: bytes, executable, stamp } = self.bytes(&path, open)?;
         let source = self.sources.add(path.clone(), decode(bytes).map_err(named)?);
         let file = PackageFile::parse(relative, path, source, self.reading, self.sources)?;
-        Ok(PackageFile { executable, ..file })
+        Ok(PackageFile { executable, stamp, ..file })
     }
 
     fn file(&self, relative: PathBuf, path: PathBuf) -> Result<ReadFile> {
-        let (bytes, executable) = self.bytes(&path, |tree, path| tree.open(path))?;
+        let FileBytes { content: bytes, executable, stamp } =
+            self.bytes(&path, |tree, path| tree.open(path))?;
         let mut problem = None;
         if is_yaml_name(&relative) {
             let parsed = decode(bytes.clone()).and_then(|text| {
@@ -315,14 +330,29 @@ impl PackageReader<'_> {
                 PackageFile::parse(relative.clone(), path.clone(), source, self.reading, self.sources)
             });
             match parsed {
-                Ok(file) => return Ok(ReadFile::Yaml(PackageFile { executable, ..file })),
+                Ok(file) => return Ok(ReadFile::Yaml(PackageFile { executable, stamp, ..file })),
                 Err(error) => problem = Some(error),
             }
         }
         let text = text_of(&bytes).unwrap_or_default();
         let source = self.sources.add(path.clone(), text);
-        Ok(ReadFile::Other(OtherFile { relative, path, content: bytes.into(), executable, problem, source }))
+        Ok(ReadFile::Other(OtherFile {
+            relative,
+            path,
+            content: bytes.into(),
+            executable,
+            stamp,
+            problem,
+            source,
+        }))
     }
+}
+
+/// What is in a file, and what it is to the disk.
+struct FileBytes {
+    content: Vec<u8>,
+    executable: bool,
+    stamp: Option<FileStamp>,
 }
 
 /// What is found in a directory.

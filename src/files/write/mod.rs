@@ -5,10 +5,9 @@ mod permission;
 mod place;
 mod problem;
 mod replace;
-mod stamp;
 
 pub(crate) use journal::JOURNAL;
-pub use journal::{FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
+pub use journal::{Expected, FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
 pub use place::create_directories;
 pub use replace::replace_file;
 pub(super) use replace::replace_file_with;

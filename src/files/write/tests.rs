@@ -373,6 +373,8 @@ mod unix {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
+                    // About as long as the changes take, so that it happens in the midst of some of them.
+                    std::thread::sleep(std::time::Duration::from_millis(3));
                 }
             });
             let paths: Vec<_> = (0..8).map(|i| folder.join(format!("f{i}"))).collect();

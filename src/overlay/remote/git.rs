@@ -49,7 +49,10 @@ pub(super) fn check_out(spec: &RepoSpec, wanted: Option<&str>, into: &Path) -> R
     git.run("checkout", &["checkout", "--quiet", "FETCH_HEAD"])?;
     let commit = git.run("rev-parse", &["rev-parse", "--verify", "FETCH_HEAD^{commit}"])?;
     if spec.submodules && DiskTree.has(&into.join(".gitmodules")) {
-        git.run("submodule update", &["submodule", "update", "--init", "--recursive"])?;
+        // What is fetched from elsewhere names no repository of this machine, whatever the user's git allows.
+        let refused = if spec.is_local() { &[][..] } else { &["-c", "protocol.file.allow=never"] };
+        let update = ["submodule", "update", "--init", "--recursive"];
+        git.run("submodule update", &[refused, update.as_slice()].concat())?;
     }
     Ok(String::from_utf8_lossy(&commit).trim().to_string())
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, Metadata};
 use std::path::Path;
 
+use super::super::super::stamp::FileStamp;
 use crate::files::tree::may_run;
 
 /// What becomes of a file.
@@ -14,13 +15,37 @@ pub struct FileChange<'c> {
     pub content: Option<&'c [u8]>,
     /// Whether it may be run as a program; none: as the file that is there, and not when it is new.
     pub executable: Option<bool>,
+    /// What has to be there: what somebody else wrote meanwhile is not written over.
+    pub expected: Expected<'c>,
 }
 
 impl<'c> FileChange<'c> {
-    /// Another content, or none, for a file that may be run or not as before.
+    /// Another content, or none, whatever is there now, for a file that may be run or not as before.
     #[must_use]
     pub fn new(path: &'c Path, content: Option<&'c [u8]>) -> Self {
-        Self { path, content, executable: None }
+        Self { path, content, executable: None, expected: Expected::Anything }
+    }
+}
+
+/// What is where a file is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected<'c> {
+    /// Whatever it is, it goes.
+    Anything,
+    /// Nothing.
+    Nothing,
+    /// The file that was read.
+    Read(&'c FileStamp),
+}
+
+impl Expected<'_> {
+    /// Whether it is there.
+    pub(super) fn is(&self, there: Option<&Metadata>) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Nothing => there.is_none(),
+            Self::Read(stamp) => there.is_some_and(|there| stamp.is_of(there)),
+        }
     }
 }
 

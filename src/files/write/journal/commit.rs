@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
+use super::super::super::stamp;
 use super::super::place::{PREFIX, directory_of};
-use super::super::stamp;
 use super::list::{Changes, ListedChange, Way};
 
 /// What a change could not be made of, and why.

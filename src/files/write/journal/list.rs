@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::super::super::stamp;
 use super::super::permission::{self, sync_directory};
-use super::super::stamp;
 use super::change::Recovery;
 
 /// The layout of journals; others are not understood.

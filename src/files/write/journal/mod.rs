@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use self::change::{FileChange, Recovery};
+pub use self::change::{Expected, FileChange, Recovery};
 use self::commit::{Attempt, Commit, NotMade};
 use self::list::{Changes, JournalState, LOCK};
 use super::super::cleanup::{self, Leftover};

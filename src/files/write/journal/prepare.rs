@@ -10,10 +10,10 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::super::super::stamp;
 use super::super::permission::{self, Ownership, sync_directory};
 use super::super::place::{self, WritePlace, directory_of};
 use super::super::problem::not_written;
-use super::super::stamp;
 use super::change::FileChange;
 use super::commit::{new_text, old_text};
 use super::list::{Changes, ListedChange, Way};
@@ -66,6 +66,10 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
                 .and_then(|name| Some((missing.last()?, name)))
                 .map(|(directory, name)| (directory.join(name), None)),
         };
+        let there = placed.as_ref().and_then(|(_, old)| old.as_ref());
+        if !change.expected.is(there) {
+            return Err(changed_meanwhile(change.path));
+        }
         let Some((path, old)) = placed else { continue };
         let placed = Placed { change, below: below(root, &path)?, path, old };
         plan.directories.extend(missing.into_iter().filter(|directory| made.insert(directory.clone())));
@@ -255,6 +259,11 @@ fn below(root: &Path, path: &Path) -> Result<PathBuf> {
         return Err(unchanged(Diagnostic::error(Code::Io, message).help("rename it")));
     }
     Ok(below.to_path_buf())
+}
+
+fn changed_meanwhile(path: &Path) -> Diagnostic {
+    let message = format!("{} cannot be written: somebody else changed it meanwhile", path.display());
+    unchanged(Diagnostic::error(Code::Io, message).help("run the command again"))
 }
 
 fn leads_out(path: &Path, root: &Path) -> Diagnostic {

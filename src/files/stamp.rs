@@ -22,7 +22,24 @@ pub(super) fn of_lock(path: &Path) -> io::Result<String> {
     Ok(made.map_or_else(|_| String::new(), |time| time.as_nanos().to_string()))
 }
 
-/// Which file it is, and which content it has, as far as its size and the time of its last change tell.
+/// Which file was read, and which content it had, as far as its size, its mode and the time of its last change
+/// tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileStamp(String);
+
+impl FileStamp {
+    /// The stamp of a file that is open: taken before it is read, it tells whether it changed since.
+    pub(super) fn of(metadata: &fs::Metadata) -> Self {
+        Self(of_content(metadata))
+    }
+
+    /// Whether a file is still the one that was read.
+    pub(super) fn is_of(&self, metadata: &fs::Metadata) -> bool {
+        self.0 == of_content(metadata)
+    }
+}
+
+/// Which file it is, and which content it has, as far as its size, its mode and the time of its last change tell.
 pub(super) fn of_content(metadata: &fs::Metadata) -> String {
     of_metadata(&Metadata::from_just_metadata(metadata.clone()))
 }
@@ -47,7 +64,8 @@ pub(super) fn at(directory: &Dir, path: &Path) -> io::Result<Option<String>> {
 fn of_metadata(metadata: &Metadata) -> String {
     use cap_std::fs::MetadataExt as _;
 
-    format!("{} {} {}.{:09}", metadata.ino(), metadata.size(), metadata.mtime(), metadata.mtime_nsec())
+    let (time, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
+    format!("{} {} {:o} {time}.{nanoseconds:09}", metadata.ino(), metadata.size(), metadata.mode())
 }
 
 #[cfg(not(unix))]
