@@ -99,6 +99,27 @@ pub(crate) enum Removal {
 }
 
 impl Store {
+    /// Takes something out of the store, then what killed programs left in its folders, and those that are empty.
+    pub(crate) fn take_out(
+        &self,
+        folders: [&str; 2],
+        take: impl FnOnce(&Staging) -> Cleared,
+    ) -> io::Result<Cleared> {
+        if !self.has_folder(Path::new("")) {
+            return Ok(Cleared::default());
+        }
+        let staging = self.staging()?;
+        let cleared = take(&staging);
+        for folder in folders.map(Path::new) {
+            self.sweep_folder(folder);
+            self.remove_folder(folder);
+        }
+        self.sweep(&staging);
+        drop(staging);
+        self.remove_folder(Path::new(""));
+        Ok(cleared)
+    }
+
     /// What is in a folder, of the names that are ours, by name.
     pub(crate) fn entries(&self, folder: &Path, is_ours: fn(&str) -> bool) -> Vec<StoredEntry> {
         let names = self.names(folder).into_iter();
