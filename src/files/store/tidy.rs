@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{SEAL, STAGING, STORE_LOCK, Staging, Store, open_file};
+use super::{SEAL, STAGING, STORE_LOCK, Staging, Store, lock_in, open_file};
 use crate::files::lock::{self, Waiting};
 use crate::files::seal::{About, Seal};
 
@@ -152,7 +152,10 @@ impl Store {
     /// Removes an entry, unless it is used.
     pub(crate) fn remove(&self, name: &Path, staging: &Staging) -> Removal {
         let path = self.directory.join(name);
-        // Had until it is out of the way.
+        // Nothing can come into its place from here on, nor be used before it is out of the way.
+        let Ok(_one_at_a_time) = lock_in(path.parent().unwrap_or(&self.directory)) else {
+            return Removal::Removed;
+        };
         let seal = unused_seal(&path.join(SEAL));
         if matches!(&seal, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
             return Removal::InUse;
