@@ -6,8 +6,6 @@ export CARGO_INCREMENTAL=0
 # What is slow to get is kept outside the checkout, by version.
 cache=${SMP_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kubectl-smp-test}
 
-say() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
-
 # The release build.
 bin=$PWD/target/release/kubectl-smp
 release() {
@@ -26,9 +24,10 @@ debian_package() {
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qy "$1"
 }
 
-# Runs pieces, each in a shell of its own: those that were asked for, or all, in the order of `pieces`.
+# Runs pieces, each in a process of its own: those that were asked for, or all, in the order of `pieces`.
+# One that hangs is ended after `limit`, so that what it printed last can be read.
 run_pieces() {
-  local piece start took=
+  local piece start status took=
   (($#)) || set -- "${pieces[@]}"
   for piece in "$@"; do
     if [[ " ${pieces[*]} " != *" $piece "* ]]; then
@@ -36,12 +35,19 @@ run_pieces() {
       exit 2
     fi
   done
+  if (($# == 1)); then
+    printf '\n== %s\n' "$1"
+    "$1"
+    return
+  fi
   for piece in "$@"; do
-    say "$piece"
-    start=$SECONDS
-    ("$piece")
+    start=$SECONDS status=0
+    timeout "$limit" bash ".ci/${0##*/}" "$piece" || status=$?
     took+=", $piece $((SECONDS - start)) s"
+    if ((status)); then
+      echo "== $piece failed with status $status; 124 means: not done within $limit (${took#, })" >&2
+      exit "$status"
+    fi
   done
-  say "done"
-  echo "${took#, }"
+  printf '\n== done: %s\n' "${took#, }"
 }

@@ -149,6 +149,9 @@ fn a_word_that_is_no_format_is_no_file() {
         succeed(home.path(), &["build", "a", "-o", file]);
         assert_eq!(read(&home.path().join(file)), config("a", "one"));
     }
+    symlink("made", home.path().join("link")).expect("linked");
+    succeed(home.path(), &["build", "a", "-o", "link"]);
+    assert_eq!(read(&home.path().join("made")), config("a", "one"), "a link to nothing is an entry, too");
     // It is there now.
     succeed(home.path(), &["build", "b", "-o", "rendered"]);
     assert_eq!(read(&home.path().join("rendered")), config("b", "one"));

@@ -44,7 +44,7 @@ pub(super) fn of_content(metadata: &fs::Metadata) -> String {
     of_metadata(&Metadata::from_just_metadata(metadata.clone()))
 }
 
-/// Which file is open, and which content it has, as far as its size and the time of its last change tell.
+/// The same of a file that is open.
 pub(super) fn of_open(file: &File) -> io::Result<String> {
     file.metadata().map(|metadata| of_metadata(&metadata))
 }

@@ -10,7 +10,9 @@ use smol_str::SmolStr;
 
 use super::form::OutputForm;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, change_files, end_unfinished, hex};
+use crate::files::{
+    DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, end_unfinished, hex,
+};
 use crate::resource::{ResId, Resource, ResourceSet};
 use crate::yaml;
 
@@ -66,6 +68,13 @@ struct WrittenFiles {
     version: u32,
     /// Paths below the directory, with the SHA-256 of what was written.
     files: BTreeMap<PathBuf, String>,
+}
+
+/// A file that an earlier run wrote and this one does not.
+struct StaleFile {
+    /// The SHA-256 of what is in it, which is what was written.
+    hash: String,
+    stamp: FileStamp,
 }
 
 impl WrittenFiles {
@@ -163,11 +172,14 @@ impl OutputDirectory {
         let mut changes: Vec<_> =
             paths.iter().zip(texts).map(|(path, text)| FileChange::new(path, Some(text))).collect();
         let pruned: Vec<_> = match self.stale {
-            Stale::Go => stale.keys().map(|path| self.path.join(path)).collect(),
+            Stale::Go => stale.iter().map(|(path, file)| (self.path.join(path), &file.stamp)).collect(),
             Stale::Stay | Stale::Unknown => Vec::new(),
         };
-        changes.extend(pruned.iter().map(|path| FileChange::new(path, None)));
-        let (written, list) = (self.path.join(WRITTEN), self.list(stale)?);
+        changes.extend(pruned.iter().map(|(path, stamp)| FileChange {
+            expected: Expected::Read(stamp),
+            ..FileChange::new(path, None)
+        }));
+        let (written, list) = (self.path.join(WRITTEN), self.list(&stale)?);
         if let Some(list) = &list {
             changes.push(FileChange::new(&written, Some(list.as_bytes())));
         }
@@ -176,7 +188,7 @@ impl OutputDirectory {
 
     /// What an earlier run wrote and this one does not, as far as it is still what was written: what somebody
     /// changed since, or put in its place, is his.
-    fn stale_files(&self) -> Result<BTreeMap<PathBuf, String>> {
+    fn stale_files(&self) -> Result<BTreeMap<PathBuf, StaleFile>> {
         let path = self.path.join(WRITTEN);
         if self.stale == Stale::Unknown || !DiskTree.has(&path) {
             return Ok(BTreeMap::new());
@@ -193,22 +205,25 @@ impl OutputDirectory {
         }
         let own: BTreeSet<_> = self.files.iter().map(|file| &file.path).collect();
         let root = DiskTree.locate(Path::new(""), &self.path).map_err(|error| wrong(error.to_string()))?;
-        let is_as_written = |path: &PathBuf, hash: &String| {
-            let path = root.path().join(path);
-            DiskTree.locate(Path::new(""), &path).is_ok_and(|found| found.path() == path)
-                && DiskTree.read(&path).is_ok_and(|text| sha256(&text) == *hash)
+        let as_written = |(path, hash): (PathBuf, String)| {
+            let real = root.path().join(&path);
+            DiskTree.locate(Path::new(""), &real).ok().filter(|found| found.path() == real)?;
+            let open = DiskTree.open(&real).ok()?;
+            let stamp = open.stamp()?;
+            let is_same = open.read().is_ok_and(|text| sha256(&text) == hash);
+            is_same.then_some((path, StaleFile { hash, stamp }))
         };
         let stale = written.files.into_iter().filter(|(path, _)| !own.contains(path));
-        Ok(stale.filter(|(path, hash)| is_as_written(path, hash)).collect())
+        Ok(stale.filter_map(as_written).collect())
     }
 
     /// The list for the next run; none where none is kept.
-    fn list(&self, stale: BTreeMap<PathBuf, String>) -> Result<Option<String>> {
+    fn list(&self, stale: &BTreeMap<PathBuf, StaleFile>) -> Result<Option<String>> {
         let hashed = |file: &OutputFile| (file.path.clone(), sha256(file.text.as_bytes()));
         let mut files: BTreeMap<_, _> = self.files.iter().map(hashed).collect();
         match self.stale {
             Stale::Unknown => return Ok(None),
-            Stale::Stay => files.extend(stale),
+            Stale::Stay => files.extend(stale.iter().map(|(path, file)| (path.clone(), file.hash.clone()))),
             Stale::Go => {}
         }
         let text = serde_json::to_string_pretty(&WrittenFiles { version: 1, files });

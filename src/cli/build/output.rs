@@ -65,7 +65,11 @@ impl Destination {
         if text.ends_with('/') || DiskTree.is_directory(path) {
             return Ok(Self::Directory(OutputDirectory::of_all(path)));
         }
-        if path.extension().is_none() && !text.contains(['/', '\\']) && !DiskTree.has(path) {
+        if path.extension().is_none()
+            && !text.contains(['/', '\\'])
+            && !DiskTree.has(path)
+            && !DiskTree::is_link(path)
+        {
             let words = OutputForm::WORDS.join(", ");
             let help = suggestion(text, &OutputForm::WORDS).unwrap_or_else(|| format!("there are {words}."));
             return Err(Failure::Usage(format!(

@@ -141,18 +141,15 @@ fn many_keep_and_remove_at_once() {
 #[test]
 fn what_is_kept_is_held_at_once() {
     let fixture = Fixture::new();
-    let ended = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..50 {
-                    let held = fixture.keep_and_hold("k/a", "1");
-                    assert_eq!(fs::read_to_string(held.path.join("d/file")).expect("it stays"), "1");
-                }
-                ended.fetch_add(1, Ordering::Relaxed);
-            });
+    let keep_often = || {
+        for _ in 0..50 {
+            let held = fixture.keep_and_hold("k/a", "1");
+            assert_eq!(fs::read_to_string(held.path.join("d/file")).expect("it stays"), "1");
         }
-        while ended.load(Ordering::Relaxed) < 4 {
+    };
+    thread::scope(|scope| {
+        let keeping = [(); 4].map(|()| scope.spawn(keep_often));
+        while !keeping.iter().all(thread::ScopedJoinHandle::is_finished) {
             let staging = fixture.store.staging().expect("a place");
             fixture.store.remove(Path::new("k/a"), &staging);
             fixture.store.remove_folder(Path::new("k"));

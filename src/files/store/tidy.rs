@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{SEAL, STAGING, STORE_LOCK, Staging, Store, open_file};
+use super::{SEAL, STAGING, STORE_LOCK, Staging, Store, lock_in, open_file};
 use crate::files::lock::{self, Waiting};
 use crate::files::seal::{About, Seal};
 
@@ -99,6 +99,27 @@ pub(crate) enum Removal {
 }
 
 impl Store {
+    /// Takes something out of the store, then what killed programs left in its folders, and those that are empty.
+    pub(crate) fn take_out(
+        &self,
+        folders: [&str; 2],
+        take: impl FnOnce(&Staging) -> Cleared,
+    ) -> io::Result<Cleared> {
+        if !self.has_folder(Path::new("")) {
+            return Ok(Cleared::default());
+        }
+        let staging = self.staging()?;
+        let cleared = take(&staging);
+        for folder in folders.map(Path::new) {
+            self.sweep_folder(folder);
+            self.remove_folder(folder);
+        }
+        self.sweep(&staging);
+        drop(staging);
+        self.remove_folder(Path::new(""));
+        Ok(cleared)
+    }
+
     /// What is in a folder, of the names that are ours, by name.
     pub(crate) fn entries(&self, folder: &Path, is_ours: fn(&str) -> bool) -> Vec<StoredEntry> {
         let names = self.names(folder).into_iter();
@@ -131,7 +152,10 @@ impl Store {
     /// Removes an entry, unless it is used.
     pub(crate) fn remove(&self, name: &Path, staging: &Staging) -> Removal {
         let path = self.directory.join(name);
-        // Had until it is out of the way.
+        // Nothing can come into its place from here on, nor be used before it is out of the way.
+        let Ok(_one_at_a_time) = lock_in(path.parent().unwrap_or(&self.directory)) else {
+            return Removal::Removed;
+        };
         let seal = unused_seal(&path.join(SEAL));
         if matches!(&seal, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
             return Removal::InUse;

@@ -21,3 +21,8 @@ pub(super) fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     };
     Diagnostic::error(Code::Io, format!("{shown} cannot be written: {why}")).help(help)
 }
+
+/// The same, where several files were to be written.
+pub(super) fn unchanged(problem: Diagnostic) -> Diagnostic {
+    problem.note("no file was changed")
+}

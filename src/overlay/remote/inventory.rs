@@ -57,27 +57,18 @@ impl RemoteCache {
     }
 
     fn take_out(&self, goes: fn(&StoredEntry, &Store) -> bool, most_bytes: u64) -> io::Result<Cleared> {
-        let mut cleared = Cleared::default();
-        if !self.store.has_folder(Path::new("")) {
-            return Ok(cleared);
-        }
-        let staging = self.store.staging()?;
-        for folder in self.folders() {
-            self.take_out_of_repository(&folder, goes, &staging, &mut cleared);
-        }
-        let (gone, rest): (Vec<_>, Vec<_>) =
-            self.files().into_iter().partition(|file| goes(file, &self.store));
-        for file in gone.into_iter().chain(superfluous(rest, most_bytes)) {
-            cleared.add(shown(CacheKind::File, &file), self.store.remove(&file.name, &staging));
-        }
-        for folder in [REPOSITORIES, FILES] {
-            self.store.sweep_folder(Path::new(folder));
-            self.store.remove_folder(Path::new(folder));
-        }
-        self.store.sweep(&staging);
-        drop(staging);
-        self.store.remove_folder(Path::new(""));
-        Ok(cleared)
+        self.store.take_out([REPOSITORIES, FILES], |staging| {
+            let mut cleared = Cleared::default();
+            for folder in self.folders() {
+                self.take_out_of_repository(&folder, goes, staging, &mut cleared);
+            }
+            let (gone, rest): (Vec<_>, Vec<_>) =
+                self.files().into_iter().partition(|file| goes(file, &self.store));
+            for file in gone.into_iter().chain(superfluous(rest, most_bytes)) {
+                cleared.add(shown(CacheKind::File, &file), self.store.remove(&file.name, staging));
+            }
+            cleared
+        })
     }
 
     fn take_out_of_repository(

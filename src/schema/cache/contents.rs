@@ -34,24 +34,15 @@ impl SchemaCache {
     }
 
     fn take_out(&self, goes: impl Fn(&CacheEntry, &StoredEntry) -> bool) -> io::Result<Cleared> {
-        let mut cleared = Cleared::default();
-        if !self.store.has_folder(Path::new("")) {
-            return Ok(cleared);
-        }
-        let staging = self.store.staging()?;
-        for (shown, stored) in self.stored() {
-            if goes(&shown, &stored) {
-                cleared.add(shown, self.store.remove(&stored.name, &staging));
+        self.store.take_out([DOCUMENTS, SERVERS], |staging| {
+            let mut cleared = Cleared::default();
+            for (shown, stored) in self.stored() {
+                if goes(&shown, &stored) {
+                    cleared.add(shown, self.store.remove(&stored.name, staging));
+                }
             }
-        }
-        for folder in [DOCUMENTS, SERVERS] {
-            self.store.sweep_folder(Path::new(folder));
-            self.store.remove_folder(Path::new(folder));
-        }
-        self.store.sweep(&staging);
-        drop(staging);
-        self.store.remove_folder(Path::new(""));
-        Ok(cleared)
+            cleared
+        })
     }
 
     fn is_whole(&self, kind: CacheKind, name: &Path) -> bool {

@@ -65,7 +65,7 @@ impl FileChange<'_> {
 pub enum Recovery {
     /// There are none.
     Nothing,
-    /// None of them was made, and what was prepared is gone.
+    /// None is made in part, and what was left of the journal is gone.
     Dropped,
     /// All of them are made; their number.
     Finished(usize),

@@ -25,7 +25,7 @@ use super::super::lock::{Waiting, lock};
 use super::super::tree::FileTree;
 use super::permission;
 use super::place::create_directories;
-use super::problem::not_written;
+use super::problem::{not_written, unchanged};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// The directory of a journal.
@@ -353,10 +353,6 @@ impl Drop for Journal<'_> {
     fn drop(&mut self) {
         cleanup::notes().remove(&self.path);
     }
-}
-
-fn unchanged(problem: Diagnostic) -> Diagnostic {
-    problem.note("no file was changed")
 }
 
 fn in_use(root: &Path) -> Diagnostic {

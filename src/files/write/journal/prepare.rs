@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::super::stamp;
 use super::super::permission::{self, Ownership, sync_directory};
 use super::super::place::{self, WritePlace, directory_of};
-use super::super::problem::not_written;
+use super::super::problem::{not_written, unchanged};
 use super::change::FileChange;
 use super::commit::{new_text, old_text};
 use super::list::{Changes, ListedChange, Way};
@@ -32,6 +32,16 @@ pub(super) struct Placed<'c> {
     below: PathBuf,
     /// What is there now.
     old: Option<Metadata>,
+}
+
+/// What no other file has.
+#[derive(PartialEq, Eq, Hash)]
+enum FileIdentity<'p> {
+    /// The device and the number there, which all names of a file share.
+    #[cfg(unix)]
+    Inode(u64, u64),
+    /// The real path, which a file with one name has.
+    Path(&'p Path),
 }
 
 /// A change whose texts are in the journal.
@@ -124,7 +134,7 @@ fn place_one(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metadata
 
 /// Fails when two changes are about one file.
 fn each_once(placed: &[Placed<'_>]) -> Result<()> {
-    let mut files: FxHashMap<(u64, PathBuf), &Path> = FxHashMap::default();
+    let mut files: FxHashMap<FileIdentity<'_>, &Path> = FxHashMap::default();
     for one in placed {
         if let Some(first) = files.insert(one.identity(), one.change.path) {
             let (first, second) = (first.display(), one.change.path.display());
@@ -136,14 +146,13 @@ fn each_once(placed: &[Placed<'_>]) -> Result<()> {
 }
 
 impl Placed<'_> {
-    /// What no other file has; for one with several names, the same for all of them.
-    fn identity(&self) -> (u64, PathBuf) {
+    fn identity(&self) -> FileIdentity<'_> {
         #[cfg(unix)]
         if let Some(old) = self.old.as_ref().filter(|old| permission::names(old) > 1) {
             use std::os::unix::fs::MetadataExt as _;
-            return (old.ino(), old.dev().to_string().into());
+            return FileIdentity::Inode(old.dev(), old.ino());
         }
-        (0, self.path.clone())
+        FileIdentity::Path(&self.path)
     }
 
     /// Puts the new text into the journal, and keeps the old one there.
@@ -276,8 +285,4 @@ fn leads_out(path: &Path, root: &Path) -> Diagnostic {
 
 fn not_changed(path: &Path, error: &io::Error) -> Diagnostic {
     unchanged(not_written(path, error))
-}
-
-fn unchanged(problem: Diagnostic) -> Diagnostic {
-    problem.note("no file was changed")
 }
