@@ -2,8 +2,12 @@
 //!
 //! Owns the texts, says as whose they are read, and turns byte ranges into lines and columns. Knows nothing of YAML.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// Names of kustomization files.
+pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Whose reader is followed, where kustomize and kubectl make different values of the same text.
 ///
@@ -18,6 +22,16 @@ pub enum Reading {
     /// kubectl's, for plain manifests: `yes`, `on` and `y` are booleans, dates stay the text that they are, keys
     /// become strings (`n` is `"false"`, `1` is `"1"`), and fields win over those of a `<<` above them.
     Kubectl,
+}
+
+impl Reading {
+    /// As whose text a file is read that lies among files that are read this way: kustomizations are read by
+    /// kustomize alone.
+    #[must_use]
+    pub fn of_file(self, path: &Path) -> Self {
+        let is = |name: &OsStr| KUSTOMIZATION_FILES.iter().any(|known| name == *known);
+        if path.file_name().is_some_and(is) { Self::Kustomize } else { self }
+    }
 }
 
 /// Names one text of a [`SourceMap`].

@@ -444,3 +444,16 @@ fn files_that_dest_has_as_they_came_become_the_updated_ones_byte_for_byte() {
         [&[("web.yaml", WEB), ("b.yaml", "# x\n")][..], &[("web.yaml", &updated)], &[("web.yaml", WEB)]];
     assert_eq!(merged(sides, "web.yaml"), updated);
 }
+
+#[test]
+fn kustomizations_are_read_as_by_kustomize() {
+    let kustomization =
+        |tag: &str| format!("kind: Kustomization\nnamePrefix: a-\nimages:\n- name: web\n  newTag: {tag}\n");
+    let [original, updated, dest] = [kustomization("y"), kustomization("on"), kustomization("y")];
+    let name = "kustomization.yaml";
+    let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest.replace("a-", "b-"))]];
+    assert_eq!(merged(sides, name), updated.replace("a-", "b-"));
+    let name = "other.yaml";
+    let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest.replace("a-", "b-"))]];
+    assert_eq!(merged(sides, name), dest.replace("a-", "b-"), "both are `true` to kubectl");
+}

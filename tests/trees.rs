@@ -14,12 +14,11 @@ use std::sync::Arc;
 use kubectl_smp::diagnostic::{Diagnostic, Result};
 use kubectl_smp::files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
 use kubectl_smp::overlay::{
-    BuildOptions, BuildRules, Builder, Built, ChainUse, FunctionOptions, HelmOptions, KUSTOMIZATION_FILES,
-    LockUse, Targets,
+    BuildOptions, BuildRules, Builder, Built, ChainUse, FunctionOptions, HelmOptions, LockUse, Targets,
 };
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::SourceMap;
+use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceMap};
 use kubectl_smp::yaml;
 use rayon::iter::Either;
 use rayon::prelude::*;

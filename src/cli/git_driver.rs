@@ -101,9 +101,10 @@ impl DriverVersions<'_> {
         if !is_yaml {
             return Ok(None);
         }
+        let reading = options.reading.of_file(self.path);
         let package = |content: &[u8], whose: &str| {
             let name = format!("{} ({whose})", self.path.display());
-            Package::of_text(&name, decode(content.to_vec())?, options.reading, sources)
+            Package::of_text(&name, decode(content.to_vec())?, reading, sources)
         };
         let MarkerWords { original, updated, dest } = MarkerWords::GIT;
         let original = package(&self.original, original)?;

@@ -11,12 +11,10 @@ use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _};
 use crate::merge::{Exceptions, Rules};
-use crate::overlay::{
-    BuildOptions, BuildRules, Builder, ChainUse, KUSTOMIZATION_FILES, LockUse, Reorder, Targets,
-};
+use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, LockUse, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
-use crate::source::SourceMap;
+use crate::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// What to build and how.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::build::{self, BuildContext};
-use super::load::{KUSTOMIZATION_FILES, Reader, Root};
+use super::load::{Reader, Root};
 use super::options::Built;
 use super::types::TypesInBuild;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
@@ -14,6 +14,7 @@ use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{Merged, Rules, apply};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
 use crate::schema::{Cursor, Gvk, Schema};
+use crate::source::KUSTOMIZATION_FILES;
 use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.

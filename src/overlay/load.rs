@@ -16,12 +16,9 @@ use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_finished, leads_out};
-use crate::source::{SourceId, SourceMap, Span};
+use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span};
 use crate::transform::Files;
 use crate::yaml;
-
-/// Names of kustomization files.
-pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// What all reading of one run shares.
 #[derive(Debug, Clone)]

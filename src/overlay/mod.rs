@@ -26,7 +26,7 @@ pub use builder::Builder;
 pub use function::FunctionOptions;
 pub use helm::HelmOptions;
 pub use kustomization::Kustomization;
-pub use load::{KUSTOMIZATION_FILES, Reader, Root};
+pub use load::{Reader, Root};
 pub use lock::{LOCK_FILE, LockFile, RemoteReference};
 pub use options::{BuildOptions, BuildRules, Built, ChainUse, LockUse, MakeChain, Reorder, Targets};
 pub use remote::RemoteCache;

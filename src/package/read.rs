@@ -316,18 +316,19 @@ impl PackageReader<'_> {
         };
         let FileBytes { content: bytes, executable, stamp } = self.bytes(&path, open)?;
         let source = self.sources.add(path.clone(), decode(bytes).map_err(named)?);
-        let file = PackageFile::parse(relative, path, source, self.reading, self.sources)?;
+        let reading = self.reading.of_file(&path);
+        let file = PackageFile::parse(relative, path, source, reading, self.sources)?;
         Ok(PackageFile { executable, stamp, ..file })
     }
 
     fn file(&self, relative: PathBuf, path: PathBuf) -> Result<ReadFile> {
         let FileBytes { content: bytes, executable, stamp } =
             self.bytes(&path, |tree, path| tree.open(path))?;
-        let mut problem = None;
+        let (mut problem, reading) = (None, self.reading.of_file(&path));
         if is_yaml_name(&relative) {
             let parsed = decode(bytes.clone()).and_then(|text| {
                 let source = self.sources.add(path.clone(), text);
-                PackageFile::parse(relative.clone(), path.clone(), source, self.reading, self.sources)
+                PackageFile::parse(relative.clone(), path.clone(), source, reading, self.sources)
             });
             match parsed {
                 Ok(file) => return Ok(ReadFile::Yaml(PackageFile { executable, stamp, ..file })),
