@@ -2,7 +2,6 @@
 //!
 //! Owns the texts, says as whose they are read, and turns byte ranges into lines and columns. Knows nothing of YAML.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -29,9 +28,14 @@ impl Reading {
     /// kustomize alone.
     #[must_use]
     pub fn of_file(self, path: &Path) -> Self {
-        let is = |name: &OsStr| KUSTOMIZATION_FILES.iter().any(|known| name == *known);
-        if path.file_name().is_some_and(is) { Self::Kustomize } else { self }
+        if is_kustomization(path) { Self::Kustomize } else { self }
     }
+}
+
+/// Whether a file is a kustomization by its name.
+#[must_use]
+pub fn is_kustomization(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| KUSTOMIZATION_FILES.iter().any(|known| name == *known))
 }
 
 /// Names one text of a [`SourceMap`].

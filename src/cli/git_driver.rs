@@ -101,15 +101,14 @@ impl DriverVersions<'_> {
         if !is_yaml {
             return Ok(None);
         }
-        let reading = options.reading.of_file(self.path);
         let package = |content: &[u8], whose: &str| {
             let name = format!("{} ({whose})", self.path.display());
-            Package::of_text(&name, decode(content.to_vec())?, reading, sources)
+            Package::of_version(self.path, &name, decode(content.to_vec())?, options.reading, sources)
         };
         let MarkerWords { original, updated, dest } = MarkerWords::GIT;
         let original = package(&self.original, original)?;
         let (updated, dest) = (package(&self.other, updated)?, package(&self.current, dest)?);
-        let packages = [&original, &updated, &dest];
+        let packages = [&updated, &dest, &original];
         if !packages.iter().all(|package| package.is_of_manifests()) {
             return Ok(None);
         }

@@ -202,7 +202,7 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
     args.how.write.recover(dest)?;
     let read = |path: &Path| Package::read_everything(path, reading, sources);
     let (target, original, updated, dest) = (dest, read(original)?, read(updated)?, read(dest)?);
-    let schema = schema_of(&[&original, &updated, &dest], &args.how.schema, sources)?;
+    let schema = schema_of(&[&updated, &dest, &original], &args.how.schema, sources)?;
     if args.on_conflict == OnConflict::Dest {
         options.conflicts = ConflictPolicy::Dest;
     }

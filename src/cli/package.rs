@@ -13,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
 use crate::package::{ChangedPackage, ConflictWriting, Package, recover_target, write_copy, write_files};
-use crate::schema::{Gvk, Schema};
+use crate::schema::{Gvk, Schema, kustomization_files};
 use crate::source::SourceMap;
 
 /// The exit status of a merge that met conflicts, when that is asked for.
@@ -126,23 +126,23 @@ pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
     Ok(())
 }
 
-/// The schema for the manifests of packages, CRDs among them included.
+/// The schema for the manifests of packages: the one that was asked for, then the CRDs among them, those of the
+/// first package before the others, then what else there is.
 pub(super) fn schema_of(packages: &[&Package], args: &SchemaArgs, sources: &SourceMap) -> Result<Schema> {
-    let mut chain = args.chain(sources, ChainUse::Manifests)?;
+    let file = args.file(sources)?;
+    let mut chain = args.chain_with(file.clone(), ChainUse::Manifests)?;
     let mut own = Schema::none();
-    for package in packages {
-        package.add_types(&mut own);
-    }
-    let kinds: Vec<Gvk> =
-        packages.iter().flat_map(|p| p.kinds()).filter(|gvk| own.kind(gvk).is_none()).collect();
-    let mut schema = chain.resolve(&kinds)?;
+    // Each goes before those that are there.
+    packages.iter().rev().for_each(|package| package.add_types(&mut own));
+    own.push_back("kustomization", kustomization_files());
+    let kinds = packages.iter().flat_map(|package| package.kinds());
+    let mut schema = chain.resolve(&kinds.filter(|gvk| own.kind(gvk).is_none()).collect::<Vec<Gvk>>())?;
     render::print(&chain.take_warnings(), sources);
-    // Kustomization files and the like, which are no kinds of a cluster.
-    for (name, graph) in Schema::kustomize().graphs() {
-        schema.push_back(name, graph.clone());
-    }
-    for (name, graph) in own.graphs() {
+    for (name, graph) in own.graphs().rev() {
         schema.push_types(name, graph.clone());
+    }
+    if let Some(file) = file {
+        schema.push_types("file", file);
     }
     Ok(schema)
 }

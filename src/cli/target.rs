@@ -72,11 +72,20 @@ pub(super) struct SchemaArgs {
 impl SchemaArgs {
     /// The chain of sources; for kustomizations it asks cache and cluster only when they were chosen.
     pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
-        self.chain_over(self.file(sources)?, used, &ClusterLink::Live)
+        self.chain_with(self.file(sources)?, used)
+    }
+
+    /// The same over the schema of [`SchemaArgs::file`].
+    pub(super) fn chain_with(
+        &self,
+        file: Option<Arc<TypeGraph>>,
+        used: ChainUse,
+    ) -> Result<SchemaChain, Diagnostic> {
+        self.chain_over(file, used, &ClusterLink::Live)
     }
 
     /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
-    fn file(&self, sources: &SourceMap) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
+    pub(super) fn file(&self, sources: &SourceMap) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
         match &self.schema {
             SchemaChoice::File(path) => Ok(Some(Arc::new(read_schema_file(path, sources)?))),
             _ => Ok(None),

@@ -5,8 +5,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::association::Association;
-use super::identity::Identity;
+use smol_str::SmolStr;
+
+use super::association::{Association, ListPolicy, Several, is_undeclared};
+use super::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
+use crate::schema::Cursor;
 use crate::yaml::{Entry, Map, Node};
 
 /// The fields of several maps: those of the first one in order, then what the next one adds.
@@ -65,6 +68,33 @@ pub fn entries<const N: usize>(lists: [&[Node]; N], association: &Association) -
         }
     }
     Some(rows)
+}
+
+/// What tells the entries of lists apart, and the entries by it: what the schema says or, where it says nothing
+/// of how the list merges, the first of the keys that all entries have, with a value that is unique in each list.
+///
+/// None where such a list is one value.
+#[must_use]
+pub fn lists<const N: usize>(
+    lists: [&[Node]; N],
+    place: Cursor<'_>,
+    policy: ListPolicy,
+    candidates: &[SmolStr],
+) -> Option<(Association, Vec<Aligned<N>>)> {
+    let by = |association: Association| entries(lists, &association).map(|rows| (association, rows));
+    match Association::of(place, policy) {
+        Association::Unknown | Association::Atomic if is_undeclared(place) => {
+            candidates.iter().find_map(|key| by(inferred(key)))
+        }
+        Association::Unknown | Association::Atomic => None,
+        association => by(association),
+    }
+}
+
+/// By a key that was found in the entries.
+fn inferred(key: &SmolStr) -> Association {
+    let keys = MergeKeys::new([(key.clone(), KeyRule::Required)], NullKey::Refused, KeyComparison::Data);
+    Association::Keyed { keys, several: Several::Refused }
 }
 
 #[cfg(test)]

@@ -107,6 +107,12 @@ impl Association {
         }
     }
 
+    /// The names of the keys of its entries.
+    #[must_use]
+    pub fn key_names(&self) -> &[SmolStr] {
+        if let Self::Keyed { keys, .. } = self { keys.names() } else { &[] }
+    }
+
     /// What names an entry of the list, if anything does.
     #[must_use]
     pub fn identify(&self, entry: &Node) -> Option<Identity> {
@@ -179,6 +185,20 @@ pub fn recommended_keys(list: Cursor<'_>) -> Vec<SmolStr> {
 #[must_use]
 pub fn is_atomic(map: Cursor<'_>) -> bool {
     map.map_type() == Some(MapType::Atomic) || map.patch_strategy().replace
+}
+
+/// Whether nothing says how a list merges: its type is not known, or does not tell. Kubernetes calls each list of
+/// its own types atomic of which it does not know better; who calls a list of a custom resource so, means it.
+#[must_use]
+pub fn is_undeclared(list: Cursor<'_>) -> bool {
+    let strategy = list.patch_strategy();
+    let is_of_kubernetes = || list.element().type_name().is_some_and(|name| name.starts_with("io.k8s."));
+    let says_nothing = match list.list_type() {
+        None => true,
+        Some(ListType::Atomic) => is_of_kubernetes(),
+        Some(_) => false,
+    };
+    says_nothing && !strategy.merge && !strategy.replace
 }
 
 /// What is to be said when the list at `at`, of which nothing is known, gives way to another one.

@@ -11,10 +11,10 @@ use crate::yaml::Node;
 /// Merges the fields of `source` over those of dest: what the source has is taken, its nulls clear values,
 /// and what only dest has stays.
 ///
-/// The schema is asked for the kind that the objects say they have. Where there is no dest, the source is the
-/// result by the rules of [`Rules::Lossless`], as it is. By these lists merge by the keys of their entries and sets are joined; a list whose entries
-/// nothing tells apart is replaced, and where no schema knows it that is warned of. One version that has a
-/// map, list or scalar where the other has something else is a conflict.
+/// The schema is asked for the kind that the objects say they have. By the rules of [`Rules::Lossless`], where
+/// there is no dest, the source is the result as it is; lists merge by the keys of their entries and sets are
+/// joined; a list whose entries nothing tells apart is replaced, and where no schema knows it that is warned of.
+/// One version that has a map, list or scalar where the other has something else is a conflict.
 ///
 /// ```
 /// use kubectl_smp::merge::{MergeOptions, merge2};
@@ -43,7 +43,7 @@ pub fn merge2(dest: Option<Node>, source: &Node, schema: &Schema, options: &Merg
 }
 
 /// The same, with the type of objects that do not say their kind.
-pub(super) fn merge2_as(
+pub(crate) fn merge2_as(
     dest: Option<Node>,
     source: &Node,
     kind: Cursor<'_>,
@@ -97,9 +97,20 @@ pub fn merge3(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Result<Merged> {
+    merge3_as([original, updated], dest, Cursor::unknown(), schema, options)
+}
+
+/// The same, with the type of objects that do not say their kind.
+pub(crate) fn merge3_as(
+    [original, updated]: [Option<&Node>; 2],
+    dest: Option<Node>,
+    kind: Cursor<'_>,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Result<Merged> {
     match options.rules {
         Rules::Kyaml | Rules::Kustomize { .. } => kyaml::merge3(original, updated, dest, schema, options),
-        Rules::Lossless => Ok(lossless::merge3([original, updated], dest, schema, options)),
+        Rules::Lossless => Ok(lossless::merge3([original, updated], dest, kind, schema, options)),
         Rules::Overlay | Rules::Apiserver => Err(only_for_patches()),
     }
 }

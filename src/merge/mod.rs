@@ -34,6 +34,7 @@ mod trail;
 
 pub use apply::apply;
 pub use join::{merge2, merge3};
+pub(crate) use join::{merge2_as, merge3_as};
 pub use merged::{Conflict, ConflictSide, Merged};
 pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
 pub use rules::{Exceptions, Rules};

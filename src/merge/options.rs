@@ -41,7 +41,9 @@ impl InferKeys {
         Self::Keys(keys.map(SmolStr::new_static).to_vec())
     }
 
-    pub(super) fn keys(&self) -> &[SmolStr] {
+    /// The keys that are tried, in order.
+    #[must_use]
+    pub fn keys(&self) -> &[SmolStr] {
         match self {
             Self::Off => &[],
             Self::Keys(keys) => keys,

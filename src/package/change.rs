@@ -98,6 +98,8 @@ pub enum ChangeKind {
     Removed,
     /// These fields changed; only comments did when there are none.
     Fields(Vec<FieldPath>),
+    /// It was in this file before.
+    Moved(PathBuf),
     /// The content of a file that is no manifest changed, or whether it may be run; or of a manifest that stands
     /// between markers as a whole.
     Content,
@@ -110,7 +112,7 @@ impl ChangeKind {
         match self {
             Self::Added => "added",
             Self::Removed => "removed",
-            Self::Fields(_) | Self::Content => "changed",
+            Self::Fields(_) | Self::Moved(_) | Self::Content => "changed",
         }
     }
 }
@@ -122,6 +124,9 @@ impl fmt::Display for PackageChange {
         if let Some(resource) = &self.resource {
             write!(f, "{resource}: ")?;
         }
+        if let ChangeKind::Moved(from) = &self.kind {
+            return write!(f, "moved from {}", from.display());
+        }
         f.write_str(self.kind.action())?;
         match &self.kind {
             ChangeKind::Fields(paths) if paths.is_empty() => f.write_str(" comments"),
@@ -129,7 +134,7 @@ impl fmt::Display for PackageChange {
                 let paths: Vec<_> = paths.iter().map(ToString::to_string).collect();
                 write!(f, " {}", paths.join(", "))
             }
-            ChangeKind::Added | ChangeKind::Removed | ChangeKind::Content => Ok(()),
+            ChangeKind::Added | ChangeKind::Removed | ChangeKind::Moved(_) | ChangeKind::Content => Ok(()),
         }
     }
 }
@@ -149,6 +154,9 @@ impl ChangedPackage {
     /// The texts of all files that hold manifests as one stream of documents.
     #[must_use]
     pub fn stream(&self) -> String {
+        if let [file] = self.files.as_slice() {
+            return file.text().unwrap_or_default().to_string();
+        }
         let mut out = String::new();
         let manifests = self.files.iter().filter(|file| file.role == FileRole::Manifests);
         for text in manifests.filter_map(ChangedFile::text) {

@@ -1,11 +1,9 @@
 //! Which fields of a manifest changed. Entries of lists are named by keys, never by where they stand.
 
-use rustc_hash::FxHashMap;
-
 use crate::merge::InferKeys;
 use crate::merge::align;
-use crate::merge::association::{Association, ListPolicy};
-use crate::path::{FieldPath, PathElement, PathValue};
+use crate::merge::association::ListPolicy;
+use crate::path::{FieldPath, PathElement};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, Map, Node, Value};
 
@@ -62,35 +60,13 @@ impl FieldWalk {
 }
 
 fn rows<'n>(old: &'n [Node], new: &'n [Node], cursor: Cursor<'_>) -> Option<Vec<FieldRow<'n>>> {
-    let association = Association::of(cursor, ListPolicy::Typed);
-    let Some(aligned) = align::entries([new, old], &association) else { return inferred(old, new) };
+    let usual = InferKeys::usual();
+    let (association, aligned) = align::lists([new, old], cursor, ListPolicy::Typed, usual.keys())?;
     let row = |row: align::Aligned<2>| {
         let [at_new, at_old] = row.at;
         Some((association.element(&row.name)?, [at_old.map(|i| &old[i]), at_new.map(|i| &new[i])]))
     };
     aligned.into_iter().map(row).collect()
-}
-
-/// By the first of the usual keys that every entry has, and none has the same.
-fn inferred<'n>(old: &'n [Node], new: &'n [Node]) -> Option<Vec<FieldRow<'n>>> {
-    let InferKeys::Keys(keys) = InferKeys::usual() else { return None };
-    keys.iter().find_map(|key| {
-        let mut rows: Vec<FieldRow<'n>> = Vec::new();
-        let mut known: FxHashMap<PathValue, usize> = FxHashMap::default();
-        for (side, list) in [(1, new), (0, old)] {
-            for entry in list {
-                let name = PathValue::of(entry.get(key)?)?;
-                let row = *known.entry(name.clone()).or_insert(rows.len());
-                if row == rows.len() {
-                    rows.push((PathElement::Key(vec![(key.clone(), name)]), [None; 2]));
-                }
-                if rows[row].1[side].replace(entry).is_some() {
-                    return None;
-                }
-            }
-        }
-        Some(rows)
-    })
 }
 
 #[cfg(test)]

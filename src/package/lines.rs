@@ -58,7 +58,9 @@ pub(super) struct TextSides<'t> {
 
 /// Takes each change of one side; `choice` says what is taken where both changed the same lines.
 pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedText {
-    VersionsOfText::new(sides).merge(|region| match region.resolution() {
+    let versions = VersionsOfText::new(sides);
+    let parts: Vec<_> = versions.regions.iter().flat_map(|region| versions.line_by_line(region)).collect();
+    versions.merge(&parts, |resolution| match resolution {
         MergeResolution::Theirs => LineChoice::Updated,
         MergeResolution::Conflict => choice,
         _ => LineChoice::Dest,
@@ -67,7 +69,9 @@ pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedTex
 
 /// Marks all that differs between the updated text and dest's: whatever could be merged is alike in both.
 pub(super) fn mark_differences(sides: TextSides<'_>, words: MarkerWords) -> String {
-    let merged = VersionsOfText::new(sides).merge(|region| match region.resolution() {
+    let versions = VersionsOfText::new(sides);
+    let parts: Vec<_> = versions.regions.iter().map(Part::of).collect();
+    let merged = versions.merge(&parts, |resolution| match resolution {
         MergeResolution::Unchanged | MergeResolution::Both => LineChoice::Dest,
         _ => LineChoice::Both(words),
     });
@@ -81,10 +85,23 @@ struct VersionsOfText<'t> {
     starts: [Vec<usize>; 3],
 }
 
+/// Lines of the original, the updated version and dest that belong together, by their numbers.
+struct Part {
+    lines: [Range<usize>; 3],
+    resolution: MergeResolution,
+}
+
+impl Part {
+    fn of(region: &MergeRegion) -> Self {
+        let lines = [region.base_range(), region.theirs_range(), region.ours_range()];
+        Self { lines, resolution: region.resolution() }
+    }
+}
+
 impl<'t> VersionsOfText<'t> {
     fn new(sides: TextSides<'t>) -> Self {
         let TextSides { original, updated, dest } = sides;
-        // VersionsOfText that are there once hold the versions together, as brackets and empty lines do not.
+        // Lines that are there once hold the versions together, as brackets and empty lines do not.
         let merge =
             TextMergeConfig::new().algorithm(Algorithm::Histogram).merge_lines(original, dest, updated);
         let starts = [
@@ -95,12 +112,40 @@ impl<'t> VersionsOfText<'t> {
         Self { sides, regions: merge.regions().to_vec(), starts }
     }
 
-    fn merge(&self, choose: impl Fn(&MergeRegion) -> LineChoice) -> MergedText {
-        let mut merged = MergedText { text: String::with_capacity(self.sides.dest.len()), conflicts: vec![] };
-        for region in &self.regions {
-            let lines = self.bytes(region);
+    /// A conflict in which each side has a line for each of the original's, as lines: they stand next to each
+    /// other, and only those that both sides changed are in dispute.
+    fn line_by_line(&self, region: &MergeRegion) -> Vec<Part> {
+        let whole = Part::of(region);
+        let count = whole.lines[0].len();
+        if !region.is_conflict() || whole.lines.iter().any(|lines| lines.len() != count) {
+            return vec![whole];
+        }
+        let mut parts: Vec<Part> = Vec::with_capacity(count);
+        for i in 0..count {
+            let lines = whole.lines.clone().map(|lines| lines.start + i..lines.start + i + 1);
+            let bytes = self.bytes(&lines);
             let TextSides { original, updated, dest } = self.sides;
-            match choose(region) {
+            let [original, updated, dest] =
+                [&original[bytes.original], &updated[bytes.updated], &dest[bytes.dest]];
+            let resolution = match () {
+                () if original == updated || updated == dest => MergeResolution::Ours,
+                () if original == dest => MergeResolution::Theirs,
+                () => MergeResolution::Conflict,
+            };
+            match parts.last_mut().filter(|last| last.resolution == resolution) {
+                Some(last) => last.lines.iter_mut().zip(lines).for_each(|(last, line)| last.end = line.end),
+                None => parts.push(Part { lines, resolution }),
+            }
+        }
+        parts
+    }
+
+    fn merge(&self, parts: &[Part], choose: impl Fn(MergeResolution) -> LineChoice) -> MergedText {
+        let mut merged = MergedText { text: String::with_capacity(self.sides.dest.len()), conflicts: vec![] };
+        for part in parts {
+            let lines = self.bytes(&part.lines);
+            let TextSides { original, updated, dest } = self.sides;
+            match choose(part.resolution) {
                 LineChoice::Updated => merged.text.push_str(&updated[lines.updated.clone()]),
                 LineChoice::Dest => merged.text.push_str(&dest[lines.dest.clone()]),
                 LineChoice::Both(words) => {
@@ -108,23 +153,19 @@ impl<'t> VersionsOfText<'t> {
                     mark(&mut merged.text, parts, &updated[lines.updated.clone()], words);
                 }
             }
-            if region.is_conflict() {
+            if part.resolution == MergeResolution::Conflict {
                 merged.conflicts.push(lines);
             }
         }
         merged
     }
 
-    fn bytes(&self, region: &MergeRegion) -> LineConflict {
-        let range = |side: usize, lines: Range<usize>| {
-            let starts = &self.starts[side];
+    fn bytes(&self, lines: &[Range<usize>; 3]) -> LineConflict {
+        let range = |side: usize| {
+            let (starts, lines) = (&self.starts[side], &lines[side]);
             starts[lines.start]..starts[lines.end.max(lines.start)]
         };
-        LineConflict {
-            original: range(0, region.base_range()),
-            updated: range(1, region.theirs_range()),
-            dest: range(2, region.ours_range()),
-        }
+        LineConflict { original: range(0), updated: range(1), dest: range(2) }
     }
 }
 
@@ -184,6 +225,18 @@ mod tests {
         for (a, b, want) in [(ORIGINAL, dest, dest), (updated, ORIGINAL, updated), (dest, dest, dest)] {
             assert_eq!(merged(a, b, LineChoice::Dest).text, want);
         }
+    }
+
+    #[test]
+    fn lines_next_to_each_other_are_no_conflict() {
+        let (updated, dest) = ("one\ntwo\n3\nfour\nfive\n", "one\nII\nthree\nIV\nfive\n");
+        let MergedText { text, conflicts } = merged(updated, dest, LineChoice::Updated);
+        assert_eq!((text.as_str(), conflicts.len()), ("one\nII\n3\nIV\nfive\n", 0));
+        let (updated, dest) = ("one\n2\n3\nfour\nfive\n", "one\ntwo\nIII\nIV\nfive\n");
+        let MergedText { text, conflicts } = merged(updated, dest, LineChoice::Updated);
+        assert_eq!(text, "one\n2\n3\nIV\nfive\n");
+        let [LineConflict { original, .. }] = conflicts.as_slice() else { panic!("{conflicts:?}") };
+        assert_eq!(&ORIGINAL[original.clone()], "three\n");
     }
 
     #[test]

@@ -9,8 +9,12 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::read::{Package, PackageFile, items};
-use crate::schema::Gvk;
+use crate::schema::{Cursor, Gvk, Schema};
+use crate::source::is_kustomization;
 use crate::yaml::Node;
+
+/// Up to so many manifests of one file that have no name are compared each with each.
+pub(super) const MOST_COMPARED: usize = 64;
 
 /// Where a manifest stands: in which file, in which document, and in a `List` as which item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,6 +49,7 @@ pub(super) enum ManifestKey {
 pub(super) struct Manifest<'p> {
     pub index: ManifestIndex,
     pub node: &'p Node,
+    pub gvk: Gvk,
     pub key: ManifestKey,
     /// The path of its file in the package.
     pub path: &'p Path,
@@ -79,6 +84,13 @@ impl ManifestKey {
 }
 
 impl Manifest<'_> {
+    /// The type of its objects, where it does not say itself what it is.
+    pub fn unsaid_kind<'s>(&self, schema: &'s Schema) -> Cursor<'s> {
+        let says_none = self.node.get("kind").is_none();
+        let kind = if says_none { schema.kind(&self.gvk) } else { None };
+        kind.unwrap_or_else(Cursor::unknown)
+    }
+
     /// What makes it the same as others, if it has a name.
     pub fn identity(&self) -> Option<GroupKindName> {
         match &self.key {
@@ -87,6 +99,9 @@ impl Manifest<'_> {
         }
     }
 }
+
+/// What a kustomization is that does not say it.
+const KUSTOMIZATION: [&str; 2] = ["kustomize.config.k8s.io/v1beta1", "Kustomization"];
 
 /// Group, version and kind of a manifest, empty where it says nothing.
 pub(super) fn gvk_of(node: &Node) -> Gvk {
@@ -99,6 +114,7 @@ impl fmt::Display for ManifestKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let GroupKindName { group, kind, namespace, name } = match self {
             Self::Resource(names) => names,
+            Self::Unnamed { number: 0, names } if !names.kind.is_empty() => return f.write_str(&names.kind),
             Self::Unnamed { number, .. } => return write!(f, "document {}", number + 1),
         };
         f.write_str(kind)?;
@@ -123,7 +139,7 @@ pub(super) fn manifests_but(
     for (file, content) in package.files().iter().enumerate().filter(|(_, file)| !is_left_out(file)) {
         let mut unnamed = 0;
         let mut add = |node, document, item| {
-            let names = GroupKindName::of(node);
+            let names = content.names_of(node);
             let key = if names.kind.is_empty() || names.name.is_empty() {
                 unnamed += 1;
                 ManifestKey::Unnamed { number: unnamed - 1, names }
@@ -131,7 +147,7 @@ pub(super) fn manifests_but(
                 ManifestKey::Resource(names)
             };
             let index = ManifestIndex { file, document, item };
-            manifests.push(Manifest { index, node, key, path: &content.relative });
+            manifests.push(Manifest { index, node, gvk: content.gvk_of(node), key, path: &content.relative });
         };
         for (document, node) in content.documents.iter().enumerate().filter(|(_, node)| !node.is_null()) {
             match items(node) {
@@ -151,8 +167,31 @@ pub(super) fn manifests(package: &Package) -> Vec<Manifest<'_>> {
 impl PackageFile {
     /// Whether a document in it has a kind.
     pub(super) fn has_manifests(&self) -> bool {
-        let mut documents = self.documents.iter();
-        documents.any(|node| !gvk_of(node).kind.is_empty())
+        let mut documents = self.documents.iter().filter(|node| !node.is_null());
+        documents.any(|node| !self.gvk_of(node).kind.is_empty())
+    }
+
+    /// Group, version and kind of a manifest in it. Kustomizations need not say theirs.
+    pub(super) fn gvk_of(&self, node: &Node) -> Gvk {
+        let gvk = gvk_of(node);
+        if gvk.kind.is_empty() && is_kustomization(&self.relative) {
+            let [api_version, kind] = KUSTOMIZATION;
+            return Gvk::from_manifest(api_version, kind);
+        }
+        gvk
+    }
+
+    fn names_of(&self, node: &Node) -> GroupKindName {
+        let Gvk { group, kind, .. } = self.gvk_of(node);
+        GroupKindName { group, kind, ..GroupKindName::of(node) }
+    }
+
+    /// Whether more documents without a name are in it than can be told apart.
+    pub(super) fn has_too_many_alike(&self) -> bool {
+        let items = |node| items(node).map_or(std::slice::from_ref(node), Vec::as_slice);
+        let names =
+            self.documents.iter().filter(|node| !node.is_null()).flat_map(items).map(GroupKindName::of);
+        names.filter(|names| names.name.is_empty() || names.kind.is_empty()).count() > MOST_COMPARED
     }
 
     /// Whether a resource stands in it twice.

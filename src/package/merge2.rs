@@ -1,6 +1,6 @@
 //! Merges of a package over another one, manifest by manifest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -9,15 +9,18 @@ use super::change::{ChangedPackage, FileRole};
 use super::conflict::ConflictKind;
 use super::field_conflicts::field_conflicts;
 use super::manifest::manifests_but;
-use super::others::{PlainPaths, merge2_files};
-use super::pairing::{Form, Kinship, Matched, match_manifests};
+use super::others::{MergedFiles, merge2_files};
+use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
+use super::plain::{kept_for_links, plain_paths, replaced_by_source};
 use super::plan::{NewValue, RewritePlan};
 use super::read::{Package, PackageFile};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{MergeOptions, Merged, merge2};
+use crate::diagnostic::Result;
+use crate::merge::{MergeOptions, Merged, merge2_as};
 use crate::schema::Schema;
 
 /// Merges the manifests of `source` over those of `dest`, by the rules of [`merge2`].
+///
+/// [`merge2`]: crate::merge::merge2
 ///
 /// What only dest has is kept, and what only the source has is added to the file of the same path. Of files
 /// that hold no YAML the source's are taken.
@@ -31,19 +34,29 @@ pub fn merge2_packages(
     options: &MergeOptions,
 ) -> Result<ChangedPackage> {
     let form = Form::of(&[dest, source]);
-    let plain = plain_paths([source, dest], form);
+    if let ([one], [other]) = (source.files(), dest.files())
+        && form == Form::Files
+        && one.text == other.text
+    {
+        // Whatever is in it twice.
+        return RewritePlan::new(dest).finish(MergedFiles::default());
+    }
+    let plain = plain_paths(&[source, dest], form, Kinship::Stranger);
     let is_plain = |file: &PackageFile| plain.contains(form.path(&file.relative));
     let (of_source, of_dest) = (manifests_but(source, is_plain), manifests_but(dest, is_plain));
-    let rows = match_manifests([&of_dest, &of_source], form, Kinship::Stranger)?;
+    let MatchedManifests { rows, warnings: unclear } =
+        match_manifests([&of_dest, &of_source], form, Kinship::Stranger)?;
     let merge = |[dest, patch]: Matched<2>| {
         let (dest, patch) = (dest.map(|i| &of_dest[i]), &of_source[patch?]);
-        let merged = merge2(dest.map(|d| d.node.clone()), patch.node, schema, options);
+        let kind = patch.unsaid_kind(schema);
+        let merged = merge2_as(dest.map(|d| d.node.clone()), patch.node, kind, schema, options);
         Some(merged.map(|merged| (dest, patch, merged)).map_err(|error| error.resource(&patch.key)))
     };
     let merged = rows.into_par_iter().filter_map(merge).collect::<Result<Vec<_>>>()?;
     let mut plan = RewritePlan::new(dest);
     plan.leave_alone(&[dest, source]);
-    plan.warn(unread([source, dest]));
+    plan.warn(kept_for_links(&plain).into_iter().chain(replaced_by_source([source, dest], form)));
+    plan.warn(unclear);
     for (dest, patch, Merged { node, warnings, conflicts }) in merged {
         plan.warn(warnings.into_iter().map(|warning| warning.resource(&patch.key)));
         plan.conflict(field_conflicts(ConflictKind::OtherSort, &conflicts, [None, Some(patch), dest]));
@@ -71,28 +84,4 @@ fn set_roles(changed: &mut ChangedPackage, packages: [&Package; 2]) {
             file.role = FileRole::Other;
         }
     }
-}
-
-/// Files that are taken whole: those that cannot be read as YAML on one side, and those that are the same.
-fn plain_paths(packages: [&Package; 2], form: Form) -> PlainPaths<'_> {
-    let others = packages.iter().flat_map(|package| package.others()).map(|file| file.relative.as_path());
-    let [source, dest] = packages;
-    let texts: BTreeMap<&Path, &str> =
-        dest.files().iter().map(|file| (form.path(&file.relative), &*file.text)).collect();
-    let paths = source.files().iter().map(|file| (form.path(&file.relative), file));
-    let doubles = paths.filter(|(path, file)| texts.get(path) == Some(&&*file.text) && file.has_doubles());
-    others.chain(doubles.map(|(path, _)| path)).collect()
-}
-
-/// Says of files that are called YAML and cannot be read that the source's is taken.
-fn unread(packages: [&Package; 2]) -> Vec<Diagnostic> {
-    let [source, dest] = packages.map(|package| package.others().iter().map(|file| (&file.relative, file)));
-    let dest: BTreeMap<_, _> = dest.collect();
-    let files = source.chain(dest).collect::<BTreeMap<_, _>>();
-    let told = files.into_values().filter_map(|file| {
-        let (path, problem) = (file.path.display(), file.problem.as_ref()?);
-        let message = format!("{path} is not merged, the source's is taken: {}", problem.message());
-        Some(Diagnostic::warning(Code::Syntax, message))
-    });
-    told.collect()
 }

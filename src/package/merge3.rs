@@ -1,7 +1,7 @@
 //! Merges of what changed between two versions of a package into a third, manifest by manifest.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
@@ -11,14 +11,14 @@ use super::field_conflicts::{field_conflicts, with_originals};
 use super::lines::MarkerWords;
 use super::manifest::{Manifest, manifests_but};
 use super::markers::marked;
-use super::others::{FileChoice, PlainPaths, merge3_files};
-use super::pairing::{Form, Kinship, Matched, match_manifests};
-use super::plain::{merged_by_lines, plain_paths};
+use super::others::{FileChoice, merge3_files};
+use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
+use super::plain::{PlainPaths, kept_for_links, merged_by_lines, plain_paths};
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::untouched::{Untouched, take_untouched, untouched};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, Rules, merge3};
+use crate::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, Rules, merge3_as};
 use crate::schema::Schema;
 use crate::yaml::Node;
 
@@ -63,6 +63,7 @@ struct Paired<'p> {
     updated: Vec<Manifest<'p>>,
     dest: Vec<Manifest<'p>>,
     rows: Vec<Matched<3>>,
+    warnings: Vec<Diagnostic>,
 }
 
 /// The three versions of one manifest.
@@ -74,7 +75,7 @@ struct Sides<'m, 'p> {
 }
 
 /// What becomes of a manifest.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 enum Fate {
     /// It stays as dest has it, or away.
     Stays,
@@ -96,6 +97,10 @@ struct Verdict {
 impl Verdict {
     fn of(fate: Fate) -> Self {
         Self { fate, fields: Vec::new(), whole: None, warnings: Vec::new() }
+    }
+
+    fn settle(&mut self) {
+        (self.fields, self.whole) = (Vec::new(), None);
     }
 
     fn is_clear(&self) -> bool {
@@ -125,11 +130,16 @@ impl<'p> PackageMerge3<'p> {
     pub fn merge_with_markers(&self, words: MarkerWords) -> Result<ChangedPackage> {
         let paired = self.pair()?;
         let choice = FileChoice::Markers(words);
-        let dest = self.decide(&paired, ConflictPolicy::Dest)?;
+        let mut dest = self.decide(&paired, ConflictPolicy::Dest)?;
         if dest.iter().all(Verdict::is_clear) {
             return self.carry_out(&paired, dest, choice);
         }
-        let updated = self.decide(&paired, ConflictPolicy::Updated)?;
+        let mut updated = self.decide(&paired, ConflictPolicy::Updated)?;
+        for (dest, updated) in dest.iter_mut().zip(&mut updated).filter(|(d, u)| d.fate == u.fate) {
+            // Whatever is taken, the text is the same.
+            dest.settle();
+            updated.settle();
+        }
         let rows = paired.rows.iter().map(|row| paired.sides(row));
         let original = rows.zip(&dest).map(|(sides, decision)| self.original_of(sides, decision)).collect();
         let original = self.carry_out(&paired, original, choice)?;
@@ -139,13 +149,15 @@ impl<'p> PackageMerge3<'p> {
     }
 
     fn pair(&self) -> Result<Paired<'p>> {
-        let form = Form::of(&[self.original, self.updated, self.dest]);
-        let plain = plain_paths([self.original, self.updated, self.dest], form);
+        let packages = [self.original, self.updated, self.dest];
+        let form = Form::of(&packages);
+        let plain = plain_paths(&packages, form, Kinship::Descendant);
         let of =
             |package: &'p Package| manifests_but(package, |file| plain.contains(form.path(&file.relative)));
         let (original, updated, dest) = (of(self.original), of(self.updated), of(self.dest));
-        let rows = match_manifests([&dest, &original, &updated], form, Kinship::Descendant)?;
-        Ok(Paired { form, plain, original, updated, dest, rows })
+        let MatchedManifests { rows, warnings } =
+            match_manifests([&dest, &original, &updated], form, Kinship::Descendant)?;
+        Ok(Paired { form, plain, original, updated, dest, rows, warnings })
     }
 
     fn decide(&self, paired: &Paired<'_>, policy: ConflictPolicy) -> Result<Vec<Verdict>> {
@@ -162,7 +174,7 @@ impl<'p> PackageMerge3<'p> {
             Verdict { whole: Some((kind, taken)), ..Verdict::of(fate) }
         };
         Ok(match (sides.original, sides.updated, sides.dest) {
-            (Some(original), None, Some(dest)) if original.node != dest.node => {
+            (Some(original), None, Some(dest)) if is_changed(original, dest) => {
                 whole(ConflictKind::Removed, Fate::Goes)
             }
             (Some(_), None, Some(_)) => Verdict::of(Fate::Goes),
@@ -182,9 +194,9 @@ impl<'p> PackageMerge3<'p> {
         dest: &Manifest<'_>,
         options: &MergeOptions,
     ) -> Result<Verdict> {
-        let original = original.map(|manifest| manifest.node);
-        let (updated, before) = (Some(updated.node), Some(dest.node.clone()));
-        let merged = merge3(original, updated, before, self.schema, options)
+        let kind = dest.unsaid_kind(self.schema);
+        let versions = [original.map(|manifest| manifest.node), Some(updated.node)];
+        let merged = merge3_as(versions, Some(dest.node.clone()), kind, self.schema, options)
             .map_err(|error| error.resource(&dest.key))?;
         let fate =
             merged.node.map_or(Fate::Goes, |node| Fate::Becomes(NewValue::of(dest, node, self.schema)));
@@ -222,13 +234,17 @@ impl<'p> PackageMerge3<'p> {
         let packages = [self.original, self.updated, self.dest];
         let mut plan = RewritePlan::new(self.dest);
         plan.leave_alone(&[self.dest, self.updated]);
-        plan.warn(merged_by_lines(packages, paired.form));
+        plan.warn(kept_for_links(&paired.plain).into_iter().chain(merged_by_lines(&packages, paired.form)));
+        plan.warn(paired.warnings.iter().cloned());
         for (row, decision) in paired.rows.iter().zip(decisions) {
             let sides = paired.sides(row);
             plan.conflict(conflicts(&decision, sides));
             plan.warn(decision.warnings);
             match (decision.fate, sides.dest, sides.updated.or(sides.original)) {
-                (Fate::Becomes(value), Some(dest), _) => plan.change(dest, value),
+                (Fate::Becomes(value), Some(dest), _) => match paired.moved(sides) {
+                    Some(path) => plan.relocate(dest, value, path),
+                    None => plan.change(dest, value),
+                },
                 (Fate::Goes, Some(dest), _) => plan.remove(dest),
                 (Fate::Comes(node), _, Some(manifest)) => {
                     let from = if sides.updated.is_some() { self.updated } else { self.original };
@@ -248,7 +264,31 @@ impl<'p> PackageMerge3<'p> {
     }
 }
 
+/// Whether dest's manifest is another one than the original, but for its name.
+fn is_changed(original: &Manifest<'_>, dest: &Manifest<'_>) -> bool {
+    if original.key.names() == dest.key.names() {
+        return original.node != dest.node;
+    }
+    let mut named = dest.node.clone();
+    if let Some(metadata) = named.get_mut("metadata").and_then(Node::as_map_mut) {
+        for name in ["name", "namespace"] {
+            match original.node.get_path(&["metadata", name]) {
+                Some(value) => drop(metadata.insert(name, value.clone())),
+                None => drop(metadata.remove(name)),
+            }
+        }
+    }
+    named != *original.node
+}
+
 impl<'p> Paired<'p> {
+    /// The file to which only the updated version moved a manifest.
+    fn moved(&self, sides: Sides<'_, 'p>) -> Option<&'p Path> {
+        let path = |manifest: Option<&Manifest<'p>>| manifest.map(|manifest| self.form.path(manifest.path));
+        let (before, here, there) = (path(sides.original), path(sides.dest), path(sides.updated));
+        there.filter(|_| before == here && here != there)
+    }
+
     fn sides(&self, [dest, original, updated]: &Matched<3>) -> Sides<'_, 'p> {
         Sides {
             original: original.and_then(|i| self.original.get(i)),

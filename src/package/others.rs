@@ -2,7 +2,7 @@
 //!
 //! Must not know what stands in manifests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -11,15 +11,13 @@ use super::change::{ChangeKind, ChangedFile, FileContent, FileRole, PackageChang
 use super::conflict::{ConflictKind, ConflictPlace, PackageConflict};
 use super::lines::{LineChoice, MarkerWords, TextSides, merge_lines};
 use super::pairing::Form;
+use super::plain::PlainPaths;
 use super::read::{OtherFile, Package, PackageFile, text_of};
 use super::secret::may_hold_secrets;
 use crate::diagnostic::Excerpt;
 use crate::files::FileStamp;
 use crate::merge::ConflictSide;
 use crate::source::{SourceId, Span};
-
-/// The paths of files that are taken as they are, whatever is in them.
-pub(super) type PlainPaths<'p> = BTreeSet<&'p Path>;
 
 /// A file without any meaning.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +27,7 @@ struct PlainFile<'p> {
     content: &'p [u8],
     source: SourceId,
     executable: bool,
+    role: FileRole,
     stamp: Option<&'p FileStamp>,
 }
 
@@ -36,12 +35,14 @@ impl<'p> PlainFile<'p> {
     fn of_yaml(file: &'p PackageFile) -> Self {
         let PackageFile { relative, path, text, executable, source, .. } = file;
         let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
-        Self { relative, path, content: text.as_bytes(), source, executable, stamp }
+        let role = if file.has_manifests() { FileRole::Manifests } else { FileRole::Other };
+        Self { relative, path, content: text.as_bytes(), source, executable, role, stamp }
     }
 
     fn of_other(file: &'p OtherFile) -> Self {
         let OtherFile { relative, path, content, executable, source, .. } = file;
-        Self { relative, path, content, source: *source, executable: *executable, stamp: file.stamp.as_ref() }
+        let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
+        Self { relative, path, content, source, executable, role: FileRole::Other, stamp }
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -113,13 +114,15 @@ struct Decided {
     /// None when it shall go, or stay away.
     content: Option<FileContent>,
     executable: bool,
+    role: FileRole,
     conflicts: Vec<PackageConflict>,
 }
 
 impl Decided {
     fn as_it_is(file: Option<PlainFile<'_>>) -> Self {
         let content = file.map(|file| FileContent::of_bytes(file.content));
-        Self { content, executable: file.is_some_and(|file| file.executable), conflicts: Vec::new() }
+        let (executable, role) = file.map_or((false, FileRole::Other), |file| (file.executable, file.role));
+        Self { content, executable, role, conflicts: Vec::new() }
     }
 
     fn but_for(self, conflict: PackageConflict) -> Self {
@@ -137,7 +140,11 @@ pub(super) fn merge3_files(
     let [of_original, of_updated, of_dest] =
         [original, updated, dest].map(|package| plain_files(package, form, paths));
     let mut merged = MergedFiles::default();
-    for path in paths {
+    for path in &paths.kept {
+        let kept = of_dest.get(path).copied();
+        merged.add(dest, path, kept, Decided::as_it_is(kept));
+    }
+    for path in &paths.merged {
         let of = |files: &BTreeMap<&Path, PlainFile<'_>>| files.contains_key(path);
         if !of(&of_updated) && !of(&of_dest) {
             continue;
@@ -161,9 +168,9 @@ pub(super) fn merge2_files(
 ) -> MergedFiles {
     let [of_source, of_dest] = [source, dest].map(|package| plain_files(package, form, paths));
     let mut merged = MergedFiles::default();
-    for path in paths {
+    for path in paths.merged.iter().chain(&paths.kept) {
         let old = of_dest.get(path).copied();
-        let new = of_source.get(path).copied().or(old);
+        let new = of_source.get(path).copied().filter(|_| !paths.kept.contains(path)).or(old);
         merged.add(dest, path, old, Decided::as_it_is(new));
     }
     merged
@@ -171,7 +178,7 @@ pub(super) fn merge2_files(
 
 impl MergedFiles {
     fn add(&mut self, dest: &Package, path: &Path, old: Option<PlainFile<'_>>, decided: Decided) {
-        let Decided { content, executable, conflicts } = decided;
+        let Decided { content, executable, role, conflicts } = decided;
         self.conflicts.extend(conflicts);
         let relative = old.map_or(path, |old| old.relative).to_path_buf();
         let place = old.map_or_else(|| dest.place_of(path), |old| old.path.to_path_buf());
@@ -189,7 +196,7 @@ impl MergedFiles {
             self.changes.push(PackageChange { resource: None, path: place.clone(), kind });
         }
         let read = old.and_then(|old| old.stamp.cloned());
-        let role = if dest.is_directory() { FileRole::Other } else { FileRole::Manifests };
+        let role = if dest.is_directory() { role } else { FileRole::Manifests };
         self.files.push(ChangedFile { path: place, relative, content, executable, role, is_changed, read });
     }
 }
@@ -223,7 +230,7 @@ impl FileSides<'_> {
     /// One side does not have the file any more, and the other one changed it.
     fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> Decided {
         let conflict = PackageConflict::of_files(kind, self.places(), choice.taken(), self.excerpt());
-        let executable = self.dest.or(self.updated).is_some_and(|file| file.executable);
+        let whole = Decided::as_it_is(self.dest.or(self.updated));
         let text =
             |file: Option<PlainFile<'_>>| file.map_or(Some(String::new()), |f| f.text().map(Into::into));
         let texts = [self.original, self.updated, self.dest].map(text);
@@ -233,7 +240,7 @@ impl FileSides<'_> {
                 let sides = TextSides { original: &original, updated: &updated, dest: &dest };
                 let text = merge_lines(sides, LineChoice::Both(words)).text;
                 let content = Some(FileContent::Text(text));
-                Decided { content, executable, conflicts: Vec::new() }
+                Decided { content, ..whole }
             }
             (FileChoice::Dest | FileChoice::Markers(_), _) => Decided::as_it_is(self.dest),
         };
@@ -249,7 +256,8 @@ impl FileSides<'_> {
             None => dest.executable || updated.executable,
         };
         let is_original = |file: PlainFile<'_>| original.is_some_and(|o| o.content == file.content);
-        let whole = |file: PlainFile<'_>| Decided { executable, ..Decided::as_it_is(Some(file)) };
+        let role = if updated.role == FileRole::Manifests { updated.role } else { dest.role };
+        let whole = |file: PlainFile<'_>| Decided { executable, role, ..Decided::as_it_is(Some(file)) };
         if updated.content == dest.content || is_original(updated) {
             return whole(dest);
         }
@@ -258,7 +266,8 @@ impl FileSides<'_> {
         }
         let text = original.map_or(Some(""), |original| original.text());
         if let (Some(original), Some(updated), Some(dest)) = (text, updated.text(), dest.text()) {
-            return self.lines(TextSides { original, updated, dest }, executable, choice);
+            let (text, conflicts) = self.lines(TextSides { original, updated, dest }, choice);
+            return Decided { content: Some(FileContent::Text(text)), executable, role, conflicts };
         }
         let decided = if choice == FileChoice::Updated { whole(updated) } else { whole(dest) };
         decided.but_for(PackageConflict::of_files(
@@ -269,7 +278,7 @@ impl FileSides<'_> {
         ))
     }
 
-    fn lines(self, sides: TextSides<'_>, executable: bool, choice: FileChoice) -> Decided {
+    fn lines(self, sides: TextSides<'_>, choice: FileChoice) -> (String, Vec<PackageConflict>) {
         let merged = merge_lines(sides, choice.of_lines());
         let excerpt = self.excerpt();
         let conflicts = merged.conflicts.into_iter().map(|conflict| {
@@ -286,7 +295,8 @@ impl FileSides<'_> {
             ];
             PackageConflict::of_files(ConflictKind::Lines, places, choice.taken(), excerpt)
         });
-        Decided { conflicts: conflicts.collect(), content: Some(FileContent::Text(merged.text)), executable }
+        let conflicts = conflicts.collect();
+        (merged.text, conflicts)
     }
 }
 
@@ -311,6 +321,7 @@ pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerWords) -
             content,
             source: SourceId::default(),
             executable: false,
+            role: FileRole::Other,
             stamp: None,
         })
     };

@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange};
 use super::conflict::PackageConflict;
 use super::fields::changed_fields;
-use super::manifest::{Manifest, ManifestIndex, gvk_of};
+use super::manifest::{Manifest, ManifestIndex};
 use super::others::MergedFiles;
 use super::read::{Package, PackageFile, items};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::path::FieldPath;
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Node, edit, is_same};
@@ -64,6 +64,21 @@ impl<'p> RewritePlan<'p> {
         self.added.entry(path).or_default().push((&from.files()[manifest.index.file], manifest.index, node));
     }
 
+    /// Moves a manifest of the package to another file, with another value if it is one.
+    pub fn relocate(&mut self, manifest: &Manifest<'_>, after: NewValue, relative: &Path) {
+        let (from, path) = (&self.package.files()[manifest.index.file], self.package.place_of(relative));
+        self.note(manifest, path.clone(), ChangeKind::Moved(from.path.clone()));
+        let node = match after {
+            NewValue::Same => manifest.node.clone(),
+            NewValue::Other { node, fields } => {
+                self.note(manifest, path.clone(), ChangeKind::Fields(fields));
+                node
+            }
+        };
+        self.after.insert(manifest.index, None);
+        self.added.entry(path).or_default().push((from, manifest.index, node));
+    }
+
     /// Says whether a file of the package, or a new one, may be run as a program.
     pub fn set_executable(&mut self, path: PathBuf, executable: bool) {
         self.executable.insert(path, executable);
@@ -112,22 +127,7 @@ impl<'p> RewritePlan<'p> {
         self.out.changes.sort_by(|a, b| a.path.cmp(&b.path));
         self.out.conflicts.extend(plain.conflicts);
         self.out.files = files;
-        self.leave_links();
         Ok(self.out)
-    }
-
-    /// Takes back what would be written where the package has a link, or through one.
-    fn leave_links(&mut self) {
-        let links: BTreeSet<_> = self.package.left_alone().iter().map(PathBuf::as_path).collect();
-        let is_link = |path: &Path| !links.is_empty() && path.ancestors().any(|path| links.contains(path));
-        let taken_back = self.out.files.extract_if(.., |file| file.is_changed && is_link(&file.path));
-        let warnings = taken_back.map(|file| {
-            let message =
-                format!("{} is a link and left alone: nothing is merged into it", file.path.display());
-            Diagnostic::warning(Code::OutsideRoot, message).help("put a file in its place to have it merged")
-        });
-        self.out.warnings.extend(warnings.collect::<Vec<_>>());
-        self.out.changes.retain(|change| !is_link(&change.path));
     }
 
     fn file(
@@ -170,10 +170,10 @@ impl<'p> RewritePlan<'p> {
             return Ok(self.changed(path, PathBuf::new(), None, None));
         };
         let mut after = vec![None; from.documents.len()];
-        for (_, index, node) in added {
+        for (file, index, node) in added {
             match index.item {
-                None => after[index.document] = Some(node.clone()),
-                Some(_) => after.push(Some(node.clone())),
+                None if std::ptr::eq(*file, *from) => after[index.document] = Some(node.clone()),
+                _ => after.push(Some(node.clone())),
             }
         }
         let text =
@@ -204,7 +204,7 @@ impl<'p> RewritePlan<'p> {
 }
 
 /// What a manifest is after a merge or patch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum NewValue {
     /// What it was.
     Same,
@@ -221,7 +221,7 @@ impl NewValue {
         if is_same(manifest.node, &after) {
             return Self::Same;
         }
-        let cursor = schema.kind(&gvk_of(manifest.node)).unwrap_or_else(Cursor::unknown);
+        let cursor = schema.kind(&manifest.gvk).unwrap_or_else(Cursor::unknown);
         let fields = changed_fields(manifest.node, &after, cursor);
         Self::Other { node: after, fields }
     }

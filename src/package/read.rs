@@ -133,6 +133,22 @@ impl Package {
         Ok(Self::of_file(PathBuf::from(name), file))
     }
 
+    /// The same of a version of a file, which messages call `name`, and which is read as one of that path is.
+    ///
+    /// # Errors
+    /// The text is malformed.
+    pub fn of_version(
+        path: &Path,
+        name: &str,
+        text: String,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
+        let source = sources.add(name, text);
+        let file = PackageFile::parse(path.into(), name.into(), source, reading.of_file(path), sources)?;
+        Ok(Self::of_file(PathBuf::from(name), file))
+    }
+
     fn of_file(root: PathBuf, file: PackageFile) -> Self {
         let (others, left_alone) = (Vec::new(), Vec::new());
         Self { root, is_directory: false, files: vec![file], others, left_alone }
@@ -160,6 +176,18 @@ impl Package {
     #[must_use]
     pub fn left_alone(&self) -> &[PathBuf] {
         &self.left_alone
+    }
+
+    /// Where links are, by their paths in the package.
+    pub(super) fn links(&self) -> impl Iterator<Item = PathBuf> {
+        let links = self.left_alone.iter().filter(|path| path.file_name().is_none_or(|name| name != ".git"));
+        links.filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_path_buf()))
+    }
+
+    /// The paths of all its files in it.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let files = self.files.iter().map(|file| file.relative.as_path());
+        files.chain(self.others.iter().map(|file| file.relative.as_path()))
     }
 
     /// Where a file with a path in the package belongs. All belongs into a package that is a file.

@@ -1,40 +1,43 @@
 //! Files that dest has as they came: the updated version's are taken, byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent, PackageChange};
 use super::pairing::Form;
 use super::read::{Package, PackageFile};
 
-/// The updated files that take the place of dest's, by where those are.
-pub(super) type Untouched<'p> = BTreeMap<&'p Path, &'p PackageFile>;
+/// The updated files that take the place of dest's, by where those are or come to be.
+pub(super) type Untouched<'p> = BTreeMap<PathBuf, &'p PackageFile>;
 
-/// Which files of dest are those of the original. `places` are the paths of each manifest on the three sides: a
-/// file that shares one with another file is none, since a side has moved something.
+/// Where a manifest stands in the original, in the updated version and in dest.
+pub(super) type ManifestPaths<'p> = [Option<&'p Path>; 3];
+
+/// The updated files of which all that was there before stands in dest in files of the original.
 pub(super) fn untouched<'p>(
     [original, updated, dest]: [&'p Package; 3],
     form: Form,
-    places: impl Iterator<Item = [Option<&'p Path>; 3]>,
+    places: impl Iterator<Item = ManifestPaths<'p>>,
 ) -> Untouched<'p> {
-    let mut moved: BTreeSet<&Path> = BTreeSet::new();
-    for place in places {
-        let mut paths = place.into_iter().flatten();
-        let first = paths.next();
-        if paths.any(|path| Some(path) != first) {
-            moved.extend(place.into_iter().flatten());
-        }
-    }
     let by_path = |package: &'p Package| -> BTreeMap<&'p Path, &'p PackageFile> {
         package.files().iter().map(|file| (form.path(&file.relative), file)).collect()
     };
-    let (original, updated) = (by_path(original), by_path(updated));
-    let files = dest.files().iter().filter_map(|file| {
-        let path = form.path(&file.relative);
-        let is_untouched = !moved.contains(path) && original.get(path)?.text == file.text;
-        is_untouched.then_some((file.path.as_path(), *updated.get(path)?))
-    });
-    files.collect()
+    let (original, updated, mine) = (by_path(original), by_path(updated), by_path(dest));
+    let as_it_came = |path: &Path| match (original.get(path), mine.get(path)) {
+        (Some(original), Some(dest)) => original.text == dest.text,
+        _ => false,
+    };
+    let mut touched: BTreeSet<&Path> = BTreeSet::new();
+    for [of_original, of_updated, of_dest] in places {
+        let is_as_it_came = of_original == of_dest && of_dest.is_none_or(as_it_came);
+        touched.extend(of_updated.filter(|_| !is_as_it_came));
+        // What upstream leaves elsewhere, or dest alone has, is in dest's file still.
+        touched.extend(of_dest.filter(|_| !is_as_it_came));
+    }
+    let taken = updated.iter().filter(|(path, _)| !touched.contains(*path));
+    let taken = taken.filter(|(path, _)| !mine.contains_key(*path) || as_it_came(path));
+    let place = |path: &Path| mine.get(path).map_or_else(|| dest.place_of(path), |file| file.path.clone());
+    taken.map(|(path, file)| (place(path), *file)).collect()
 }
 
 /// Gives such files the updated texts, which may have other comments and another layout.

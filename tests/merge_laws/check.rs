@@ -192,9 +192,19 @@ fn rows<'n>(lists: [&'n [Node]; 3], at: Cursor<'_>) -> Option<Rows<'n>> {
     rows_by_keys(lists, at, lists)
 }
 
-/// The same, by keys that are inferred from others where no schema knows the list.
+/// Whether no schema says how a list merges. Kubernetes calls its own lists atomic of which it says nothing else.
+fn is_undeclared(at: Cursor<'_>) -> bool {
+    let is_of_kubernetes = at.element().type_name().is_some_and(|name| name.starts_with("io.k8s."));
+    match at.list_type() {
+        Some(ListType::Atomic) => is_of_kubernetes && !at.patch_strategy().merge,
+        Some(_) => false,
+        None => !at.patch_strategy().merge,
+    }
+}
+
+/// The same, by keys that are inferred from others where no schema says how the list merges.
 fn rows_by_keys<'n>(lists: [&'n [Node]; 3], at: Cursor<'_>, others: [&[Node]; 3]) -> Option<Rows<'n>> {
-    if !at.is_known() {
+    if is_undeclared(at) {
         let keys = KEYS.iter().find(|key| by_keys(others, at, &[key]).is_some())?;
         return by_keys(lists, at, &[keys]);
     }

@@ -1,8 +1,7 @@
 //! One level of several versions: which fields and which entries belong together, and whether there are any.
 
 use crate::merge::align::{self, Aligned};
-use crate::merge::association::{Association, ListPolicy, Several, is_atomic};
-use crate::merge::identity::{KeyComparison, KeyRule, MergeKeys, NullKey};
+use crate::merge::association::{Association, ListPolicy, is_atomic};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::yaml::{Map, Node, Value};
 
@@ -55,15 +54,21 @@ impl<'s> TypedPlace<'s> {
         self.cursor.additional().is_known()
     }
 
-    /// Whether two versions of a map here are two values that cannot become one: the schema calls it one
-    /// value, or they have chosen different fields of a union.
-    pub fn is_one_value(self, one: &Map, other: &Map) -> bool {
-        let same_fields = || one.len() == other.len() && one.iter().all(|(name, _)| other.contains_key(name));
+    /// Whether two versions of a map here, of which one may lack it, are two values that cannot become one: the
+    /// schema calls it one value, or they have chosen different fields of a union.
+    pub fn is_one_value(self, sides: [Option<&Map>; 2]) -> bool {
+        let same_fields = || match sides {
+            [Some(one), Some(other)] => {
+                one.len() == other.len() && one.iter().all(|(name, _)| other.contains_key(name))
+            }
+            _ => false,
+        };
         is_atomic(self.cursor) && !self.has_free_keys() || self.is_union && !same_fields()
     }
 
-    /// Of a union for which the source chooses what dest does not have: dest's value with only the fields
-    /// of which the source speaks. None where the source chooses nothing else, or leaves nothing behind.
+    /// Of a union for which the source chooses what dest does not have: dest's value with its scalars, which tell
+    /// what was chosen, and the fields of which the source speaks. None where the source chooses nothing else, or
+    /// leaves nothing behind.
     pub fn left_by_choice(self, [dest, source]: [Option<&Node>; 2]) -> Option<Node> {
         let (dest, source, true) = (dest?, source?.as_map()?, self.is_union) else { return None };
         let fields = dest.as_map()?;
@@ -72,12 +77,13 @@ impl<'s> TypedPlace<'s> {
             None => !clears_only(value),
             Some(other) => value.scalar_text().is_some() && value != other,
         };
-        let is_left = |(name, _): (&str, &Node)| !source.contains_key(name);
+        let is_left =
+            |(name, value): (&str, &Node)| !source.contains_key(name) && value.scalar_text().is_none();
         if !source.iter().any(chooses) || !fields.iter().any(is_left) {
             return None;
         }
         let mut left = dest.clone();
-        left.as_map_mut()?.entries_mut().retain(|entry| source.contains_key(&entry.key.text));
+        left.as_map_mut()?.entries_mut().retain(|entry| !is_left((&entry.key.text, &entry.value)));
         Some(left)
     }
 }
@@ -88,8 +94,7 @@ fn gvk(object: &Map) -> Option<Gvk> {
     Some(Gvk::from_manifest(text("apiVersion")?, text("kind")?))
 }
 
-/// Lines up maps, or lists: by the schema or, where it does not know the list, by the first of the keys that
-/// all entries have and that is unique in each list. A version without the value counts as an empty one.
+/// Lines up maps, or lists. A version without the value counts as an empty one.
 pub(super) fn line_up<const N: usize>(
     versions: [Option<&Node>; N],
     place: TypedPlace<'_>,
@@ -105,30 +110,8 @@ pub(super) fn line_up<const N: usize>(
         return Level::Whole;
     }
     let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
-    let by = |association: Association| {
-        let rows = align::entries(lists, &association)?;
-        Some(Level::Entries(association, rows))
-    };
-    let level = match Association::of(place.cursor, ListPolicy::Overlay) {
-        Association::Unknown => candidates.iter().find_map(|key| by(by_key(key))),
-        Association::Atomic => None,
-        association => by(association),
-    };
-    level.unwrap_or(Level::Whole)
-}
-
-/// By a key that was found in the entries.
-fn by_key(key: &SmolStr) -> Association {
-    let keys = [(key.clone(), KeyRule::Required)];
-    let keys = MergeKeys::new(keys, NullKey::Refused, KeyComparison::Data);
-    Association::Keyed { keys, several: Several::Refused }
-}
-
-impl<const N: usize> Level<N> {
-    /// The keys of the entries.
-    pub fn names(association: &Association) -> &[SmolStr] {
-        if let Association::Keyed { keys, .. } = association { keys.names() } else { &[] }
-    }
+    let lined_up = align::lists(lists, place.cursor, ListPolicy::Overlay, candidates);
+    lined_up.map_or(Level::Whole, |(association, rows)| Level::Entries(association, rows))
 }
 
 /// Whether a value of a source only clears what is there.

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::comments;
-use super::level::{Level, TypedPlace, is_emptied, line_up};
+use super::level::{Level, TypedPlace, is_emptied, is_empty, line_up};
 use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::Association;
@@ -12,10 +12,12 @@ use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
 
-/// Merges what changed from the original to the updated version into dest.
+/// Merges what changed from the original to the updated version into dest; `kind` is the type of objects that do
+/// not say theirs.
 pub(in crate::merge) fn merge3(
     [original, updated]: [Option<&Node>; 2],
     dest: Option<Node>,
+    kind: Cursor<'_>,
     schema: &Schema,
     options: &MergeOptions,
 ) -> Merged {
@@ -24,7 +26,7 @@ pub(in crate::merge) fn merge3(
     }
     let versions = Versions { original, updated, dest: dest.as_ref() };
     let mut merge = VersionMerge { schema, options, conflicts: Vec::new() };
-    let node = merge.value(versions, TypedPlace::new(Cursor::unknown()), &Trail::root());
+    let node = merge.value(versions, TypedPlace::new(kind), &Trail::root());
     Merged { node, warnings: Vec::new(), conflicts: merge.conflicts }
 }
 
@@ -137,9 +139,11 @@ impl<'s> VersionMerge<'s> {
     }
 
     fn level(&self, versions: Versions<'_>, place: TypedPlace<'s>, trivial: &Trivial) -> Level<3> {
-        let maps = versions.sides().map(|side| side.and_then(Node::as_map));
-        if let (Trivial::Both, [Some(updated), Some(dest)]) = (trivial, maps)
-            && place.is_one_value(updated, dest)
+        let sides = versions.sides();
+        let are_maps = sides.iter().flatten().all(|side| side.as_map().is_some());
+        if matches!(trivial, Trivial::Both)
+            && are_maps
+            && place.is_one_value(sides.map(|side| side.and_then(Node::as_map)))
         {
             return Level::Whole;
         }
@@ -196,6 +200,11 @@ impl<'s> VersionMerge<'s> {
         let known = self.conflicts.len();
         let changes = self.fields(versions, rows, place, at);
         self.conflicts.truncate(known);
+        if versions.dest.is_none() && is_empty(&changes) {
+            // All that changed in what dest removed was removed as well.
+            self.note(versions, at, ConflictSide::Dest);
+            return None;
+        }
         match self.note(versions, at, self.taken()) {
             ConflictSide::Updated => Some(changes),
             ConflictSide::Dest => versions.dest.cloned(),
@@ -241,7 +250,7 @@ impl<'s> VersionMerge<'s> {
                 Association::Keyed { keys, .. } => at.named(keys, &row.name),
                 _ => at.index(i),
             };
-            *merged = self.entry(entry, Level::<3>::names(association), place.element(), &trail);
+            *merged = self.entry(entry, association.key_names(), place.element(), &trail);
         }
         let rows: Vec<Places<3>> = rows.iter().map(|row| row.at).collect();
         let left = staying(&rows, &merged);

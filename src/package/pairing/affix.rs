@@ -22,30 +22,58 @@ struct Candidate {
     same_namespace: bool,
 }
 
+impl Candidate {
+    fn is_same_name(&self) -> bool {
+        self.affix.0.is_empty() && self.affix.1.is_empty()
+    }
+}
+
+/// What speaks for a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Witness {
+    /// Its prefix and suffix alone.
+    Alone,
+    /// Others were given the same prefix and suffix.
+    Shared,
+    /// The name is the same, in another namespace.
+    SameName,
+}
+
+/// A name that was made of another one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AffixPair {
+    pub upstream: usize,
+    pub dest: usize,
+    pub witness: Witness,
+}
+
 /// Which names of dest were made of which upstream names.
 #[derive(Debug, Default)]
 pub(super) struct AffixPairs {
-    /// The upstream numbers, and those of dest.
-    pub pairs: Vec<(usize, usize)>,
-    /// The upstream numbers of which several names can have been made.
-    pub unclear: FxHashSet<usize>,
+    pub pairs: Vec<AffixPair>,
+    /// The upstream numbers of which several names can have been made, with these.
+    pub unclear: FxHashMap<usize, Vec<usize>>,
 }
 
 /// Finds out which names of dest were made of which upstream names.
 pub(super) fn pair_by_affix(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> AffixPairs {
     let mut candidates = candidates(upstream, dest);
-    let mut pairs = Vec::new();
+    let mut pairs: Vec<AffixPair> = Vec::new();
     for _ in 0..ROUNDS {
         let found = clear_pairs(&candidates);
         if found.is_empty() {
             break;
         }
-        let taken = |pick: fn(&(usize, usize)) -> usize| found.iter().map(pick).collect::<FxHashSet<usize>>();
-        let (upstream, dest) = (taken(|pair| pair.0), taken(|pair| pair.1));
+        let taken = |pick: fn(&AffixPair) -> usize| found.iter().map(pick).collect::<FxHashSet<usize>>();
+        let (upstream, dest) = (taken(|pair| pair.upstream), taken(|pair| pair.dest));
         candidates.retain(|c| !upstream.contains(&c.upstream) && !dest.contains(&c.dest));
         pairs.extend(found);
     }
-    AffixPairs { pairs, unclear: candidates.iter().map(|candidate| candidate.upstream).collect() }
+    let mut unclear: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for Candidate { upstream, dest, .. } in candidates {
+        unclear.entry(upstream).or_default().push(dest);
+    }
+    AffixPairs { pairs, unclear }
 }
 
 fn candidates(upstream: &[NumberedName<'_>], dest: &[NumberedName<'_>]) -> Vec<Candidate> {
@@ -85,14 +113,15 @@ fn parts(name: &str) -> impl Iterator<Item = (&str, &str, &str)> {
 }
 
 /// The pairs in which each has no better, nor an equally good, other.
-fn clear_pairs(candidates: &[Candidate]) -> Vec<(usize, usize)> {
+fn clear_pairs(candidates: &[Candidate]) -> Vec<AffixPair> {
     let mut counts: FxHashMap<&(SmolStr, SmolStr), usize> = FxHashMap::default();
     for candidate in candidates {
         *counts.entry(&candidate.affix).or_default() += 1;
     }
-    let score = |c: &Candidate| (counts.get(&c.affix).copied().unwrap_or_default(), c.same_namespace);
+    let count = |c: &Candidate| counts.get(&c.affix).copied().unwrap_or_default();
+    let score = |c: &Candidate| (c.is_same_name(), count(c), c.same_namespace);
     let best = |pick: fn(&Candidate) -> usize| {
-        let mut best: FxHashMap<usize, ((usize, bool), Option<usize>)> = FxHashMap::default();
+        let mut best: FxHashMap<usize, ((bool, usize, bool), Option<usize>)> = FxHashMap::default();
         for (i, candidate) in candidates.iter().enumerate() {
             let score = score(candidate);
             let entry = best.entry(pick(candidate)).or_insert((score, Some(i)));
@@ -110,7 +139,15 @@ fn clear_pairs(candidates: &[Candidate]) -> Vec<(usize, usize)> {
             && of_dest.get(&c.dest).and_then(|best| best.1) == Some(i)
     };
     let clear = candidates.iter().enumerate().filter(|(i, c)| is_best(*i, c));
-    clear.map(|(_, c)| (c.upstream, c.dest)).collect()
+    let pair = |c: &Candidate| {
+        let witness = match count(c) {
+            _ if c.is_same_name() => Witness::SameName,
+            0 | 1 => Witness::Alone,
+            _ => Witness::Shared,
+        };
+        AffixPair { upstream: c.upstream, dest: c.dest, witness }
+    };
+    clear.map(|(_, c)| pair(c)).collect()
 }
 
 #[cfg(test)]
@@ -135,7 +172,7 @@ mod tests {
         let mut pairs: Vec<_> = pair_by_affix(&a, &b)
             .pairs
             .iter()
-            .map(|(i, j)| format!("{} {}", upstream[*i], dest[*j]))
+            .map(|pair| format!("{} {}", upstream[pair.upstream], dest[pair.dest]))
             .collect();
         pairs.sort();
         pairs
@@ -155,6 +192,11 @@ mod tests {
             paired(&["web", "web-api"], &["prod-web", "prod-web-api"]),
             ["web prod-web", "web-api prod-web-api"]
         );
+    }
+
+    #[test]
+    fn the_same_name_goes_before_longer_ones() {
+        assert_eq!(paired(&["web"], &["shop/web", "web-extra"]), ["web shop/web"]);
     }
 
     #[test]

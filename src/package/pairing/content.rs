@@ -4,25 +4,24 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::package::manifest::gvk_of;
+use crate::package::manifest::MOST_COMPARED;
 use crate::yaml::{Node, Value, to_json};
-
-/// Up to so many manifests of one file are compared each with each.
-const MOST_COMPARED: usize = 64;
 
 /// How much of a manifest another one has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Likeness {
     /// Fields, and values of fields, that both have.
     pub shared: usize,
+    /// Values among them.
+    pub values: usize,
     /// All that the first one has.
     pub of: usize,
 }
 
 impl Likeness {
-    /// Whether it is at least half of it.
+    /// Whether it is at least half of it, and not the fields alone.
     pub fn is_close(self) -> bool {
-        self.of > 0 && self.shared * 2 >= self.of
+        self.values > 0 && self.shared * 2 >= self.of
     }
 }
 
@@ -37,7 +36,9 @@ impl ManifestTraits {
     }
 
     fn likeness(&self, other: &Self) -> Likeness {
-        Likeness { shared: self.0.intersection(&other.0).count(), of: self.0.len() }
+        let shared = || self.0.intersection(&other.0);
+        let values = shared().filter(|part| part.contains('=')).count();
+        Likeness { shared: shared().count(), values, of: self.0.len() }
     }
 }
 
@@ -77,15 +78,24 @@ pub(super) fn likeness(node: &Node, other: &Node) -> Likeness {
     ManifestTraits::of(node).likeness(&ManifestTraits::of(other))
 }
 
-/// For each manifest the one of the others that it is, by content: an equal one; the only one that is left, if
-/// both have a kind or anything in common; else the one that is more like it than all others.
-pub(super) fn pair_by_content(manifests: &[&Node], others: &[&Node]) -> Vec<Option<usize>> {
+/// What is known of manifests that are paired by content, beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OfKind {
+    /// They are of one kind.
+    Same,
+    /// Nothing says what they are.
+    Unknown,
+}
+
+/// For each manifest the one of the others that it is, by content: an equal one; of one kind the only one that
+/// is left; else the one that is more like it than all others.
+pub(super) fn pair_by_content(manifests: &[&Node], others: &[&Node], of_kind: OfKind) -> Vec<Option<usize>> {
     let mut pairs = equal_ones(manifests, others);
     let taken: FxHashSet<usize> = pairs.iter().flatten().copied().collect();
     let left: Vec<usize> = (0..manifests.len()).filter(|i| pairs[*i].is_none()).collect();
     let free: Vec<usize> = (0..others.len()).filter(|i| !taken.contains(i)).collect();
     if let ([one], [other]) = (left.as_slice(), free.as_slice())
-        && !gvk_of(manifests[*one]).kind.is_empty()
+        && of_kind == OfKind::Same
     {
         pairs[*one] = Some(*other);
     } else if left.len() <= MOST_COMPARED && free.len() <= MOST_COMPARED {
