@@ -457,3 +457,179 @@ fn kustomizations_are_read_as_by_kustomize() {
     let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest.replace("a-", "b-"))]];
     assert_eq!(merged(sides, name), dest.replace("a-", "b-"), "both are `true` to kubectl");
 }
+
+#[test]
+fn what_upstream_moves_is_moved() {
+    let kustomization = |path: &str| format!("resources:\n- {path}\n");
+    let old = kustomization("web.yaml");
+    let new = kustomization("apps/web.yaml");
+    let updated = upgraded(WEB);
+    let versions = |dest: &str| {
+        let directory = packages([
+            &[("kustomization.yaml", &old), ("web.yaml", WEB)],
+            &[("kustomization.yaml", &new), ("apps/web.yaml", &updated)],
+            &[("kustomization.yaml", &old), ("web.yaml", dest)],
+        ]);
+        let output = merge3(&directory, &["--in-place", "--exit-code"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(text(&output.stdout).contains("moved from dest/web.yaml"), "{output:?}");
+        let dest = directory.path().join("dest");
+        assert!(!dest.join("web.yaml").exists());
+        assert_eq!(fs::read_to_string(dest.join("kustomization.yaml")).expect("there"), new);
+        fs::read_to_string(dest.join("apps/web.yaml")).expect("moved")
+    };
+    assert_eq!(versions(WEB), updated, "as it came");
+    let customised = format!("# ours\n{}", WEB.replace("replicas: 1", "replicas: 3 # more"));
+    assert_eq!(versions(&customised), upgraded(&customised));
+}
+
+#[test]
+fn what_one_side_alone_renames_is_still_the_same_resource() {
+    let renamed = WEB.replace("name: web\nspec", "name: acme-web\nspec");
+    let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &renamed)], &[("web.yaml", &upgraded(WEB))]];
+    assert_eq!(merged(sides, "web.yaml"), upgraded(&renamed));
+}
+
+#[test]
+fn what_is_guessed_never_makes_anything_go() {
+    let config = |name: &str, value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: '{value}'\n")
+    };
+    let (old, own) = (config("config", "1"), config("grafana-config", "2"));
+    let sides = [&[("config.yaml", &*old)][..], &[], &[("grafana.yaml", &own)]];
+    assert_eq!(merged(sides, "grafana.yaml"), own);
+    let (old, own) = (config("web", "1"), config("mine", "7"));
+    let sides = [&[("a.yaml", &*old)][..], &[], &[("a.yaml", &own)]];
+    assert_eq!(merged(sides, "a.yaml"), own);
+}
+
+#[test]
+fn what_was_renamed_alone_goes_when_upstream_removes_it() {
+    let renamed = WEB.replace("name: web\nspec", "name: web\n  namespace: shop\nspec");
+    let other = WEB.replace("name: web\nspec", "name: other\nspec");
+    let (original, updated) = ([("web.yaml", WEB), ("o.yaml", &*other)], [("o.yaml", &*other)]);
+    assert_eq!(merged([&original, &updated, &[("web.yaml", &renamed), ("o.yaml", &other)]], "web.yaml"), "");
+}
+
+#[test]
+fn what_says_its_origin_goes_before_what_only_has_the_name() {
+    let config = |metadata: &str, value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:{metadata}\ndata:\n  a: '{value}'\n")
+    };
+    let (old, new) = (config("\n  name: a", "1"), config("\n  name: a", "2"));
+    let dest = |value: &str| {
+        [config(" # kpt-merge: default/a\n  name: x", value), config("\n  name: a", "mine")].join("---\n")
+    };
+    let sides = [&[("a.yaml", &*old)][..], &[("a.yaml", &new)], &[("a.yaml", &dest("1"))]];
+    assert_eq!(merged(sides, "a.yaml"), dest("2"));
+}
+
+#[test]
+fn what_several_may_be_is_added_and_told() {
+    let own = WEB.replace("replicas: 1", "replicas: 3");
+    let directory =
+        packages([&[("a.yaml", WEB)], &[("b.yaml", &upgraded(WEB))], &[("c.yaml", &own), ("d.yaml", &own)]]);
+    let output = merge3(&directory, &[]);
+    assert!(text(&output.stderr).contains("several of dest may be it"), "{output:?}");
+    assert_eq!(text(&output.stdout).matches("kind: Deployment").count(), 3);
+}
+
+#[test]
+fn both_sides_add_to_the_resources_of_a_kustomization() {
+    for head in ["", "kind: Kustomization\napiVersion: kustomize.config.k8s.io/v1beta1\n"] {
+        let kustomization = |more: &str, tag: &str| {
+            format!(
+                "{head}resources:\n- a.yaml\n{more}images:\n- name: web\n  newTag: '{tag}'\n- name: log\n  newTag: '1'\n"
+            )
+        };
+        let original = kustomization("", "1");
+        let (updated, dest) = (kustomization("- up.yaml\n", "2"), kustomization("- mine.yaml\n", "1"));
+        let dest = dest.replace("log\n  newTag: '1'", "log\n  newTag: '9'");
+        let name = "kustomization.yaml";
+        let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest)]];
+        let want = kustomization("- mine.yaml\n- up.yaml\n", "2")
+            .replace("log\n  newTag: '1'", "log\n  newTag: '9'");
+        assert_eq!(merged(sides, name), want);
+    }
+}
+
+#[test]
+fn both_sides_change_versions_of_a_definition() {
+    let definition = |required: &str, size: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: ws.x.io\nspec:\n  \
+             group: x.io\n  names:\n    kind: W\n    plural: ws\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
+             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
+             required: {required}\n        properties:\n          size:\n            type: {size}\n"
+        )
+    };
+    let original = definition("[id]", "integer");
+    let (updated, dest) = (definition("[id, qty]", "integer"), definition("[id]", "number"));
+    let sides = [&[("crd.yaml", &*original)][..], &[("crd.yaml", &updated)], &[("crd.yaml", &dest)]];
+    assert_eq!(merged(sides, "crd.yaml"), definition("[id, qty]", "number"));
+}
+
+#[test]
+fn the_updated_definition_says_how_its_lists_merge() {
+    let definition = |list: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: ws.x.io\nspec:\n  \
+             group: x.io\n  names:\n    kind: W\n    plural: ws\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
+             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
+             properties:\n          l:\n            type: array\n{list}            items:\n              type: object\n              \
+             properties: {{id: {{type: string}}}}\n"
+        )
+    };
+    let (old, new) = (
+        definition("            x-kubernetes-list-type: atomic\n"),
+        definition("            x-kubernetes-list-type: map\n            x-kubernetes-list-map-keys: [id]\n"),
+    );
+    let custom =
+        |entries: &str| format!("apiVersion: x.io/v1\nkind: W\nmetadata:\n  name: w\nl:\n- id: a\n{entries}");
+    let [original, updated, dest] = ["", "- id: up\n", "- id: mine\n"].map(custom);
+    let sides = [
+        &[("crd.yaml", &*old), ("w.yaml", &original)][..],
+        &[("crd.yaml", &new), ("w.yaml", &updated)],
+        &[("crd.yaml", &old), ("w.yaml", &dest)],
+    ];
+    assert_eq!(merged(sides, "w.yaml"), custom("- id: mine\n- id: up\n"));
+}
+
+#[test]
+fn words_that_kubectl_reads_otherwise_keep_their_spelling() {
+    let custom = |panel: &str| {
+        format!("apiVersion: x.io/v1\nkind: Board\nmetadata:\n  name: b\nspec:\n  title: a\n{panel}")
+    };
+    let panel = "  grid: {x: 0, y: 1}\n  n:\n  - off # as it is\n  since: 2024-01-31\n  1: on\n";
+    let (original, updated) = (custom(""), custom(panel));
+    let own = |text: String| text.replace("title: a", "title: mine");
+    let sides =
+        [&[("b.yaml", &*original)][..], &[("b.yaml", &updated)], &[("b.yaml", &own(original.clone()))]];
+    assert_eq!(merged(sides, "b.yaml"), own(updated.clone()));
+}
+
+#[test]
+fn places_that_cannot_be_meant_are_refused() {
+    let sides = || packages([&[("web.yaml", WEB)], &[("web.yaml", WEB)], &[("web.yaml", WEB)]]);
+    for (args, why) in [
+        (&["--output-dir", "dest/sub"][..], "is inside of dest"),
+        (&["--output-dir", "updated"], "is inside of updated"),
+        (&["-o", "json"], "say ./json"),
+        (&["-o", "dest"], "use --output-dir"),
+    ] {
+        let directory = sides();
+        let output = merge3(&directory, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?} {output:?}");
+        assert!(text(&output.stderr).contains(why), "{args:?} {output:?}");
+        assert_eq!(text(&output.stdout), "");
+        assert!(!directory.path().join("dest/sub").exists() && !directory.path().join("json").exists());
+    }
+    let directory = sides();
+    let output = run(directory.path(), &["merge", "updated", "dest/web.yaml"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let marked = WEB.replace("  replicas: 1\n", "<<<<<<< dest\n  replicas: 1\n=======\n>>>>>>> updated\n");
+    let directory = packages([&[("web.yaml", WEB)], &[("web.yaml", WEB)], &[("web.yaml", &marked)]]);
+    let output = merge3(&directory, &["--in-place"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stderr).contains("dest/web.yaml has a conflict between markers"), "{output:?}");
+}

@@ -179,6 +179,7 @@ impl OnConflict {
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
+    args.how.write.check(&[&args.source, &args.dest])?;
     args.how.write.recover(&args.dest)?;
     let read = |path: &Path| Package::read_everything(path, args.how.rules.reading(), sources);
     let (source, dest) = (read(&args.source)?, read(&args.dest)?);
@@ -199,6 +200,7 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
         (None, Some(original), Some(updated), Some(dest)) => (original, updated, dest),
         _ => return Err(Failure::Usage("--original, --updated and --dest are needed".into())),
     };
+    args.how.write.check(&[original, updated, dest])?;
     args.how.write.recover(dest)?;
     let read = |path: &Path| Package::read_everything(path, reading, sources);
     let (target, original, updated, dest) = (dest, read(original)?, read(updated)?, read(dest)?);

@@ -10,7 +10,7 @@ use super::report::{ReportTo, json_report, text_report};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileTree as _, replace_file};
+use crate::files::{DiskTree, FileTree as _, Located, replace_file};
 use crate::overlay::ChainUse;
 use crate::package::{ChangedPackage, ConflictWriting, Package, recover_target, write_copy, write_files};
 use crate::schema::{Gvk, Schema, kustomization_files};
@@ -52,6 +52,35 @@ enum ReportForm {
 }
 
 impl WriteArgs {
+    /// Refuses places for the result that cannot be meant. The inputs are directories or files, dest the last one.
+    pub(super) fn check(&self, inputs: &[&Path]) -> std::result::Result<(), Failure> {
+        let is_directory = |path: &&&Path| DiskTree.is_directory(path);
+        let usage = |message: String| Err(Failure::Usage(message));
+        if let Some(directory) = inputs.iter().find(is_directory)
+            && let Some(dest) = inputs.last().filter(|dest| DiskTree.has(dest) && !is_directory(dest))
+        {
+            let (dest, directory) = (dest.display(), directory.display());
+            return usage(format!(
+                "{dest} is a file, and {directory} is a directory: name a directory as dest"
+            ));
+        }
+        if let Some(path) = &self.output {
+            let name = path.display();
+            if path.to_string_lossy().ends_with('/') || DiskTree.is_directory(path) {
+                return usage(format!("{name} is a directory: use --output-dir {name}"));
+            }
+            if path.extension().is_none() && path.components().count() == 1 && !DiskTree.has(path) {
+                return usage(format!(
+                    "-o takes a file: to write to one that is called {name}, say ./{name}"
+                ));
+            }
+        }
+        match inputs.iter().find(|input| self.output_dir.as_ref().is_some_and(|out| is_below(out, input))) {
+            Some(input) => usage(format!("--output-dir is inside of {}, which is merged", input.display())),
+            None => Ok(()),
+        }
+    }
+
     /// Ends what a stopped program began to change, before the files are read.
     pub(super) fn recover(&self, target: &Path) -> Result<()> {
         if self.in_place { recover_target(target) } else { Ok(()) }
@@ -107,6 +136,15 @@ impl WriteArgs {
             }
         }
     }
+}
+
+/// Whether a path, of which the end need not be there, is a directory or below it.
+fn is_below(path: &Path, directory: &Path) -> bool {
+    let real = |path: &Path| DiskTree.locate(Path::new(""), path).map(Located::into_path).ok();
+    let Some(directory) = real(directory).filter(|real| DiskTree.is_directory(real)) else { return false };
+    let there = path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+    let nearest = there.into_iter().find_map(real);
+    nearest.is_some_and(|path| path.starts_with(directory))
 }
 
 /// A result that is mixed with other files would not be one.

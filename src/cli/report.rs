@@ -137,7 +137,7 @@ fn json_conflict<'c>(
     sources: &SourceMap,
 ) -> JsonConflict<'c> {
     let place = |place: &'c Option<ConflictPlace>| {
-        let ConflictPlace { span, value } = place.as_ref()?;
+        let ConflictPlace { span, value, .. } = place.as_ref()?;
         let source = sources.get(span.source)?;
         let (line, column) = source.line_column(span.start);
         Some(JsonPlace { file: source.name().display().to_string(), line, column, value })

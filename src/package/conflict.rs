@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Excerpt};
 use crate::merge::ConflictSide;
 use crate::path::FieldPath;
 use crate::source::Span;
-use crate::yaml::{Node, to_json};
+use crate::yaml::{Node, Value as NodeValue, to_json};
 
 /// What was written where both sides changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub struct PackageConflict {
 pub struct ConflictPlace {
     /// The place.
     pub span: Span,
+    /// Where in it the side first differs from the original.
+    pub difference: Span,
     /// The value of a field, the lines of a text.
     pub value: Value,
 }
@@ -101,7 +103,7 @@ impl PackageConflict {
         let message = format!("{}: {}", self.cause(), self.outcome(written));
         let mut diagnostic = Diagnostic::warning(Code::Conflict, message);
         for (place, here, nowhere) in self.sides() {
-            diagnostic = match place.as_ref().map(|place| place.span).filter(|span| !span.is_none()) {
+            diagnostic = match place.as_ref().map(|place| place.difference).filter(|span| !span.is_none()) {
                 Some(span) => diagnostic.label_with(span, here, self.excerpt),
                 None => diagnostic.note(nowhere),
             };
@@ -182,7 +184,35 @@ impl ConflictPlace {
         if is_secret(names) {
             mask(&mut value, field);
         }
-        Self { span, value }
+        Self { span, difference: span, value }
+    }
+
+    /// The same, shown where it first differs from another version.
+    pub(super) fn unlike(self, node: &Node, other: Option<&Node>) -> Self {
+        let difference = other.map_or(self.difference, |other| first_difference(node, other).span());
+        Self { difference, ..self }
+    }
+}
+
+/// The first value in a node that another one does not have there; the node where it only lacks something.
+fn first_difference<'n>(node: &'n Node, other: &Node) -> &'n Node {
+    let deeper = match (&node.value, &other.value) {
+        (NodeValue::Map(map), NodeValue::Map(other)) => {
+            let index = other.index();
+            let of_other = |name: &str| index.position(name).map(|i| &other.entries()[i].value);
+            let mut fields = map.iter().map(|(name, value)| (value, of_other(name)));
+            fields.find(|(value, other)| Some(*value) != *other)
+        }
+        (NodeValue::List(list), NodeValue::List(other)) => {
+            let mut entries = list.iter().enumerate().map(|(i, value)| (value, other.get(i)));
+            entries.find(|(value, other)| Some(*value) != *other)
+        }
+        _ => None,
+    };
+    match deeper {
+        Some((value, Some(other))) => first_difference(value, other),
+        Some((value, None)) => value,
+        None => node,
     }
 }
 

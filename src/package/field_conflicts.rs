@@ -9,20 +9,30 @@ use crate::path::{FieldPath, PathElement, PathValue};
 use crate::source::Span;
 use crate::yaml::{Node, Value};
 
-/// The nodes of a manifest by their places.
-type ByPlace<'n> = FxHashMap<Span, &'n Node>;
+/// The nodes of a manifest by their places. A list stands where its first entry does, when that is its only one.
+#[derive(Default)]
+struct ByPlace<'n>(FxHashMap<Span, Vec<&'n Node>>);
+
+impl<'n> ByPlace<'n> {
+    /// The node at a place that a path leads to.
+    fn get(&self, span: Span, path: &FieldPath) -> Option<&'n Node> {
+        let nodes = self.0.get(&span)?;
+        let is_entry = !matches!(path.elements().last(), None | Some(PathElement::Field(_)));
+        nodes.get(usize::from(is_entry)).or_else(|| nodes.first()).copied()
+    }
+}
 
 fn by_place(node: &Node) -> ByPlace<'_> {
-    fn collect<'n>(node: &'n Node, nodes: &mut ByPlace<'n>) {
-        nodes.entry(node.span()).or_insert(node);
+    fn collect<'n>(node: &'n Node, nodes: &mut FxHashMap<Span, Vec<&'n Node>>) {
+        nodes.entry(node.span()).or_default().push(node);
         match &node.value {
             Value::Map(map) => map.iter().for_each(|(_, value)| collect(value, nodes)),
             Value::List(list) => list.iter().for_each(|entry| collect(entry, nodes)),
             Value::Scalar(_) => {}
         }
     }
-    let mut nodes = FxHashMap::default();
-    collect(node, &mut nodes);
+    let mut nodes = ByPlace::default();
+    collect(node, &mut nodes.0);
     nodes
 }
 
@@ -40,10 +50,18 @@ pub(super) fn field_conflicts(
     let names = manifest.key.names();
     let shown = |conflict: &Conflict| {
         let place = |side: usize, span: Option<Span>| {
-            let node = nodes[side].get(&span?).copied();
-            Some(node.map_or(ConflictPlace { span: span?, value: serde_json::Value::Null }, |node| {
-                ConflictPlace::new(node, node.span(), names, &conflict.path)
-            }))
+            let span = span?;
+            let node = nodes[side].get(span, &conflict.path);
+            let other = if side == 0 {
+                conflict.updated.map(|span| (1, span))
+            } else {
+                conflict.original.map(|span| (0, span))
+            };
+            let other = other.and_then(|(side, span)| nodes[side].get(span, &conflict.path));
+            Some(node.map_or_else(
+                || ConflictPlace { span, difference: span, value: serde_json::Value::Null },
+                |node| ConflictPlace::new(node, node.span(), names, &conflict.path).unlike(node, other),
+            ))
         };
         PackageConflict {
             resource: Some(manifest.key.to_string()),
@@ -63,7 +81,7 @@ pub(super) fn field_conflicts(
 pub(super) fn with_originals(mut merged: Node, conflicts: &[Conflict], original: Option<&Node>) -> Node {
     let nodes = original.map_or_else(ByPlace::default, by_place);
     for conflict in conflicts {
-        let value = conflict.original.and_then(|span| nodes.get(&span).copied());
+        let value = conflict.original.and_then(|span| nodes.get(span, &conflict.path));
         put(&mut merged, &conflict.path, value);
     }
     merged

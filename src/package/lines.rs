@@ -70,7 +70,7 @@ pub(super) fn merge_lines(sides: TextSides<'_>, choice: LineChoice) -> MergedTex
 /// Marks all that differs between the updated text and dest's: whatever could be merged is alike in both.
 pub(super) fn mark_differences(sides: TextSides<'_>, words: MarkerWords) -> String {
     let versions = VersionsOfText::new(sides);
-    let parts: Vec<_> = versions.regions.iter().map(Part::of).collect();
+    let parts: Vec<_> = versions.regions.iter().map(LinePart::of).collect();
     let merged = versions.merge(&parts, |resolution| match resolution {
         MergeResolution::Unchanged | MergeResolution::Both => LineChoice::Dest,
         _ => LineChoice::Both(words),
@@ -86,12 +86,12 @@ struct VersionsOfText<'t> {
 }
 
 /// Lines of the original, the updated version and dest that belong together, by their numbers.
-struct Part {
+struct LinePart {
     lines: [Range<usize>; 3],
     resolution: MergeResolution,
 }
 
-impl Part {
+impl LinePart {
     fn of(region: &MergeRegion) -> Self {
         let lines = [region.base_range(), region.theirs_range(), region.ours_range()];
         Self { lines, resolution: region.resolution() }
@@ -114,13 +114,13 @@ impl<'t> VersionsOfText<'t> {
 
     /// A conflict in which each side has a line for each of the original's, as lines: they stand next to each
     /// other, and only those that both sides changed are in dispute.
-    fn line_by_line(&self, region: &MergeRegion) -> Vec<Part> {
-        let whole = Part::of(region);
+    fn line_by_line(&self, region: &MergeRegion) -> Vec<LinePart> {
+        let whole = LinePart::of(region);
         let count = whole.lines[0].len();
         if !region.is_conflict() || whole.lines.iter().any(|lines| lines.len() != count) {
             return vec![whole];
         }
-        let mut parts: Vec<Part> = Vec::with_capacity(count);
+        let mut parts: Vec<LinePart> = Vec::with_capacity(count);
         for i in 0..count {
             let lines = whole.lines.clone().map(|lines| lines.start + i..lines.start + i + 1);
             let bytes = self.bytes(&lines);
@@ -134,13 +134,13 @@ impl<'t> VersionsOfText<'t> {
             };
             match parts.last_mut().filter(|last| last.resolution == resolution) {
                 Some(last) => last.lines.iter_mut().zip(lines).for_each(|(last, line)| last.end = line.end),
-                None => parts.push(Part { lines, resolution }),
+                None => parts.push(LinePart { lines, resolution }),
             }
         }
         parts
     }
 
-    fn merge(&self, parts: &[Part], choose: impl Fn(MergeResolution) -> LineChoice) -> MergedText {
+    fn merge(&self, parts: &[LinePart], choose: impl Fn(MergeResolution) -> LineChoice) -> MergedText {
         let mut merged = MergedText { text: String::with_capacity(self.sides.dest.len()), conflicts: vec![] };
         for part in parts {
             let lines = self.bytes(&part.lines);

@@ -5,6 +5,23 @@ use std::path::PathBuf;
 
 use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent};
 use super::lines::{MarkerWords, TextSides, mark_differences};
+use super::read::{Package, text_of};
+use crate::diagnostic::{Code, Diagnostic, Excerpt};
+use crate::source::Span;
+
+/// A conflict in a manifest that nobody has resolved yet: what is made of it would hold markers in markers.
+pub(super) fn unresolved(dest: &Package) -> Option<Diagnostic> {
+    dest.others().iter().filter(|file| file.problem.is_some()).find_map(|file| {
+        let text = text_of(&file.content)?;
+        let mut lines = text.split_inclusive('\n');
+        let at: usize = lines.by_ref().take_while(|line| !line.starts_with("<<<<<<< ")).map(str::len).sum();
+        lines.find(|line| line.starts_with(">>>>>>> "))?;
+        let place = Span::new(file.source, at, at);
+        let message = format!("{} has a conflict between markers", file.path.display());
+        let error = Diagnostic::error(Code::Conflict, message).label_with(place, "here", Excerpt::Hidden);
+        Some(error.help("resolve it, and take the markers away"))
+    })
+}
 
 /// The package with both sides of each conflict in its texts. What is no conflict is the same in dest's version
 /// and in the updated one.

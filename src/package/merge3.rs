@@ -10,7 +10,7 @@ use super::conflict::{ConflictKind, PackageConflict};
 use super::field_conflicts::{field_conflicts, with_originals};
 use super::lines::MarkerWords;
 use super::manifest::{Manifest, manifests_but};
-use super::markers::marked;
+use super::markers::{marked, unresolved};
 use super::others::{FileChoice, merge3_files};
 use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
 use super::plain::{PlainPaths, kept_for_links, merged_by_lines, plain_paths};
@@ -29,7 +29,9 @@ use crate::yaml::Node;
 /// are no manifests are merged by lines, or whole where they have none.
 ///
 /// # Errors
-/// As [`merge3`], with the manifest.
+/// As [`merge3`], with the manifest. Dest has a conflict that nobody has resolved.
+///
+/// [`merge3`]: crate::merge::merge3
 pub fn merge3_packages(
     original: &Package,
     updated: &Package,
@@ -149,6 +151,9 @@ impl<'p> PackageMerge3<'p> {
     }
 
     fn pair(&self) -> Result<Paired<'p>> {
+        if let Some(problem) = unresolved(self.dest) {
+            return Err(problem);
+        }
         let packages = [self.original, self.updated, self.dest];
         let form = Form::of(&packages);
         let plain = plain_paths(&packages, form, Kinship::Descendant);

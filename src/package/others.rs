@@ -54,7 +54,8 @@ impl<'p> PlainFile<'p> {
     }
 
     fn whole(&self) -> ConflictPlace {
-        ConflictPlace { span: Span::new(self.source, 0, 0), value: Value::Null }
+        let span = Span::new(self.source, 0, 0);
+        ConflictPlace { span, difference: span, value: Value::Null }
     }
 }
 
@@ -286,7 +287,7 @@ impl FileSides<'_> {
                 let is_secret = excerpt == Excerpt::Hidden;
                 let value = if is_secret { "***" } else { &text[range.clone()] };
                 let span = Span::new(file?.source, range.start, range.end);
-                Some(ConflictPlace { span, value: Value::from(value) })
+                Some(ConflictPlace { span, difference: span, value: Value::from(value) })
             };
             let places = [
                 place(self.original, sides.original, conflict.original),

@@ -8,15 +8,16 @@ use crate::path::{FieldPath, PathElement};
 const HIDDEN: &str = "***";
 
 /// Where the values of a Secret stand; the annotation is kubectl's copy of all of them.
-const VALUES: [&[&str]; 3] = [
+const VALUES: [&[&str]; 4] = [
     &["data"],
     &["stringData"],
+    &["items"],
     &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"],
 ];
 
 /// Whether it is a Secret.
 pub(super) fn is_secret(names: &GroupKindName) -> bool {
-    names.group.is_empty() && names.kind == "Secret"
+    names.group.is_empty() && matches!(names.kind.as_str(), "Secret" | "SecretList")
 }
 
 /// Whether a text that is no manifest may hold one of a Secret.
@@ -31,6 +32,10 @@ pub(super) fn may_hold_secrets(text: &str) -> bool {
 
 /// Masks what is secret in the value that a field of a Secret has.
 pub(super) fn mask(value: &mut Value, field: &FieldPath) {
+    if matches!(field.elements(), [PathElement::Field(name), ..] if name == "items") {
+        *value = Value::from(HIDDEN);
+        return;
+    }
     for place in VALUES {
         let names = field.elements().iter().zip(place).all(|(element, name)| match element {
             PathElement::Field(field) => field == name,

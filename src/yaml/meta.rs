@@ -54,7 +54,7 @@ pub enum Tag {
     Other,
 }
 
-/// The comments of a node or key: the text as it stands, with `#`.
+/// What stands about a node or key in its text: the comments as they are, with `#`, and its own spelling.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Comments {
     /// Lines above.
@@ -63,6 +63,8 @@ pub struct Comments {
     pub line: Option<SmolStr>,
     /// Lines below, at the end of a document or a block.
     pub foot: Vec<SmolStr>,
+    /// The plain text of what kubectl reads as something else, such as `y`: others may not.
+    pub spelling: Option<SmolStr>,
 }
 
 /// What a node knows beside its value. Two nodes are equal whatever their meta.

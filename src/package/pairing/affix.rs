@@ -28,6 +28,9 @@ impl Candidate {
     }
 }
 
+/// How good a candidate is: the same name, how many others share the affix, the same namespace.
+type Score = (bool, usize, bool);
+
 /// What speaks for a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Witness {
@@ -119,9 +122,9 @@ fn clear_pairs(candidates: &[Candidate]) -> Vec<AffixPair> {
         *counts.entry(&candidate.affix).or_default() += 1;
     }
     let count = |c: &Candidate| counts.get(&c.affix).copied().unwrap_or_default();
-    let score = |c: &Candidate| (c.is_same_name(), count(c), c.same_namespace);
+    let score = |c: &Candidate| -> Score { (c.is_same_name(), count(c), c.same_namespace) };
     let best = |pick: fn(&Candidate) -> usize| {
-        let mut best: FxHashMap<usize, ((bool, usize, bool), Option<usize>)> = FxHashMap::default();
+        let mut best: FxHashMap<usize, (Score, Option<usize>)> = FxHashMap::default();
         for (i, candidate) in candidates.iter().enumerate() {
             let score = score(candidate);
             let entry = best.entry(pick(candidate)).or_insert((score, Some(i)));

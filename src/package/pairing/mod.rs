@@ -125,8 +125,9 @@ fn identities<const N: usize>(sides: [&[Manifest<'_>]; N]) -> [Vec<Option<GroupK
     let upstream: FxHashSet<GroupKindName> = identities[1..].iter().flatten().flatten().cloned().collect();
     let mut claimed: FxHashMap<&GroupKindName, Vec<usize>> = FxHashMap::default();
     for (i, claim) in claims.iter().enumerate() {
-        let claim = claim.as_ref().filter(|claim| upstream.contains(*claim));
-        claim.into_iter().for_each(|claim| claimed.entry(claim).or_default().push(i));
+        if let Some(claim) = claim.as_ref().filter(|claim| upstream.contains(*claim)) {
+            claimed.entry(claim).or_default().push(i);
+        }
     }
     claimed.retain(|_, by| by.len() == 1);
     let own = &mut identities[DEST];
@@ -134,7 +135,9 @@ fn identities<const N: usize>(sides: [&[Manifest<'_>]; N]) -> [Vec<Option<GroupK
         *identity = None;
     }
     for (claim, by) in claimed {
-        by.into_iter().for_each(|i| own[i] = Some(claim.clone()));
+        for i in by {
+            own[i] = Some(claim.clone());
+        }
     }
     identities
 }
@@ -377,12 +380,14 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
             (GroupKindName { name: "".into(), namespace: "".into(), ..names }, self.path(manifest))
         };
         for row in open.missing {
-            let place = self.original(row).map(of_kind);
-            place.into_iter().for_each(|place| places.entry(place).or_default().missing.push(row));
+            if let Some(place) = self.original(row).map(of_kind) {
+                places.entry(place).or_default().missing.push(row);
+            }
         }
         for row in open.alone {
-            let place = self.manifest(row).map(of_kind);
-            place.into_iter().for_each(|place| places.entry(place).or_default().alone.push(row));
+            if let Some(place) = self.manifest(row).map(of_kind) {
+                places.entry(place).or_default().alone.push(row);
+            }
         }
         for OpenRows { missing, alone } in places.into_values() {
             let is_only = missing.len() == 1 && alone.len() == 1;

@@ -1,6 +1,6 @@
 //! New text in brackets: the flow style of YAML, and JSON.
 
-use super::quoting::{name, quoted_date, text_of};
+use super::quoting::{as_spelled, name, quoted_date, text_of};
 use crate::source::Reading;
 use crate::yaml::emit::{Context, unfolded};
 use crate::yaml::json::to_json;
@@ -77,6 +77,9 @@ impl Brackets {
 
     fn scalar(&self, node: &Node) -> String {
         let Some(text) = node.scalar_text() else { return String::new() };
+        if let Some(spelling) = as_spelled(node, self.reading).filter(|_| !self.json && !self.quoted) {
+            return spelling.to_string();
+        }
         match node.resolve() {
             // Infinity has no JSON; it stays what it is in YAML.
             _ if self.json => json(node).unwrap_or_else(|| text.to_string()),

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::brackets::Brackets;
-use super::quoting::{name, quoted_date, text_of};
+use super::quoting::{as_spelled, name, quoted_date, text_of};
 use crate::source::Reading;
 use crate::yaml::emit::Context;
 use crate::yaml::meta::{Comments, Meta, Style};
@@ -139,6 +139,9 @@ impl Layout {
 
     fn scalar(self, node: &Node, column: usize, indent: usize) -> String {
         let Some(text) = node.scalar_text() else { return String::new() };
+        if let Some(spelling) = as_spelled(node, self.reading) {
+            return spelling.to_string();
+        }
         match node.resolve() {
             Some(Resolved::Str(string)) => {
                 // Such text says itself how deep it stands, and says 2.

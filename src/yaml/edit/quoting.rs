@@ -1,10 +1,13 @@
 //! Names and strings in new text: quoted as they were, or as they have to be.
 
+use smol_str::SmolStr;
+
 use crate::source::Reading;
 use crate::yaml::emit::{Context, unfolded};
 use crate::yaml::meta::{Meta, Style, Tag};
-use crate::yaml::node::Key;
+use crate::yaml::node::{Key, Node};
 use crate::yaml::scalar::{Resolved, resolve_plain, timestamp};
+use crate::yaml::yaml_1_1::{key_text, settle};
 
 /// A name as it stands before a `:`.
 pub(super) fn name(key: &Key, reading: Reading) -> String {
@@ -12,7 +15,22 @@ pub(super) fn name(key: &Key, reading: Reading) -> String {
         // Without quotes it would merge.
         return "\"<<\"".into();
     }
-    text_of(&key.text, &key.meta, Context::Flow, reading)
+    let spelling = spelling(&key.meta, reading)
+        .filter(|spelling| key_text(spelling, Style::Plain, Tag::None).is_some_and(|text| text == key.text));
+    let usual = || text_of(&key.text, &key.meta, Context::Flow, reading);
+    spelling.map_or_else(usual, ToString::to_string)
+}
+
+/// The text that a scalar was read from, where kubectl reads it as the scalar and others may not.
+pub(super) fn as_spelled<'n>(node: &'n Node, reading: Reading) -> Option<&'n str> {
+    let spelling = spelling(&node.meta, reading)?;
+    let (text, tag) = settle(spelling.clone(), Style::Plain, Tag::None);
+    (node.scalar_text() == Some(&text) && node.meta.tag == tag).then_some(spelling)
+}
+
+fn spelling(meta: &Meta, reading: Reading) -> Option<&SmolStr> {
+    let spelling = meta.comments.as_deref().and_then(|comments| comments.spelling.as_ref());
+    spelling.filter(|_| reading == Reading::Kubectl)
 }
 
 /// A string, quoted as it was or as it has to be.

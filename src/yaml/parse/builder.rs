@@ -12,7 +12,7 @@ use super::tags::{binary, check_tag, tag_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
 use crate::yaml::events::{EventPlace, MAX_DEPTH};
-use crate::yaml::meta::{Comments, Meta, Style, Tag};
+use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::yaml_1_1::settle;
 
@@ -138,11 +138,16 @@ impl<'t> TreeBuilder<'t> {
             Tag::Binary => text = binary(&text).map_err(|error| error.at(at))?,
             _ => check_tag(&text, tag, self.options.reading).map_err(|error| error.at(at))?,
         }
-        let (text, tag) = match self.options.reading {
-            Reading::Kustomize => (text, tag),
-            Reading::Kubectl => settle(text, style, tag),
-        };
-        Ok(Node { value: Value::Scalar(text), meta: Meta { span: at, style, tag, ..Meta::default() } })
+        let mut meta = Meta { span: at, style, tag, ..Meta::default() };
+        if self.options.reading == Reading::Kubectl {
+            let read;
+            (read, meta.tag) = settle(text.clone(), style, tag);
+            if self.options.comments && tag == Tag::None && meta.tag != tag {
+                meta.comments.get_or_insert_default().spelling = Some(text);
+            }
+            text = read;
+        }
+        Ok(Node { value: Value::Scalar(text), meta })
     }
 
     fn open(&mut self, value: Value, style: StructureStyle, anchor: usize, place: &EventPlace) -> Result<()> {
@@ -153,7 +158,7 @@ impl<'t> TreeBuilder<'t> {
         let mut meta = Meta { span: self.span(place), style, ..Meta::default() };
         // A comment above a list entry that is a map or a list belongs to the entry.
         if self.stack.last().is_some_and(|f| matches!(f.node.value, Value::List(_))) {
-            meta.comments = head(&mut self.above);
+            add_head(&mut meta, &mut self.above);
         }
         let node = Node { value, meta };
         self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: FxHashSet::default() });
@@ -200,8 +205,8 @@ impl<'t> TreeBuilder<'t> {
             Value::List(list) => {
                 // Maps and lists got theirs when they began; what is above now belongs to what follows.
                 let begins = matches!(node.value, Value::Scalar(_)) || node.meta.aliased;
-                if begins && !self.above.is_empty() && node.meta.comments.is_none() {
-                    node.meta.comments = head(&mut self.above);
+                if begins && node.meta.comments.as_ref().is_none_or(|comments| comments.head.is_empty()) {
+                    add_head(&mut node.meta, &mut self.above);
                 }
                 list.push(node);
                 Ok(())
@@ -209,7 +214,7 @@ impl<'t> TreeBuilder<'t> {
             Value::Map(map) => match frame.key.take() {
                 None => {
                     let mut key = key_of(node, self.options)?;
-                    key.meta.comments = head(&mut self.above);
+                    add_head(&mut key.meta, &mut self.above);
                     frame.key = Some(key);
                     Ok(())
                 }
@@ -295,11 +300,11 @@ impl<'t> TreeBuilder<'t> {
     }
 }
 
-fn head(above: &mut Vec<SmolStr>) -> Option<Box<Comments>> {
-    if above.is_empty() {
-        return None;
+/// Takes the comments above a node or key as its own.
+fn add_head(meta: &mut Meta, above: &mut Vec<SmolStr>) {
+    if !above.is_empty() {
+        meta.comments.get_or_insert_default().head = std::mem::take(above);
     }
-    Some(Box::new(Comments { head: std::mem::take(above), ..Comments::default() }))
 }
 
 fn too_deep() -> Diagnostic {

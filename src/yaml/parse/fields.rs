@@ -34,7 +34,13 @@ pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
         return Ok(Key { text, meta: node.meta });
     }
     match (options.reading, key_text(&text, node.meta.style, node.meta.tag)) {
-        (Reading::Kubectl, Some(name)) => (text, node.meta.tag) = (name, Tag::Str),
+        (Reading::Kubectl, Some(name)) => {
+            let is_plain = node.meta.style == Style::Plain && node.meta.tag == Tag::None;
+            if options.comments && is_plain {
+                node.meta.comments.get_or_insert_default().spelling.get_or_insert(text);
+            }
+            (text, node.meta.tag) = (name, Tag::Str);
+        }
         (Reading::Kustomize, _) if options.duplicate_keys == DuplicateKeys::LastWins => {}
         _ => {
             let message = format!("the key `{text}` is {}, and keys must be strings", resolved.type_name());

@@ -45,7 +45,7 @@ pub(super) fn adopt(dest: &mut Node, with: &Counterpart<'_>) {
         dest.meta.style = patch.meta.style;
     }
     if let Some(theirs) = patch.meta.comments.as_deref() {
-        let Comments { head, line, foot } = theirs.clone();
+        let Comments { head, line, foot, .. } = theirs.clone();
         let mine = dest.meta.comments.get_or_insert_default();
         mine.line = line.or_else(|| mine.line.take());
         if !head.is_empty() {
