@@ -89,7 +89,7 @@ struct Unmerged<'p> {
     why: &'p str,
 }
 
-fn unmerged<'p>(package: &'p Package, form: Form, kinship: Kinship) -> BTreeMap<&'p Path, Unmerged<'p>> {
+fn unmerged(package: &Package, form: Form, kinship: Kinship) -> BTreeMap<&Path, Unmerged<'_>> {
     let unread = package.others().iter().filter_map(|file| {
         let why = file.problem.as_ref()?.message();
         Some((form.path(&file.relative), Unmerged { path: &file.path, code: Code::Syntax, why }))

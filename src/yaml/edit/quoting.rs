@@ -22,7 +22,7 @@ pub(super) fn name(key: &Key, reading: Reading) -> String {
 }
 
 /// The text that a scalar was read from, where kubectl reads it as the scalar and others may not.
-pub(super) fn as_spelled<'n>(node: &'n Node, reading: Reading) -> Option<&'n str> {
+pub(super) fn as_spelled(node: &Node, reading: Reading) -> Option<&str> {
     let spelling = spelling(&node.meta, reading)?;
     let (text, tag) = settle(spelling.clone(), Style::Plain, Tag::None);
     (node.scalar_text() == Some(&text) && node.meta.tag == tag).then_some(spelling)
