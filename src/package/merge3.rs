@@ -310,7 +310,7 @@ impl<'p> Paired<'p> {
             let Sides { original, updated, dest } = self.sides(row);
             [original, updated, dest].map(|manifest| manifest.map(|m| self.form.path(m.path)))
         });
-        untouched(packages, self.form, places)
+        untouched(packages, (self.form, &self.plain), places)
     }
 }
 

@@ -22,11 +22,20 @@ pub(super) struct RewritePlan<'p> {
     package: &'p Package,
     /// The manifests that change; none for those that go.
     after: FxHashMap<ManifestIndex, Option<Node>>,
-    /// New manifests by the file that they go to, and the files that they come from.
-    added: BTreeMap<PathBuf, Vec<(&'p PackageFile, ManifestIndex, Node)>>,
+    /// New manifests by the file that they go to.
+    added: BTreeMap<PathBuf, Vec<AddedManifest<'p>>>,
     /// The files of which it changes whether they may be run.
     executable: FxHashMap<PathBuf, bool>,
     out: ChangedPackage,
+}
+
+/// A manifest that comes to a file, and where it comes from.
+struct AddedManifest<'p> {
+    from: &'p PackageFile,
+    index: ManifestIndex,
+    /// The path in the package of the file that it goes to.
+    relative: PathBuf,
+    node: Node,
 }
 
 impl<'p> RewritePlan<'p> {
@@ -61,7 +70,9 @@ impl<'p> RewritePlan<'p> {
     pub fn add(&mut self, from: &'p Package, manifest: &Manifest<'_>, node: Node) {
         let path = self.package.place_of(manifest.path);
         self.note(manifest, path.clone(), ChangeKind::Added);
-        self.added.entry(path).or_default().push((&from.files()[manifest.index.file], manifest.index, node));
+        let (from, relative) = (&from.files()[manifest.index.file], manifest.path.to_path_buf());
+        let added = AddedManifest { from, index: manifest.index, relative, node };
+        self.added.entry(path).or_default().push(added);
     }
 
     /// Moves a manifest of the package to another file, with another value if it is one.
@@ -76,7 +87,8 @@ impl<'p> RewritePlan<'p> {
             }
         };
         self.after.insert(manifest.index, None);
-        self.added.entry(path).or_default().push((from, manifest.index, node));
+        let added = AddedManifest { from, index: manifest.index, relative: relative.to_path_buf(), node };
+        self.added.entry(path).or_default().push(added);
     }
 
     /// Says whether a file of the package, or a new one, may be run as a program.
@@ -130,15 +142,10 @@ impl<'p> RewritePlan<'p> {
         Ok(self.out)
     }
 
-    fn file(
-        &self,
-        number: usize,
-        file: &PackageFile,
-        added: &[(&PackageFile, ManifestIndex, Node)],
-    ) -> Result<ChangedFile> {
+    fn file(&self, number: usize, file: &PackageFile, added: &[AddedManifest<'_>]) -> Result<ChangedFile> {
         let mut after: Vec<_> =
             file.documents.iter().enumerate().map(|(i, node)| self.document(number, i, node)).collect();
-        after.extend(added.iter().map(|(_, _, node)| Some(node.clone())));
+        after.extend(added.iter().map(|added| Some(added.node.clone())));
         let text = if after.iter().flatten().all(Node::is_null) {
             None
         } else {
@@ -165,12 +172,12 @@ impl<'p> RewritePlan<'p> {
     }
 
     /// A file that the package does not have: that of the other package, without what is not added.
-    fn new_file(&self, path: PathBuf, added: &[(&PackageFile, ManifestIndex, Node)]) -> Result<ChangedFile> {
-        let Some((from, ..)) = added.first() else {
+    fn new_file(&self, path: PathBuf, added: &[AddedManifest<'_>]) -> Result<ChangedFile> {
+        let Some(AddedManifest { from, relative, .. }) = added.first() else {
             return Ok(self.changed(path, PathBuf::new(), None, None));
         };
         let mut after = vec![None; from.documents.len()];
-        for (file, index, node) in added {
+        for AddedManifest { from: file, index, node, .. } in added {
             match index.item {
                 None if std::ptr::eq(*file, *from) => after[index.document] = Some(node.clone()),
                 _ => after.push(Some(node.clone())),
@@ -178,7 +185,7 @@ impl<'p> RewritePlan<'p> {
         }
         let text =
             edit(&from.text, from.reading, &from.documents, &after).map_err(|error| in_file(error, from))?;
-        Ok(self.changed(path, from.relative.clone(), Some(text), None))
+        Ok(self.changed(path, relative.clone(), Some(text), None))
     }
 
     /// A document of the package after the changes.

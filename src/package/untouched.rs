@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent, PackageChange};
 use super::pairing::Form;
+use super::plain::PlainPaths;
 use super::read::{Package, PackageFile};
 
 /// The updated files that take the place of dest's, by where those are or come to be.
@@ -16,7 +17,7 @@ pub(super) type ManifestPaths<'p> = [Option<&'p Path>; 3];
 /// The updated files of which all that was there before stands in dest in files of the original.
 pub(super) fn untouched<'p>(
     [original, updated, dest]: [&'p Package; 3],
-    form: Form,
+    (form, plain): (Form, &PlainPaths<'_>),
     places: impl Iterator<Item = ManifestPaths<'p>>,
 ) -> Untouched<'p> {
     let by_path = |package: &'p Package| -> BTreeMap<&'p Path, &'p PackageFile> {
@@ -34,7 +35,7 @@ pub(super) fn untouched<'p>(
         // What upstream leaves elsewhere, or dest alone has, is in dest's file still.
         touched.extend(of_dest.filter(|_| !is_as_it_came));
     }
-    let taken = updated.iter().filter(|(path, _)| !touched.contains(*path));
+    let taken = updated.iter().filter(|(path, _)| !touched.contains(*path) && !plain.contains(path));
     let taken = taken.filter(|(path, _)| !mine.contains_key(*path) || as_it_came(path));
     let place = |path: &Path| mine.get(path).map_or_else(|| dest.place_of(path), |file| file.path.clone());
     taken.map(|(path, file)| (place(path), *file)).collect()
