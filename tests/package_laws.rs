@@ -44,8 +44,9 @@ fn is_yaml(path: &Path) -> bool {
 
 /// Makes one change.
 fn change(tree: &mut Tree, dice: &mut Dice) {
-    let paths: Vec<PathBuf> = tree.keys().cloned().collect();
-    let Some(path) = paths.get(dice.below(paths.len())) else { return };
+    let mut paths: Vec<PathBuf> = tree.keys().cloned().collect();
+    dice.shuffle(&mut paths);
+    let Some(path) = paths.first() else { return };
     let content = tree.get(path).cloned().unwrap_or_default();
     match dice.below(8) {
         0 => drop(tree.remove(path)),
@@ -61,7 +62,7 @@ fn change(tree: &mut Tree, dice: &mut Dice) {
             }
         }
         3 => {
-            let number = dice.below(9);
+            let number = dice.pick(&[1, 2, 3]);
             let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: new-{number}\n");
             tree.insert(format!("new-{number}.yaml").into(), text.into_bytes());
         }
@@ -97,7 +98,8 @@ fn merged([original, updated, dest]: [&Path; 3], out: &Path) -> Result<Tree, Str
 fn try_one(tree: &Tree, seed: u64) {
     let mut dice = Dice::new(seed);
     let mut other = tree.clone();
-    for _ in 0..=dice.below(4) {
+    change(&mut other, &mut dice);
+    while !dice.one_in(3) {
         change(&mut other, &mut dice);
     }
     let home = tempfile::tempdir().expect("a directory");
