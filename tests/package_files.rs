@@ -633,3 +633,90 @@ fn places_that_cannot_be_meant_are_refused() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(text(&output.stderr).contains("dest/web.yaml has a conflict between markers"), "{output:?}");
 }
+
+#[test]
+fn loose_ends_of_kustomizations_are_told() {
+    let kustomization = |names: &str| format!("resources: [{names}]\n");
+    let own = format!("{WEB}---\n{}", WEB.replace("name: web\nspec", "name: mine\nspec"));
+    let table = [
+        // What dest added to a file that upstream moves is named by none.
+        (
+            [("b.yaml, a.yaml", vec![("a.yaml", WEB)]), ("b.yaml, c.yaml", vec![("c.yaml", WEB)])],
+            ("b.yaml, a.yaml", vec![("a.yaml", own.as_str())]),
+            "a.yaml is named by no kustomization after the merge",
+        ),
+        // Both move it, and each names its own place.
+        (
+            [("a.yaml", vec![("a.yaml", WEB)]), ("b.yaml", vec![("b.yaml", WEB)])],
+            ("c.yaml", vec![("c.yaml", WEB)]),
+            "kustomization.yaml names b.yaml, which is not there after the merge",
+        ),
+    ];
+    for ([original, updated], dest, told) in table {
+        let texts = [&original, &updated, &dest].map(|(names, _)| kustomization(names));
+        let mut files = [original.1, updated.1, dest.1];
+        for (files, text) in files.iter_mut().zip(&texts) {
+            files.push(("kustomization.yaml", text));
+        }
+        let directory = packages([&files[0], &files[1], &files[2]]);
+        let output = merge3(&directory, &["--in-place"]);
+        assert!(output.status.success(), "{output:?}");
+        assert!(text(&output.stderr).contains(told), "{told}: {output:?}");
+    }
+}
+
+#[test]
+fn patches_of_kustomizations_are_told_apart_by_their_paths() {
+    let kustomization = |paths: &[&str]| {
+        let patches: String = paths.iter().map(|path| format!("- path: {path}\n")).collect();
+        format!("patches:\n{patches}")
+    };
+    let name = "kustomization.yaml";
+    let [original, updated, dest] =
+        [&["p.yaml"][..], &["patches/p.yaml"], &["p.yaml", "own.yaml"]].map(kustomization);
+    let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest)]];
+    let patches = merged(sides, name);
+    for path in ["path: patches/p.yaml", "path: own.yaml"] {
+        assert!(patches.contains(path), "{patches}");
+    }
+    assert!(!patches.contains("path: p.yaml"), "{patches}");
+}
+
+#[test]
+fn files_that_upstream_joins_are_joined_in_its_order() {
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n";
+    let updated = format!("{namespace}---\n{}", upgraded(WEB));
+    let dest = WEB.replace("replicas: 1", "replicas: 5");
+    let sides = [
+        &[("z.yaml", namespace), ("app.yaml", WEB)][..],
+        &[("all.yaml", &updated)],
+        &[("z.yaml", namespace), ("app.yaml", &dest)],
+    ];
+    assert_eq!(merged(sides, "all.yaml"), format!("{namespace}---\n{}", upgraded(&dest)));
+}
+
+#[test]
+fn new_items_stand_in_their_list() {
+    let item = |name: &str, value: &str| {
+        format!(
+            "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: {name}\n  data:\n    a: '{value}'\n"
+        )
+    };
+    let list = |items: &[String]| format!("apiVersion: v1\nkind: List\nitems:\n{}", items.concat());
+    let original = list(&[item("a", "1")]);
+    let (updated, dest) = (list(&[item("a", "1"), item("b", "2")]), list(&[item("a", "mine")]));
+    let sides = [&[("l.yaml", &*original)][..], &[("l.yaml", &updated)], &[("l.yaml", &dest)]];
+    assert_eq!(merged(sides, "l.yaml"), list(&[item("a", "mine"), item("b", "2")]));
+}
+
+#[test]
+fn names_that_both_sides_change_are_a_conflict() {
+    let named = |name: &str| WEB.replace("name: web\nspec", &format!("name: {name}\nspec"));
+    let (updated, dest) = (named("b"), named("c"));
+    let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", &dest)]]);
+    let output = merge3(&directory, &["--report", "json", "--in-place"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["conflicts"][0]["field"], "metadata.name", "{report}");
+    let result = fs::read_to_string(directory.path().join("dest/w.yaml")).expect("there");
+    assert_eq!(result, updated, "one resource");
+}

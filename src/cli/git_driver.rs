@@ -50,8 +50,15 @@ pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &Sour
     let [original, current, other, path] = names else {
         return Err(Failure::Usage("--git-driver takes four names: %O %A %B %P".into()));
     };
+    let current_text = match read(current) {
+        Ok(text) => text,
+        Err(error) => {
+            render::print(&[error], sources);
+            return Ok(ExitCode::from(NOT_WRITTEN));
+        }
+    };
     let versions =
-        DriverVersions { original: read(original)?, current: read(current)?, other: read(other)?, path };
+        DriverVersions { original: read(original)?, current: current_text, other: read(other)?, path };
     let answer = versions.merge(options, sources);
     if answer.content != versions.current
         && let Err(error) = replace_file(current, &answer.content)

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::render;
 use crate::diagnostic::Diagnostic;
 use crate::merge::ConflictSide;
-use crate::package::{ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict};
+use crate::package::{ChangeKind, ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict};
 use crate::source::SourceMap;
 
 /// Where a report goes.
@@ -68,10 +68,11 @@ pub(super) fn print_changes(changed: &ChangedPackage) {
 }
 
 fn summary(changed: &ChangedPackage) -> String {
-    let [added, other, removed] = changed.counts();
-    let changes = match added + other + removed {
+    let [added, other, moved, removed] = changed.counts();
+    let moves = if moved == 0 { String::new() } else { format!("{moved} moved, ") };
+    let changes = match added + other + moved + removed {
         0 => "nothing changed".to_string(),
-        _ => format!("{added} added, {other} changed, {removed} removed"),
+        _ => format!("{added} added, {other} changed, {moves}{removed} removed"),
     };
     match changed.conflicts.len() {
         0 => changes,
@@ -96,6 +97,8 @@ struct JsonChange<'c> {
     file: String,
     action: &'static str,
     resource: Option<&'c str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -126,6 +129,10 @@ pub(super) fn json_report(
         file: change.path.display().to_string(),
         action: change.kind.action(),
         resource: change.resource.as_deref(),
+        from: match &change.kind {
+            ChangeKind::Moved(from) => Some(from.display().to_string()),
+            _ => None,
+        },
     });
     let conflicts = changed.conflicts.iter().map(|conflict| json_conflict(conflict, written, sources));
     serde_json::to_string(&JsonReport { changed: changes.collect(), conflicts: conflicts.collect() })

@@ -106,13 +106,14 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// `added`, `changed` or `removed`.
+    /// `added`, `changed`, `moved` or `removed`.
     #[must_use]
     pub fn action(&self) -> &'static str {
         match self {
             Self::Added => "added",
             Self::Removed => "removed",
-            Self::Fields(_) | Self::Moved(_) | Self::Content => "changed",
+            Self::Fields(_) | Self::Content => "changed",
+            Self::Moved(_) => "moved",
         }
     }
 }
@@ -178,10 +179,10 @@ impl ChangedPackage {
         out
     }
 
-    /// How many manifests and other files were added, changed and removed.
+    /// How many manifests and other files were added, changed, moved and removed.
     #[must_use]
-    pub fn counts(&self) -> [usize; 3] {
-        ["added", "changed", "removed"]
+    pub fn counts(&self) -> [usize; 4] {
+        ["added", "changed", "moved", "removed"]
             .map(|action| self.changes.iter().filter(|change| change.kind.action() == action).count())
     }
 }

@@ -1,7 +1,7 @@
 //! Merges of what changed between two versions of a package into a third, manifest by manifest.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 
@@ -16,6 +16,7 @@ use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
 use super::plain::{PlainPaths, kept_for_links, merged_by_lines, plain_paths};
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
+use super::references::loose_ends;
 use super::untouched::{Untouched, take_untouched, untouched};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, Rules, merge3_as};
@@ -247,7 +248,7 @@ impl<'p> PackageMerge3<'p> {
             plan.warn(decision.warnings);
             match (decision.fate, sides.dest, sides.updated.or(sides.original)) {
                 (Fate::Becomes(value), Some(dest), _) => match paired.moved(sides) {
-                    Some(path) => plan.relocate(dest, value, path),
+                    Some(manifest) => plan.relocate(dest, value, manifest),
                     None => plan.change(dest, value),
                 },
                 (Fate::Goes, Some(dest), _) => plan.remove(dest),
@@ -264,6 +265,9 @@ impl<'p> PackageMerge3<'p> {
         let mut changed = plan.finish(merge3_files(packages, paired.form, &paired.plain, choice))?;
         if self.options.rules == Rules::Lossless {
             take_untouched(&mut changed, &paired.untouched(packages));
+            if paired.form == Form::Directories {
+                changed.warnings.extend(loose_ends(self.updated, self.dest, &changed));
+            }
         }
         Ok(changed)
     }
@@ -287,11 +291,11 @@ fn is_changed(original: &Manifest<'_>, dest: &Manifest<'_>) -> bool {
 }
 
 impl<'p> Paired<'p> {
-    /// The file to which only the updated version moved a manifest.
-    fn moved(&self, sides: Sides<'_, 'p>) -> Option<&'p Path> {
+    /// The updated manifest, where only the updated version moved it to another file.
+    fn moved<'m>(&self, sides: Sides<'m, 'p>) -> Option<&'m Manifest<'p>> {
         let path = |manifest: Option<&Manifest<'p>>| manifest.map(|manifest| self.form.path(manifest.path));
         let (before, here, there) = (path(sides.original), path(sides.dest), path(sides.updated));
-        there.filter(|_| before == here && here != there)
+        sides.updated.filter(|_| before == here && here != there)
     }
 
     fn sides(&self, [dest, original, updated]: &Matched<3>) -> Sides<'_, 'p> {

@@ -1,7 +1,8 @@
 //! Packages of manifests: directories, or single files, that are merged or patched in their own texts.
 //!
 //! Owns which manifests belong together and what becomes of each file, of those that are no manifests, too.
-//! Merging and patching manifests is done elsewhere; must not know kustomizations or clusters.
+//! Merging and patching manifests is done elsewhere; must not know how
+//! kustomizations are built, nor clusters.
 
 mod change;
 mod conflict;
@@ -18,6 +19,7 @@ mod patch;
 mod plain;
 mod plan;
 mod read;
+mod references;
 mod secret;
 mod untouched;
 

@@ -55,7 +55,11 @@ impl<'p> PlainFile<'p> {
 
     fn whole(&self) -> ConflictPlace {
         let span = Span::new(self.source, 0, 0);
-        ConflictPlace { span, difference: span, value: Value::Null }
+        let value = match self.text() {
+            Some(text) if may_hold_secrets(text) => Value::from("***"),
+            text => text.map_or(Value::Null, Value::from),
+        };
+        ConflictPlace { span, difference: span, value }
     }
 }
 

@@ -1,7 +1,7 @@
 //! From changed manifests to changed texts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -33,6 +33,8 @@ pub(super) struct RewritePlan<'p> {
 struct AddedManifest<'p> {
     from: &'p PackageFile,
     index: ManifestIndex,
+    /// Where it stands among those that come to the file.
+    order: ManifestIndex,
     /// The path in the package of the file that it goes to.
     relative: PathBuf,
     node: Node,
@@ -71,13 +73,13 @@ impl<'p> RewritePlan<'p> {
         let path = self.package.place_of(manifest.path);
         self.note(manifest, path.clone(), ChangeKind::Added);
         let (from, relative) = (&from.files()[manifest.index.file], manifest.path.to_path_buf());
-        let added = AddedManifest { from, index: manifest.index, relative, node };
+        let added = AddedManifest { from, index: manifest.index, order: manifest.index, relative, node };
         self.added.entry(path).or_default().push(added);
     }
 
-    /// Moves a manifest of the package to another file, with another value if it is one.
-    pub fn relocate(&mut self, manifest: &Manifest<'_>, after: NewValue, relative: &Path) {
-        let (from, path) = (&self.package.files()[manifest.index.file], self.package.place_of(relative));
+    /// Moves a manifest of the package to where another one stands, with another value if it is one.
+    pub fn relocate(&mut self, manifest: &Manifest<'_>, after: NewValue, there: &Manifest<'_>) {
+        let (from, path) = (&self.package.files()[manifest.index.file], self.package.place_of(there.path));
         self.note(manifest, path.clone(), ChangeKind::Moved(from.path.clone()));
         let node = match after {
             NewValue::Same => manifest.node.clone(),
@@ -87,7 +89,8 @@ impl<'p> RewritePlan<'p> {
             }
         };
         self.after.insert(manifest.index, None);
-        let added = AddedManifest { from, index: manifest.index, relative: relative.to_path_buf(), node };
+        let (relative, order) = (there.path.to_path_buf(), there.index);
+        let added = AddedManifest { from, index: manifest.index, order, relative, node };
         self.added.entry(path).or_default().push(added);
     }
 
@@ -115,6 +118,9 @@ impl<'p> RewritePlan<'p> {
     /// # Errors
     /// A manifest that cannot be written.
     pub fn finish(mut self, plain: MergedFiles) -> Result<ChangedPackage> {
+        for added in self.added.values_mut() {
+            added.sort_by_key(|added| added.order);
+        }
         let is_plain: BTreeSet<&PathBuf> = plain.files.iter().map(|file| &file.path).collect();
         let touched: BTreeSet<usize> = self.after.keys().map(|index| index.file).collect();
         let package = self.package;
@@ -145,7 +151,17 @@ impl<'p> RewritePlan<'p> {
     fn file(&self, number: usize, file: &PackageFile, added: &[AddedManifest<'_>]) -> Result<ChangedFile> {
         let mut after: Vec<_> =
             file.documents.iter().enumerate().map(|(i, node)| self.document(number, i, node)).collect();
-        after.extend(added.iter().map(|added| Some(added.node.clone())));
+        let new = added.iter().map(|added| added.node.clone());
+        // What was an item stays one, where there is but one list.
+        match after.as_mut_slice() {
+            [Some(list)] if items(list).is_some() && added.iter().all(|added| added.index.item.is_some()) => {
+                list.get_mut("items")
+                    .and_then(Node::as_list_mut)
+                    .into_iter()
+                    .for_each(|items| items.extend(new.clone()));
+            }
+            _ => after.extend(new.map(Some)),
+        }
         let text = if after.iter().flatten().all(Node::is_null) {
             None
         } else {

@@ -11,7 +11,7 @@ const KINDS: [(&str, &str); 3] = [
 ];
 
 /// Lists of paths, in which none counts twice.
-const SETS: [&str; 9] = [
+pub const KUSTOMIZATION_PATHS: [&str; 9] = [
     "bases",
     "components",
     "configurations",
@@ -23,8 +23,15 @@ const SETS: [&str; 9] = [
     "validators",
 ];
 
-/// Lists whose entries have names of their own.
-const BY_NAME: [&str; 5] = ["configMapGenerator", "images", "replicas", "secretGenerator", "vars"];
+/// Lists whose entries have a key of their own. Patches may have no path; such a list is one value.
+const KEYED: [(&str, &str); 6] = [
+    ("configMapGenerator", "name"),
+    ("images", "name"),
+    ("patches", "path"),
+    ("replicas", "name"),
+    ("secretGenerator", "name"),
+    ("vars", "name"),
+];
 
 static FILES: LazyLock<Arc<TypeGraph>> =
     LazyLock::new(|| Arc::new(model().compile().unwrap_or_else(|_| TypeGraph::empty())));
@@ -42,14 +49,14 @@ fn model() -> Model {
         ..TypeDef::of(TypeKind::Array)
     };
     let set = Directives { list_type: Some(ListType::Set), ..Directives::default() };
-    let by_name = Directives {
+    let by = |key: &str| Directives {
         list_type: Some(ListType::Map),
-        list_map_keys: vec!["name".into()],
+        list_map_keys: vec![key.into()],
         ..Directives::default()
     };
-    let sets = SETS.map(|name| (name.into(), list(TypeKind::String, set.clone())));
-    let named = BY_NAME.map(|name| (name.into(), list(TypeKind::Object, by_name.clone())));
-    let root = TypeDef { fields: sets.into_iter().chain(named).collect(), ..TypeDef::of(TypeKind::Object) };
+    let sets = KUSTOMIZATION_PATHS.map(|name| (name.into(), list(TypeKind::String, set.clone())));
+    let keyed = KEYED.map(|(name, key)| (name.into(), list(TypeKind::Object, by(key))));
+    let root = TypeDef { fields: sets.into_iter().chain(keyed).collect(), ..TypeDef::of(TypeKind::Object) };
     let kind = |(api_version, kind)| {
         let def = KindDef { root: Some(root.clone()), ..KindDef::default() };
         (Gvk::from_manifest(api_version, kind), def)

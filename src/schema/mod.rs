@@ -29,7 +29,7 @@ pub use directives::{Directives, ListType, MapType, PatchStrategy, Scope, TypeKi
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
 pub use kinds::find_kind;
-pub use kustomization::kustomization_files;
+pub use kustomization::{KUSTOMIZATION_PATHS, kustomization_files};
 pub use lock::{LockedSchema, part_of_document};
 pub use lookup::Schema;
 pub use model::{KindDef, Model, TypeDef};

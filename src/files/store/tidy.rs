@@ -153,15 +153,25 @@ impl Store {
     pub(crate) fn remove(&self, name: &Path, staging: &Staging) -> Removal {
         let path = self.directory.join(name);
         // Nothing can come into its place from here on, nor be used before it is out of the way.
-        let Ok(_one_at_a_time) = lock_in(path.parent().unwrap_or(&self.directory)) else {
-            return Removal::Removed;
-        };
+        let folder = path.parent().unwrap_or(&self.directory);
+        let had_lock = folder.join(STORE_LOCK).exists();
+        let Ok(_one_at_a_time) = lock_in(folder) else { return Removal::Removed };
+        let removal = Self::take_away(&path, staging);
+        if !had_lock {
+            // Who waits for it makes another one.
+            let _ = fs::remove_file(folder.join(STORE_LOCK));
+        }
+        removal
+    }
+
+    /// Moves an entry out of the way, unless it is used.
+    fn take_away(path: &Path, staging: &Staging) -> Removal {
         let seal = unused_seal(&path.join(SEAL));
         if matches!(&seal, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
             return Removal::InUse;
         }
         // Out of the way at once, then removed with the directory that it is in now.
-        match fs::rename(&path, staging.free_name()) {
+        match fs::rename(path, staging.free_name()) {
             Ok(()) => Removal::Removed,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Removal::Removed,
             Err(_) => Removal::Refused,

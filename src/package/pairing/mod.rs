@@ -80,10 +80,10 @@ pub(super) fn match_manifests<const N: usize>(
     pairing.by_path()?;
     pairing.by_identity();
     pairing.unnamed();
-    pairing.renamed(DEST);
     if kinship == Kinship::Descendant {
         pairing.renamed(N - 1);
     }
+    pairing.renamed(DEST);
     let Pairing { mut rows, warnings, .. } = pairing;
     rows.retain(|row| row.iter().any(Option::is_some));
     rows.sort_by_key(|row| (row[DEST].unwrap_or(usize::MAX), row[N - 1].unwrap_or(usize::MAX), row[1]));
