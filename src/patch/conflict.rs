@@ -89,7 +89,7 @@ fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<
         return Err(at.error(Code::MissingMergeKey, message));
     };
     let name = |(position, entry): (usize, &Node)| {
-        keys.identify(entry).ok_or_else(|| lacks(&keys.missing(entry), entry, &at.index(position)))
+        keys.identify(entry).ok_or_else(|| lacks(&keys, entry, &at.index(position)))
     };
     let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
     let (our_names, their_names) = (names(ours)?, names(theirs)?);
