@@ -7,6 +7,7 @@ mod change;
 mod conflict;
 mod field_conflicts;
 mod fields;
+mod forbidden;
 mod lines;
 mod manifest;
 mod markers;
@@ -19,6 +20,7 @@ mod plain;
 mod plan;
 mod read;
 mod secret;
+mod selection;
 mod untouched;
 
 pub use change::{
@@ -30,8 +32,9 @@ pub use lines::MarkerWords;
 pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};
 pub use others::{PlainMerge, merge3_plain};
-pub use patch::{PatchKind, Patches, patch_package};
+pub use patch::{CustomKinds, PatchOptions, Patches, patch_package};
 pub use read::{OtherFile, Package, PackageFile};
+pub use selection::ManifestSelection;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::diagnostic::{Code, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
 use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::{PATCH, RETAIN_KEYS};
@@ -71,11 +71,19 @@ fn check_values(
     if agree {
         return Ok(());
     }
-    Err(at
+    Err(changed_on_both_sides(ours, Some(theirs), at))
+}
+
+/// What is said of a field that the owner and others changed.
+pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
+    let error = at
         .error(Code::Conflict, "this was changed on both sides since it was applied last")
-        .label(ours.span(), "changed here")
-        .label(theirs.span(), "and in the cluster")
-        .help("overwrite the other change, or take it over into the manifest"))
+        .label(ours.span(), "changed here");
+    let error = match theirs {
+        Some(theirs) => error.label(theirs.span(), "and in the cluster"),
+        None => error.note("in the cluster it is gone"),
+    };
+    error.help("overwrite the other change, or take it over into the manifest")
 }
 
 /// Without order and doubles.
