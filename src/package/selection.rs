@@ -138,7 +138,8 @@ impl<'p> Candidates<'p> {
             let what =
                 if self.is_asked { "no manifest is what was asked for" } else { "there is nothing to patch" };
             let all: Vec<usize> = (0..self.manifests.len()).collect();
-            return Err(self.with_candidates(error(what.into()), &all, target));
+            let error = self.with_candidates(error(what.into()), &all, target);
+            return Err(error.help("--kind, --name, -l and --all say which manifests are meant"));
         }
         if !self.is_asked && !target.names_something() && self.meant.len() > 1 {
             let message = format!("this patch names no manifest, and there are {}", self.meant.len());
