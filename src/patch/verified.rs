@@ -50,21 +50,62 @@ pub fn create_verified(
     options: &ThreeWayOptions,
 ) -> Result<Warned<Node>> {
     let wanted = wanted(sides, patch_kind, kind, options)?;
+    let trial = Trial { sides, wanted: &wanted, patch_kind, kind };
     let input = sides.input();
-    let patch = match (patch_kind, sides.current) {
+    match (patch_kind, sides.current) {
         (PatchKind::Strategic(Rules::Apiserver), Some(current)) => {
-            create_three_way(sides.original, sides.modified, current, kind, options)?
+            let kubectls = create_three_way(sides.original, sides.modified, current, kind, options)?;
+            // What it tells of deletions comes to stand in entries that others took away, as data.
+            let otherwise = || trial.run(create(current, &wanted, kind, Rules::Apiserver)?);
+            trial.run(kubectls).or_else(|error| otherwise().map_err(|_| error))
         }
-        (PatchKind::Strategic(rules), _) => create(input, &wanted, kind, rules)?,
-        (PatchKind::Merge, _) => create_json_merge(input, &wanted),
-        (PatchKind::Json, _) => create_json_patch(input, &wanted),
-    };
-    let tried = try_out(input, &patch, patch_kind, kind);
-    let merged = tried.map_err(|error| error.help(way_out(patch_kind)))?;
-    let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
-    match sameness(patch_kind, sides).difference(&got, &wanted, kind) {
-        None => Ok(Warned { value: patch, warnings: merged.warnings }),
-        Some(difference) => Err(cannot_say(&difference, patch_kind)),
+        (PatchKind::Strategic(rules), _) => trial.run(create(input, &wanted, kind, rules)?),
+        (PatchKind::Merge, _) => trial.run(create_json_merge(input, &wanted)),
+        (PatchKind::Json, _) => trial.run(create_json_patch(input, &wanted)),
+    }
+}
+
+/// What a patch is tried with.
+struct Trial<'t> {
+    sides: &'t PatchSides<'t>,
+    wanted: &'t Node,
+    patch_kind: PatchKind,
+    kind: Cursor<'t>,
+}
+
+impl Trial<'_> {
+    /// The patch, if it makes of the input what is wanted.
+    ///
+    /// # Errors
+    /// It does not.
+    fn run(&self, patch: Node) -> Result<Warned<Node>> {
+        let merged = self.apply(&patch).map_err(|error| error.help(way_out(self.patch_kind)))?;
+        let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
+        match self.sameness().difference(&got, self.wanted, self.kind) {
+            None => Ok(Warned { value: patch, warnings: merged.warnings }),
+            Some(difference) => Err(cannot_say(&difference, self.patch_kind)),
+        }
+    }
+
+    fn apply(&self, patch: &Node) -> Result<Merged> {
+        let mut node = self.sides.input().clone();
+        match self.patch_kind {
+            PatchKind::Strategic(rules) => return apply(node, patch, self.kind, &Schema::none(), rules),
+            PatchKind::Merge => apply_json_merge(&mut node, patch),
+            PatchKind::Json => parse_json_patch(patch)?.apply(&mut node)?,
+        }
+        Ok(Merged::of(Some(node)))
+    }
+
+    fn sameness(&self) -> Sameness {
+        match self.patch_kind {
+            PatchKind::Json => Sameness::Exact,
+            // kubectl's patches let the server put entries of others between those of the patch.
+            PatchKind::Strategic(Rules::Apiserver) if self.sides.current.is_some() => {
+                Sameness::Unordered(ListPolicy::Apiserver)
+            }
+            _ => Sameness::Decoded(policy(self.patch_kind)),
+        }
     }
 }
 
@@ -96,27 +137,6 @@ fn policy(patch_kind: PatchKind) -> ListPolicy {
         PatchKind::Strategic(Rules::Apiserver) => ListPolicy::Apiserver,
         _ => ListPolicy::Overlay,
     }
-}
-
-fn sameness(patch_kind: PatchKind, sides: &PatchSides<'_>) -> Sameness {
-    match patch_kind {
-        PatchKind::Json => Sameness::Exact,
-        // kubectl's patches let the server put entries of others between those of the patch.
-        PatchKind::Strategic(Rules::Apiserver) if sides.current.is_some() => {
-            Sameness::Unordered(ListPolicy::Apiserver)
-        }
-        _ => Sameness::Decoded(policy(patch_kind)),
-    }
-}
-
-fn try_out(input: &Node, patch: &Node, patch_kind: PatchKind, kind: Cursor<'_>) -> Result<Merged> {
-    let mut node = input.clone();
-    match patch_kind {
-        PatchKind::Strategic(rules) => return apply(node, patch, kind, &Schema::none(), rules),
-        PatchKind::Merge => apply_json_merge(&mut node, patch),
-        PatchKind::Json => parse_json_patch(patch)?.apply(&mut node)?,
-    }
-    Ok(Merged::of(Some(node)))
 }
 
 fn cannot_say(difference: &Difference, patch_kind: PatchKind) -> Diagnostic {
