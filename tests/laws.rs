@@ -249,7 +249,7 @@ impl Outcome {
     fn fields(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
         let Versions { original, modified, current, result } = versions;
         let sides = [original, modified, current, result];
-        let names = sides.into_iter().flatten().filter_map(Node::as_map).flat_map(|map| map.iter());
+        let names = sides.into_iter().flatten().filter_map(Node::as_map).flat_map(Map::iter);
         let mut names: Vec<&str> = names.map(|(name, _)| name).collect();
         names.sort_unstable();
         names.dedup();
@@ -349,8 +349,10 @@ fn created_patches_arrive_or_are_refused() {
             };
             let mut sides = [patched_by(kind, &a, &created.value, cursor)?, b.clone()];
             if rules == Rules::Apiserver {
-                sides.iter_mut().for_each(|side| sort_merged_scalars(side, cursor));
-                sides.iter_mut().for_each(|side| drop_doubles(side, cursor));
+                for side in &mut sides {
+                    sort_merged_scalars(side, cursor);
+                    drop_doubles(side, cursor);
+                }
             }
             let [got, want] = sides.map(|side| decoded(&side));
             same(&format!("{rules:?}"), &got, &want, &[&a, &created.value])?;

@@ -117,7 +117,7 @@ pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     if args.in_place {
         recover_target(&args.filename)?;
     }
-    let patches = Patches::new(read_patches(args, sources)?, &args.patch_kind()?)?;
+    let patches = Patches::new(read_patches(args, sources)?, args.patch_kind()?)?;
     let package = read_package(args, sources)?;
     for problem in package.definition_problems() {
         render::print(&[problem.clone().into_warning()], sources);

@@ -58,7 +58,7 @@ impl Patches {
     ///
     /// # Errors
     /// None is left, or one is malformed.
-    pub fn new(documents: Vec<Node>, kind: &PatchKind) -> Result<Self> {
+    pub fn new(documents: Vec<Node>, kind: PatchKind) -> Result<Self> {
         let patches = documents.into_iter().filter(|node| !node.is_null());
         let patches: Vec<_> = patches.map(|node| TargetedPatch::new(node, kind)).collect::<Result<_>>()?;
         if patches.is_empty() {
@@ -69,10 +69,10 @@ impl Patches {
 }
 
 impl TargetedPatch {
-    fn new(node: Node, kind: &PatchKind) -> Result<Self> {
+    fn new(node: Node, kind: PatchKind) -> Result<Self> {
         let node = restyled(node);
         let kind = match kind {
-            PatchKind::Strategic(rules) => Kind::Strategic(*rules),
+            PatchKind::Strategic(rules) => Kind::Strategic(rules),
             PatchKind::Merge => Kind::Merge,
             PatchKind::Json => Kind::Json(parse_json_patch(&node)?),
         };

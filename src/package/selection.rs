@@ -116,9 +116,9 @@ impl<'p> Candidates<'p> {
     pub fn new(manifests: Vec<Manifest<'p>>, selection: &ManifestSelection, is_directory: bool) -> Self {
         let is_only = manifests.len() == 1 && !is_directory;
         let is_asked = selection.is_given();
-        let is_meant = |manifest: &Manifest<'_>| match is_asked {
-            true => selection.selects(manifest),
-            false => is_only || (!gvk_of(manifest.node).kind.is_empty() && !is_kustomization(manifest)),
+        let is_meant = |manifest: &Manifest<'_>| {
+            let is_usual = || !gvk_of(manifest.node).kind.is_empty() && !is_kustomization(manifest);
+            if is_asked { selection.selects(manifest) } else { is_only || is_usual() }
         };
         let meant = manifests.iter().enumerate().filter(|(_, manifest)| is_meant(manifest)).map(|(i, _)| i);
         Self { meant: meant.collect(), manifests, is_asked }

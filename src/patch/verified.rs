@@ -49,7 +49,7 @@ pub fn create_verified(
     kind: Cursor<'_>,
     options: &ThreeWayOptions,
 ) -> Result<Warned<Node>> {
-    let wanted = wanted(sides, patch_kind, kind, options)?;
+    let wanted = wanted(sides, patch_kind, kind, *options)?;
     let trial = Trial { sides, wanted: &wanted, patch_kind, kind };
     let input = sides.input();
     match (patch_kind, sides.current) {
@@ -114,7 +114,7 @@ fn wanted(
     sides: &PatchSides<'_>,
     patch_kind: PatchKind,
     kind: Cursor<'_>,
-    options: &ThreeWayOptions,
+    options: ThreeWayOptions,
 ) -> Result<Node> {
     let Some(current) = sides.current else { return Ok(sides.modified.clone()) };
     // For the API server, kubectl's own check for conflicts counts.
