@@ -153,7 +153,8 @@ impl<'p> Candidates<'p> {
             return Ok(found);
         }
         let error = error(format!("this patch is for {target}, and there is no such manifest"));
-        let passed_over = (0..self.manifests.len()).filter(|i| !self.meant.contains(i)).any(|i| is_for(&i));
+        let passed_over =
+            (0..self.manifests.len()).filter(|i| is_for(i)).any(|i| self.meant.binary_search(&i).is_err());
         let error = if passed_over && !self.is_asked {
             error.note(
                 "kustomizations, and documents without a kind, are patched only when asked for by --kind, --name, -l \

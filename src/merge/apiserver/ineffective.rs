@@ -1,5 +1,7 @@
 //! What a patch says to the API server and does not mean there: `$patch` in lists that do not merge.
 
+use rustc_hash::FxHashMap;
+
 use super::lists::list_keys;
 use super::types::element;
 use crate::diagnostic::{Code, Diagnostic};
@@ -13,7 +15,12 @@ use crate::yaml::{Map, Node, Value};
 /// A warning for each `$patch` that stands in an entry of a list which is replaced, and what becomes of the entry.
 pub(super) fn ineffective(live: &Map, patch: &Map, kind: Cursor<'_>) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
-    maps(Some(live), patch, kind, &Trail::root(), &mut warnings);
+    maps(None, patch, kind, &Trail::root(), &mut warnings);
+    // Hardly ever: only then it counts what there is.
+    if !warnings.is_empty() {
+        warnings.clear();
+        maps(Some(live), patch, kind, &Trail::root(), &mut warnings);
+    }
     warnings
 }
 
@@ -38,14 +45,16 @@ fn lists(
     at: &Trail<'_>,
     warnings: &mut Vec<Diagnostic>,
 ) {
-    let keys = list_keys(list);
+    let is_keyed = list.patch_strategy().merge && list.patch_merge_key().is_some();
+    let keys = if live.is_some() { list_keys(list) } else { None };
+    let name = |entry: &Node| keys.as_ref()?.identify(entry, &KeyPattern::Own);
+    let by_name: FxHashMap<_, _> =
+        live.into_iter().flatten().rev().filter_map(|entry| Some((name(entry)?, entry))).collect();
     for (i, entry) in patch.iter().enumerate() {
         let Some(map) = entry.as_map() else { continue };
         let here = at.index(i);
-        if let Some(keys) = &keys {
-            let name = keys.identify(entry, &KeyPattern::Own);
-            let same = |other: &&Node| name.is_some() && keys.identify(other, &KeyPattern::Own) == name;
-            let live = live.into_iter().flatten().find(same);
+        if is_keyed {
+            let live = name(entry).and_then(|name| by_name.get(&name).copied());
             maps(live.and_then(Node::as_map), map, element(list), &here, warnings);
         } else if let Some(action) = map.get(PATCH).and_then(Node::as_str) {
             let becomes = match live {
