@@ -14,7 +14,8 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Exceptions, Rules};
 use crate::package::{
-    ChangedPackage, CustomKinds, Package, PatchOptions, Patches, patch_package, recover_target, write_files,
+    ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package, recover_target,
+    write_files,
 };
 use crate::patch::{PatchKind, check_built_in};
 use crate::resource::LabelSelector;
@@ -150,8 +151,8 @@ impl PatchArgs {
 }
 
 impl PatchArgs {
-    fn options(&self) -> Result<PatchOptions> {
-        let mut options = PatchOptions::default();
+    fn options(&self) -> Result<PackagePatchOptions> {
+        let mut options = PackagePatchOptions::default();
         options.selection.kind.clone_from(&self.kind);
         options.selection.name.clone_from(&self.name);
         options.selection.labels = self.selector.as_deref().map(LabelSelector::parse).transpose()?;

@@ -32,7 +32,7 @@ pub use lines::MarkerWords;
 pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};
 pub use others::{PlainMerge, merge3_plain};
-pub use patch::{CustomKinds, PatchOptions, Patches, patch_package};
+pub use patch::{CustomKinds, PackagePatchOptions, Patches, patch_package};
 pub use read::{OtherFile, Package, PackageFile};
 pub use selection::ManifestSelection;
 

@@ -6,7 +6,7 @@ use super::manifest::{Manifest, gvk_of, manifests};
 use super::others::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
-use super::selection::{Candidates, ManifestSelection, NamedTarget};
+use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Merged, Rules, apply};
 use crate::patch::{JsonPatch, PatchKind, apply_json_merge, check_built_in, parse_json_patch};
@@ -27,7 +27,7 @@ struct TargetedPatch {
 /// How a package is patched.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct PatchOptions {
+pub struct PackagePatchOptions {
     /// Which manifests are meant, beside what the patches name.
     pub selection: ManifestSelection,
     /// The definition that describes manifests without a kind.
@@ -88,7 +88,12 @@ impl TargetedPatch {
     }
 
     /// The API server refuses strategic patches of what it has no types for.
-    fn check_schema(&self, manifest: &Manifest<'_>, kind: Cursor<'_>, options: &PatchOptions) -> Result<()> {
+    fn check_schema(
+        &self,
+        manifest: &Manifest<'_>,
+        kind: Cursor<'_>,
+        options: &PackagePatchOptions,
+    ) -> Result<()> {
         let is_given = options.custom_kinds == CustomKinds::Patched && kind.is_known();
         if is_given || !matches!(self.kind, Kind::Strategic(Rules::Apiserver)) {
             return Ok(());
@@ -116,7 +121,7 @@ pub fn patch_package(
     package: &Package,
     patches: &Patches,
     schema: &Schema,
-    options: &PatchOptions,
+    options: &PackagePatchOptions,
 ) -> Result<ChangedPackage> {
     let type_of_rest = match &options.type_name {
         None => Cursor::unknown(),
@@ -125,7 +130,7 @@ pub fn patch_package(
                 .help("name a definition of the document given with --schema")
         })?,
     };
-    let candidates = Candidates::new(manifests(package), &options.selection, package.is_directory());
+    let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
     let mut of_manifest: Vec<Vec<&TargetedPatch>> = vec![Vec::new(); candidates.manifests().len()];
     for patch in &patches.0 {
         for target in candidates.targets(&patch.target, &patch.node)? {

@@ -104,14 +104,14 @@ fn is_kustomization(manifest: &Manifest<'_>) -> bool {
 }
 
 /// The manifests that one may select from.
-pub(super) struct Candidates<'p> {
+pub(super) struct PatchCandidates<'p> {
     manifests: Vec<Manifest<'p>>,
     /// The positions of those that are meant.
     meant: Vec<usize>,
     is_asked: bool,
 }
 
-impl<'p> Candidates<'p> {
+impl<'p> PatchCandidates<'p> {
     /// Of manifests those that are asked for. The only document of a file that the user names is always meant.
     pub fn new(manifests: Vec<Manifest<'p>>, selection: &ManifestSelection, is_directory: bool) -> Self {
         let is_only = manifests.len() == 1 && !is_directory;

@@ -42,7 +42,7 @@ pub(super) struct Wanted {
 }
 
 /// One value: what was applied last, what shall be, what is there.
-struct Versions<'n> {
+struct WantedVersions<'n> {
     original: Option<&'n Node>,
     modified: &'n Node,
     current: Option<&'n Node>,
@@ -50,7 +50,7 @@ struct Versions<'n> {
 
 /// The lists of one field.
 #[derive(Clone, Copy)]
-struct Lists<'n> {
+struct WantedLists<'n> {
     original: &'n [Node],
     modified: &'n [Node],
     current: &'n [Node],
@@ -62,19 +62,19 @@ impl Wanted {
     /// # Errors
     /// Where the owner and others changed the same, unless that is undone.
     pub fn object(self, original: &Node, modified: &Node, current: &Node, kind: Cursor<'_>) -> Result<Node> {
-        let versions = Versions { original: Some(original), modified, current: Some(current) };
+        let versions = WantedVersions { original: Some(original), modified, current: Some(current) };
         self.value(&versions, kind, PatchStrategy::default(), &Trail::root())
     }
 
     /// A value in a field or list with that patch strategy.
     fn value(
         self,
-        versions: &Versions<'_>,
+        versions: &WantedVersions<'_>,
         cursor: Cursor<'_>,
         strategy: PatchStrategy,
         at: &Trail<'_>,
     ) -> Result<Node> {
-        let Versions { original, modified, current } = *versions;
+        let WantedVersions { original, modified, current } = *versions;
         let value = match (&modified.value, current.map(|node| &node.value)) {
             (Value::Map(modified), Some(Value::Map(current))) if !self.is_whole(cursor) => {
                 let none = Map::new();
@@ -83,7 +83,7 @@ impl Wanted {
             }
             (Value::List(modified), Some(Value::List(current))) => {
                 let original = original.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-                match self.lists(Lists { original, modified, current }, cursor, at)? {
+                match self.lists(WantedLists { original, modified, current }, cursor, at)? {
                     Some(list) => Value::List(list),
                     None => return self.whole(versions, at),
                 }
@@ -102,8 +102,8 @@ impl Wanted {
     }
 
     /// A value that is taken as the owner has it.
-    fn whole(self, versions: &Versions<'_>, at: &Trail<'_>) -> Result<Node> {
-        let Versions { original, modified, current } = *versions;
+    fn whole(self, versions: &WantedVersions<'_>, at: &Trail<'_>) -> Result<Node> {
+        let WantedVersions { original, modified, current } = *versions;
         if current != Some(modified) && original != current {
             self.undo(modified, current, at)?;
         }
@@ -133,7 +133,7 @@ impl Wanted {
             match modified.filter(|node| self.null == WantedNull::Value || !node.is_null()) {
                 Some(modified) => {
                     let versions =
-                        Versions { original: original.filter(|o| !o.is_null()), modified, current };
+                        WantedVersions { original: original.filter(|o| !o.is_null()), modified, current };
                     let field = map.field(&key.text);
                     let value = self.value(&versions, field, field.patch_strategy(), &here)?;
                     is_touched |= current != Some(&value);
@@ -159,12 +159,12 @@ impl Wanted {
     }
 
     /// The entries of a list that merges; none where it is one value.
-    fn lists(self, lists: Lists<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
+    fn lists(self, lists: WantedLists<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
         match Association::of(list, self.policy) {
             Association::Unknown | Association::Atomic => Ok(None),
             Association::Set => set(lists).map(Some),
             association @ Association::Keyed { .. } => {
-                let Lists { original, modified, current } = lists;
+                let WantedLists { original, modified, current } = lists;
                 let Some(rows) = align::entries([current, modified, original], &association) else {
                     return Ok(None);
                 };
@@ -175,7 +175,7 @@ impl Wanted {
 
     fn entries(
         self,
-        lists: Lists<'_>,
+        lists: WantedLists<'_>,
         (rows, association): (&[Aligned<3>], &Association),
         list: Cursor<'_>,
         at: &Trail<'_>,
@@ -190,7 +190,7 @@ impl Wanted {
             };
             match (wanted.map(|i| &lists.modified[i]), original, current) {
                 (Some(modified), ..) => {
-                    let versions = Versions { original, modified, current };
+                    let versions = WantedVersions { original, modified, current };
                     nodes.push(self.value(&versions, element(list), list.patch_strategy(), &trail)?);
                 }
                 (None, None, Some(theirs)) => nodes.push(theirs.clone()),
@@ -209,7 +209,7 @@ impl Wanted {
 }
 
 /// What is there without what the owner took away, and what the owner wants; no doubles.
-fn set(lists: Lists<'_>) -> Result<Vec<Node>> {
+fn set(lists: WantedLists<'_>) -> Result<Vec<Node>> {
     let names = |list: &[Node]| list.iter().map(Identity::of_value).collect::<Result<Vec<_>>>();
     let [current, modified, original] =
         [names(lists.current)?, names(lists.modified)?, names(lists.original)?];

@@ -45,7 +45,7 @@ struct Lint<'m> {
 
 /// A list and what its entries are.
 #[derive(Clone, Copy)]
-struct List<'m> {
+struct LintedList<'m> {
     directives: &'m Directives,
     element: &'m TypeDef,
 }
@@ -54,7 +54,7 @@ impl<'m> Lint<'m> {
     fn visit(&mut self, def: &'m TypeDef) {
         self.check_places(def);
         if let Some(element) = def.element.as_deref().filter(|_| !def.directives.is_empty()) {
-            self.check_list(List { directives: &def.directives, element: self.resolved(element) });
+            self.check_list(LintedList { directives: &def.directives, element: self.resolved(element) });
         }
         for (name, field) in &def.fields {
             self.path.push(name);
@@ -95,7 +95,7 @@ impl<'m> Lint<'m> {
         }
     }
 
-    fn check_list(&mut self, list: List<'m>) {
+    fn check_list(&mut self, list: LintedList<'m>) {
         let Directives { list_type, list_map_keys, patch_strategy, patch_merge_key, .. } = list.directives;
         let merge_keys = patch_merge_key.as_deref().map(split_keys).unwrap_or_default();
         let is_map = *list_type == Some(ListType::Map);
@@ -122,7 +122,7 @@ impl<'m> Lint<'m> {
     }
 
     /// Each key is a scalar field that entries have always, or that has a default.
-    fn check_keys(&mut self, list: List<'m>, merge_keys: &[SmolStr]) {
+    fn check_keys(&mut self, list: LintedList<'m>, merge_keys: &[SmolStr]) {
         let recommended =
             list.directives.recommended_merge_key.as_deref().map(split_keys).unwrap_or_default();
         let map_keys = &list.directives.list_map_keys;
