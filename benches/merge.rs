@@ -98,7 +98,7 @@ fn packages(files: usize) {
         let start = Instant::now();
         let [original, updated, dest] = sides(target.path(), &SourceMap::default());
         let merged = merge3_packages(&original, &updated, &dest, &schema, &options).expect("merges");
-        assert_eq!(merged.counts(), [0, files, 0], "added, changed, removed");
+        assert_eq!(merged.counts(), [0, files, 0, 0], "added, changed, moved, removed");
         write_files(target.path(), &merged.files).expect("written");
         start.elapsed()
     });

@@ -282,14 +282,54 @@ const CASES: &[Case] = &[
         &["patch", "-f", "a.yaml", "-p", "{}", "--type", "merge", "--dialect", "overlay"],
     ),
     (
-        "arguments-dialect-of-a-three-way-patch",
+        "arguments-overwrite-of-a-two-way-patch",
         &[("a.yaml", CM)],
-        &["create-patch", "a.yaml", "a.yaml", "--current", "a.yaml", "--dialect", "overlay"],
+        &["create-patch", "a.yaml", "a.yaml", "--overwrite"],
     ),
+    // Patches
+    ("patch-for-another-name", &[("d/a.yaml", CM), ("d/b.yaml", CM_B)], &["patch", "-f", "d", "-p", NAMED]),
+    ("patch-that-names-nothing", &[("d/a.yaml", CM), ("d/b.yaml", CM_B)], &["patch", "-f", "d", "-p", "{}"]),
+    (
+        "patch-for-a-kustomization",
+        &[
+            ("d/a.yaml", CM),
+            ("d/b.yaml", "kind: Kustomization\napiVersion: kustomize.config.k8s.io/v1beta1\n"),
+        ],
+        &["patch", "-f", "d", "-p", "kind: Kustomization", "--type", "merge"],
+    ),
+    ("patch-for-a-custom-resource", &[("a.yaml", CUSTOM)], &["patch", "-f", "a.yaml", "-p", "{}"]),
+    ("patch-selects-nothing", &[("a.yaml", CM)], &["patch", "-f", "a.yaml", "-p", "{}", "--kind", "Secret"]),
+    ("create-patch-of-a-custom-resource", &[("a.yaml", CUSTOM)], &["create-patch", "a.yaml", "a.yaml"]),
+    (
+        "create-patch-that-cannot-be",
+        &[("a.yaml", PORTS), ("b.yaml", OTHER_PORTS)],
+        &["create-patch", "a.yaml", "b.yaml"],
+    ),
+    (
+        "create-patch-of-what-was-not-applied",
+        &[("a.yaml", CM)],
+        &["create-patch", "--from-last-applied", "a.yaml", "a.yaml"],
+    ),
+    (
+        "create-patch-would-undo-what-others-did",
+        &[("a.yaml", CM), ("b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: z}\n")],
+        &["create-patch", "a.yaml", "a.yaml", "--current", "b.yaml", "--type", "merge"],
+    ),
+    ("schema-recommended-keys", &[("s.yaml", WRONG_KEYS)], &["schema", "compile", "s.yaml", "-o", "s"]),
 ];
 
 const K: (&str, &str) = ("kustomization.yaml", "resources: [a.yaml]\n");
 const CM: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y}\n";
+const CM_B: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-config}\n";
+const NAMED: &str = "kind: ConfigMap\nmetadata: {name: web-confg}\n";
+const CUSTOM: &str = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n";
+const PORTS: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\nspec:\n  ports:\n  \
+                     - {port: 53, protocol: TCP, name: a}\n  - {port: 53, protocol: UDP, name: b}\n";
+const OTHER_PORTS: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\nspec:\n  ports:\n  \
+                           - {port: 53, protocol: TCP, name: a}\n  - {port: 53, protocol: UDP, name: c}\n";
+const WRONG_KEYS: &str = "definitions:\n  A:\n    properties:\n      l:\n        type: array\n        \
+                          x-kubernetes-patch-merge-key: a\n        \
+                          x-kubernetes-recommended-patch-merge-key: b,a\n";
 const BUILD: &[&str] = &["build"];
 
 #[test]

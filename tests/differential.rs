@@ -17,6 +17,8 @@ mod case;
 mod oracle;
 #[path = "differential/random.rs"]
 mod random;
+#[path = "differential/real.rs"]
+mod real;
 #[path = "differential/shrink.rs"]
 mod shrink;
 
@@ -137,4 +139,26 @@ fn recorded_cases_are_recorded_as_the_reference_says() {
         let answer = oracle.ask_well(&recorded.case);
         assert!(answer.is(&recorded.reference), "{}: {answer:?}", path.display());
     }
+}
+
+#[test]
+#[ignore = "needs SMP_TEST_REALWORLD, a folder of repositories, and the oracle"]
+fn real_objects_round_trip_as_the_reference_says() {
+    let mut oracle = Oracle::start();
+    let schemas = Schemas::new();
+    let triples = real::triples();
+    assert!(triples.len() >= 600, "{} triples", triples.len());
+    let mut asked = 0;
+    for triple in &triples {
+        triple.check_round_trips(&schemas.kubernetes);
+        let cases = triple.cases();
+        asked += cases.len();
+        for (case, answer) in cases.iter().zip(oracle.ask(&cases)) {
+            let is_wrong =
+                disagrees(case, &answer, &schemas) && disagrees(case, &oracle.ask_well(case), &schemas);
+            assert!(!is_wrong, "{}", report(case.clone(), &mut oracle, &schemas));
+        }
+    }
+    eprintln!("{} triples, {asked} cases for the oracle", triples.len());
+    assert!(asked >= 800, "{asked} cases");
 }

@@ -14,11 +14,16 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use generate::{Dice, Distinct, Generator, Options};
+use kubectl_smp::merge::align;
+use kubectl_smp::merge::association::{Association, ListPolicy, is_atomic};
 use kubectl_smp::merge::directive::is_directive;
 use kubectl_smp::merge::{
     Exceptions, InferKeys, ListOrder, MergeOptions, Merged, Rules, apply, merge2, merge3,
 };
-use kubectl_smp::patch::{ThreeWayOptions, create, create_three_way};
+use kubectl_smp::patch::{
+    PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create, create_three_way, create_verified,
+    parse_json_patch,
+};
 use kubectl_smp::schema::{Cursor, Schema};
 use kubectl_smp::source::{SourceMap, Span};
 use kubectl_smp::yaml::{Map, Node, ParseOptions, Value, parse_one, to_json, write_documents_as_written};
@@ -167,6 +172,203 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
         let twice = patched(&merged, &again, cursor, Rules::Apiserver)?;
         same("applied again", &decoded(&twice), &merged, &[&original, &modified, &current, &patch, &again])
     });
+}
+
+/// What a patch of any kind makes of an object.
+fn patched_by(kind: PatchKind, dest: &Node, patch: &Node, cursor: Cursor<'_>) -> Result<Node, String> {
+    let mut dest = dest.clone();
+    match kind {
+        PatchKind::Strategic(rules) => return patched(&dest, patch, cursor, rules),
+        PatchKind::Merge => apply_json_merge(&mut dest, patch),
+        PatchKind::Json => {
+            let patch = ok("read", parse_json_patch(patch))?;
+            ok("apply", patch.apply(&mut dest))?;
+        }
+    }
+    Ok(dest)
+}
+
+/// What must hold of the outcome of a three-way patch, wherever the values are told apart.
+struct Outcome {
+    policy: ListPolicy,
+}
+
+/// The same value in the versions of an object.
+#[derive(Clone, Copy)]
+struct Versions<'n> {
+    original: Option<&'n Node>,
+    modified: Option<&'n Node>,
+    current: Option<&'n Node>,
+    result: Option<&'n Node>,
+}
+
+impl<'n> Versions<'n> {
+    fn field(self, name: &str) -> Self {
+        let of = |node: Option<&'n Node>| node.and_then(|node| node.get(name)).filter(|node| !node.is_null());
+        Self {
+            original: of(self.original),
+            modified: of(self.modified),
+            current: of(self.current),
+            result: of(self.result),
+        }
+    }
+}
+
+impl Outcome {
+    /// What the owner has is there; what only the owner had is gone; what only others have stays.
+    fn check(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
+        let Versions { original, modified, current, result } = versions;
+        let Some(modified) = modified else {
+            let wanted = if original.is_some() { None } else { current };
+            // Another thing in the place of a union may take what others said of it along.
+            let is_fine = result == wanted || is_union && result.is_none();
+            return if is_fine {
+                Ok(())
+            } else {
+                Err(format!("{path}: {}", result.map_or("gone".into(), json)))
+            };
+        };
+        let Some(result) = result else { return Err(format!("{path}: lost")) };
+        match (&modified.value, current.map(|node| &node.value), &result.value) {
+            (Value::Map(_), Some(Value::Map(_)), Value::Map(_)) if !self.is_whole(at) => {
+                self.fields(versions, at, at.patch_strategy().retain_keys, path)
+            }
+            (Value::List(wanted), Some(Value::List(live)), Value::List(list)) => {
+                let original = original.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
+                self.lists([original, wanted, live, list], at, path)
+            }
+            _ if decoded(result) == decoded(modified) => Ok(()),
+            _ => Err(format!("{path}: {} is not {}", json(result), json(modified))),
+        }
+    }
+
+    fn is_whole(&self, at: Cursor<'_>) -> bool {
+        if self.policy == ListPolicy::Apiserver { at.patch_strategy().replace } else { is_atomic(at) }
+    }
+
+    fn fields(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
+        let Versions { original, modified, current, result } = versions;
+        let sides = [original, modified, current, result];
+        let names = sides.into_iter().flatten().filter_map(Node::as_map).flat_map(Map::iter);
+        let mut names: Vec<&str> = names.map(|(name, _)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().try_for_each(|name| {
+            self.check(versions.field(name), at.field(name), is_union, &format!("{path}.{name}"))
+        })
+    }
+
+    fn lists(&self, lists: [&[Node]; 4], at: Cursor<'_>, path: &str) -> Verdict {
+        let [_, modified, _, result] = lists;
+        let association = Association::of(at, self.policy);
+        let is_whole = matches!(association, Association::Atomic | Association::Unknown);
+        let rows = if is_whole { None } else { align::entries(lists, &association) };
+        let Some(rows) = rows else {
+            let is_set = association == Association::Set;
+            let of = |list: &[Node]| {
+                let mut texts: Vec<String> = list.iter().map(|node| json(&decoded(node))).collect();
+                if is_set {
+                    texts.sort_unstable();
+                    texts.dedup();
+                }
+                texts
+            };
+            // Lists of scalars with doubles only lose them.
+            let is_fine = is_set || of(modified) == of(result);
+            return if is_fine { Ok(()) } else { Err(format!("{path}: {:?}", of(result))) };
+        };
+        for row in rows {
+            let [original, modified, current, result] =
+                std::array::from_fn(|side| row.at[side].map(|i| &lists[side][i]));
+            let versions = Versions { original, modified, current, result };
+            let here = format!("{path}[{:?}]", row.name);
+            let is_map = |node: Option<&Node>| node.is_some_and(|node| node.as_map().is_some());
+            if is_map(modified) && is_map(current) && is_map(result) && !self.is_whole(at.element()) {
+                self.fields(versions, at.element(), at.patch_strategy().retain_keys, &here)?;
+            } else {
+                self.check(versions, at.element(), false, &here)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Versions that their owner and others changed, and what a patch of some kind makes of them.
+fn three_way_round_trip(generator: &mut Generator<'_>, kind: PatchKind, policy: ListPolicy) -> Verdict {
+    let original = generator.object();
+    let (modified, current) = (generator.changed(&original), generator.changed(&original));
+    let cursor = generator.root;
+    let options = ThreeWayOptions::default().same_identity(false);
+    let create = |original: &Node, modified: &Node, current: &Node| {
+        let sides = PatchSides { original, modified, current: Some(current) };
+        let created = ok(&format!("{kind:?}"), create_verified(&sides, kind, cursor, &options))?;
+        patched_by(kind, current, &created.value, cursor)
+    };
+    let inputs = || format!("\n  {}\n  {}\n  {}", json(&original), json(&modified), json(&current));
+    let trip = || {
+        let result = create(&original, &modified, &current)?;
+        let [a, b, c, d] = [&original, &modified, &current, &result].map(Some);
+        let versions = Versions { original: a, modified: b, current: c, result: d };
+        Outcome { policy }.check(versions, cursor, false, "")?;
+        let again = create(&modified, &modified, &result)?;
+        same("applied again", &decoded(&again), &decoded(&result), &[])?;
+        let alone = create(&original, &modified, &original)?;
+        let versions = Versions { original: a, modified: b, current: a, result: Some(&alone) };
+        Outcome { policy }.check(versions, cursor, false, "alone ")
+    };
+    trip().map_err(|error| format!("{kind:?}: {error}{}", inputs()))
+}
+
+#[test]
+fn three_way_patches_of_the_server_arrive() {
+    check(right(Distinct::MergeKey), |generator, _| {
+        three_way_round_trip(generator, PatchKind::Strategic(Rules::Apiserver), ListPolicy::Apiserver)
+    });
+}
+
+#[test]
+fn three_way_patches_of_all_other_kinds_arrive() {
+    check(right(Distinct::AllKeys), |generator, _| {
+        [PatchKind::Strategic(Rules::Overlay), PatchKind::Merge, PatchKind::Json]
+            .into_iter()
+            .try_for_each(|kind| three_way_round_trip(generator, kind, ListPolicy::Overlay))
+    });
+}
+
+#[test]
+fn created_patches_arrive_or_are_refused() {
+    // Nothing tells entries apart.
+    check(Options { distinct: Distinct::Nothing, wrong: false }, |generator, _| {
+        let (a, b) = two(generator);
+        let cursor = generator.root;
+        let sides = PatchSides { original: &a, modified: &b, current: None };
+        for rules in [Rules::Apiserver, Rules::Overlay] {
+            let kind = PatchKind::Strategic(rules);
+            let Ok(created) = create_verified(&sides, kind, cursor, &ThreeWayOptions::default()) else {
+                continue;
+            };
+            let mut sides = [patched_by(kind, &a, &created.value, cursor)?, b.clone()];
+            if rules == Rules::Apiserver {
+                for side in &mut sides {
+                    sort_merged_scalars(side, cursor);
+                    drop_doubles(side, cursor);
+                }
+            }
+            let [got, want] = sides.map(|side| decoded(&side));
+            same(&format!("{rules:?}"), &got, &want, &[&a, &created.value])?;
+        }
+        Ok(())
+    });
+}
+
+/// To the API server, scalars in lists that merge are a set.
+fn drop_doubles(node: &mut Node, at: Cursor<'_>) {
+    match &mut node.value {
+        Value::Map(map) => map.iter_mut().for_each(|(name, value)| drop_doubles(value, at.field(name))),
+        Value::List(list) if at.patch_strategy().merge && at.patch_merge_key().is_none() => list.dedup(),
+        Value::List(list) => list.iter_mut().for_each(|entry| drop_doubles(entry, at.element())),
+        Value::Scalar(_) => {}
+    }
 }
 
 /// Reads an object from a text, so that it knows where its values stand.

@@ -668,8 +668,8 @@ fn loose_ends_of_kustomizations_are_told() {
 #[test]
 fn patches_of_kustomizations_are_told_apart_by_their_paths() {
     let kustomization = |paths: &[&str]| {
-        let patches: String = paths.iter().map(|path| format!("- path: {path}\n")).collect();
-        format!("patches:\n{patches}")
+        let patches: Vec<_> = paths.iter().map(|path| format!("- path: {path}\n")).collect();
+        format!("patches:\n{}", patches.concat())
     };
     let name = "kustomization.yaml";
     let [original, updated, dest] =

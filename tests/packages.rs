@@ -143,6 +143,8 @@ fn patches_are_applied_to_files() {
     let files = directory(&[
         ("dir/web.yaml", DEST),
         ("dir/b.yaml", "kind: B\nmetadata: {name: b}\n"),
+        ("dir/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("dir/values.yaml", "replicas: 1\n"),
         ("p.yaml", "kind: Web\nreplicas: 9\n"),
     ]);
     let patch = |args: &[&str]| {
@@ -152,7 +154,8 @@ fn patches_are_applied_to_files() {
         )
     };
     let patched = DEST.replace("replicas: 5", "replicas: 9");
-    assert_eq!(text(&patch(&[]).stdout), format!("kind: B\nmetadata: {{name: b}}\n---\n{patched}"));
+    let others = "kind: B\nmetadata: {name: b}\n---\nresources: [web.yaml]\n---\nreplicas: 1\n";
+    assert_eq!(text(&patch(&[]).stdout), format!("{others}---\n{patched}"));
     assert!(text(&patch(&["-o", "json"]).stdout).contains("\"replicas\": 9"));
     assert!(patch(&["--in-place"]).status.success());
     assert_eq!(fs::read_to_string(files.path().join("dir/web.yaml")).expect("there"), patched);

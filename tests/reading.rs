@@ -336,7 +336,7 @@ mod commands {
         assert_eq!(fs::read_to_string(folder.path().join("row.yaml")).expect("there"), want);
 
         let objects = "{\"a\": 1}{\"a\": 2}\n";
-        let patched = run(&folder, &["patch", "-f", "-", "--type=merge", "-p", "a: y"], objects);
+        let patched = run(&folder, &["patch", "-f", "-", "--all", "--type=merge", "-p", "a: y"], objects);
         assert_eq!(patched, "{\"a\": true}{\"a\": true}\n");
     }
 

@@ -9,6 +9,7 @@ mod build;
 mod cache;
 #[cfg(feature = "cluster")]
 mod connect;
+mod create_patch;
 #[cfg(feature = "cluster")]
 mod diff;
 mod document;
@@ -68,7 +69,7 @@ enum Command {
     /// Patch manifests in files, without a cluster
     Patch(patch::PatchArgs),
     /// Make the patch that turns one manifest into another
-    CreatePatch(patch::CreatePatchArgs),
+    CreatePatch(create_patch::CreatePatchArgs),
     /// End the changes to a directory that a stopped program began: all are made, or taken back
     Recover(recover::RecoverArgs),
     /// Look at merge schemas, and compile them
@@ -108,8 +109,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Diff(args) => diff::run(&args, &sources),
         Command::Merge(args) => merge::run(&args, &sources),
         Command::Merge3(args) => merge::run_three_way(&args, &sources),
-        Command::Patch(args) => patch::run_patch(&args, &sources),
-        Command::CreatePatch(args) => patch::run_create(&args, &sources),
+        Command::Patch(args) => patch::run(&args, &sources),
+        Command::CreatePatch(args) => create_patch::run(&args, &sources),
         Command::Recover(args) => recover::run(&args),
         Command::Schema(args) => schema::run(&args, &sources),
         Command::Lock(args) => lock::run(&args, &sources),

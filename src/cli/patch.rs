@@ -1,22 +1,25 @@
-//! `kubectl smp patch` and `kubectl smp create-patch`: patches without a cluster.
+//! `kubectl smp patch`: patches without a cluster.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use smol_str::SmolStr;
 
-use super::document::{documents_of, gvk_of, read_document, read_documents, read_stdin, type_of};
+use super::document::{documents_of, read_documents, read_stdin};
 use super::package::{print, schema_of};
 use super::report::print_changes;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Exceptions, Rules};
-use crate::overlay::ChainUse;
 use crate::package::{
-    ChangedPackage, Package, PatchKind, Patches, patch_package, recover_target, write_files,
+    ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package, recover_target,
+    write_files,
 };
-use crate::patch::{self, ThreeWayOptions, create_json_merge, create_json_patch};
+use crate::patch::{PatchKind, check_built_in};
+use crate::resource::LabelSelector;
+use crate::schema::SchemaChoice;
 use crate::source::{Reading, SourceMap};
 use crate::yaml::{self, Node};
 
@@ -36,8 +39,8 @@ pub(super) struct PatchArgs {
     patch: Option<String>,
 
     /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
-    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
-    patch_type: PatchType,
+    #[arg(long = "type", value_enum, default_value_t = TypeArg::Strategic)]
+    patch_type: TypeArg,
 
     /// Rules of strategic merges; without it the API server's
     #[arg(long, value_enum)]
@@ -53,44 +56,21 @@ pub(super) struct PatchArgs {
     #[arg(long)]
     in_place: bool,
 
-    #[command(flatten)]
-    schema: SchemaArgs,
+    /// Patch documents of this kind alone, such as Deployment or Deployment.apps
+    #[arg(long, value_name = "KIND[.GROUP]", conflicts_with = "all")]
+    kind: Option<SmolStr>,
 
-    /// Definition that describes documents without a kind
-    #[arg(long, value_name = "NAME")]
-    schema_type: Option<String>,
-}
+    /// Patch documents of this name alone
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    name: Option<SmolStr>,
 
-/// Make the patch that turns one manifest into another.
-#[derive(Debug, Args)]
-pub(super) struct CreatePatchArgs {
-    /// File with the manifest as it is, or as it was last applied
-    #[arg(value_name = "ORIGINAL")]
-    original: PathBuf,
+    /// Patch documents with these labels alone
+    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "all")]
+    selector: Option<String>,
 
-    /// File with the manifest as it shall be
-    #[arg(value_name = "MODIFIED")]
-    modified: PathBuf,
-
-    /// File with the live object: the patch is made for it, and removes what MODIFIED has no more
-    #[arg(long, value_name = "FILE")]
-    current: Option<PathBuf>,
-
-    /// Undo what others changed in the live object; otherwise that is an error
-    #[arg(long, requires = "current")]
-    overwrite: bool,
-
-    /// Type of the patch
-    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
-    patch_type: PatchType,
-
-    /// By whose rules the strategic patch will be applied; without it the API server's
-    #[arg(long, value_enum)]
-    dialect: Option<CreateDialect>,
-
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t = PatchOutput::Yaml)]
-    output: PatchOutput,
+    /// Patch all documents, kustomizations and those without a kind, too, as far as the patch does not name others
+    #[arg(long)]
+    all: bool,
 
     #[command(flatten)]
     schema: SchemaArgs,
@@ -101,7 +81,7 @@ pub(super) struct CreatePatchArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PatchType {
+pub(super) enum TypeArg {
     Strategic,
     Merge,
     Json,
@@ -128,29 +108,23 @@ impl PatchDialect {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum CreateDialect {
-    Apiserver,
-    Overlay,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PatchOutput {
+pub(super) enum PatchOutput {
     Yaml,
     Json,
 }
 
 /// Patches all documents that the patch is for, or changes nothing.
-pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
+pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     if args.in_place {
         recover_target(&args.filename)?;
     }
-    let patches = Patches::new(read_patches(args, sources)?, &args.kind()?)?;
+    let patches = Patches::new(read_patches(args, sources)?, args.patch_kind()?)?;
     let package = read_package(args, sources)?;
     for problem in package.definition_problems() {
         render::print(&[problem.clone().into_warning()], sources);
     }
     let schema = schema_of(&[&package], &args.schema, sources)?;
-    let changed = patch_package(&package, &patches, &schema, args.schema_type.as_deref())?;
+    let changed = patch_package(&package, &patches, &schema, &args.options()?)?;
     render::print(&changed.warnings, sources);
     match args.output {
         _ if args.in_place => {
@@ -164,20 +138,52 @@ pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
 }
 
 impl PatchArgs {
-    fn kind(&self) -> std::result::Result<PatchKind, Failure> {
+    fn patch_kind(&self) -> std::result::Result<PatchKind, Failure> {
         match (self.patch_type, self.dialect) {
-            (PatchType::Strategic, dialect) => {
+            (TypeArg::Strategic, dialect) => {
                 Ok(PatchKind::Strategic(dialect.map_or(Rules::Apiserver, PatchDialect::rules)))
             }
             (_, Some(_)) => Err(dialect_of_no_strategic()),
-            (PatchType::Merge, None) => Ok(PatchKind::Merge),
-            (PatchType::Json, None) => Ok(PatchKind::Json),
+            (TypeArg::Merge, None) => Ok(PatchKind::Merge),
+            (TypeArg::Json, None) => Ok(PatchKind::Json),
         }
     }
 }
 
+impl PatchArgs {
+    fn options(&self) -> Result<PackagePatchOptions> {
+        let mut options = PackagePatchOptions::default();
+        options.selection.kind.clone_from(&self.kind);
+        options.selection.name.clone_from(&self.name);
+        options.selection.labels = self.selector.as_deref().map(LabelSelector::parse).transpose()?;
+        options.selection.all = self.all;
+        options.type_name.clone_from(&self.schema_type);
+        if names_schema(&self.schema, self.schema_type.as_deref()) {
+            options.custom_kinds = CustomKinds::Patched;
+        }
+        Ok(options)
+    }
+}
+
+/// Whether the user says by what kinds merge that the API server does not have.
+fn names_schema(schema: &SchemaArgs, schema_type: Option<&str>) -> bool {
+    matches!(schema.schema, SchemaChoice::File(_)) || schema_type.is_some()
+}
+
+/// Whether the API server takes a strategic patch for an object, or the user names a schema for it.
+///
+/// # Errors
+/// Neither.
+pub(super) fn check_servers_kind(
+    object: &Node,
+    schema: &SchemaArgs,
+    schema_type: Option<&str>,
+) -> Result<()> {
+    if names_schema(schema, schema_type) { Ok(()) } else { check_built_in(object) }
+}
+
 /// JSON patches and JSON merge patches have but one meaning.
-fn dialect_of_no_strategic() -> Failure {
+pub(super) fn dialect_of_no_strategic() -> Failure {
     Failure::Usage("`--dialect` is for strategic merge patches: leave it out, or use --type=strategic".into())
 }
 
@@ -213,69 +219,4 @@ fn print_canonical(
         PatchOutput::Yaml => yaml::to_documents(documents)?,
         PatchOutput::Json => documents.map(yaml::to_json_pretty).collect::<Result<String>>()?,
     })
-}
-
-fn no_schema(document: &Node) -> Diagnostic {
-    let what = gvk_of(document).map_or_else(|| "a document without a kind".into(), |gvk| gvk.to_string());
-    Diagnostic::error(Code::NoSchema, format!("no schema is known for {what}"))
-        .at(document.span().at_start())
-        .help("name one with --schema (and --schema-type), or use --type=merge")
-}
-
-impl CreatePatchArgs {
-    /// # Errors
-    /// Arguments that would have no effect.
-    fn check(&self) -> std::result::Result<(), Failure> {
-        if self.patch_type != PatchType::Strategic && self.dialect.is_some() {
-            return Err(dialect_of_no_strategic());
-        }
-        if self.current.is_some() && matches!(self.dialect, Some(CreateDialect::Overlay)) {
-            let message =
-                "three-way patches are made for the API server: leave out `--dialect` or `--current`";
-            return Err(Failure::Usage(message.into()));
-        }
-        Ok(())
-    }
-}
-
-/// Prints the patch that turns the original into the modified manifest.
-pub(super) fn run_create(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
-    args.check()?;
-    let read = |path: &PathBuf| read_document(path, sources);
-    let (original, modified) = (read(&args.original)?, read(&args.modified)?);
-    let current = args.current.as_ref().map(read).transpose()?;
-    let patch = match args.patch_type {
-        PatchType::Strategic => strategic(args, &original, &modified, current.as_ref(), sources)?,
-        PatchType::Merge => create_json_merge(current.as_ref().unwrap_or(&original), &modified),
-        PatchType::Json => create_json_patch(current.as_ref().unwrap_or(&original), &modified),
-    };
-    let text = match args.output {
-        PatchOutput::Yaml => yaml::to_yaml(&patch)?,
-        PatchOutput::Json => yaml::to_json_pretty(&patch)?,
-    };
-    print(&text)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn strategic(
-    args: &CreatePatchArgs,
-    original: &Node,
-    modified: &Node,
-    current: Option<&Node>,
-    sources: &SourceMap,
-) -> std::result::Result<Node, Failure> {
-    let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
-    let schema = chain.resolve(gvk_of(modified).as_ref())?;
-    render::print(&chain.take_warnings(), sources);
-    let cursor =
-        type_of(modified, &schema, args.schema_type.as_deref())?.ok_or_else(|| no_schema(modified))?;
-    if let Some(current) = current {
-        let options = ThreeWayOptions::default().overwrite(args.overwrite);
-        return Ok(patch::create_three_way(original, modified, current, cursor, &options)?);
-    }
-    let rules = match args.dialect {
-        None | Some(CreateDialect::Apiserver) => Rules::Apiserver,
-        Some(CreateDialect::Overlay) => Rules::Overlay,
-    };
-    Ok(patch::create(original, modified, cursor, rules)?)
 }

@@ -1,7 +1,7 @@
 //! `kubectl smp schema`: look at merge schemas, and compile them.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -9,10 +9,10 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::target::SchemaArgs;
 use super::{Outcome, render};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Result, Severity};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
-use crate::schema::{Gvk, compile, read_model, show};
+use crate::schema::{Gvk, Model, compile, lint, read_model, show};
 use crate::source::SourceMap;
 
 /// Look at merge schemas, and compile them.
@@ -29,6 +29,15 @@ enum SchemaSubcommand {
     Show(ShowArgs),
     /// Compile OpenAPI documents and CRDs, the newest first, into a schema for --schema FILE
     Compile(CompileArgs),
+    /// Check the merge directives of OpenAPI documents and CRDs: keys, and how clients merge by them
+    Lint(LintArgs),
+}
+
+#[derive(Debug, Args)]
+struct LintArgs {
+    /// OpenAPI v2 or v3 documents, JSON schemas or CRDs
+    #[arg(value_name = "SOURCE", required = true)]
+    documents: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -70,6 +79,7 @@ pub(super) fn run(args: &SchemaCommand, sources: &SourceMap) -> Outcome {
     match &args.command {
         SchemaSubcommand::Show(args) => show_path(args, sources),
         SchemaSubcommand::Compile(args) => compile_files(args, sources),
+        SchemaSubcommand::Lint(args) => lint_files(args, sources),
     }
 }
 
@@ -94,17 +104,34 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
 }
 
 fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
-    let mut models = Vec::with_capacity(args.documents.len());
-    for path in &args.documents {
-        let bytes = DiskTree.read_stream(path).map_err(|error| {
-            Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
-        })?;
-        models.push(read_model(path, bytes, sources)?);
-    }
-    let graph = compile::compile(models)?;
+    let models = args.documents.iter().map(|path| model(path, sources));
+    let graph = compile::compile(models.collect::<Result<Vec<_>>>()?)?;
     let bytes = graph.to_bytes();
     replace_file(&args.output, &bytes)?;
     let (kinds, size) = (graph.kinds().count(), bytes.len());
     writeln!(io::stdout(), "{}: {kinds} kinds, {size} bytes", args.output.display())?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn model(path: &Path, sources: &SourceMap) -> Result<Model> {
+    let bytes = DiskTree.read_stream(path).map_err(|error| {
+        Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
+    })?;
+    read_model(path, bytes, sources)
+}
+
+/// Fails when there are errors. Each document is checked alone, and all are.
+fn lint_files(args: &LintArgs, sources: &SourceMap) -> Outcome {
+    let mut status = ExitCode::SUCCESS;
+    for path in &args.documents {
+        let findings = model(path, sources).map_or_else(|error| vec![error], |model| lint(&model));
+        render::print(&findings, sources);
+        let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
+        let warnings = findings.len() - errors;
+        writeln!(io::stdout(), "{}: {errors} errors, {warnings} warnings", path.display())?;
+        if errors > 0 {
+            status = ExitCode::FAILURE;
+        }
+    }
+    Ok(status)
 }

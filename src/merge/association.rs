@@ -8,7 +8,7 @@ use super::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::path::PathElement;
-use crate::schema::{Cursor, Directives, ListType, MapType};
+use crate::schema::{Cursor, Directives, ListType, MapType, split_keys};
 use crate::source::Span;
 use crate::yaml::Node;
 
@@ -76,7 +76,8 @@ impl Association {
     #[must_use]
     pub fn read(list: Directives, element: Cursor<'_>, policy: ListPolicy) -> Self {
         let Directives { list_type, list_map_keys, patch_strategy, patch_merge_key, .. } = list;
-        let keys = |names, several| Self::Keyed { keys: keys(names, element, policy, several), several };
+        let keyed = |keys, several| Self::Keyed { keys, several };
+        let keys = |names, several| keyed(keys(names, element, policy, several), several);
         let by_type = |names: Vec<SmolStr>| match list_type {
             Some(ListType::Atomic) => Some(Self::Atomic),
             Some(ListType::Set) => Some(Self::Set),
@@ -92,17 +93,24 @@ impl Association {
             names if names.is_empty() => Self::Set,
             names => keys(names, several),
         };
+        let by_merge_keys = |several| match merge_keys() {
+            names if names.len() > 1 && patch_strategy.merge => keyed(all_of(names, policy), several),
+            names => by_strategy(names, several),
+        };
         match policy {
             ListPolicy::Overlay | ListPolicy::Typed => {
-                by_type(list_map_keys).unwrap_or_else(|| by_strategy(merge_keys(), Several::First))
+                by_type(list_map_keys).unwrap_or_else(|| by_merge_keys(Several::First))
             }
-            ListPolicy::Apiserver => by_strategy(merge_keys(), Several::First),
+            ListPolicy::Apiserver => by_merge_keys(Several::First),
             ListPolicy::KustomizeCustom if !patch_strategy.merge => {
                 by_type(list_map_keys).unwrap_or(Self::Atomic)
             }
             ListPolicy::Kyaml | ListPolicy::Kustomize | ListPolicy::KustomizeCustom => {
-                let keys = if list_map_keys.is_empty() { merge_keys() } else { list_map_keys };
-                by_strategy(keys, Several::Refused)
+                if list_map_keys.is_empty() {
+                    by_merge_keys(Several::Refused)
+                } else {
+                    by_strategy(list_map_keys, Several::Refused)
+                }
             }
         }
     }
@@ -136,10 +144,10 @@ impl Association {
 
 /// What counts of the keys of a list.
 fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: Several) -> MergeKeys {
-    let (null, comparison) = match policy {
-        ListPolicy::Overlay => (NullKey::Absent, KeyComparison::Data),
-        ListPolicy::Apiserver | ListPolicy::Typed => (NullKey::Value, KeyComparison::Data),
-        _ => (NullKey::Absent, KeyComparison::Text),
+    let comparison = comparison(policy);
+    let null = match policy {
+        ListPolicy::Apiserver | ListPolicy::Typed => NullKey::Value,
+        _ => NullKey::Absent,
     };
     let rule = |i: usize, name: &SmolStr| {
         let default = match policy {
@@ -158,15 +166,22 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: S
     MergeKeys::new(keys, null, comparison)
 }
 
+/// Several merge keys with commas between them: an entry has a value for each, and null is none.
+fn all_of(names: Vec<SmolStr>, policy: ListPolicy) -> MergeKeys {
+    let keys = names.into_iter().map(|name| (name, KeyRule::Required));
+    MergeKeys::new(keys, NullKey::Absent, comparison(policy))
+}
+
+fn comparison(policy: ListPolicy) -> KeyComparison {
+    match policy {
+        ListPolicy::Overlay | ListPolicy::Apiserver | ListPolicy::Typed => KeyComparison::Data,
+        ListPolicy::Kyaml | ListPolicy::Kustomize | ListPolicy::KustomizeCustom => KeyComparison::Text,
+    }
+}
+
 /// The default that the schema has for a key.
 pub(crate) fn default_of(element: Cursor<'_>, key: &str, comparison: KeyComparison) -> Option<KeyRule> {
     element.key_default(key).and_then(|json| comparison.default(json)).map(KeyRule::Default)
-}
-
-/// Splits `a,b` into its keys; none when there are none.
-#[must_use]
-pub fn split_keys(keys: &str) -> Vec<SmolStr> {
-    keys.split(',').map(str::trim).filter(|key| !key.is_empty()).map(SmolStr::from).collect()
 }
 
 /// The keys of the field's `x-kubernetes-patch-merge-key`, one or several with commas between.
@@ -289,10 +304,7 @@ mod tests {
             (list(map, &[], "", None), ["atomic"; 6]),
             (list(set, &[], "", None), ["set", "atomic", "atomic", "atomic", "set", "set"]),
             (list(None, &[], "merge", None), ["set"; 6]),
-            (
-                list(None, &[], "merge,retainKeys", Some("a, b")),
-                ["a+b", "a+b", "a, b", "a+b?", "a+b?", "a+b"],
-            ),
+            (list(None, &[], "merge,retainKeys", Some("a, b")), ["a+b", "a+b", "a, b", "a+b", "a+b", "a+b"]),
             (list(None, &[], "retainKeys", Some("a")), ["atomic"; 6]),
             (
                 list(None, &[], "merge", Some("protocol")),

@@ -86,9 +86,9 @@ impl OrderKeys {
         let more: Vec<_> = more.filter(|key| seen.insert(key.clone())).collect();
         let needed: Vec<_> = needed.into_iter().map(|key| (key, KeyRule::Required)).collect();
         let more = more.into_iter().map(|key| (key, KeyRule::Optional));
-        let keys = |keys: Vec<_>| {
-            (!keys.is_empty()).then(|| MergeKeys::new(keys, NullKey::Value, KeyComparison::Data))
-        };
+        // As one of several keys null is no value.
+        let null = if needed.len() > 1 { NullKey::Absent } else { NullKey::Value };
+        let keys = |keys: Vec<_>| (!keys.is_empty()).then(|| MergeKeys::new(keys, null, KeyComparison::Data));
         Self { default: keys(needed.clone()), keys: keys(needed.into_iter().chain(more).collect()) }
     }
 
@@ -183,7 +183,7 @@ fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
 
 fn identify(keys: Option<&MergeKeys>, entry: &Node, at: &Trail<'_>) -> Result<Identity> {
     match keys {
-        Some(keys) => keys.identify(entry).ok_or_else(|| lacks(&keys.missing(entry), entry, at)),
+        Some(keys) => keys.identify(entry).ok_or_else(|| lacks(keys, entry, at)),
         None => KeyValue::of(entry).map(Identity::One).ok_or_else(|| {
             let message = "entries that are maps have no order without a merge key in the schema";
             at.error(Code::MissingMergeKey, message).at(entry.span())

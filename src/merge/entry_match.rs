@@ -162,17 +162,18 @@ impl<'s> ListKeys<'s> {
         at: &Trail<'_>,
     ) -> Result<Vec<(SmolStr, KeyValue)>> {
         let value = |name: &SmolStr| {
-            let value =
-                entry.as_map().and_then(|map| self.comparison().value(map, name)).ok_or_else(|| {
-                    let message = format!("a key named by `{PATCH_MERGE_KEY}` is no scalar");
-                    at.error(Code::Directive, message).at(directive.span())
-                })?;
-            if !value.is_present() && self.must_name.contains(name) {
-                return Err(lacks(&[name], entry, at).help(told_apart_by(&[name])));
-            }
+            let value = entry.as_map().and_then(|map| self.comparison().value(map, name));
+            let value = value.ok_or_else(|| {
+                let message = format!("the key `{name}`, named by `{PATCH_MERGE_KEY}`, is no scalar");
+                at.error(Code::Directive, message).at(directive.span())
+            })?;
             Ok((name.clone(), value))
         };
-        names.iter().map(value).collect()
+        let values = names.iter().map(value).collect::<Result<Vec<_>>>()?;
+        let is_missing =
+            |(name, value): &&(SmolStr, KeyValue)| !value.is_present() && self.must_name.contains(name);
+        let missing: Vec<&str> = values.iter().filter(is_missing).map(|(name, _)| name.as_str()).collect();
+        if missing.is_empty() { Ok(values) } else { Err(missing_keys(&missing, entry, at)) }
     }
 
     fn allowed_keys(&self, entry: &Node, directive: &Node, at: &Trail<'_>) -> Result<Vec<SmolStr>> {
@@ -180,14 +181,19 @@ impl<'s> ListKeys<'s> {
         let Some(keys) = named_keys(entry).filter(|keys| !keys.is_empty()) else {
             return Err(wrong(format!("`{PATCH_MERGE_KEY}` must be a list of field names")));
         };
-        if let Some(default) = self.must_name.iter().find(|key| !keys.contains(&key.as_str())) {
-            let message = format!("`{PATCH_MERGE_KEY}` must name the default merge key `{default}`");
-            return Err(wrong(message));
+        let is_named = |key: &&SmolStr| keys.contains(&key.as_str());
+        let unnamed: Vec<&str> =
+            self.must_name.iter().filter(|key| !is_named(key)).map(SmolStr::as_str).collect();
+        if !unnamed.is_empty() {
+            let default = quoted_keys("default merge key", &unnamed);
+            return Err(wrong(format!("`{PATCH_MERGE_KEY}` must name the {default}")));
         }
-        let allowed = |key: &&&str| self.may_name.is_empty() || self.may_name.iter().any(|may| may == **key);
-        if let Some(key) = keys.iter().find(|key| !allowed(key)) {
+        let allowed = |key: &&str| self.may_name.is_empty() || self.may_name.iter().any(|may| may == *key);
+        let others: Vec<&str> = keys.iter().copied().filter(|key| !allowed(key)).collect();
+        if !others.is_empty() {
             let help = format!("`{PATCH_MERGE_KEY}` may name `{}` here", self.may_name.join("`, `"));
-            return Err(wrong(format!("`{key}` is no merge key of this list")).help(help));
+            let are = if others.len() == 1 { "is no merge key" } else { "are no merge keys" };
+            return Err(wrong(format!("`{}` {are} of this list", others.join("`, `"))).help(help));
         }
         Ok(keys.into_iter().map(SmolStr::from).collect())
     }
@@ -200,7 +206,7 @@ impl<'s> ListKeys<'s> {
                 "list the fields that tell entries apart under `{PATCH_MERGE_KEY}`, or give a schema"
             ));
         };
-        lacks(&keys.missing(entry), entry, at).help(told_apart_by(&keys.naming().collect::<Vec<_>>()))
+        lacks(keys, entry, at)
     }
 
     /// The error for an entry that is no map.
@@ -263,19 +269,29 @@ fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
     (KeyPattern::Keys(known), values.into_iter().cloned().collect())
 }
 
-/// The error for an entry that lacks keys.
-pub(crate) fn lacks(keys: &[&str], entry: &Node, at: &Trail<'_>) -> Diagnostic {
-    let message = match keys {
-        [] => "the merge key of this entry must be a scalar".to_string(),
-        [one] => format!("this entry lacks its merge key `{one}`"),
-        many => format!("this entry lacks its merge keys `{}`", many.join("`, `")),
-    };
+/// The error for an entry that keys do not name: it names exactly those that are missing, or cannot be keys.
+pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    let missing = keys.missing(entry);
+    if !missing.is_empty() {
+        return missing_keys(&missing, entry, at);
+    }
+    let unusable = quoted_keys("merge key", &keys.unusable(entry));
+    let message = format!("the {unusable} of this entry must be a string, number or boolean");
     at.error(Code::MissingMergeKey, message).at(entry.span())
 }
 
-fn told_apart_by(keys: &[&str]) -> String {
-    let keys = keys.join("`, `");
-    format!("entries of this list are told apart by `{keys}`: each entry needs a value there")
+fn missing_keys(missing: &[&str], entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    let message = format!("this entry lacks its {}", quoted_keys("merge key", missing));
+    at.error(Code::MissingMergeKey, message).at(entry.span()).help(format!(
+        "entries of this list are told apart by `{}`: each entry needs a value there",
+        missing.join("`, `")
+    ))
+}
+
+/// "merge key `a`", "merge keys `a`, `b`".
+fn quoted_keys(what: &str, keys: &[&str]) -> String {
+    let plural = if keys.len() == 1 { "" } else { "s" };
+    format!("{what}{plural} `{}`", keys.join("`, `"))
 }
 
 /// The API server's own rules have no word for what happens anyway.

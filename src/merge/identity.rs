@@ -248,19 +248,29 @@ impl MergeKeys {
         }
     }
 
-    /// The keys that an entry needs and lacks.
+    /// The keys that an entry needs and lacks: those that are not there, and where null is no value, those that
+    /// are null.
     #[must_use]
     pub fn missing(&self, entry: &Node) -> Vec<&str> {
         let Some(map) = entry.as_map() else { return Vec::new() };
-        let is_missing =
-            |i: &usize| self.rules[*i] == KeyRule::Required && self.read(map, *i) == Some(KeyValue::Absent);
+        let is_missing = |i: &usize| {
+            let value = self.comparison.value(map, &self.names[*i]);
+            let is_absent = match value {
+                Some(KeyValue::Null) => self.null != NullKey::Value,
+                value => value == Some(KeyValue::Absent),
+            };
+            is_absent && self.rules[*i] == KeyRule::Required
+        };
         (0..self.names.len()).filter(is_missing).map(|i| self.names[i].as_str()).collect()
     }
 
-    /// The keys that name every entry: by a value, or by the default for it.
-    pub fn naming(&self) -> impl Iterator<Item = &str> {
-        let keys = self.iter().filter(|(_, rule)| **rule != KeyRule::Optional);
-        keys.map(|(name, _)| name.as_str())
+    /// The keys of an entry that are there and have no value that could name it: maps, lists, and null where
+    /// that is refused.
+    #[must_use]
+    pub fn unusable(&self, entry: &Node) -> Vec<&str> {
+        let Some(map) = entry.as_map() else { return Vec::new() };
+        let is_unusable = |i: &usize| self.read(map, *i).is_none();
+        (0..self.names.len()).filter(is_unusable).map(|i| self.names[i].as_str()).collect()
     }
 
     /// The step to an entry of that name; what is absent is not shown.
@@ -343,6 +353,13 @@ mod tests {
         let keys = MergeKeys::new(keys, NullKey::Absent, KeyComparison::Data);
         assert_eq!(keys.missing(&node("{b: null}")), ["a", "b"]);
         assert_eq!(keys.missing(&node("{a: [], c: 1}")), ["b"], "a map or list is there, and no key");
-        assert_eq!(keys.naming().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(keys.unusable(&node("{a: [], b: null}")), ["a"]);
+        for (null, missing, unusable) in
+            [(NullKey::Value, vec![], vec![]), (NullKey::Refused, vec!["a"], vec!["a"])]
+        {
+            let keys = MergeKeys::new([("a".into(), KeyRule::Required)], null, KeyComparison::Data);
+            let entry = node("{a: null}");
+            assert_eq!((keys.missing(&entry), keys.unusable(&entry)), (missing, unusable), "{null:?}");
+        }
     }
 }

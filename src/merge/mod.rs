@@ -25,7 +25,7 @@ mod kyaml;
 mod lossless;
 mod merged;
 mod options;
-mod order;
+pub(crate) mod order;
 mod overlay;
 mod rules;
 #[cfg(test)]

@@ -91,6 +91,15 @@ impl Manifest<'_> {
         kind.unwrap_or_else(Cursor::unknown)
     }
 
+    /// `apps/v1 Deployment web`, as far as it says so.
+    pub fn shown(&self) -> String {
+        let (gvk, names) = (gvk_of(self.node), self.key.names());
+        let version = gvk.api_version();
+        let parts = [version.as_str(), &gvk.kind, &names.name].into_iter().filter(|part| !part.is_empty());
+        let shown = parts.collect::<Vec<_>>().join(" ");
+        if shown.is_empty() { "a document without a kind".into() } else { shown }
+    }
+
     /// What makes it the same as others, if it has a name.
     pub fn identity(&self) -> Option<GroupKindName> {
         match &self.key {

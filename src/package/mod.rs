@@ -8,6 +8,7 @@ mod change;
 mod conflict;
 mod field_conflicts;
 mod fields;
+mod forbidden;
 mod lines;
 mod manifest;
 mod markers;
@@ -21,6 +22,7 @@ mod plan;
 mod read;
 mod references;
 mod secret;
+mod selection;
 mod untouched;
 
 pub use change::{
@@ -32,8 +34,9 @@ pub use lines::MarkerWords;
 pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};
 pub use others::{PlainMerge, merge3_plain};
-pub use patch::{PatchKind, Patches, patch_package};
+pub use patch::{CustomKinds, PackagePatchOptions, Patches, patch_package};
 pub use read::{OtherFile, Package, PackageFile};
+pub use selection::ManifestSelection;
 
 #[cfg(test)]
 mod tests;

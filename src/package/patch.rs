@@ -1,26 +1,17 @@
 //! Patches of packages: which manifests a patch is for, and what becomes of them.
 
 use super::change::ChangedPackage;
-use super::manifest::{GroupKindName, Manifest, gvk_of, manifests};
+use super::forbidden::newly_forbidden;
+use super::manifest::{Manifest, gvk_of, manifests};
 use super::others::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
+use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Merged, Rules, apply};
-use crate::patch::{JsonPatch, apply_json_merge, parse_json_patch};
+use crate::patch::{JsonPatch, PatchKind, apply_json_merge, check_built_in, parse_json_patch};
 use crate::schema::{Cursor, Schema};
-use crate::yaml::Node;
-
-/// What a patch is and by whose rules it is applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PatchKind {
-    /// A strategic merge patch.
-    Strategic(Rules),
-    /// A JSON merge patch (RFC 7386).
-    Merge,
-    /// A JSON patch (RFC 6902).
-    Json,
-}
+use crate::yaml::{Node, Style, Tag, Value};
 
 /// Patches, which are applied one after the other.
 #[derive(Debug, Clone)]
@@ -30,8 +21,29 @@ pub struct Patches(Vec<TargetedPatch>);
 struct TargetedPatch {
     node: Node,
     kind: Kind,
-    /// What it names: each part that is not empty must be the manifest's.
-    target: GroupKindName,
+    target: NamedTarget,
+}
+
+/// How a package is patched.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PackagePatchOptions {
+    /// Which manifests are meant, beside what the patches name.
+    pub selection: ManifestSelection,
+    /// The definition that describes manifests without a kind.
+    pub type_name: Option<String>,
+    /// What becomes of strategic patches by the API server's rules for kinds that are not built into it.
+    pub custom_kinds: CustomKinds,
+}
+
+/// What becomes of strategic patches for custom resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CustomKinds {
+    /// They are refused, as by the server.
+    #[default]
+    Refused,
+    /// They are applied by the schema, which was given for them.
+    Patched,
 }
 
 #[derive(Debug, Clone)]
@@ -46,7 +58,7 @@ impl Patches {
     ///
     /// # Errors
     /// None is left, or one is malformed.
-    pub fn new(documents: Vec<Node>, kind: &PatchKind) -> Result<Self> {
+    pub fn new(documents: Vec<Node>, kind: PatchKind) -> Result<Self> {
         let patches = documents.into_iter().filter(|node| !node.is_null());
         let patches: Vec<_> = patches.map(|node| TargetedPatch::new(node, kind)).collect::<Result<_>>()?;
         if patches.is_empty() {
@@ -57,9 +69,10 @@ impl Patches {
 }
 
 impl TargetedPatch {
-    fn new(node: Node, kind: &PatchKind) -> Result<Self> {
+    fn new(node: Node, kind: PatchKind) -> Result<Self> {
+        let node = restyled(node);
         let kind = match kind {
-            PatchKind::Strategic(rules) => Kind::Strategic(*rules),
+            PatchKind::Strategic(rules) => Kind::Strategic(rules),
             PatchKind::Merge => Kind::Merge,
             PatchKind::Json => Kind::Json(parse_json_patch(&node)?),
         };
@@ -70,34 +83,22 @@ impl TargetedPatch {
                 .at(node.span().at_start())
                 .help("for a JSON patch, a list of operations, say --type json"));
         }
-        let target = if is_json { GroupKindName::of(&Node::null()) } else { GroupKindName::of(&node) };
+        let target = if is_json { NamedTarget::default() } else { NamedTarget::of(&node) };
         Ok(Self { node, kind, target })
     }
 
-    /// Whether it is for a manifest. What neither says does not tell them apart.
-    fn is_for(&self, node: &Node) -> bool {
-        let (want, have) = (&self.target, GroupKindName::of(node));
-        let fits = |want: &str, have: &str| want.is_empty() || have.is_empty() || want == have;
-        // Without a kind there is no group to compare.
-        let group = want.kind.is_empty() || have.kind.is_empty() || want.group == have.group;
-        group
-            && fits(&want.kind, &have.kind)
-            && fits(&want.name, &have.name)
-            && fits(&want.namespace, &have.namespace)
-    }
-
     /// The API server refuses strategic patches of what it has no types for.
-    fn check_schema(&self, manifest: &Manifest<'_>, known: bool) -> Result<()> {
-        if known || !matches!(self.kind, Kind::Strategic(Rules::Apiserver)) {
+    fn check_schema(
+        &self,
+        manifest: &Manifest<'_>,
+        kind: Cursor<'_>,
+        options: &PackagePatchOptions,
+    ) -> Result<()> {
+        let is_given = options.custom_kinds == CustomKinds::Patched && kind.is_known();
+        if is_given || !matches!(self.kind, Kind::Strategic(Rules::Apiserver)) {
             return Ok(());
         }
-        let what = match gvk_of(manifest.node) {
-            gvk if gvk.kind.is_empty() => "a document without a kind".to_string(),
-            gvk => gvk.to_string(),
-        };
-        Err(Diagnostic::error(Code::NoSchema, format!("no schema is known for {what}"))
-            .at(manifest.node.span().at_start())
-            .help("name one with --schema (and --schema-type), or use --type=merge or --dialect=overlay"))
+        check_built_in(manifest.node)
     }
 
     fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>) -> Result<Merged> {
@@ -110,61 +111,82 @@ impl TargetedPatch {
     }
 }
 
-/// Applies each patch to the manifests of the kind, name and namespace that it names; to all when it
-/// names none. `type_name` is the definition of manifests without a kind.
+/// Applies each patch to the manifests that have the apiVersion, kind and name that it names, as far as the
+/// options select them.
 ///
 /// # Errors
-/// As the patch's own rules; a patch that is for no manifest; a type that the schema does not have.
+/// As the patch's own rules; a patch that is for no manifest, or names none where there are several; a type that
+/// the schema does not have.
 pub fn patch_package(
     package: &Package,
     patches: &Patches,
     schema: &Schema,
-    type_name: Option<&str>,
+    options: &PackagePatchOptions,
 ) -> Result<ChangedPackage> {
-    let type_of_rest = match type_name {
+    let type_of_rest = match &options.type_name {
         None => Cursor::unknown(),
         Some(name) => schema.named(name).ok_or_else(|| {
             Diagnostic::error(Code::NoMatch, format!("the schema has no type `{name}`"))
                 .help("name a definition of the document given with --schema")
         })?,
     };
-    let manifests = manifests(package);
-    let mut used = vec![false; patches.0.len()];
+    let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
+    let mut of_manifest: Vec<Vec<&TargetedPatch>> = vec![Vec::new(); candidates.manifests().len()];
+    for patch in &patches.0 {
+        for target in candidates.targets(&patch.target, &patch.node)? {
+            of_manifest[target].push(patch);
+        }
+    }
     let mut plan = RewritePlan::new(package);
-    for manifest in &manifests {
-        let gvk = gvk_of(manifest.node);
-        let cursor = schema.kind(&gvk).unwrap_or(type_of_rest);
-        let known = type_name.is_some() || cursor.is_known();
-        let mut warnings = Vec::new();
+    let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
+    for (manifest, patches) in patched {
+        let kind = schema.kind(&gvk_of(manifest.node)).unwrap_or(type_of_rest);
+        let named = |error: Diagnostic| error.resource(&manifest.key);
         let mut node = Some(manifest.node.clone());
-        for (patch, used) in patches.0.iter().zip(&mut used).filter(|(patch, _)| patch.is_for(manifest.node))
-        {
-            *used = true;
-            patch.check_schema(manifest, known)?;
+        for patch in patches {
+            patch.check_schema(manifest, kind, options)?;
             let Some(before) = node else { break };
-            let merged = patch.apply(before, schema, cursor).map_err(|e| e.resource(&manifest.key))?;
-            warnings.extend(merged.warnings);
+            let merged = patch.apply(before, schema, kind).map_err(named)?;
+            plan.warn(merged.warnings.into_iter().map(named));
             node = merged.node;
         }
-        plan.warn(warnings.into_iter().map(|warning| warning.resource(&manifest.key)));
         match node {
-            Some(node) => plan.change(manifest, NewValue::of(manifest, node, schema)),
+            Some(node) => {
+                plan.warn(newly_forbidden(manifest.node, &node, kind).into_iter().map(named));
+                plan.change(manifest, NewValue::of(manifest, node, schema));
+            }
             None => plan.remove(manifest),
         }
     }
-    match used.iter().zip(&patches.0).find(|(used, _)| !**used) {
-        Some((_, patch)) => Err(for_nothing(patch, &manifests)),
-        None => plan.finish(MergedFiles::default()),
-    }
+    plan.finish(MergedFiles::default())
 }
 
-fn for_nothing(patch: &TargetedPatch, manifests: &[Manifest<'_>]) -> Diagnostic {
-    let message = if manifests.is_empty() {
-        "there is nothing to patch"
-    } else {
-        "this patch is for none of the resources"
-    };
-    Diagnostic::error(Code::NoMatch, message)
-        .at(patch.node.span().at_start())
-        .help("a patch is for the resources of its kind, name and namespace, as far as it names them")
+/// A patch that was written as JSON, in the style that new manifests have: what it adds shall look like what
+/// stands beside it.
+fn restyled(mut node: Node) -> Node {
+    if node.meta.style == Style::Flow {
+        restyle(&mut node);
+    }
+    node
+}
+
+fn restyle(node: &mut Node) {
+    let is_string = node.as_str().is_some();
+    match &mut node.value {
+        Value::Map(map) => {
+            for entry in map.entries_mut() {
+                entry.key.meta.style = Style::Plain;
+                restyle(&mut entry.value);
+            }
+            node.meta.style = Style::Block;
+        }
+        Value::List(list) => {
+            list.iter_mut().for_each(restyle);
+            node.meta.style = Style::Block;
+        }
+        Value::Scalar(_) if is_string => {
+            (node.meta.style, node.meta.tag) = (Style::Plain, Tag::Str);
+        }
+        Value::Scalar(_) => {}
+    }
 }

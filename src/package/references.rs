@@ -89,9 +89,8 @@ fn below_root(path: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::new();
     for part in path.components() {
         match part {
-            Component::CurDir => {}
             Component::ParentDir if !real.pop() => return None,
-            Component::ParentDir => {}
+            Component::CurDir | Component::ParentDir => {}
             Component::Normal(name) => real.push(name),
             Component::RootDir | Component::Prefix(_) => return None,
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::diagnostic::{Code, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
 use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::{PATCH, RETAIN_KEYS};
@@ -71,11 +71,19 @@ fn check_values(
     if agree {
         return Ok(());
     }
-    Err(at
+    Err(changed_on_both_sides(ours, Some(theirs), at))
+}
+
+/// What is said of a field that the owner and others changed.
+pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
+    let error = at
         .error(Code::Conflict, "this was changed on both sides since it was applied last")
-        .label(ours.span(), "changed here")
-        .label(theirs.span(), "and in the cluster")
-        .help("overwrite the other change, or take it over into the manifest"))
+        .label(ours.span(), "changed here");
+    let error = match theirs {
+        Some(theirs) => error.label(theirs.span(), "and in the cluster"),
+        None => error.note("in the cluster it is gone"),
+    };
+    error.help("overwrite the other change, or take it over into the manifest")
 }
 
 /// Without order and doubles.
@@ -89,7 +97,7 @@ fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<
         return Err(at.error(Code::MissingMergeKey, message));
     };
     let name = |(position, entry): (usize, &Node)| {
-        keys.identify(entry).ok_or_else(|| lacks(&keys.missing(entry), entry, &at.index(position)))
+        keys.identify(entry).ok_or_else(|| lacks(&keys, entry, &at.index(position)))
     };
     let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
     let (our_names, their_names) = (names(ours)?, names(theirs)?);

@@ -3,15 +3,25 @@
 //! JSON patches (RFC 6902), JSON merge patches (RFC 7386), and the making of strategic merge patches,
 //! which [`merge`](crate::merge) applies. Must not know resources or where documents come from.
 
+mod built_in;
 mod conflict;
 mod create;
 mod json;
 pub mod json_merge;
 pub mod json_patch;
+mod kind;
+mod last_applied;
+mod sameness;
 mod three_way;
+mod verified;
+mod wanted;
 
+pub use built_in::check_built_in;
 pub use create::create;
 pub use json::apply_json;
 pub use json_merge::{apply_json_merge, create_json_merge};
 pub use json_patch::{JsonPatch, JsonPatchOptions, create_json_patch, parse_json_patch};
+pub use kind::{PatchKind, PatchSides};
+pub use last_applied::{LAST_APPLIED, last_applied, with_last_applied};
 pub use three_way::{ThreeWayOptions, create_three_way};
+pub use verified::create_verified;

@@ -3,10 +3,11 @@
 
 use super::conflict::check_maps;
 use super::create::{PatchPart, diff};
-use crate::diagnostic::{Code, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::merge::apiserver::join_patches;
 use crate::schema::Cursor;
+use crate::source::Span;
 use crate::yaml::{Map, Node};
 
 /// How a three-way patch is made.
@@ -64,7 +65,7 @@ pub fn create_three_way(
     let deletions = diff(original, modified, kind, PatchPart::Deletions)?;
     let patch = join_patches(deletions, &changes, kind, &root)?;
     if options.same_identity {
-        keeps_identity(&patch, &root)?;
+        keeps_names(&patch, &root)?;
     }
     if !options.overwrite {
         let others = diff(original, current, kind, PatchPart::Unordered)?;
@@ -73,18 +74,39 @@ pub fn create_three_way(
     Ok(Node::map(patch))
 }
 
-fn keeps_identity(patch: &Map, root: &Trail<'_>) -> Result<()> {
+/// Whether an object stays what it is.
+///
+/// # Errors
+/// Another `apiVersion`, `kind` or `metadata.name`.
+pub(super) fn keeps_identity(current: &Node, wanted: &Node) -> Result<()> {
+    let root = Trail::root();
+    let differs = |path: &[&str]| current.get_path(path) != wanted.get_path(path);
+    for path in [&["apiVersion"] as &[&str], &["kind"], &["metadata", "name"]] {
+        if differs(path) {
+            let (metadata, name) = (root.field("metadata"), path[path.len() - 1]);
+            let at = if path.len() > 1 { &metadata } else { &root };
+            let span = wanted.get_path(path).map(Node::span).unwrap_or_default();
+            return Err(other_identity(span, &at.field(name)));
+        }
+    }
+    Ok(())
+}
+
+fn other_identity(span: Span, at: &Trail<'_>) -> Diagnostic {
+    at.error(Code::Conflict, "the patch would change what names the object")
+        .at(span)
+        .help("delete the object and create the other one")
+}
+
+/// Whether a patch leaves an object what it is.
+fn keeps_names(patch: &Map, root: &Trail<'_>) -> Result<()> {
     let metadata = root.field("metadata");
     let names = patch.get("metadata").and_then(Node::as_map);
     for (map, at, name) in
         [(Some(patch), root, "apiVersion"), (Some(patch), root, "kind"), (names, &metadata, "name")]
     {
         if let Some(node) = map.and_then(|map| map.get(name)) {
-            return Err(at
-                .field(name)
-                .error(Code::Conflict, "the patch would change what names the object")
-                .at(node.span())
-                .help("delete the object and create the other one"));
+            return Err(other_identity(node.span(), &at.field(name)));
         }
     }
     Ok(())

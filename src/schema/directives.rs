@@ -147,11 +147,93 @@ impl Directives {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// What is wrong with the recommended merge keys: patches without `$patchMergeKey` go by the default ones,
+    /// so the recommended ones begin with those, in their order, and are distinct.
+    #[must_use]
+    pub fn recommended_problem(&self) -> Option<String> {
+        let written = self.recommended_merge_key.as_deref()?;
+        let recommended = split_keys(written);
+        let default = self.patch_merge_key.as_deref().map(split_keys).unwrap_or_default();
+        let all = |keys: &[SmolStr]| format!("`{}`", keys.join("`, `"));
+        if recommended.is_empty() {
+            return Some("the recommended merge keys are empty".into());
+        }
+        if default.is_empty() {
+            let keys = all(&recommended);
+            return Some(format!(
+                "the recommended merge keys {keys} need a default merge key, and there is none"
+            ));
+        }
+        let missing: Vec<SmolStr> =
+            default.iter().filter(|key| !recommended.contains(key)).cloned().collect();
+        if !missing.is_empty() {
+            let (missing, recommended) = (all(&missing), all(&recommended));
+            return Some(format!(
+                "the default merge key {missing} is not among the recommended ones, {recommended}"
+            ));
+        }
+        if !recommended.starts_with(&default) {
+            let (default, recommended) = (all(&default), all(&recommended));
+            return Some(format!(
+                "the default merge key {default} must be the first of the recommended ones, {recommended}"
+            ));
+        }
+        let double = recommended.iter().enumerate().find(|(i, key)| recommended[..*i].contains(key));
+        double.map(|(_, key)| format!("the recommended merge key `{key}` is named twice"))
+    }
+}
+
+/// Splits merge keys such as `a,b`; none when there are none.
+#[must_use]
+pub fn split_keys(keys: &str) -> Vec<SmolStr> {
+    keys.split(',').map(str::trim).filter(|key| !key.is_empty()).map(SmolStr::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_recommended_keys_begin_with_the_default_ones() {
+        let table = [
+            (None, None, None),
+            (Some("a"), None, None),
+            (Some("a"), Some("a"), None),
+            (Some("a"), Some("a, b"), None),
+            (Some("a,b"), Some("a,b,c"), None),
+            (Some("a"), Some(""), Some("the recommended merge keys are empty")),
+            (
+                None,
+                Some("a,b"),
+                Some("the recommended merge keys `a`, `b` need a default merge key, and there is none"),
+            ),
+            (
+                Some("a"),
+                Some("b,c"),
+                Some("the default merge key `a` is not among the recommended ones, `b`, `c`"),
+            ),
+            (
+                Some("a"),
+                Some("b,a"),
+                Some("the default merge key `a` must be the first of the recommended ones, `b`, `a`"),
+            ),
+            (
+                Some("a,b"),
+                Some("b,a"),
+                Some("the default merge key `a`, `b` must be the first of the recommended ones, `b`, `a`"),
+            ),
+            (Some("a"), Some("a,b,b"), Some("the recommended merge key `b` is named twice")),
+        ];
+        for (default, recommended, want) in table {
+            let directives = Directives {
+                patch_merge_key: default.map(Into::into),
+                recommended_merge_key: recommended.map(Into::into),
+                ..Directives::default()
+            };
+            assert_eq!(directives.recommended_problem().as_deref(), want, "{default:?} {recommended:?}");
+        }
+    }
 
     #[test]
     fn patch_strategies_are_words_with_commas() {

@@ -4,6 +4,7 @@
 //! Two things are left open there by the random order of Go's maps: where a patch both removes scalars
 //! from a list and merges others into it, removal comes first here.
 
+mod ineffective;
 mod lists;
 mod target;
 #[cfg(test)]
@@ -12,6 +13,7 @@ pub(crate) mod types;
 
 use rustc_hash::FxHashSet;
 
+use self::ineffective::ineffective;
 use self::lists::{is_replace, list_keys, ranked, replacement, union};
 use self::target::MergeTarget;
 use self::types::{EntryKind, declared, declared_list, element, entry_kind, known, strategy};
@@ -37,9 +39,10 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     let root = Trail::root();
     let (into, from) = fields::maps(&mut dest, patch)?;
     known(kind, &root)?;
+    let warnings = ineffective(into, from, kind);
     MergeTarget::Object.merge_map(into, from, kind, &root)?;
     let deleted = action(from, &root)? == Some(Action::Delete);
-    Ok(Merged::of((!deleted).then_some(dest)))
+    Ok(Merged { warnings, ..Merged::of((!deleted).then_some(dest)) })
 }
 
 /// Joins two patches for an object of a kind into one that does what both do.

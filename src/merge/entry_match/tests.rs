@@ -263,7 +263,7 @@ fn malformed_directives_are_refused() {
         (
             live,
             "recommended: [{$patchMergeKey: [foo, bar], foo: a, bar: {}}]",
-            "Directive: recommended[0]: a key named by `$patchMergeKey` is no scalar",
+            "Directive: recommended[0]: the key `bar`, named by `$patchMergeKey`, is no scalar",
         ),
     ]);
 }

@@ -160,7 +160,7 @@ impl Overlay {
     /// A list without keys: the union of a set, or the patch's own list.
     fn merge_values(
         &mut self,
-        mut live: List,
+        live: List,
         patch: &Node,
         association: &Association,
         cursor: Cursor<'_>,
@@ -174,13 +174,7 @@ impl Overlay {
             return Err(at.index(position).error(Code::Directive, message).at(entry.span()).help(help));
         }
         if *association == Association::Set {
-            let mut seen = live.iter().map(Identity::of_value).collect::<Result<FxHashSet<_>>>()?;
-            for entry in entries {
-                if seen.insert(Identity::of_value(entry)?) {
-                    live.push(without_directives(entry));
-                }
-            }
-            return Ok(live);
+            return union(live, entries);
         }
         let replaced = self.replacement(entries.iter(), cursor, at)?;
         if *association == Association::Unknown {
@@ -198,6 +192,23 @@ impl Overlay {
         let element = cursor.element();
         entries.enumerate().map(|(i, entry)| self.made_of(entry, element, &at.index(i))).collect()
     }
+}
+
+/// The union of two lists, without doubles: those that the live one had go, too.
+fn union(live: List, patch: &[Node]) -> Result<List> {
+    let mut seen = FxHashSet::default();
+    let mut union = List::with_capacity(live.len() + patch.len());
+    for entry in live {
+        if seen.insert(Identity::of_value(&entry)?) {
+            union.push(entry);
+        }
+    }
+    for entry in patch {
+        if seen.insert(Identity::of_value(entry)?) {
+            union.push(without_directives(entry));
+        }
+    }
+    Ok(union)
 }
 
 fn action_of(entry: &Node) -> Option<&str> {

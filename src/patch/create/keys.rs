@@ -48,6 +48,8 @@ impl CreationKeys {
             }
             _ => KeyRule::Optional,
         };
+        // As one of several keys that must be there null is no value.
+        let null = if default.len() > 1 { NullKey::Refused } else { null };
         let directive = names.iter().map(|name| Node::string(name.clone())).collect();
         let keys = names.into_iter().map(|name| (name.clone(), rule(&name)));
         let keys = MergeKeys::new(keys, null, KeyComparison::Data);
@@ -68,7 +70,7 @@ impl CreationKeys {
     /// # Errors
     /// A key that it lacks.
     pub(super) fn identify(&self, entry: &Node, at: &Trail<'_>) -> Result<Identity> {
-        self.keys.identify(entry).ok_or_else(|| lacks(&self.keys.missing(entry), entry, at))
+        self.keys.identify(entry).ok_or_else(|| lacks(&self.keys, entry, at))
     }
 
     /// Whether an entry loses a key that has a default. A patch cannot say that of one entry: a key that

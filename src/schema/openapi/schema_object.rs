@@ -142,15 +142,24 @@ fn directives(map: &Map) -> Result<Directives> {
     })?;
     let keys = strings_at(map, "x-kubernetes-list-map-keys")?;
     let strategy = str_at(map, "x-kubernetes-patch-strategy")?;
-    Ok(Directives {
+    let directives = Directives {
         list_type,
         list_map_keys: keys.into_iter().map(SmolStr::from).collect(),
         patch_strategy: strategy.map(PatchStrategy::parse).unwrap_or_default(),
         patch_merge_key: text("x-kubernetes-patch-merge-key")?,
-        recommended_merge_key: text("x-kubernetes-recommended-patch-merge-key")?,
+        recommended_merge_key: text(RECOMMENDED)?,
         map_type,
-    })
+    };
+    match directives.recommended_problem().zip(map.get(RECOMMENDED)) {
+        None => Ok(directives),
+        Some((problem, node)) => Err(Diagnostic::error(Code::InvalidValue, problem)
+            .at(node.span())
+            .field(RECOMMENDED)
+            .help("name the default merge key first, then the others: `<default>,<additional>`")),
+    }
 }
+
+const RECOMMENDED: &str = "x-kubernetes-recommended-patch-merge-key";
 
 /// A keyword that has one of a few words for its value.
 fn word<T>(map: &Map, keyword: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {

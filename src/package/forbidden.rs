@@ -1,0 +1,174 @@
+//! Values that a schema forbids: of another type, or in fields that it does not have.
+
+use rustc_hash::FxHashSet;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::path::{FieldPath, PathElement};
+use crate::schema::{Cursor, TypeKind};
+use crate::yaml::{Map, Node, Resolved, Value, suggestion};
+
+/// A warning for each value of a changed object that the schema forbids, and that was not there before.
+pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+    let now = forbidden(after, kind);
+    if now.is_empty() {
+        return Vec::new();
+    }
+    let known: FxHashSet<String> = forbidden(before, kind).iter().map(ToString::to_string).collect();
+    now.into_iter().filter(|warning| !known.contains(&warning.to_string())).collect()
+}
+
+fn forbidden(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+    let mut walk = TypeWalk { path: FieldPath::root(), warnings: Vec::new() };
+    walk.value(object, kind);
+    walk.warnings
+}
+
+struct TypeWalk {
+    path: FieldPath,
+    warnings: Vec<Diagnostic>,
+}
+
+impl TypeWalk {
+    fn value(&mut self, node: &Node, cursor: Cursor<'_>) {
+        // What is null is as good as not there.
+        if node.is_null() || !cursor.is_known() {
+            return;
+        }
+        match &node.value {
+            Value::Map(map) if matches!(cursor.type_kind(), TypeKind::Object | TypeKind::Any) => {
+                self.map(map, cursor);
+            }
+            Value::List(list) if matches!(cursor.type_kind(), TypeKind::Array | TypeKind::Any) => {
+                for (i, entry) in list.iter().enumerate() {
+                    self.at(PathElement::Index(i), entry, cursor.element());
+                }
+            }
+            Value::Scalar(_) if node.resolve().is_some_and(|value| is_of(&value, cursor.type_kind())) => {}
+            _ => self.wrong_type(node, cursor),
+        }
+    }
+
+    fn at(&mut self, element: PathElement, node: &Node, cursor: Cursor<'_>) {
+        self.path.push(element);
+        self.value(node, cursor);
+        self.path.pop();
+    }
+
+    fn map(&mut self, map: &Map, cursor: Cursor<'_>) {
+        let is_open = cursor.additional().is_known()
+            || cursor.preserves_unknown_fields()
+            || cursor.is_embedded_resource()
+            || cursor.fields().next().is_none();
+        for entry in map.entries() {
+            let name = &entry.key.text;
+            if is_open || cursor.has_field(name) {
+                self.at(PathElement::Field(name.clone()), &entry.value, cursor.field(name));
+                continue;
+            }
+            let known: Vec<&str> = cursor.fields().map(|(name, _)| name).collect();
+            let near = suggestion(name, &known);
+            let help = near.unwrap_or_else(|| "the API server refuses it, or drops it".into());
+            let warning =
+                Diagnostic::warning(Code::UnknownField, format!("the schema has no field `{name}` here"));
+            self.path.push(PathElement::Field(name.clone()));
+            self.warn(warning.at(entry.key.meta.span).help(help));
+            self.path.pop();
+        }
+    }
+
+    fn wrong_type(&mut self, node: &Node, cursor: Cursor<'_>) {
+        let message =
+            format!("the schema wants {} here, and this is {}", wanted(cursor.type_kind()), node.type_name());
+        let is_unquoted = cursor.type_kind() == TypeKind::String && node.scalar_text().is_some();
+        let help = if is_unquoted { "put it in quotes" } else { "the API server refuses it" };
+        self.warn(Diagnostic::warning(Code::WrongType, message).at(node.span()).help(help));
+    }
+
+    fn warn(&mut self, warning: Diagnostic) {
+        self.warnings.push(warning.field(self.path.clone()));
+    }
+}
+
+fn wanted(kind: TypeKind) -> &'static str {
+    match kind {
+        TypeKind::Any => "something",
+        TypeKind::Object => "a map",
+        TypeKind::Array => "a list",
+        TypeKind::String => "a string",
+        TypeKind::Integer => "a whole number",
+        TypeKind::Number => "a number",
+        TypeKind::Boolean => "true or false",
+        TypeKind::IntOrString => "a number or a string",
+    }
+}
+
+fn is_of(value: &Resolved<'_>, kind: TypeKind) -> bool {
+    let is_whole = |float: f64| float.fract() == 0.0;
+    match (value, kind) {
+        (Resolved::Null, _)
+        | (_, TypeKind::Any)
+        | (Resolved::Str(_) | Resolved::Timestamp(_), TypeKind::String | TypeKind::IntOrString)
+        | (
+            Resolved::Int(_) | Resolved::UInt(_),
+            TypeKind::Integer | TypeKind::Number | TypeKind::IntOrString,
+        )
+        | (Resolved::Float(_), TypeKind::Number | TypeKind::IntOrString)
+        | (Resolved::Bool(_), TypeKind::Boolean) => true,
+        (Resolved::Float(float), TypeKind::Integer) => is_whole(*float),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Gvk, Schema};
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_one};
+
+    fn node(text: &str) -> Node {
+        let sources = SourceMap::default();
+        let id = sources.add("test.yaml", text);
+        parse_one(&sources, id, ParseOptions::kubectl()).expect("the test's YAML")
+    }
+
+    #[test]
+    fn what_the_schema_forbids_is_found_where_it_is_new() {
+        let schema = Schema::embedded();
+        let kind = schema.kind(&Gvk::from_manifest("apps/v1", "Deployment")).expect("built in");
+        let before = "spec: {replicas: two, template: {spec: {containers: []}}}";
+        let table: [(&str, &[&str]); 10] = [
+            ("spec: {replicas: two, paused: true}", &[]),
+            ("spec: {replicas: 3.0, template: null}", &[]),
+            ("spec: {replicas: three}", &[]),
+            (
+                "spec: {paused: 'yes'}",
+                &["spec.paused: the schema wants true or false here, and this is a string"],
+            ),
+            ("spec: {paused: yes}", &[]),
+            ("spec: {replcas: 3}", &["spec.replcas: the schema has no field `replcas` here"]),
+            ("spec: {template: []}", &["spec.template: the schema wants a map here, and this is a list"]),
+            (
+                "metadata: {annotations: {a: 1}, labels: {b: x}}",
+                &["metadata.annotations.a: the schema wants a string here, and this is an integer"],
+            ),
+            (
+                "spec: {template: {spec: {containers: [{env: [{value: 5}]}]}}}",
+                &[
+                    "spec.template.spec.containers[0].env[0].value: the schema wants a string here, and this is an \
+                     integer",
+                ],
+            ),
+            (
+                "spec: {template: {spec: {containers: [{resources: {limits: {cpu: 1, memory: 1.5Gi}}, livenessProbe: \
+                 {httpGet: {port: http}}}], volumes: [{emptyDir: {sizeLimit: 5}}]}}}",
+                &[],
+            ),
+        ];
+        for (after, want) in table {
+            let warnings = newly_forbidden(&node(before), &node(after), kind);
+            let got: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+            assert_eq!(got, want, "{after}");
+        }
+    }
+}

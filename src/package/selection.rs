@@ -1,0 +1,206 @@
+//! Which manifests of a package are meant: by what a patch names, and by what the user asks for.
+
+use smol_str::SmolStr;
+
+use super::manifest::{GroupKindName, Manifest, gvk_of};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::resource::LabelSelector;
+use crate::schema::Gvk;
+use crate::yaml::{Node, suggestion};
+
+/// How many candidates an error lists.
+const LISTED: usize = 10;
+
+const KUSTOMIZATION: &str = "Kustomization";
+
+/// The manifests that a user asks for. Without any of it only those are meant that have a kind and are no
+/// kustomizations.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ManifestSelection {
+    /// Of this kind: `Deployment`, or with its group `Deployment.apps`.
+    pub kind: Option<SmolStr>,
+    /// Of this name.
+    pub name: Option<SmolStr>,
+    /// With these labels.
+    pub labels: Option<LabelSelector>,
+    /// All of them.
+    pub all: bool,
+}
+
+impl ManifestSelection {
+    /// Whether anything is asked for.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.all || self.kind.is_some() || self.name.is_some() || self.labels.is_some()
+    }
+
+    fn selects(&self, manifest: &Manifest<'_>) -> bool {
+        let GroupKindName { group, kind, name, .. } = GroupKindName::of(manifest.node);
+        let kind = if is_kustomization(manifest) { SmolStr::new_static(KUSTOMIZATION) } else { kind };
+        let of_kind = |wanted: &SmolStr| match wanted.split_once('.') {
+            Some((wanted, of_group)) => kind == wanted && group == of_group,
+            None => kind == *wanted,
+        };
+        let labels = manifest.node.get_path(&["metadata", "labels"]);
+        let label = |key: &str| labels?.get(key)?.scalar_text().map(SmolStr::as_str);
+        self.kind.as_ref().is_none_or(of_kind)
+            && self.name.as_ref().is_none_or(|wanted| name == *wanted)
+            && self.labels.as_ref().is_none_or(|selector| selector.matches(label))
+    }
+}
+
+/// What a patch names: each part that is there must be the manifest's.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NamedTarget {
+    gvk: Gvk,
+    namespace: SmolStr,
+    name: SmolStr,
+}
+
+impl NamedTarget {
+    pub fn of(patch: &Node) -> Self {
+        let GroupKindName { namespace, name, .. } = GroupKindName::of(patch);
+        Self { gvk: gvk_of(patch), namespace, name }
+    }
+
+    /// Whether it names something that tells manifests apart. A namespace alone may be one to be set.
+    fn names_something(&self) -> bool {
+        self.gvk != Gvk::default() || !self.name.is_empty()
+    }
+
+    fn is_for(&self, node: &Node) -> bool {
+        let (gvk, GroupKindName { namespace, name, .. }) = (gvk_of(node), GroupKindName::of(node));
+        let is = |wanted: &SmolStr, has: &SmolStr| wanted.is_empty() || wanted == has;
+        let has_version = self.gvk.version.is_empty() || self.gvk.api_version() == gvk.api_version();
+        // A manifest without a namespace gets one where it is applied.
+        let in_namespace = namespace.is_empty() || is(&self.namespace, &namespace);
+        has_version && is(&self.gvk.kind, &gvk.kind) && is(&self.name, &name) && in_namespace
+    }
+
+    /// How much of what it names a manifest has.
+    fn likeness(&self, node: &Node) -> usize {
+        let (gvk, name) = (gvk_of(node), GroupKindName::of(node).name);
+        let parts =
+            [self.gvk.kind == gvk.kind, self.name == name, self.gvk.api_version() == gvk.api_version()];
+        parts.into_iter().filter(|same| *same).count()
+    }
+}
+
+impl std::fmt::Display for NamedTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (version, kind) = (self.gvk.api_version(), &self.gvk.kind);
+        let parts = [version.as_str(), kind, &self.name].into_iter().filter(|part| !part.is_empty());
+        f.write_str(&parts.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// A file that says how others are built. It need not say its kind.
+fn is_kustomization(manifest: &Manifest<'_>) -> bool {
+    let gvk = gvk_of(manifest.node);
+    let by_kind = gvk.group == "kustomize.config.k8s.io";
+    let name = manifest.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    by_kind || (matches!(name, "kustomization.yaml" | "kustomization.yml") && gvk.kind.is_empty())
+}
+
+/// The manifests that one may select from.
+pub(super) struct PatchCandidates<'p> {
+    manifests: Vec<Manifest<'p>>,
+    /// The positions of those that are meant.
+    meant: Vec<usize>,
+    is_asked: bool,
+}
+
+impl<'p> PatchCandidates<'p> {
+    /// Of manifests those that are asked for. The only document of a file that the user names is always meant.
+    pub fn new(manifests: Vec<Manifest<'p>>, selection: &ManifestSelection, is_directory: bool) -> Self {
+        let is_only = manifests.len() == 1 && !is_directory;
+        let is_asked = selection.is_given();
+        let is_meant = |manifest: &Manifest<'_>| {
+            let is_usual = || !gvk_of(manifest.node).kind.is_empty() && !is_kustomization(manifest);
+            if is_asked { selection.selects(manifest) } else { is_only || is_usual() }
+        };
+        let meant = manifests.iter().enumerate().filter(|(_, manifest)| is_meant(manifest)).map(|(i, _)| i);
+        Self { meant: meant.collect(), manifests, is_asked }
+    }
+
+    pub fn manifests(&self) -> &[Manifest<'p>] {
+        &self.manifests
+    }
+
+    /// The positions of the manifests that a patch is for.
+    ///
+    /// # Errors
+    /// There are none; there are several, and neither the patch nor the user says which.
+    pub fn targets(&self, target: &NamedTarget, patch: &Node) -> Result<Vec<usize>> {
+        let error = |message: String| Diagnostic::error(Code::NoMatch, message).at(patch.span().at_start());
+        if self.meant.is_empty() {
+            let what =
+                if self.is_asked { "no manifest is what was asked for" } else { "there is nothing to patch" };
+            let all: Vec<usize> = (0..self.manifests.len()).collect();
+            let error = self.with_candidates(error(what.into()), &all, target);
+            return Err(error.help("--kind, --name, -l and --all say which manifests are meant"));
+        }
+        if !self.is_asked && !target.names_something() && self.meant.len() > 1 {
+            let message = format!("this patch names no manifest, and there are {}", self.meant.len());
+            let error = Diagnostic::error(Code::Ambiguous, message).at(patch.span().at_start());
+            let error = self.with_candidates(error, &self.meant, target);
+            return Err(error.help("say which are meant: by apiVersion, kind and name in the patch, or by --kind, --name, -l or --all"));
+        }
+        let is_for = |i: &usize| target.is_for(self.manifests[*i].node);
+        let found: Vec<usize> = self.meant.iter().copied().filter(is_for).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let error = error(format!("this patch is for {target}, and there is no such manifest"));
+        let passed_over =
+            (0..self.manifests.len()).filter(|i| is_for(i)).any(|i| self.meant.binary_search(&i).is_err());
+        let error = if passed_over && !self.is_asked {
+            error.note(
+                "kustomizations, and documents without a kind, are patched only when asked for by --kind, --name, -l \
+                 or --all",
+            )
+        } else {
+            error
+        };
+        Err(self.with_candidates(error, &self.meant, target))
+    }
+
+    /// Lists the manifests that there are, the likeliest first.
+    fn with_candidates(&self, error: Diagnostic, positions: &[usize], target: &NamedTarget) -> Diagnostic {
+        let mut near: Vec<&Manifest<'_>> = positions.iter().map(|&i| &self.manifests[i]).collect();
+        near.sort_by_key(|manifest| std::cmp::Reverse(target.likeness(manifest.node)));
+        let show = |manifest: &&Manifest<'_>| format!("{} in {}", manifest.shown(), manifest.path.display());
+        let mut error = near.iter().take(LISTED).map(show).fold(error, Diagnostic::note);
+        if near.len() > LISTED {
+            error = error.note(format!("and {} more", near.len() - LISTED));
+        }
+        let help = nearest(&near, target).unwrap_or_else(|| {
+            "a patch is for the manifests that have its apiVersion, kind and name, as far as it names them".into()
+        });
+        error.help(help)
+    }
+}
+
+/// What was probably meant.
+fn nearest(candidates: &[&Manifest<'_>], target: &NamedTarget) -> Option<String> {
+    let kinds: Vec<Gvk> = candidates.iter().map(|manifest| gvk_of(manifest.node)).collect();
+    let of_kind = |gvk: &Gvk| target.gvk.kind.is_empty() || gvk.kind == target.gvk.kind;
+    if !kinds.iter().any(of_kind) {
+        return suggestion(&target.gvk.kind, &kinds.iter().map(|gvk| gvk.kind.as_str()).collect::<Vec<_>>());
+    }
+    let same: Vec<(&Gvk, SmolStr)> = kinds
+        .iter()
+        .zip(candidates)
+        .filter(|(gvk, _)| of_kind(gvk))
+        .map(|(gvk, manifest)| (gvk, GroupKindName::of(manifest.node).name))
+        .collect();
+    let by_name = |(_, name): &&(&Gvk, SmolStr)| target.name.is_empty() || *name == target.name;
+    match same.iter().find(by_name) {
+        Some((gvk, _)) if gvk.api_version() != target.gvk.api_version() && !target.gvk.version.is_empty() => {
+            Some(format!("its apiVersion is `{}`", gvk.api_version()))
+        }
+        Some(_) => None,
+        None => suggestion(&target.name, &same.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>()),
+    }
+}

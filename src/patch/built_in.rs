@@ -1,0 +1,30 @@
+//! Which kinds the API server takes strategic merge patches for: those that are built into it.
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::{Gvk, Schema};
+use crate::yaml::Node;
+
+/// Whether a server takes strategic merge patches for an object: for custom resources it answers 415, whatever
+/// their definitions say.
+///
+/// # Errors
+/// [`Code::NoSchema`] when its kind is not built in, or it has none.
+pub fn check_built_in(object: &Node) -> Result<()> {
+    let text = |key| object.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
+    let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
+    if Schema::embedded().kind(&gvk).is_some() {
+        return Ok(());
+    }
+    let error = if gvk.kind.is_empty() {
+        Diagnostic::error(Code::NoSchema, "no schema is known for a document without a kind")
+            .help("name one with --schema (and --schema-type), or use --type=merge or --dialect=overlay")
+    } else {
+        let message = format!(
+            "the API server takes no strategic merge patch for {gvk}, which is not built in: 415 Unsupported Media Type"
+        );
+        Diagnostic::error(Code::NoSchema, message).help(
+            "use --type=merge, which the server takes, or --dialect=overlay; --schema FILE names a schema to merge by",
+        )
+    };
+    Err(error.at(object.span().at_start()))
+}

@@ -1,0 +1,101 @@
+//! The annotation in which `kubectl apply` keeps what it applied last.
+
+use serde_json::Value as Json;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::yaml::{Map, Node, to_json};
+
+/// The name of the annotation.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// What `kubectl apply` applied last to a live object, with the annotation that it sent along.
+///
+/// # Errors
+/// [`Code::MissingField`] when the object has no such annotation; one that is no JSON.
+pub fn last_applied(live: &Node) -> Result<Node> {
+    let annotation = live.get_path(&["metadata", "annotations", LAST_APPLIED]);
+    let Some(annotation) = annotation.filter(|node| !node.is_null()) else {
+        let message = format!("the object has no annotation `{LAST_APPLIED}`");
+        return Err(Diagnostic::error(Code::MissingField, message).at(live.span().at_start()).help(
+            "kubectl apply did not make it: give what was applied last as a file, and this one as --current",
+        ));
+    };
+    let json: Option<Json> = annotation.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let mut applied = json.filter(Json::is_object).map(|json| Node::from(&json)).ok_or_else(|| {
+        let message = format!("the annotation `{LAST_APPLIED}` is no JSON object");
+        Diagnostic::error(Code::Syntax, message).at(annotation.span())
+    })?;
+    if let Some(annotations) = annotations_of(&mut applied) {
+        annotations.insert(LAST_APPLIED, annotation.clone());
+    }
+    Ok(applied)
+}
+
+/// The object with an annotation that says what it is, as `kubectl apply` sends it: the next apply goes by that.
+///
+/// # Errors
+/// What JSON cannot say.
+pub fn with_last_applied(modified: &Node) -> Result<Node> {
+    let mut modified = modified.clone();
+    if let Some(annotations) = annotations_of(&mut modified) {
+        annotations.remove(LAST_APPLIED);
+    }
+    let text = to_json(&modified)? + "\n";
+    if let Some(annotations) = annotations_of(&mut modified) {
+        annotations.push(LAST_APPLIED, Node::string(text));
+    }
+    Ok(modified)
+}
+
+/// The annotations of an object, which get a map when there is none.
+fn annotations_of(object: &mut Node) -> Option<&mut Map> {
+    map_in(map_in(object.as_map_mut()?, "metadata")?, "annotations")
+}
+
+/// The map in a field, which is made when there is none.
+fn map_in<'m>(map: &'m mut Map, name: &str) -> Option<&'m mut Map> {
+    if map.get(name).is_some_and(Node::is_null) {
+        map.remove(name);
+    }
+    map.get_or_insert_with(name, || Node::map(Map::new())).as_map_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_what_kubectl_writes_and_is_read_again() {
+        let modified =
+            Node::from(&json!({"kind": "A", "metadata": {"name": "<a>"}, "b": 1, "apiVersion": "v1"}));
+        let annotated = with_last_applied(&modified).expect("JSON");
+        let text = annotated.get_path(&["metadata", "annotations", LAST_APPLIED]).and_then(Node::as_str);
+        let want = "{\"apiVersion\":\"v1\",\"b\":1,\"kind\":\"A\",\"metadata\":{\"annotations\":{},\"name\":\
+                    \"\\u003ca\\u003e\"}}\n";
+        assert_eq!(text, Some(want));
+        // What it said before does not count.
+        assert_eq!(with_last_applied(&annotated), Ok(annotated.clone()));
+        assert_eq!(last_applied(&annotated), Ok(annotated.clone()));
+    }
+
+    #[test]
+    fn objects_that_were_not_applied_are_errors() {
+        let live = |annotations: Json| Node::from(&json!({"metadata": {"annotations": annotations}}));
+        for (annotations, code) in [
+            (json!({}), Code::MissingField),
+            (json!(null), Code::MissingField),
+            (json!({LAST_APPLIED: null}), Code::MissingField),
+            (json!({LAST_APPLIED: "[]"}), Code::Syntax),
+            (json!({LAST_APPLIED: "{"}), Code::Syntax),
+            (json!({LAST_APPLIED: 1}), Code::Syntax),
+        ] {
+            assert_eq!(
+                last_applied(&live(annotations.clone())).expect_err("wrong").code(),
+                code,
+                "{annotations}"
+            );
+        }
+    }
+}

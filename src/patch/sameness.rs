@@ -1,0 +1,118 @@
+//! Whether a patched object is the one that was wanted, as far as an API server tells them apart.
+
+use crate::merge::Trail;
+use crate::merge::align;
+use crate::merge::apiserver::types::element;
+use crate::merge::association::{Association, ListPolicy};
+use crate::merge::directive::is_delete;
+use crate::path::FieldPath;
+use crate::schema::Cursor;
+use crate::source::Span;
+use crate::yaml::{Map, Node, Value, to_json};
+
+/// What counts as the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sameness {
+    /// The same data.
+    Exact,
+    /// The same data, where a field that is null is none, and the order of sets does not count.
+    Decoded(ListPolicy),
+    /// The same, where the order of entries with keys does not count, either.
+    Unordered(ListPolicy),
+}
+
+/// The first difference of two objects.
+#[derive(Debug, Clone)]
+pub(super) struct Difference {
+    pub path: FieldPath,
+    /// Where the wanted value stands.
+    pub span: Span,
+    /// Whether it is in a list of which two entries have the same keys.
+    pub equal_keys: bool,
+}
+
+impl Sameness {
+    /// Where an object differs from the wanted one, if it does.
+    pub fn difference(self, got: &Node, wanted: &Node, kind: Cursor<'_>) -> Option<Difference> {
+        if got == wanted {
+            return None;
+        }
+        self.values(Some(got), Some(wanted), kind, &Trail::root())
+    }
+
+    fn values(
+        self,
+        got: Option<&Node>,
+        wanted: Option<&Node>,
+        cursor: Cursor<'_>,
+        at: &Trail<'_>,
+    ) -> Option<Difference> {
+        let present = |node: &&Node| self == Self::Exact || !node.is_null();
+        let (got, wanted) = (got.filter(present), wanted.filter(present));
+        match (got.map(|node| &node.value), wanted.map(|node| &node.value)) {
+            (None, None) => None,
+            (Some(Value::Map(got)), Some(Value::Map(wanted))) => self.maps(got, wanted, cursor, at),
+            (Some(Value::List(got)), Some(Value::List(wanted))) => {
+                // Who wants something deleted wants it gone.
+                let stays = |entry: &&Node| self == Self::Exact || !is_delete(entry);
+                let wanted: Vec<Node> = wanted.iter().filter(stays).cloned().collect();
+                let found = self.lists(got, &wanted, cursor, at)?;
+                let equal_keys = found.equal_keys || self.has_equal_keys(&wanted, cursor);
+                Some(Difference { equal_keys, ..found })
+            }
+            _ if got == wanted => None,
+            _ => {
+                let span = wanted.or(got).map(Node::span).unwrap_or_default();
+                Some(Difference { path: at.path(), span, equal_keys: false })
+            }
+        }
+    }
+
+    fn maps(self, got: &Map, wanted: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Option<Difference> {
+        align::fields([wanted, got]).into_iter().find_map(|[wanted, got]| {
+            let name = wanted.or(got)?.key.text.as_str();
+            let (got, wanted) = (got.map(|entry| &entry.value), wanted.map(|entry| &entry.value));
+            self.values(got, wanted, cursor.field(name), &at.field(name))
+        })
+    }
+
+    fn association(self, list: Cursor<'_>) -> Association {
+        match self {
+            Self::Exact => Association::Atomic,
+            Self::Decoded(policy) | Self::Unordered(policy) => Association::of(list, policy),
+        }
+    }
+
+    fn has_equal_keys(self, list: &[Node], cursor: Cursor<'_>) -> bool {
+        let association = self.association(cursor);
+        matches!(association, Association::Keyed { .. }) && align::entries([list], &association).is_none()
+    }
+
+    fn lists(self, got: &[Node], wanted: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> Option<Difference> {
+        let association = self.association(list);
+        let entry = |i: Option<usize>, list: &'_ [Node]| i.map(|i| list[i].clone());
+        let by_key = matches!(association, Association::Keyed { .. }) && matches!(self, Self::Unordered(_));
+        let rows = if by_key { align::entries([wanted, got], &association) } else { None };
+        if let Some(rows) = rows {
+            return rows.into_iter().find_map(|row| {
+                let [in_wanted, in_got] = row.at;
+                let here = at.index(in_wanted.or(in_got).unwrap_or_default());
+                let (got, wanted) = (entry(in_got, got), entry(in_wanted, wanted));
+                self.values(got.as_ref(), wanted.as_ref(), element(list), &here)
+            });
+        }
+        if association == Association::Set {
+            let sorted = |list: &[Node]| {
+                let mut texts: Vec<String> = list.iter().filter_map(|node| to_json(node).ok()).collect();
+                texts.sort_unstable();
+                texts.dedup();
+                texts
+            };
+            let span = wanted.first().map(Node::span).unwrap_or_default();
+            let differ = sorted(got) != sorted(wanted);
+            return differ.then(|| Difference { path: at.path(), span, equal_keys: false });
+        }
+        (0..got.len().max(wanted.len()))
+            .find_map(|i| self.values(got.get(i), wanted.get(i), element(list), &at.index(i)))
+    }
+}

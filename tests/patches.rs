@@ -1,0 +1,410 @@
+//! `patch` and `create-patch` as a user meets them: what is touched, what is added, and what a live object keeps.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn directory(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, text) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    directory
+}
+
+fn run(directory: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+    command.args(args).current_dir(directory).env("KUBECONFIG", "/dev/null");
+    command.output().expect("the program runs")
+}
+
+/// What it prints, and what it says.
+fn succeed(directory: &Path, args: &[&str]) -> (String, String) {
+    let output = run(directory, args);
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
+    assert!(output.status.success(), "{args:?}: {stderr}");
+    (stdout, stderr)
+}
+
+fn fail(directory: &Path, args: &[&str]) -> String {
+    let output = run(directory, args);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{args:?} must fail");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  labels: {tier: front}
+spec:
+  replicas: 1 # one
+  template:
+    spec:
+      containers:
+      - name: web
+        image: web:1
+";
+
+/// A directory as people have them: manifests beside what only looks so.
+fn application() -> TempDir {
+    directory(&[
+        ("app/db.yaml", &WEB.replace("web", "db").replace("front", "back")),
+        ("app/kustomization.yaml", "resources: [web.yaml, db.yaml]\n"),
+        (
+            "app/overlay/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+        ),
+        ("app/values.yaml", "replicas: 2\n"),
+        ("app/web.yaml", WEB),
+    ])
+}
+
+/// The files of the directory that are not as they were.
+fn touched(args: &[&str]) -> Vec<String> {
+    let (files, untouched) = (application(), application());
+    succeed(files.path(), &[&["patch", "-f", "app", "--in-place"], args].concat());
+    let read =
+        |directory: &TempDir, name: &str| fs::read_to_string(directory.path().join(name)).expect("there");
+    let names = ["db.yaml", "kustomization.yaml", "overlay/kustomization.yaml", "values.yaml", "web.yaml"];
+    let is_touched = |name: &&str| {
+        let path = format!("app/{name}");
+        read(&files, &path) != read(&untouched, &path)
+    };
+    names.into_iter().filter(is_touched).map(String::from).collect()
+}
+
+#[test]
+fn a_directory_is_patched_where_the_patch_or_the_user_says() {
+    let both = ["db.yaml", "web.yaml"];
+    let table: [(&[&str], &[&str]); 12] = [
+        (&["-p", "{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}"], &both),
+        (&["-p", "{kind: Deployment, spec: {paused: true}}"], &both),
+        (
+            &["-p", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: db}, spec: {paused: true}}"],
+            &["db.yaml"],
+        ),
+        (&["-p", "{spec: {paused: true}}", "--kind", "Deployment"], &both),
+        (&["-p", "{spec: {paused: true}}", "--kind", "Deployment.apps", "--name", "web"], &["web.yaml"]),
+        (&["-p", "{spec: {paused: true}}", "--name", "web"], &["web.yaml"]),
+        (&["-p", "{spec: {paused: true}}", "-l", "tier=back"], &["db.yaml"]),
+        (
+            &["-p", "[{op: add, path: /spec/paused, value: true}]", "--type=json", "-l", "tier in (front)"],
+            &["web.yaml"],
+        ),
+        (
+            &["-p", "{namePrefix: x}", "--type=merge", "--kind", "Kustomization"],
+            &["kustomization.yaml", "overlay/kustomization.yaml"],
+        ),
+        (
+            &["-p", "{kind: Kustomization, namePrefix: x}", "--type=merge", "--all"],
+            &["overlay/kustomization.yaml"],
+        ),
+        (
+            &["-p", "{x: y}", "--type=merge", "--all"],
+            &["db.yaml", "kustomization.yaml", "overlay/kustomization.yaml", "values.yaml", "web.yaml"],
+        ),
+        (&["-p", "{kind: Deployment, spec: {paused: true}}", "--name", "db"], &["db.yaml"]),
+    ];
+    for (args, want) in table {
+        assert_eq!(touched(args), want, "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_for_nobody_is_told_with_what_there_is() {
+    let files = application();
+    let patch = |patch: &str, args: &[&str]| {
+        fail(files.path(), &[&["patch", "-f", "app", "-p", patch], args].concat())
+    };
+    let table = [
+        ("{kind: Deploymnt}", "did you mean `Deployment`?"),
+        ("{kind: Deployment, metadata: {name: wbe}}", "did you mean `web`?"),
+        (
+            "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}",
+            "its apiVersion is `apps/v1`",
+        ),
+        ("{spec: {paused: true}}", "--kind, --name, -l or --all"),
+        ("{metadata: {namespace: shop}}", "--kind, --name, -l or --all"),
+    ];
+    for (text, help) in table {
+        let said = patch(text, &[]);
+        assert!(said.contains(help), "{text}: {said}");
+        for candidate in ["apps/v1 Deployment web in web.yaml", "apps/v1 Deployment db in db.yaml"] {
+            assert!(said.contains(candidate), "{text}: {said}");
+        }
+    }
+    let said = patch("{kind: Kustomization}", &["--type", "merge"]);
+    assert!(said.contains("are patched only when asked for"), "{said}");
+    assert!(patch("{}", &["-l", "tier=none"]).contains("no manifest is what was asked for"));
+}
+
+#[test]
+fn what_is_added_looks_like_what_stands_beside_it() {
+    let files = directory(&[("web.yaml", WEB)]);
+    let patch = r#"{"spec": {"paused": true, "minReadySeconds": 5, "template": {"spec": {"nodeName": "on", "containers":
+        [{"name": "web", "args": ["-v", "1"], "env": [{"name": "A", "value": "a\nb\n"}]}]}}}}"#;
+    let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+    let want = WEB.replace(
+        "        image: web:1\n",
+        "        image: web:1\n        args:\n        - -v\n        - \"1\"\n        env:\n        - name: A\n          \
+         value: |\n            a\n            b\n      nodeName: \"on\"\n  paused: true\n  minReadySeconds: 5\n",
+    );
+    assert_eq!((patched, said), (want, String::new()));
+    let operations = r#"[{"op": "add", "path": "/spec/strategy", "value": {"type": "Recreate"}}]"#;
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type=json", "-p", operations]);
+    assert_eq!(patched, format!("{WEB}  strategy:\n    type: Recreate\n"));
+    // In JSON it is JSON.
+    let json = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {\"a\": \"b\"}}\n";
+    let files = directory(&[("a.json", json)]);
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "a.json", "-p", "data:\n  c: d\n"]);
+    assert_eq!(patched, json.replace("\"b\"}", "\"b\", \"c\": \"d\"}"));
+    // Who writes a patch in YAML has chosen a style.
+    let files = directory(&[("web.yaml", WEB)]);
+    let (patched, _) =
+        succeed(files.path(), &["patch", "-f", "web.yaml", "-p", "spec:\n  strategy: {type: 'Recreate'}\n"]);
+    assert_eq!(patched, format!("{WEB}  strategy: {{type: 'Recreate'}}\n"));
+}
+
+#[test]
+fn values_that_the_schema_forbids_are_warned_of() {
+    let files = directory(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
+    let patch = |text: &str, kind: &str| {
+        succeed(files.path(), &["patch", "-f", "web.yaml", "-p", text, "--type", kind]).1
+    };
+    let said = patch(
+        "{spec: {paused: 'no', replcas: 3, template: {spec: {containers: [{name: web, env: [{name: A, value: 5}]}]}}}}",
+        "strategic",
+    );
+    for warning in [
+        "the schema wants true or false here, and this is a string",
+        "the schema has no field `replcas` here",
+        "did you mean `replicas`?",
+        "the schema wants a string here, and this is an integer",
+        "put it in quotes",
+    ] {
+        assert!(said.contains(warning), "{warning}: {said}");
+    }
+    assert!(!said.contains("spec.replicas"), "what was there before is not the patch's: {said}");
+    assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
+    let said = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
+    assert!(said.contains("field: spec.paused"), "{said}");
+}
+
+#[test]
+fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
+    let with = WEB.replace("    spec:\n", "    spec:\n      tolerations:\n      - key: a\n      - key: b\n");
+    for (manifest, becomes, want) in [
+        (
+            with.as_str(),
+            "puts the patch's list in its place, this entry with it",
+            "      tolerations:\n      - key: a\n      containers",
+        ),
+        (WEB, "makes a new list, without this entry", "tolerations: []"),
+    ] {
+        let files = directory(&[("web.yaml", manifest)]);
+        let patch = "{spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}}";
+        let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+        assert!(said.contains("takes nothing out of this list") && said.contains(becomes), "{said}");
+        assert!(patched.contains(want), "{patched}");
+    }
+}
+
+const CUSTOM: &str =
+    "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n  l: [{id: 1, x: 1}, {id: 2}]\n";
+const CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              l:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [id]
+                items: {type: object, properties: {id: {type: integer}, x: {type: integer}}, required: [id]}
+";
+
+#[test]
+fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
+    let files = directory(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
+    let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
+    let said = fail(files.path(), &args);
+    assert!(said.contains("415 Unsupported Media Type") && said.contains("--type=merge"), "{said}");
+    let with = |more: &[&str]| succeed(files.path(), &[&args, more].concat()).0;
+    assert!(with(&["--type", "merge"]).contains("l: [{id: 2, x: 2}]"));
+    assert!(with(&["--dialect", "overlay"]).contains("l: [{id: 1, x: 1}, {id: 2, x: 2}]"));
+    // By a schema that somebody names it is a list without a patch strategy.
+    assert!(with(&["--schema", "crd.yaml"]).contains("l: [{id: 2, x: 2}]"));
+    let create = ["create-patch", "d/a.yaml", "b.yaml"];
+    fs::write(files.path().join("b.yaml"), CUSTOM.replace("{id: 2}", "{id: 2, x: 2}")).expect("written");
+    assert!(fail(files.path(), &create).contains("415 Unsupported Media Type"));
+    let (patch, said) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
+    assert_eq!(patch, "spec:\n  l:\n  - id: 1\n    x: 1\n  - id: 2\n    x: 2\n");
+    assert!(said.contains("this list was replaced: no schema says how its entries are merged"), "{said}");
+    let (patch, said) =
+        succeed(files.path(), &[&create[..], &["--dialect", "overlay", "--schema", "crd.yaml"]].concat());
+    assert_eq!((patch.as_str(), said.as_str()), ("spec:\n  l:\n  - id: 2\n    x: 2\n", ""));
+    let (patch, _) = succeed(files.path(), &[&create[..], &["--type", "merge"]].concat());
+    assert_eq!(patch, "spec:\n  l:\n  - id: 1\n    x: 1\n  - id: 2\n    x: 2\n");
+}
+
+/// A live object: what was applied, what others added, what the server says.
+const LIVE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  uid: 6a0c
+  finalizers: [others.example.com/keep]
+  labels: {app: web, old: x, others: x}
+  annotations:
+    deployment.kubernetes.io/revision: '1'
+    kubectl.kubernetes.io/last-applied-configuration: |
+      {\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"annotations\":{},\"labels\":{\"app\":\"web\",\"old\":\"x\"},\"name\":\"web\"},\"spec\":{\"paused\":true,\"template\":{\"spec\":{\"containers\":[{\"image\":\"web:1\",\"name\":\"web\"}]}}}}
+spec:
+  paused: true
+  template:
+    spec:
+      containers:
+      - {name: web, image: 'web:1', imagePullPolicy: Always}
+      - {name: injected, image: 'mesh:1'}
+status: {replicas: 3}
+";
+const APPLIED: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web, old: x}}
+spec: {paused: true, template: {spec: {containers: [{name: web, image: 'web:1'}]}}}
+";
+const NEW: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web2}}
+spec: {template: {spec: {containers: [{name: web, image: 'web:2'}]}}}
+";
+const TYPES: [&[&str]; 4] =
+    [&["--type", "strategic"], &["--type", "merge"], &["--type", "json"], &["--dialect", "overlay"]];
+
+/// What a patch of some type makes of the live object, as JSON.
+fn applied(files: &TempDir, create: &[&str], of: &[&str]) -> serde_json::Value {
+    let (patch, _) = succeed(files.path(), &[create, of].concat());
+    fs::write(files.path().join("patch.yaml"), patch).expect("written");
+    let apply = ["patch", "-f", "live.yaml", "--patch-file", "patch.yaml", "-o", "json"];
+    let (patched, _) = succeed(files.path(), &[&apply[..], of].concat());
+    serde_json::from_str(&patched).expect("JSON")
+}
+
+#[test]
+fn three_way_patches_of_all_types_keep_what_others_added() {
+    let files = directory(&[("live.yaml", LIVE), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let want = serde_json::json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "status": {"replicas": 3},
+        "metadata": {
+            "name": "web", "uid": "6a0c", "finalizers": ["others.example.com/keep"],
+            "labels": {"app": "web2", "others": "x"},
+        },
+        "spec": {"template": {"spec": {"containers": [
+            {"name": "web", "image": "web:2", "imagePullPolicy": "Always"}, {"name": "injected", "image": "mesh:1"},
+        ]}}},
+    });
+    let annotation = "kubectl.kubernetes.io/last-applied-configuration";
+    for of in TYPES {
+        for (create, is_renewed) in [
+            (&["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"][..], false),
+            (&["create-patch", "--from-last-applied", "live.yaml", "new.yaml"], true),
+        ] {
+            let mut got = applied(&files, create, of);
+            let mut annotations = got["metadata"]["annotations"].take();
+            got["metadata"].as_object_mut().expect("a map").remove("annotations");
+            assert_eq!(got, want, "{create:?} {of:?}");
+            let last = annotations[annotation].take();
+            assert_eq!(last.as_str().expect("there").contains("web:2"), is_renewed, "{of:?}");
+            assert_eq!(annotations["deployment.kubernetes.io/revision"], "1", "{of:?}");
+        }
+    }
+}
+
+#[test]
+fn what_others_changed_is_undone_only_when_asked() {
+    let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
+    let files = directory(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    for of in TYPES {
+        let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(
+            said.contains("changed on both sides") && said.contains("field: spec.paused"),
+            "{of:?}: {said}"
+        );
+        let overwritten = applied(&files, &[&create[..], &["--overwrite"]].concat(), of);
+        assert_eq!(overwritten["spec"].get("paused"), None, "{of:?}");
+    }
+}
+
+#[test]
+fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
+    let ports = |b: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: dns}}\nspec:\n  ports:\n  - {{port: 53, protocol: TCP, \
+             name: a}}\n  - {{port: 53, protocol: UDP, name: {b}}}\n"
+        )
+    };
+    let files = directory(&[("live.yaml", &ports("b")), ("new.yaml", &ports("c"))]);
+    for create in [
+        &["create-patch", "live.yaml", "new.yaml"][..],
+        &["create-patch", "live.yaml", "new.yaml", "--current", "live.yaml"],
+    ] {
+        let said = fail(files.path(), create);
+        assert!(said.contains("--dialect overlay") && said.contains("--type merge"), "{said}");
+        assert!(said.contains("same merge key"), "{said}");
+        for of in &TYPES[1..] {
+            let ports = &applied(&files, create, of)["spec"]["ports"];
+            assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"a".into(), &"c".into()), "{of:?}");
+        }
+    }
+    // Two equal ones, which no key tells apart.
+    let twice = ports("b").replace("UDP", "TCP");
+    let files = directory(&[("live.yaml", &twice), ("new.yaml", &twice.replace("name: a", "name: x"))]);
+    for of in &TYPES[1..] {
+        let ports = &applied(&files, &["create-patch", "live.yaml", "new.yaml"], of)["spec"]["ports"];
+        assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"x".into(), &"b".into()), "{of:?}");
+    }
+}
+
+#[test]
+fn schemas_are_checked_for_those_who_write_them() {
+    let wrong = "definitions:\n  A:\n    properties:\n      l:\n        type: array\n        x-kubernetes-patch-merge-key: \
+                 a\n        x-kubernetes-recommended-patch-merge-key: b,a\n";
+    let files = directory(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
+    let (stdout, stderr) = succeed(files.path(), &["schema", "lint", "crd.yaml"]);
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("crd.yaml: 0 errors, 0 warnings\n", ""));
+    let first = "must be the first of the recommended ones";
+    let output = run(files.path(), &["schema", "lint", "wrong.yaml", "crd.yaml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).expect("text").contains(first));
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(stdout, "wrong.yaml: 1 errors, 0 warnings\ncrd.yaml: 0 errors, 0 warnings\n");
+    assert!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]).contains(first));
+    assert!(
+        fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]).contains(first)
+    );
+}
