@@ -3,6 +3,8 @@
 //! One error type serves all rooms, so that a place found deep in a merge reaches the terminal
 //! without being wrapped and unwrapped on the way. Programs tell errors apart by [`Code`].
 
+mod status;
+
 use std::fmt;
 
 use crate::source::Span;
@@ -56,6 +58,8 @@ pub enum Code {
     Directive,
     /// Both sides changed the same field.
     Conflict,
+    /// The `test` of a JSON patch found another value.
+    TestFailed,
     /// No schema is known for a kind.
     NoSchema,
     /// The cluster, or another server, did not answer or refused.

@@ -4,19 +4,18 @@
 //! do, by the merge schema of each kind, and builds kustomizations and plain overlay directories.
 //!
 //! ```
-//! use kubectl_smp::merge::Rules;
-//! use kubectl_smp::patch::apply_json;
-//! use kubectl_smp::schema::{Gvk, Schema};
+//! use kubectl_smp::patch::json::{self, PatchType};
+//! use kubectl_smp::schema::Schema;
 //! use serde_json::json;
 //!
-//! let schema = Schema::embedded();
-//! let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
-//! let live = json!({"spec": {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}});
-//! let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
-//! // The protocol of an entry that names none is TCP: the schema says so.
-//! let patched = apply_json(&live, &patch, service, Rules::Overlay)?;
-//! let ports = json!([{"port": 53, "protocol": "UDP"}, {"port": 53, "name": "dns-tcp"}]);
-//! assert_eq!(patched, Some(json!({"spec": {"ports": ports}})));
+//! let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [
+//!     {"name": "web", "image": "web:1"},
+//!     {"name": "log", "image": "log:1"},
+//! ]}});
+//! let patch = json!({"spec": {"containers": [{"name": "web", "image": "web:2"}]}});
+//! json::apply(&mut pod, &patch, PatchType::Strategic, &Schema::embedded())?;
+//! assert_eq!(pod["spec"]["containers"][0]["image"], "web:2");
+//! assert_eq!(pod["spec"]["containers"][1]["name"], "log");
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!

@@ -73,7 +73,9 @@ pub fn create_three_way(
     Ok(Node::map(patch))
 }
 
-fn keeps_identity(patch: &Map, root: &Trail<'_>) -> Result<()> {
+/// # Errors
+/// A patch that changes what names the object.
+pub(super) fn keeps_identity(patch: &Map, root: &Trail<'_>) -> Result<()> {
     let metadata = root.field("metadata");
     let names = patch.get("metadata").and_then(Node::as_map);
     for (map, at, name) in
