@@ -62,14 +62,14 @@ impl PatchType {
 ///
 /// ```
 /// use kubectl_smp::merge::Rules;
-/// use kubectl_smp::patch::json::PatchOptions;
+/// use kubectl_smp::patch::json::PatchingOptions;
 ///
-/// let options = PatchOptions::default().rules(Rules::Overlay);
+/// let options = PatchingOptions::default().rules(Rules::Overlay);
 /// assert_eq!(options.rules, Rules::Overlay);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PatchOptions {
+pub struct PatchingOptions {
     /// By whose rules strategic merge patches are applied and made.
     pub rules: Rules,
     /// The kind of objects that do not say theirs.
@@ -80,7 +80,7 @@ pub struct PatchOptions {
     pub three_way: ThreeWayOptions,
 }
 
-impl Default for PatchOptions {
+impl Default for PatchingOptions {
     fn default() -> Self {
         Self {
             rules: Rules::Apiserver,
@@ -91,7 +91,7 @@ impl Default for PatchOptions {
     }
 }
 
-impl PatchOptions {
+impl PatchingOptions {
     /// The same by other rules of strategic merge patches.
     #[must_use]
     pub fn rules(mut self, rules: Rules) -> Self {
@@ -179,14 +179,14 @@ pub fn apply(
     patch_type: PatchType,
     schema: &Schema,
 ) -> Result<Vec<Diagnostic>> {
-    apply_with(object, patch, patch_type, schema, &PatchOptions::default())
+    apply_with(object, patch, patch_type, schema, &PatchingOptions::default())
 }
 
 /// As [`apply`], by other rules.
 ///
 /// ```
 /// use kubectl_smp::merge::Rules;
-/// use kubectl_smp::patch::json::{PatchOptions, PatchType, apply_with};
+/// use kubectl_smp::patch::json::{PatchingOptions, PatchType, apply_with};
 /// use kubectl_smp::schema::Schema;
 /// use serde_json::json;
 ///
@@ -195,7 +195,7 @@ pub fn apply(
 ///     {"port": 53},
 /// ]}});
 /// let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
-/// let options = PatchOptions::default().rules(Rules::Overlay);
+/// let options = PatchingOptions::default().rules(Rules::Overlay);
 /// apply_with(&mut service, &patch, PatchType::Strategic, &Schema::embedded(), &options)?;
 /// // The protocol of an entry that names none is TCP: the schema says so.
 /// assert_eq!(service["spec"]["ports"][1], json!({"port": 53, "name": "dns-tcp"}));
@@ -209,7 +209,7 @@ pub fn apply_with(
     patch: &Value,
     patch_type: PatchType,
     schema: &Schema,
-    options: &PatchOptions,
+    options: &PatchingOptions,
 ) -> Result<Vec<Diagnostic>> {
     applied(object, patch, patch_type, schema, options).map_err(|error| error.resource(Named(object)))
 }
@@ -219,7 +219,7 @@ fn applied(
     patch: &Value,
     patch_type: PatchType,
     schema: &Schema,
-    options: &PatchOptions,
+    options: &PatchingOptions,
 ) -> Result<Vec<Diagnostic>> {
     let fields = match patch_type {
         PatchType::Strategic if !is_field_by_field(options.rules) => None,
@@ -333,7 +333,7 @@ pub fn create(
     patch_type: PatchType,
     schema: &Schema,
 ) -> Result<Warned<Value>> {
-    create_with(original, modified, patch_type, schema, &PatchOptions::default())
+    create_with(original, modified, patch_type, schema, &PatchingOptions::default())
 }
 
 /// As [`create`], by other rules.
@@ -345,7 +345,7 @@ pub fn create_with(
     modified: &Value,
     patch_type: PatchType,
     schema: &Schema,
-    options: &PatchOptions,
+    options: &PatchingOptions,
 ) -> Result<Warned<Value>> {
     let [from, to] = [original, modified].map(Node::from);
     let patch = match patch_type {
@@ -397,10 +397,10 @@ pub fn create_three_way(
     patch_type: PatchType,
     schema: &Schema,
 ) -> Result<Warned<Value>> {
-    create_three_way_with(versions, patch_type, schema, &PatchOptions::default())
+    create_three_way_with(versions, patch_type, schema, &PatchingOptions::default())
 }
 
-/// As [`create_three_way`], by other rules: [`PatchOptions::three_way`] says what becomes of what others changed.
+/// As [`create_three_way`], by other rules: [`PatchingOptions::three_way`] says what becomes of what others changed.
 ///
 /// # Errors
 /// As [`create_three_way`]; rules that no three-way patch can be made for.
@@ -408,7 +408,7 @@ pub fn create_three_way_with(
     versions: Versions<'_>,
     patch_type: PatchType,
     schema: &Schema,
-    options: &PatchOptions,
+    options: &PatchingOptions,
 ) -> Result<Warned<Value>> {
     let [from, to, live] = [versions.original, versions.modified, versions.current].map(Node::from);
     let three_way = &options.three_way;

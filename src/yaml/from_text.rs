@@ -29,7 +29,7 @@ impl FromStr for Node {
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let sources = SourceMap::default();
         let id = sources.add("text", text);
-        let options = ParseOptions { comments: true, ..ParseOptions::kubectl() };
+        let options = ParseOptions::kubectl().with_comments();
         let mut node = parse_one(&sources, id, options).map_err(|error| in_words(&error, &sources))?;
         forget_places(&mut node);
         Ok(node)

@@ -9,7 +9,7 @@ fn pod(spec: &Value) -> Value {
 
 fn strategic(object: &Value, patch: &Value, rules: Rules) -> Result<Value> {
     let mut patched = object.clone();
-    let options = PatchOptions::default().rules(rules);
+    let options = PatchingOptions::default().rules(rules);
     let done = apply_with(&mut patched, patch, PatchType::Strategic, &Schema::embedded(), &options);
     if done.is_err() {
         assert_eq!(&patched, object, "a patch that fails changes nothing");
@@ -59,13 +59,13 @@ fn kinds_without_a_schema_are_refused_as_the_server_refuses_them() {
     assert_eq!(error.to_status()["code"], json!(415));
     assert_eq!(gadget["list"], json!([1]));
 
-    let overlay = PatchOptions::default().rules(Rules::Overlay);
+    let overlay = PatchingOptions::default().rules(Rules::Overlay);
     let warnings = apply_with(&mut gadget, &patch, PatchType::Strategic, &schema, &overlay).expect("applies");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert_eq!(warnings[0].field_path(), Some("list"));
     assert_eq!(gadget["list"], json!([2]));
 
-    let pod = PatchOptions::default().kind(Gvk::from_manifest("v1", "Pod"));
+    let pod = PatchingOptions::default().kind(Gvk::from_manifest("v1", "Pod"));
     let mut unnamed = json!({"spec": {"containers": [{"name": "a", "image": "b"}]}});
     let patch = json!({"spec": {"containers": [{"name": "a", "tty": true}]}});
     apply_with(&mut unnamed, &patch, PatchType::Strategic, &schema, &pod).expect("applies");
@@ -114,7 +114,7 @@ fn made_patches_get_there() {
         apply(&mut got, &patch.value, patch_type, &schema).expect("applies");
         assert_eq!(got, to, "{patch_type:?} {}", patch.value);
     }
-    let overlay = PatchOptions::default().rules(Rules::Overlay);
+    let overlay = PatchingOptions::default().rules(Rules::Overlay);
     let patch = create_with(&from, &to, PatchType::Strategic, &schema, &overlay).expect("made").value;
     let mut got = from.clone();
     apply_with(&mut got, &patch, PatchType::Strategic, &schema, &overlay).expect("applies");
@@ -139,10 +139,10 @@ fn three_way_patches_leave_alone_what_others_added() {
         apply(&mut got, &patch.value, patch_type, &schema).expect("applies");
         assert_eq!(got, want, "{patch_type:?} {}", patch.value);
     }
-    let overlay = PatchOptions::default().rules(Rules::Overlay);
+    let overlay = PatchingOptions::default().rules(Rules::Overlay);
     let refused = create_three_way_with(versions, PatchType::Strategic, &schema, &overlay);
     assert_eq!(refused.expect_err("not made").code(), Code::Unsupported);
-    let strict = PatchOptions::default().three_way(ThreeWayOptions::default().overwrite(false));
+    let strict = PatchingOptions::default().three_way(ThreeWayOptions::default().overwrite(false));
     current["spec"]["containers"][0]["image"] = json!("3");
     let versions = Versions { original: &original, modified: &modified, current: &current };
     for patch_type in [PatchType::Strategic, PatchType::Merge, PatchType::Json] {
@@ -181,7 +181,7 @@ proptest! {
         apply_json_merge(&mut whole, &Node::from(&patch));
         prop_assert_eq!(got, whole.to_json_value());
 
-        let overlay = PatchOptions::default().rules(Rules::Overlay);
+        let overlay = PatchingOptions::default().rules(Rules::Overlay);
         let mut got = object.clone();
         let done = apply_with(&mut got, &patch, PatchType::Strategic, &Schema::none(), &overlay);
         let (cursor, schema) = (Cursor::unknown(), Schema::none());
