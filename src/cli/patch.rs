@@ -36,8 +36,8 @@ pub(super) struct PatchArgs {
     patch: Option<String>,
 
     /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
-    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
-    patch_type: PatchType,
+    #[arg(long = "type", value_enum, default_value_t = TypeArg::Strategic)]
+    patch_type: TypeArg,
 
     /// Rules of strategic merges; without it the API server's
     #[arg(long, value_enum)]
@@ -81,8 +81,8 @@ pub(super) struct CreatePatchArgs {
     overwrite: bool,
 
     /// Type of the patch
-    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
-    patch_type: PatchType,
+    #[arg(long = "type", value_enum, default_value_t = TypeArg::Strategic)]
+    patch_type: TypeArg,
 
     /// By whose rules the strategic patch will be applied; without it the API server's
     #[arg(long, value_enum)]
@@ -101,7 +101,7 @@ pub(super) struct CreatePatchArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PatchType {
+enum TypeArg {
     Strategic,
     Merge,
     Json,
@@ -166,12 +166,12 @@ pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
 impl PatchArgs {
     fn kind(&self) -> std::result::Result<PatchKind, Failure> {
         match (self.patch_type, self.dialect) {
-            (PatchType::Strategic, dialect) => {
+            (TypeArg::Strategic, dialect) => {
                 Ok(PatchKind::Strategic(dialect.map_or(Rules::Apiserver, PatchDialect::rules)))
             }
             (_, Some(_)) => Err(dialect_of_no_strategic()),
-            (PatchType::Merge, None) => Ok(PatchKind::Merge),
-            (PatchType::Json, None) => Ok(PatchKind::Json),
+            (TypeArg::Merge, None) => Ok(PatchKind::Merge),
+            (TypeArg::Json, None) => Ok(PatchKind::Json),
         }
     }
 }
@@ -226,7 +226,7 @@ impl CreatePatchArgs {
     /// # Errors
     /// Arguments that would have no effect.
     fn check(&self) -> std::result::Result<(), Failure> {
-        if self.patch_type != PatchType::Strategic && self.dialect.is_some() {
+        if self.patch_type != TypeArg::Strategic && self.dialect.is_some() {
             return Err(dialect_of_no_strategic());
         }
         if self.current.is_some() && matches!(self.dialect, Some(CreateDialect::Overlay)) {
@@ -245,9 +245,9 @@ pub(super) fn run_create(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome
     let (original, modified) = (read(&args.original)?, read(&args.modified)?);
     let current = args.current.as_ref().map(read).transpose()?;
     let patch = match args.patch_type {
-        PatchType::Strategic => strategic(args, &original, &modified, current.as_ref(), sources)?,
-        PatchType::Merge => create_json_merge(current.as_ref().unwrap_or(&original), &modified),
-        PatchType::Json => create_json_patch(current.as_ref().unwrap_or(&original), &modified),
+        TypeArg::Strategic => strategic(args, &original, &modified, current.as_ref(), sources)?,
+        TypeArg::Merge => create_json_merge(current.as_ref().unwrap_or(&original), &modified),
+        TypeArg::Json => create_json_patch(current.as_ref().unwrap_or(&original), &modified),
     };
     let text = match args.output {
         PatchOutput::Yaml => yaml::to_yaml(&patch)?,

@@ -120,8 +120,11 @@ impl PatchingOptions {
         self
     }
 
-    /// The type of an object, by the kind that it says it has.
-    fn type_of<'s>(&self, object: &Value, schema: &'s Schema) -> Result<Cursor<'s>> {
+    /// The type of an object, by the kind that it says it has, where a patch needs it.
+    fn type_for<'s>(&self, patch_type: PatchType, object: &Value, schema: &'s Schema) -> Result<Cursor<'s>> {
+        if patch_type != PatchType::Strategic {
+            return Ok(Cursor::unknown());
+        }
         let own = Gvk::of(object);
         let gvk = own.as_ref().or(self.kind.as_ref());
         match gvk.and_then(|gvk| schema.kind(gvk)) {
@@ -211,7 +214,7 @@ pub fn apply_with(
     schema: &Schema,
     options: &PatchingOptions,
 ) -> Result<Vec<Diagnostic>> {
-    applied(object, patch, patch_type, schema, options).map_err(|error| error.resource(Named(object)))
+    applied(object, patch, patch_type, schema, options).map_err(|error| error.resource(ObjectName(object)))
 }
 
 fn applied(
@@ -231,7 +234,7 @@ fn applied(
     let patch_node = Node::from(patch);
     let merged = match patch_type {
         PatchType::Strategic => {
-            let kind = options.type_of(object, schema)?;
+            let kind = options.type_for(patch_type, object, schema)?;
             apply_strategic(dest, &patch_node, kind, schema, options.rules)?
         }
         PatchType::Merge => {
@@ -251,9 +254,9 @@ fn applied(
 }
 
 /// An object as messages name it: `Deployment web`.
-struct Named<'v>(&'v Value);
+struct ObjectName<'v>(&'v Value);
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for ObjectName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_string);
         let kind = text(self.0.get("kind")).unwrap_or_else(|| "the object".into());
@@ -347,20 +350,13 @@ pub fn create_with(
     schema: &Schema,
     options: &PatchingOptions,
 ) -> Result<Warned<Value>> {
-    let [from, to] = [original, modified].map(Node::from);
-    let patch = match patch_type {
-        PatchType::Strategic => {
-            create_strategic(&from, &to, options.type_of(modified, schema)?, options.rules)?
-        }
-        PatchType::Merge => create_json_merge(&from, &to),
-        PatchType::Json => create_json_patch(&from, &to),
-    };
-    Ok(patch.to_json_value().into())
+    let kind = options.type_for(patch_type, modified, schema)?;
+    made([original, modified], None, (patch_type, kind), options)
 }
 
 /// The versions of an object from which a three-way patch is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Versions<'v> {
+pub struct ObjectVersions<'v> {
     /// What was applied last; null when nothing was.
     pub original: &'v Value,
     /// What shall be.
@@ -373,14 +369,14 @@ pub struct Versions<'v> {
 /// no more of the original, and leaves alone what others added.
 ///
 /// ```
-/// use kubectl_smp::patch::json::{PatchType, Versions, create_three_way};
+/// use kubectl_smp::patch::json::{PatchType, ObjectVersions, create_three_way};
 /// use kubectl_smp::schema::Schema;
 /// use serde_json::json;
 ///
 /// let gadget = |spec, metadata| json!({
 ///     "apiVersion": "example.com/v1", "kind": "Gadget", "metadata": metadata, "spec": spec,
 /// });
-/// let versions = Versions {
+/// let versions = ObjectVersions {
 ///     original: &gadget(json!({"size": 1, "color": "red"}), json!({"name": "g"})),
 ///     modified: &gadget(json!({"size": 2}), json!({"name": "g"})),
 ///     current: &gadget(json!({"size": 1, "color": "red"}), json!({"name": "g", "finalizers": ["a/b"]})),
@@ -393,7 +389,7 @@ pub struct Versions<'v> {
 /// # Errors
 /// As [`create`]; [`Code::Conflict`] where the patch would change what names the object.
 pub fn create_three_way(
-    versions: Versions<'_>,
+    versions: ObjectVersions<'_>,
     patch_type: PatchType,
     schema: &Schema,
 ) -> Result<Warned<Value>> {
@@ -405,21 +401,35 @@ pub fn create_three_way(
 /// # Errors
 /// As [`create_three_way`]; rules that no three-way patch can be made for.
 pub fn create_three_way_with(
-    versions: Versions<'_>,
+    versions: ObjectVersions<'_>,
     patch_type: PatchType,
     schema: &Schema,
     options: &PatchingOptions,
 ) -> Result<Warned<Value>> {
-    let [from, to, live] = [versions.original, versions.modified, versions.current].map(Node::from);
-    let three_way = &options.three_way;
-    let patch = match patch_type {
-        PatchType::Strategic => {
+    let ObjectVersions { original, modified, current } = versions;
+    let kind = options.type_for(patch_type, modified, schema)?;
+    made([original, modified], Some(current), (patch_type, kind), options)
+}
+
+/// Makes a patch of any type, three-way where there is a current object.
+fn made(
+    [original, modified]: [&Value; 2],
+    current: Option<&Value>,
+    (patch_type, kind): (PatchType, Cursor<'_>),
+    options: &PatchingOptions,
+) -> Result<Warned<Value>> {
+    let [from, to] = [original, modified].map(Node::from);
+    let (live, three_way) = (current.map(Node::from), &options.three_way);
+    let patch = match (patch_type, &live) {
+        (PatchType::Strategic, None) => create_strategic(&from, &to, kind, options.rules)?,
+        (PatchType::Strategic, Some(live)) => {
             only_for_the_server(options.rules)?;
-            let kind = options.type_of(versions.modified, schema)?;
-            create_strategic_three_way(&from, &to, &live, kind, three_way)?
+            create_strategic_three_way(&from, &to, live, kind, three_way)?
         }
-        PatchType::Merge => create_json_merge_three_way(&from, &to, &live, three_way)?,
-        PatchType::Json => create_json_patch_three_way(&from, &to, &live, three_way)?,
+        (PatchType::Merge, None) => create_json_merge(&from, &to),
+        (PatchType::Merge, Some(live)) => create_json_merge_three_way(&from, &to, live, three_way)?,
+        (PatchType::Json, None) => create_json_patch(&from, &to),
+        (PatchType::Json, Some(live)) => create_json_patch_three_way(&from, &to, live, three_way)?,
     };
     Ok(patch.to_json_value().into())
 }

@@ -132,7 +132,7 @@ fn three_way_patches_leave_alone_what_others_added() {
     current["status"] = json!({"phase": "Running"});
     let mut want = current.clone();
     want["spec"] = modified["spec"].clone();
-    let versions = Versions { original: &original, modified: &modified, current: &current };
+    let versions = ObjectVersions { original: &original, modified: &modified, current: &current };
     for patch_type in [PatchType::Strategic, PatchType::Merge, PatchType::Json] {
         let patch = create_three_way(versions, patch_type, &schema).expect("made");
         let mut got = current.clone();
@@ -144,7 +144,7 @@ fn three_way_patches_leave_alone_what_others_added() {
     assert_eq!(refused.expect_err("not made").code(), Code::Unsupported);
     let strict = PatchingOptions::default().three_way(ThreeWayOptions::default().overwrite(false));
     current["spec"]["containers"][0]["image"] = json!("3");
-    let versions = Versions { original: &original, modified: &modified, current: &current };
+    let versions = ObjectVersions { original: &original, modified: &modified, current: &current };
     for patch_type in [PatchType::Strategic, PatchType::Merge, PatchType::Json] {
         let refused = create_three_way_with(versions, patch_type, &schema, &strict);
         assert_eq!(refused.expect_err("a conflict").code(), Code::Conflict, "{patch_type:?}");
