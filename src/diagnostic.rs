@@ -108,6 +108,17 @@ struct Inner {
 }
 
 /// One problem: what, where (places, resource, field path) and what to do about it.
+///
+/// ```
+/// use kubectl_smp::diagnostic::{Code, Diagnostic};
+///
+/// let error = Diagnostic::error(Code::MissingMergeKey, "this entry has no `name`")
+///     .resource("Pod web")
+///     .field("spec.containers[0]")
+///     .help("add the key, by which entries of this list are told apart");
+/// assert_eq!(error.to_string(), "Pod web: spec.containers[0]: this entry has no `name`");
+/// assert_eq!((error.code(), error.field_path()), (Code::MissingMergeKey, Some("spec.containers[0]")));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic(Box<Inner>);
 
