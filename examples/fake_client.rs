@@ -2,9 +2,8 @@
 //!
 //!     cargo run --example fake_client
 //!
-//! It gets, lists, creates, updates, patches and deletes objects of the built-in kinds and of those that it is given
-//! CRDs of, and answers with the `Status` of a server what a server refuses: 404, 409, 415, 422. It validates and
-//! defaults nothing and has no watches. `tests/live` sends it and a real server the same requests.
+//! It serves the built-in kinds and those that it is given CRDs of, and answers what a server refuses with the server's
+//! `Status`. It validates and defaults nothing. `tests/live` sends it and a real server the same requests.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
