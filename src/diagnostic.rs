@@ -3,6 +3,8 @@
 //! One error type serves all rooms, so that a place found deep in a merge reaches the terminal
 //! without being wrapped and unwrapped on the way. Programs tell errors apart by [`Code`].
 
+mod status;
+
 use std::fmt;
 
 use crate::source::Span;
@@ -56,6 +58,8 @@ pub enum Code {
     Directive,
     /// Both sides changed the same field.
     Conflict,
+    /// The `test` of a JSON patch found another value.
+    TestFailed,
     /// No schema is known for a kind.
     NoSchema,
     /// The cluster, or another server, did not answer or refused.
@@ -104,6 +108,17 @@ struct Inner {
 }
 
 /// One problem: what, where (places, resource, field path) and what to do about it.
+///
+/// ```
+/// use kubectl_smp::diagnostic::{Code, Diagnostic};
+///
+/// let error = Diagnostic::error(Code::MissingMergeKey, "this entry has no `name`")
+///     .resource("Pod web")
+///     .field("spec.containers[0]")
+///     .help("add the key, by which entries of this list are told apart");
+/// assert_eq!(error.to_string(), "Pod web: spec.containers[0]: this entry has no `name`");
+/// assert_eq!((error.code(), error.field_path()), (Code::MissingMergeKey, Some("spec.containers[0]")));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic(Box<Inner>);
 

@@ -1,44 +1,333 @@
 //! Strategic merge, overlays and server-side apply for Kubernetes.
 //!
-//! This is the library behind `kubectl smp`. It merges manifests as the API server, kustomize and kyaml
-//! do, by the merge schema of each kind, and builds kustomizations and plain overlay directories.
+//! This is the library behind `kubectl smp`. It merges manifests as the API server, kustomize and kyaml do, by the
+//! merge schema of each kind, which it has built in, and builds kustomizations and plain overlay directories.
 //!
 //! ```
-//! use kubectl_smp::merge::Rules;
-//! use kubectl_smp::patch::apply_json;
-//! use kubectl_smp::schema::{Gvk, Schema};
+//! use kubectl_smp::patch::json::{self, PatchType};
+//! use kubectl_smp::schema::Schema;
 //! use serde_json::json;
 //!
-//! let schema = Schema::embedded();
-//! let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
-//! let live = json!({"spec": {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}});
-//! let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
-//! // The protocol of an entry that names none is TCP: the schema says so.
-//! let patched = apply_json(&live, &patch, service, Rules::Overlay)?;
-//! let ports = json!([{"port": 53, "protocol": "UDP"}, {"port": 53, "name": "dns-tcp"}]);
-//! assert_eq!(patched, Some(json!({"spec": {"ports": ports}})));
+//! let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [
+//!     {"name": "web", "image": "web:1"},
+//!     {"name": "log", "image": "log:1"},
+//! ]}});
+//! let patch = json!({"spec": {"containers": [{"name": "web", "image": "web:2"}]}});
+//!
+//! json::apply(&mut pod, &patch, PatchType::Strategic, &Schema::embedded())?;
+//!
+//! // A JSON merge patch would have left the first container only, and of that the image.
+//! assert_eq!(pod["spec"]["containers"], json!([
+//!     {"name": "web", "image": "web:2"},
+//!     {"name": "log", "image": "log:1"},
+//! ]));
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! # Overview
+//! - [Two doors](#two-doors): JSON values, or trees that know their text
+//! - [Recipes](#recipes)
+//! - [What it is not](#what-it-is-not)
+//! - [The rooms](#the-rooms)
+//! - [Errors and warnings](#errors-and-warnings)
+//! - [Features](#features)
 //!
+//! # Two doors
+//!
+//! Programs that hold `serde_json` values, such as controllers and fake clusters, need two modules: [`patch::json`]
+//! and [`merge::json`]. Programs that work on manifests in files want comments, places and the order of fields kept:
+//! everything else here works on [`yaml::Node`], which a [`serde_json::Value`] becomes by `Node::from` and gives back
+//! by [`Node::to_json_value`](yaml::Node::to_json_value).
+//!
+//! # Recipes
+//!
+//! - [Patch an object as the server does](#patch-an-object-as-the-server-does)
+//! - [Make a patch](#make-a-patch)
+//! - [Merge a custom resource by its CRD](#merge-a-custom-resource-by-its-crd)
+//! - [Build a directory](#build-a-directory)
+//! - [Build from memory](#build-from-memory)
+//! - [Upgrade what was changed locally](#upgrade-what-was-changed-locally)
+//! - [Compare two objects](#compare-two-objects)
+//! - [Read a schema](#read-a-schema)
+//! - [Edit a text and keep its comments](#edit-a-text-and-keep-its-comments)
+//! - [Answer an error as a server](#answer-an-error-as-a-server)
+//!
+//! ## Patch an object as the server does
+//!
+//! All types of patches that an API server takes go through one function. An object whose patch cannot be applied is
+//! as it was. `examples/fake_client.rs` puts a whole `kube::Client` on top of it.
+//!
+//! ```
+//! use kubectl_smp::patch::json::{self, PatchType};
+//! use kubectl_smp::schema::Schema;
+//! use serde_json::json;
+//!
+//! let schema = Schema::embedded();
+//! let mut map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "finalizers": ["x/y"]}});
+//! let patches = [
+//!     ("application/strategic-merge-patch+json", json!({"metadata": {"finalizers": ["x/z"]}})),
+//!     ("application/merge-patch+json", json!({"data": {"mode": "prod"}})),
+//!     ("application/json-patch+json", json!([{"op": "add", "path": "/data/size", "value": "3"}])),
+//! ];
+//! for (content_type, patch) in patches {
+//!     let patch_type = PatchType::from_content_type(content_type).expect("one of three");
+//!     let warnings = json::apply(&mut map, &patch, patch_type, &schema)?;
+//!     assert!(warnings.is_empty());
+//! }
+//! assert_eq!(map["metadata"]["finalizers"], json!(["x/z", "x/y"]));
+//! assert_eq!(map["data"], json!({"mode": "prod", "size": "3"}));
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Make a patch
+//!
+//! From two versions of an object, or as `kubectl apply` does from three, so that what others added stays:
+//!
+//! ```
+//! use kubectl_smp::patch::json::{self, ObjectVersions, PatchType};
+//! use kubectl_smp::schema::Schema;
+//! use serde_json::json;
+//!
+//! let schema = Schema::embedded();
+//! let web = |spec| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec});
+//! let applied = web(json!({"replicas": 2, "paused": true}));
+//! let wanted = web(json!({"replicas": 3}));
+//! let mut live = applied.clone();
+//! live["metadata"]["finalizers"] = json!(["others/one"]);
+//!
+//! let two_way = json::create(&applied, &wanted, PatchType::Strategic, &schema)?;
+//! assert_eq!(two_way.value, json!({"spec": {"replicas": 3, "paused": null}}));
+//!
+//! let versions = ObjectVersions { original: &applied, modified: &wanted, current: &live };
+//! let three_way = json::create_three_way(versions, PatchType::Merge, &schema)?;
+//! json::apply(&mut live, &three_way.value, PatchType::Merge, &schema)?;
+//! assert_eq!(live["spec"], json!({"replicas": 3}));
+//! assert_eq!(live["metadata"]["finalizers"], json!(["others/one"]));
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Merge a custom resource by its CRD
+//!
+//! The API server takes no strategic merge patches for custom resources, though their CRDs say how lists merge.
+//! [`Rules::Overlay`](merge::Rules::Overlay) goes by all that the schema says.
+//!
+//! ```
+//! use kubectl_smp::merge::Rules;
+//! use kubectl_smp::patch::json::{PatchType, PatchingOptions, apply_with};
+//! use kubectl_smp::schema::Schema;
+//! use serde_json::json;
+//!
+//! let crd = json!({
+//!     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+//!     "spec": {
+//!         "group": "example.com", "names": {"kind": "Gadget", "plural": "gadgets"}, "scope": "Namespaced",
+//!         "versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+//!             "ports": {
+//!                 "type": "array", "x-kubernetes-list-type": "map",
+//!                 "x-kubernetes-list-map-keys": ["port", "protocol"],
+//!                 "items": {"type": "object", "properties": {
+//!                     "port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"},
+//!                     "name": {"type": "string"},
+//!                 }},
+//!             },
+//!         }}}}],
+//!     },
+//! });
+//! let schema = Schema::embedded().with_crds(&[crd])?;
+//! let mut gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "ports": [
+//!     {"port": 53, "protocol": "UDP", "name": "dns"}, {"port": 53, "name": "dns-tcp"},
+//! ]});
+//! let patch = json!({"ports": [{"port": 53, "protocol": "TCP", "name": "renamed"}]});
+//! let options = PatchingOptions::default().rules(Rules::Overlay);
+//! apply_with(&mut gadget, &patch, PatchType::Strategic, &schema, &options)?;
+//! assert_eq!(gadget["ports"][0]["name"], "dns");
+//! assert_eq!(gadget["ports"][1]["name"], "renamed");
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Build a directory
+//!
+//! A kustomization, or a plain directory over its base, as `kubectl smp build` does, warnings listed with their
+//! places:
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use kubectl_smp::overlay::{BuildOptions, Builder};
+//!
+//! # let target = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/kustomize/overlays/production");
+//! let builder = Builder::new(BuildOptions::default())?;
+//! let built = builder.build(Path::new(target))?;
+//! let text = built.to_yaml()?;
+//! assert!(text.contains("kind: Deployment"));
+//! for warning in &built.warnings {
+//!     let place = warning.labels().first().and_then(|label| builder.sources().describe(label.span));
+//!     eprintln!("{}: {warning}", place.unwrap_or_default());
+//! }
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Build from memory
+//!
+//! No disk is needed, so that this runs in WebAssembly, too (`examples/build_in_memory.rs`):
+//!
+//! ```
+//! use std::path::Path;
+//! use std::sync::Arc;
+//!
+//! use kubectl_smp::files::MemoryTree;
+//! use kubectl_smp::overlay::{BuildOptions, Builder};
+//!
+//! let tree = MemoryTree::new([
+//!     ("base/kustomization.yaml", "resources: [map.yaml]"),
+//!     ("base/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: dev}}"),
+//!     ("prod/kustomization.yaml", "resources: [../base]\nnamespace: shop\npatches: [{path: patch.yaml}]"),
+//!     ("prod/patch.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: prod}}"),
+//! ])?;
+//! let built = Builder::new(BuildOptions::default().tree(Arc::new(tree)))?.build(Path::new("prod"))?;
+//! let want = "apiVersion: v1\ndata:\n  mode: prod\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: shop\n";
+//! assert_eq!(built.to_yaml()?, want);
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Upgrade what was changed locally
+//!
+//! A three-way merge takes what is new upstream and keeps what was changed here; what both changed is listed.
+//! [`package::merge3_packages`] does it for whole directories and their comments.
+//!
+//! ```
+//! use kubectl_smp::merge::{MergeOptions, json};
+//! use kubectl_smp::schema::Schema;
+//! use serde_json::json;
+//!
+//! let web = |image: &str, replicas: u32, paused: bool| json!({
+//!     "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": replicas, "paused": paused,
+//!         "template": {"spec": {"containers": [{"name": "web", "image": image}]}}},
+//! });
+//! let (before, after) = (web("web:1", 1, false), web("web:2", 2, false));
+//! let local = web("web:1", 5, true);
+//! let merged = json::merge3(&before, &after, &local, &Schema::embedded(), &MergeOptions::default())?;
+//! // The image is new, `paused` is ours, and of the replicas both sides had another idea.
+//! assert_eq!(merged.node, Some(web("web:2", 2, true)));
+//! let conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
+//! assert_eq!(conflicts, ["spec.replicas"]);
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Compare two objects
+//!
+//! By their data, not their text; entries of lists are paired by their keys, wherever they stand:
+//!
+//! ```
+//! use kubectl_smp::diff::compare;
+//! use kubectl_smp::schema::{Gvk, Schema};
+//! use kubectl_smp::yaml::Node;
+//!
+//! let one: Node = "{kind: Pod, spec: {containers: [{name: a, image: x}, {name: b, image: 'y'}]}}".parse()?;
+//! let other: Node = "{kind: Pod, spec: {containers: [{name: b, image: z}, {name: a, image: x}]}}".parse()?;
+//! let schema = Schema::embedded();
+//! let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
+//! let comparison = compare(Some(&one), Some(&other), pod);
+//! let paths: Vec<_> = comparison.changes().iter().map(|change| change.path.to_string()).collect();
+//! assert_eq!(paths, ["spec.containers[name=b].image"]);
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Read a schema
+//!
+//! What Kubernetes says of each field, and how its lists merge:
+//!
+//! ```
+//! use kubectl_smp::schema::{ListType, Schema, find_kind};
+//!
+//! let schema = Schema::embedded();
+//! let (gvk, _) = find_kind(&schema, &["svc"], None)?;
+//! assert_eq!(gvk.to_string(), "v1 Service");
+//! let ports = schema.kind(&gvk).expect("it was found").field("spec").field("ports");
+//! assert_eq!(ports.list_type(), Some(ListType::Map));
+//! assert_eq!(ports.list_map_keys().collect::<Vec<_>>(), ["port", "protocol"]);
+//! // Strategic merge patches go by another key.
+//! assert_eq!(ports.patch_merge_key(), Some("port"));
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Edit a text and keep its comments
+//!
+//! Only what differs is written anew; all the rest stays byte for byte.
+//!
+//! ```
+//! use kubectl_smp::source::{Reading, SourceMap};
+//! use kubectl_smp::yaml::{Node, ParseOptions, edit, parse_documents};
+//!
+//! let text = "# The shop\nspec:\n    replicas: 2   # enough\n    image:   'web:1'\n";
+//! let sources = SourceMap::default();
+//! let options = ParseOptions::kubectl().with_comments();
+//! let before = parse_documents(&sources, sources.add("web.yaml", text), options)?;
+//! let mut after = before.clone();
+//! let replicas = after[0].get_mut("spec").and_then(|spec| spec.get_mut("replicas")).expect("it is there");
+//! replicas.value = Node::int(3).value;
+//! let after: Vec<_> = after.into_iter().map(Some).collect();
+//! let edited = edit(text, Reading::Kubectl, &before, &after)?;
+//! assert_eq!(edited, "# The shop\nspec:\n    replicas: 3   # enough\n    image:   'web:1'\n");
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! ## Answer an error as a server
+//!
+//! ```
+//! use kubectl_smp::patch::json::{self, PatchType};
+//! use kubectl_smp::schema::Schema;
+//! use serde_json::json;
+//!
+//! let mut map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+//! let patch = json!([{"op": "remove", "path": "/data"}]);
+//! let error = json::apply(&mut map, &patch, PatchType::Json, &Schema::embedded()).expect_err("there is none");
+//! let status = error.to_status();
+//! assert_eq!(status["kind"], "Status");
+//! assert_eq!((&status["code"], &status["reason"]), (&json!(422), &json!("Invalid")));
+//! assert_eq!(status["message"], error.to_string());
+//! ```
+//!
+//! # What it is not
+//!
+//! - No client: the feature `cluster` knows what `kubectl smp` needs of an API server; for all else there is kube-rs.
+//! - No validation: what a patch makes of an object may be refused by a server. Only what decides a merge is checked.
+//! - No defaulting: fields that a server would fill in stay absent, though the default of a key counts where entries
+//!   are told apart.
+//! - No template engine; Helm charts are rendered by helm, where that is allowed.
+//! - No YAML library for everyone: it reads and writes YAML as kustomize and kubectl do, with their limits.
+//!
+//! # The rooms
+//!
+//! Each module imports only those before it.
+//!
+//! - [`source`] holds texts and places in them, [`diagnostic`] problems as data.
 //! - [`files`] reads and writes files; what is built may lie on disk or in memory.
 //! - [`yaml`] reads texts as kustomize or as kubectl does into trees that know where everything stands, and prints
-//!   and edits them.
+//!   and edits them; [`path`] names places in trees.
 //! - [`schema`] knows the types: an embedded table of Kubernetes, OpenAPI documents, CRDs, a cluster.
 //! - [`merge`] applies strategic merge patches by the rules of the API server, overlays and kustomize, and
-//!   merges two or three versions of an object, with nothing lost or as kyaml does; [`package`] runs that over
-//!   files and directories.
-//! - [`patch`] makes strategic merge patches, and makes and applies JSON patches and JSON merge patches.
-//! - [`overlay`] builds kustomizations and plain directories; [`transform`] holds kustomize's transformers.
-//! - [`diff`] compares trees, and `cluster` talks to an API server.
+//!   merges two or three versions of an object, with nothing lost or as kyaml does.
+//! - [`patch`] makes patches of all types, and applies JSON patches and JSON merge patches; [`diff`] compares.
+//! - [`resource`] gives manifests an identity, [`transform`] holds kustomize's transformers and generators.
+//! - [`overlay`] builds kustomizations and plain directories; [`package`] patches and merges files and directories in
+//!   their own texts.
+//! - `cluster` talks to an API server, and `cli` is the program.
+//!
+//! # Errors and warnings
+//!
+//! Every error is a [`Diagnostic`](diagnostic::Diagnostic): a stable [`Code`](diagnostic::Code) for programs, a message,
+//! the field path, places in the texts, and what to do. Nothing is done by half when there is one. What was done and
+//! perhaps not meant is a warning, which is of the same type and part of the result: nothing is ever printed.
 //!
 //! # Features
 //!
 //! - `cli`: the program, and what fetches remote files.
 //! - `cluster`: everything that talks to an API server.
+//! - `remote`: remote files over HTTP; remote bases need only the git of the system.
 //!
-//! Both are on by default; the library needs neither.
+//! The first two are on by default, and `cli` turns on the third. The library needs none: without them no async
+//! runtime, no HTTP client and no argument parser is compiled, and it builds for `wasm32-unknown-unknown` and
+//! `wasm32-wasip1`.
 
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]

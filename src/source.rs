@@ -139,6 +139,18 @@ impl Source {
 }
 
 /// All texts of one run. Shared by threads; texts are only ever added.
+///
+/// ```
+/// use kubectl_smp::source::SourceMap;
+/// use kubectl_smp::yaml::{ParseOptions, parse_one};
+///
+/// let sources = SourceMap::default();
+/// let id = sources.add("web.yaml", "kind: Deployment\nspec:\n  replicas: 3\n");
+/// let node = parse_one(&sources, id, ParseOptions::kubectl())?;
+/// let replicas = node.get_path(&["spec", "replicas"]).expect("it is there");
+/// assert_eq!(sources.describe(replicas.span()).as_deref(), Some("web.yaml:3:13"));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct SourceMap {
     sources: Arc<RwLock<Vec<Arc<Source>>>>,

@@ -4,9 +4,18 @@
 #![cfg(all(feature = "cli", feature = "cluster"))]
 #![allow(missing_docs)]
 
+#[path = "fake_client/asked.rs"]
+mod asked;
+#[path = "../examples/fake_client.rs"]
+#[allow(dead_code, reason = "the program of the example is not run here")]
+mod fake_client;
 mod needs;
+#[path = "fake_client/requests.rs"]
+mod requests;
 #[path = "live/rig.rs"]
 mod rig;
+#[path = "live/same_answers.rs"]
+mod same_answers;
 
 use rig::{Rig, Witness, closed_address, config_maps, eventually};
 

@@ -148,7 +148,7 @@ fn manifest(number: usize, value: &str) -> String {
 
 fn read(text: &str, reading: Reading) -> Option<Node> {
     let sources = SourceMap::default();
-    let options = ParseOptions { reading, ..ParseOptions::default() };
+    let options = ParseOptions::default().reading(reading);
     parse_one(&sources, sources.add("row.yaml", text), options).ok()
 }
 

@@ -43,7 +43,7 @@ const PREFIX: &str = "prod-";
 fn documents(text: &str) -> Option<Vec<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("test.yaml", text);
-    parse_documents(&sources, id, ParseOptions { comments: true, ..ParseOptions::kubectl() }).ok()
+    parse_documents(&sources, id, ParseOptions::kubectl().with_comments()).ok()
 }
 
 fn name_of(node: &Node) -> Option<Name> {

@@ -13,9 +13,7 @@ use std::sync::Arc;
 
 use kubectl_smp::diagnostic::{Diagnostic, Result};
 use kubectl_smp::files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
-use kubectl_smp::overlay::{
-    BuildOptions, BuildRules, Builder, Built, ChainUse, FunctionOptions, HelmOptions, LockUse, Targets,
-};
+use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Targets};
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
 use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceMap};
@@ -48,19 +46,9 @@ fn shown(problem: &Diagnostic, sources: &SourceMap) -> String {
 }
 
 fn options(tree: Arc<dyn FileTree>) -> BuildOptions {
-    BuildOptions {
-        tree,
-        bases: Vec::new(),
-        rules: BuildRules::default(),
-        restrict_loads: true,
-        reorder: None,
-        offline: true,
-        cache: None,
-        lock: LockUse::default(),
-        locked: false,
-        helm: HelmOptions::default(),
-        functions: FunctionOptions::default(),
-    }
+    let mut options = BuildOptions::default().tree(tree);
+    options.offline = true;
+    options
 }
 
 fn built(options: BuildOptions, target: &Path, sources: &SourceMap) -> Result<Built> {
@@ -68,7 +56,7 @@ fn built(options: BuildOptions, target: &Path, sources: &SourceMap) -> Result<Bu
         let hermetic = used == ChainUse::Kustomizations;
         SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
     };
-    Builder::new(sources.clone(), options, Box::new(chain), Targets::One)?.build(target)
+    Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One)?.build(target)
 }
 
 /// What comes of a target.
@@ -286,9 +274,9 @@ fn programs_are_not_run_over_files_in_memory() {
     let charts = [("k/kustomization.yaml", "helmCharts: [{name: a, repo: b}]\n")];
     for tree in [MemoryTree::new(files), MemoryTree::new(charts)] {
         let tree: Arc<dyn FileTree> = Arc::new(tree.expect("distinct"));
-        let functions = FunctionOptions { plugins: true, exec: true, ..FunctionOptions::default() };
-        let helm = HelmOptions { enabled: true, ..HelmOptions::default() };
-        let options = BuildOptions { functions, helm, ..options(tree) };
+        let mut options = options(tree);
+        (options.functions.plugins, options.functions.exec) = (true, true);
+        options.helm.enabled = true;
         let error = built(options, Path::new("k"), &SourceMap::default()).expect_err("not on disk");
         assert!(error.message().contains("/k is not on disk"), "{error}");
     }

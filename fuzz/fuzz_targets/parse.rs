@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = decode(bytes.to_vec()) else { return };
     for duplicate_keys in [DuplicateKeys::LastWins, DuplicateKeys::FirstWins] {
-        let _ = read_with(&text, ParseOptions { duplicate_keys, ..ParseOptions::default() });
+        let _ = read_with(&text, ParseOptions::default().duplicate_keys(duplicate_keys));
     }
     written_texts_are_read_again(Reading::Kustomize, &text);
     written_texts_are_read_again(Reading::Kubectl, &text);

@@ -12,7 +12,7 @@ pub fn read(text: &str) -> Option<Vec<Node>> {
 
 /// The documents of a text as kustomize or kubectl reads it, with their comments.
 pub fn read_as(reading: Reading, text: &str) -> Option<Vec<Node>> {
-    read_with(text, ParseOptions { comments: true, reading, ..ParseOptions::default() })
+    read_with(text, ParseOptions::default().reading(reading).with_comments())
 }
 
 /// Reads with options of choice.

@@ -244,7 +244,12 @@ impl TargetArgs {
             _ => ClusterLink::Live,
         };
         let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster));
-        Ok(Builder::new(sources.clone(), self.options(lock), make_chain, Targets::count(targets.len()))?)
+        Ok(Builder::with_chain(
+            sources.clone(),
+            self.options(lock),
+            make_chain,
+            Targets::count(targets.len()),
+        )?)
     }
 
     /// The bases that are given.

@@ -62,6 +62,7 @@ pub const PARALLEL: usize = 8;
 
 /// How to apply.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ServerSideApplyOptions {
     /// Who will own the fields.
     pub field_manager: String,

@@ -18,6 +18,19 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// A handle to a cluster.
 ///
+/// ```no_run
+/// use kubectl_smp::cluster::{Cluster, ConnectOptions, DiffOptions, diff};
+/// use kubectl_smp::resource::Resource;
+/// use kubectl_smp::schema::Schema;
+///
+/// // As kubectl finds it: by `KUBECONFIG`, `~/.kube/config`, or from within a pod.
+/// let cluster = Cluster::connect(&ConnectOptions::default())?;
+/// let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: prod}}".parse()?;
+/// let report = diff(&cluster, &[Resource::new(map, &Schema::embedded())?], &DiffOptions::default())?;
+/// println!("{} of {}", report.objects.iter().filter(|one| one.is_changed()).count(), cluster.server());
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+///
 /// Its methods wait for the server; they may be called from any thread, from within another
 /// asynchronous runtime too. Nothing is asked before the first of them is called.
 pub struct Cluster {

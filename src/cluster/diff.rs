@@ -16,6 +16,7 @@ use crate::yaml::Node;
 
 /// How to compare.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct DiffOptions {
     /// Who would own the fields.
     pub field_manager: String,

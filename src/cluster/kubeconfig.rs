@@ -20,6 +20,7 @@ use crate::files::{DiskTree, FileTree as _, OpenFile};
 
 /// What kubectl's own flags say about the connection; everything may be left open.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ConnectOptions {
     /// `--kubeconfig`: the only file that is read.
     pub kubeconfig: Option<PathBuf>,

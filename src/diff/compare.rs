@@ -18,6 +18,19 @@ pub struct Change<'n> {
 }
 
 /// All places where two trees differ, in the order of the new tree, removed values last per level.
+///
+/// ```
+/// use kubectl_smp::diff::compare;
+/// use kubectl_smp::schema::Cursor;
+/// use kubectl_smp::yaml::Node;
+///
+/// let old: Node = "{a: 1e3, b: [x]}".parse()?;
+/// let new: Node = "{b: [x], a: 1000.0, c: true}".parse()?;
+/// let comparison = compare(Some(&old), Some(&new), Cursor::unknown());
+/// let [change] = comparison.changes() else { panic!("one place") };
+/// assert_eq!((change.path.to_string(), change.old.is_none(), change.new.is_some()), ("c".into(), true, true));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Comparison<'n> {
     changes: Vec<Change<'n>>,

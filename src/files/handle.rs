@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
 use cap_std::fs::OpenOptionsExt as _;
+#[cfg(not(target_family = "wasm"))]
 use cap_std::fs::{Dir, OpenOptions};
 
 /// A file that is open.
@@ -40,6 +41,7 @@ impl Handle {
 
     /// Opens a path below a directory that is real as it stands, where the system can tell; `real` is the real
     /// path of both together.
+    #[cfg(not(target_family = "wasm"))]
     pub(super) fn open_real_in(directory: &Dir, name: &Path, real: &Path) -> Option<Self> {
         let file = system::open_in_without_links(directory, name)?;
         Some(Self { file, place: Place::Real(real.to_path_buf()) })
@@ -47,6 +49,7 @@ impl Handle {
 
     /// Opens a path below a directory, which no link leads out of, as [`Handle::open`] does. `real` is the real
     /// path of both together, as it was looked up before.
+    #[cfg(not(target_family = "wasm"))]
     pub(super) fn open_in(directory: &Dir, name: &Path, real: PathBuf) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true);
@@ -219,6 +222,7 @@ mod system {
         None
     }
 
+    #[cfg(not(target_family = "wasm"))]
     pub(super) fn open_in_without_links(_directory: &cap_std::fs::Dir, _name: &Path) -> Option<File> {
         None
     }

@@ -8,7 +8,14 @@
 //! Errors of reading are the system's own: callers know by which name in which text a file was meant, and
 //! say so. Must not know what is in files.
 
+// What only the journal needs, which is not there.
+#![cfg_attr(target_family = "wasm", allow(dead_code))]
+
 mod cleanup;
+#[cfg(not(target_family = "wasm"))]
+mod confined;
+#[cfg(target_family = "wasm")]
+#[path = "wasm/confined.rs"]
 mod confined;
 mod directory;
 mod disk;

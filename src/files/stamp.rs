@@ -4,7 +4,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+#[cfg(not(target_family = "wasm"))]
 use cap_std::fs::{Dir, File, Metadata};
+#[cfg(target_family = "wasm")]
+use fs::Metadata;
 
 /// What a file is to the file system, and no copy of it.
 #[cfg(unix)]
@@ -41,15 +44,19 @@ impl FileStamp {
 
 /// Which file it is, and which content it has, as far as its size, its mode and the time of its last change tell.
 pub(super) fn of_content(metadata: &fs::Metadata) -> String {
-    of_metadata(&Metadata::from_just_metadata(metadata.clone()))
+    #[cfg(not(target_family = "wasm"))]
+    let metadata = &Metadata::from_just_metadata(metadata.clone());
+    of_metadata(metadata)
 }
 
 /// The same of a file that is open.
+#[cfg(not(target_family = "wasm"))]
 pub(super) fn of_open(file: &File) -> io::Result<String> {
     file.metadata().map(|metadata| of_metadata(&metadata))
 }
 
 /// The stamp of what a path in a directory names; none when nothing is there.
+#[cfg(not(target_family = "wasm"))]
 pub(super) fn at(directory: &Dir, path: &Path) -> io::Result<Option<String>> {
     match directory.symlink_metadata(path) {
         Ok(metadata) => Ok(Some(of_metadata(&metadata))),
@@ -70,7 +77,9 @@ fn of_metadata(metadata: &Metadata) -> String {
 
 #[cfg(not(unix))]
 fn of_metadata(metadata: &Metadata) -> String {
-    let changed = metadata.modified().map(cap_std::time::SystemTime::into_std).ok();
+    let changed = metadata.modified().ok();
+    #[cfg(not(target_family = "wasm"))]
+    let changed = changed.map(cap_std::time::SystemTime::into_std);
     let changed = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     format!("- {} {}", metadata.len(), changed.map_or(0, |time| time.as_nanos()))
 }

@@ -26,7 +26,10 @@ pub enum Hidden {
 }
 
 /// How a directory is walked over.
+///
+/// By default to any depth, with hidden names, and links are what they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WalkOptions {
     /// Links on the way.
     pub links: LinkPolicy,
@@ -34,6 +37,12 @@ pub struct WalkOptions {
     pub hidden: Hidden,
     /// How deep to go: 1 for what is in the directory itself.
     pub max_depth: usize,
+}
+
+impl Default for WalkOptions {
+    fn default() -> Self {
+        Self { links: LinkPolicy::Keep, hidden: Hidden::Keep, max_depth: usize::MAX }
+    }
 }
 
 /// What a walk came by.

@@ -5,12 +5,12 @@ use crate::path::FieldPath;
 use crate::source::Span;
 use crate::yaml::Node;
 
-/// A merged tree, and what is to be said of it.
+/// A merged object, a tree or a `serde_json` value, and what is to be said of it.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
-pub struct Merged {
+pub struct Merged<T = Node> {
     /// The result. None when the object is deleted; one that only lost all its fields is an empty map.
-    pub node: Option<Node>,
+    pub node: Option<T>,
     /// What was done and perhaps not meant, such as a list that was replaced for want of a schema.
     pub warnings: Vec<Diagnostic>,
     /// What both sides of a three-way merge changed, in the order in which it was met.
@@ -27,7 +27,8 @@ impl Merged {
 /// A field that both sides changed, and not to the same value; in a two-way merge one that is a map, list or
 /// scalar in the one and something else in the other.
 ///
-/// The places are those of the field's values; none where a side does not have the field.
+/// The places are those of the field's values; none where a side does not have the field. Of objects that were read
+/// from no text, they are [no places](Span::is_none).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// The field.

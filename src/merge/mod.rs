@@ -2,7 +2,7 @@
 //!
 //! Each of the [`Rules`] has its engine, a recursive function with its rule in plain sight: `overlay`,
 //! `apiserver`, `lossless`, and for kustomize's and kyaml's rules `kyaml`, whose outcome follows from how
-//! kyaml walks. [`apply`], [`merge2`] and [`merge3`] are the doors to them.
+//! kyaml walks. [`apply`], [`merge2`] and [`merge3`] are the doors to them, [`json`] that for `serde_json` values.
 //!
 //! What they share is here: `association` says how a list merges, `identity` what names its entries,
 //! `entry_match` which of them an entry of a patch is about, `keyed_list` holds them meanwhile, and
@@ -20,6 +20,7 @@ pub(crate) mod entry_match;
 pub(crate) mod fields;
 pub mod identity;
 mod join;
+pub mod json;
 mod keyed_list;
 mod kyaml;
 mod lossless;

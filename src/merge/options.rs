@@ -61,8 +61,16 @@ pub enum ConflictPolicy {
     Dest,
 }
 
-/// How versions are merged.
+/// How versions are merged. By default with nothing lost.
+///
+/// ```
+/// use kubectl_smp::merge::{ConflictPolicy, InferKeys, MergeOptions};
+///
+/// let options = MergeOptions::default().conflicts(ConflictPolicy::Dest).infer_keys(InferKeys::name());
+/// assert_eq!(options.conflicts, ConflictPolicy::Dest);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MergeOptions {
     /// By whose rules: [`Rules::Lossless`], [`Rules::Kyaml`] or [`Rules::Kustomize`]; others are for patches
     /// only.
@@ -108,6 +116,27 @@ impl MergeOptions {
     pub fn kyaml(list_order: ListOrder, infer_keys: InferKeys) -> Self {
         let conflicts = ConflictPolicy::default();
         Self { rules: Rules::Kyaml, list_order: Some(list_order), infer_keys, conflicts }
+    }
+
+    /// The same with new list entries elsewhere; none: where the rules have them.
+    #[must_use]
+    pub fn list_order(mut self, order: impl Into<Option<ListOrder>>) -> Self {
+        self.list_order = order.into();
+        self
+    }
+
+    /// The same with other keys where no schema is known.
+    #[must_use]
+    pub fn infer_keys(mut self, keys: InferKeys) -> Self {
+        self.infer_keys = keys;
+        self
+    }
+
+    /// The same with another side taken in case of a conflict.
+    #[must_use]
+    pub fn conflicts(mut self, policy: ConflictPolicy) -> Self {
+        self.conflicts = policy;
+        self
     }
 
     /// Which of the losses of kyaml's engine are left out.

@@ -4,6 +4,28 @@
 //! what is being merged.
 
 /// By whose rules a patch is applied or made, or two versions of an object are joined.
+///
+/// ```
+/// use kubectl_smp::merge::{Exceptions, Rules, apply};
+/// use kubectl_smp::schema::{Gvk, Schema};
+/// use kubectl_smp::yaml::Node;
+/// use serde_json::json;
+///
+/// let schema = Schema::embedded();
+/// let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
+/// let live = json!({"kind": "Pod", "apiVersion": "v1", "spec": {"containers": [{"name": "a"}, {"name": "b"}]}});
+/// let patch = json!({"spec": {"containers": [{"name": "c"}, {"name": "b", "tty": true}]}});
+/// let names = |rules| {
+///     let merged = apply(Node::from(&live), &Node::from(&patch), pod, &schema, rules)?;
+///     let merged = merged.node.map_or(json!(null), |node| node.to_json_value());
+///     let list = merged["spec"]["containers"].as_array().cloned().unwrap_or_default();
+///     Ok::<_, kubectl_smp::diagnostic::Diagnostic>(list.iter().map(|one| one["name"].to_string()).collect::<String>())
+/// };
+/// assert_eq!(names(Rules::Overlay)?, r#""a""b""c""#, "what is there keeps its order");
+/// assert_eq!(names(Rules::Apiserver)?, r#""c""a""b""#, "what is patched takes the patch's order");
+/// assert_eq!(names(Rules::Kustomize { exceptions: Exceptions::Listed })?, r#""c""b""a""#, "and comes first");
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rules {
     /// By everything that the schema says, list types and list map keys first; existing order is kept.

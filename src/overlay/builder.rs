@@ -19,10 +19,29 @@ use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::RepoSpec;
 use super::types::Types;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::{Links, SchemaChain, SchemaChoice};
 use crate::source::SourceMap;
 use crate::yaml;
 
 /// Builds targets.
+///
+/// ```
+/// use std::path::Path;
+/// use std::sync::Arc;
+///
+/// use kubectl_smp::files::MemoryTree;
+/// use kubectl_smp::overlay::{BuildOptions, Builder};
+///
+/// let tree = MemoryTree::new([
+///     ("app/kustomization.yaml", "namePrefix: my-\nresources: [config.yaml]\n"),
+///     ("app/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n"),
+/// ])?;
+/// let builder = Builder::new(BuildOptions::default().tree(Arc::new(tree)))?;
+/// let built = builder.build(Path::new("app"))?;
+/// assert_eq!(built.to_yaml()?, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: my-config\n");
+/// assert!(built.warnings.is_empty());
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 pub struct Builder {
     reader: Reader,
     options: BuildOptions,
@@ -48,11 +67,21 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// A builder whose texts go to `sources`.
+    /// A builder of single targets, by the schemas that a build brings along and those that are embedded: what
+    /// comes of it does not depend on where it runs.
+    ///
+    /// # Errors
+    /// The working directory cannot be read.
+    pub fn new(options: BuildOptions) -> Result<Self> {
+        let chain = |_| SchemaChain::new(&SchemaChoice::Auto, Links { hermetic: true, ..Links::default() });
+        Self::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One)
+    }
+
+    /// A builder whose texts go to `sources`, by the schemas that a chain answers with.
     ///
     /// # Errors
     /// The working directory cannot be read; a chosen schema cannot be.
-    pub fn new(
+    pub fn with_chain(
         sources: SourceMap,
         options: BuildOptions,
         make_chain: MakeChain,
@@ -70,6 +99,12 @@ impl Builder {
             targets,
             runs: Mutex::default(),
         })
+    }
+
+    /// The texts that were read, for the places of problems.
+    #[must_use]
+    pub fn sources(&self) -> &SourceMap {
+        self.reader.sources()
     }
 
     /// Builds one directory: a kustomization if it has one, else a plain overlay of its base.

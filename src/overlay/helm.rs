@@ -134,6 +134,7 @@ impl HelmChartArgs {
 
 /// What the command line says about helm.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HelmOptions {
     /// Whether helm may be run at all (`--enable-helm`).
     pub enabled: bool,

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::function::FunctionOptions;
 use super::helm::HelmOptions;
 use crate::diagnostic::{Diagnostic, Result};
-use crate::files::FileTree;
+use crate::files::{DiskTree, FileTree};
 use crate::merge::{Exceptions, Rules};
-use crate::resource::ResourceSet;
+use crate::resource::{Resource, ResourceSet};
 use crate::schema::SchemaChain;
+use crate::yaml;
 
 /// By whose rules patches and overlays are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +49,20 @@ pub enum LockUse {
     Ignore,
 }
 
-/// How to build.
+/// How to build. By default as `kubectl smp build` does without any flag: from disk, and no program is run but
+/// the git of the system, for remote bases.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubectl_smp::files::MemoryTree;
+/// use kubectl_smp::overlay::BuildOptions;
+///
+/// let mut options = BuildOptions::default().tree(Arc::new(MemoryTree::default()));
+/// options.offline = true;
+/// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BuildOptions {
     /// What is read: a disk, or files in memory.
     pub tree: Arc<dyn FileTree>,
@@ -73,6 +86,47 @@ pub struct BuildOptions {
     pub helm: HelmOptions,
     /// Whether and how functions and plugins are run.
     pub functions: FunctionOptions,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        Self {
+            tree: Arc::new(DiskTree),
+            bases: Vec::new(),
+            rules: BuildRules::default(),
+            restrict_loads: true,
+            reorder: None,
+            offline: false,
+            cache: None,
+            lock: LockUse::default(),
+            locked: false,
+            helm: HelmOptions::default(),
+            functions: FunctionOptions::default(),
+        }
+    }
+}
+
+impl BuildOptions {
+    /// The same for another tree of files.
+    #[must_use]
+    pub fn tree(mut self, tree: Arc<dyn FileTree>) -> Self {
+        self.tree = tree;
+        self
+    }
+
+    /// The same with bases for plain directories.
+    #[must_use]
+    pub fn bases(mut self, bases: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.bases = bases.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same by other rules of merging.
+    #[must_use]
+    pub fn rules(mut self, rules: BuildRules) -> Self {
+        self.rules = rules;
+        self
+    }
 }
 
 /// How many targets a builder is made for.
@@ -111,4 +165,14 @@ pub struct Built {
     pub resources: ResourceSet,
     /// What was odd and did not stop the build.
     pub warnings: Vec<Diagnostic>,
+}
+
+impl Built {
+    /// The resources as `kubectl smp build` prints them: YAML documents with `---` between them.
+    ///
+    /// # Errors
+    /// A value that YAML cannot say as kustomize says it, such as infinity.
+    pub fn to_yaml(&self) -> Result<String> {
+        yaml::to_documents(self.resources.iter().map(Resource::node))
+    }
 }

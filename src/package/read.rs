@@ -17,6 +17,24 @@ use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
 /// The manifests of a directory and all below it, or of one file.
+///
+/// ```
+/// use kubectl_smp::merge::MergeOptions;
+/// use kubectl_smp::package::{Package, merge3_packages};
+/// use kubectl_smp::schema::Schema;
+/// use kubectl_smp::source::{Reading, SourceMap};
+///
+/// let sources = SourceMap::default();
+/// let read = |text: &str| Package::of_text("web.yaml", text.into(), Reading::Kubectl, &sources);
+/// let web = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  a: '1'\n  b: '1'\n";
+/// let original = read(web)?;
+/// let updated = read(&web.replace("a: '1'", "a: '2'"))?;
+/// let dest = read(&web.replace("b: '1'", "b: '5' # ours"))?;
+/// let merged = merge3_packages(&original, &updated, &dest, &Schema::embedded(), &MergeOptions::default())?;
+/// assert!(merged.stream().ends_with("data:\n  a: '2'\n  b: '5' # ours\n"));
+/// assert!(merged.conflicts.is_empty());
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Package {
     /// The directory, or the file.

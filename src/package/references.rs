@@ -12,7 +12,7 @@ use crate::source::{Reading, SourceMap, is_kustomization};
 use crate::yaml::{Node, ParseOptions, parse_documents};
 
 /// The files and directories that kustomizations name, with one that does.
-type Named = BTreeMap<PathBuf, PathBuf>;
+type NamedPaths = BTreeMap<PathBuf, PathBuf>;
 
 /// What was whole before and is not any more.
 pub(super) fn loose_ends(updated: &Package, dest: &Package, changed: &ChangedPackage) -> Vec<Diagnostic> {
@@ -62,8 +62,8 @@ fn documents(file: &ChangedFile) -> Option<(&Path, Vec<Node>)> {
     Some((&file.relative, parse_documents(&sources, id, options).ok()?))
 }
 
-fn named<'f>(files: impl Iterator<Item = (&'f Path, &'f [Node])>) -> Named {
-    let mut named = Named::new();
+fn named<'f>(files: impl Iterator<Item = (&'f Path, &'f [Node])>) -> NamedPaths {
+    let mut named = NamedPaths::new();
     for (path, documents) in files.filter(|(path, _)| is_kustomization(path)) {
         let directory = path.parent().unwrap_or(Path::new(""));
         for text in documents.iter().flat_map(paths_in) {

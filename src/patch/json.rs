@@ -1,81 +1,432 @@
-//! The door for objects that are `serde_json` values.
+//! The door for objects that are `serde_json` values: patches of all types, applied and made as the API
+//! server and kubectl do.
+//!
+//! What goes on behind it is done by the rooms' own functions on trees; here values become trees and trees
+//! values. Must not know how anything is merged.
 
-use serde_json::Value;
+use std::fmt;
 
-use crate::diagnostic::Result;
-use crate::merge::{Rules, apply};
-use crate::schema::{Cursor, Schema};
-use crate::yaml::Node;
+use serde_json::{Map as JsonMap, Value};
+use smol_str::SmolStr;
 
-/// Applies a strategic merge patch to an object; none when the patch deletes it.
-///
-/// This is what a fake API server needs:
+use super::{
+    JsonPatchOptions, PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create_verified,
+    parse_json_patch,
+};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::merge::{Merged, Rules, apply as apply_strategic};
+use crate::schema::{Cursor, Gvk, Schema};
+use crate::yaml::{Map as YamlMap, Node};
+
+/// The types of patches that an API server takes, but for those of server-side apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PatchType {
+    /// A strategic merge patch: lists merge by what the schema says.
+    Strategic,
+    /// A JSON merge patch (RFC 7386): maps merge, null removes, all else is replaced.
+    Merge,
+    /// A JSON patch (RFC 6902): a list of operations.
+    Json,
+}
+
+impl PatchType {
+    /// The type that a content type names, with or without parameters behind it.
+    ///
+    /// ```
+    /// use kubectl_smp::patch::json::PatchType;
+    ///
+    /// let strategic = PatchType::from_content_type("application/strategic-merge-patch+json; charset=utf-8");
+    /// assert_eq!(strategic, Some(PatchType::Strategic));
+    /// assert_eq!(PatchType::from_content_type("text/plain"), None);
+    /// ```
+    #[must_use]
+    pub fn from_content_type(text: &str) -> Option<Self> {
+        let name = text.split(';').next().unwrap_or_default().trim();
+        [Self::Strategic, Self::Merge, Self::Json].into_iter().find(|one| one.content_type() == name)
+    }
+
+    /// Its content type.
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Strategic => "application/strategic-merge-patch+json",
+            Self::Merge => "application/merge-patch+json",
+            Self::Json => "application/json-patch+json",
+        }
+    }
+}
+
+/// How patches are applied and made. By default as the API server and kubectl do.
 ///
 /// ```
 /// use kubectl_smp::merge::Rules;
-/// use kubectl_smp::patch::apply_json;
-/// use kubectl_smp::schema::{Gvk, Schema};
+/// use kubectl_smp::patch::json::PatchingOptions;
+///
+/// let options = PatchingOptions::default().rules(Rules::Overlay);
+/// assert_eq!(options.rules, Rules::Overlay);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PatchingOptions {
+    /// By whose rules strategic merge patches are applied and made.
+    pub rules: Rules,
+    /// The kind of objects that do not say theirs.
+    pub kind: Option<Gvk>,
+    /// How JSON patches are applied.
+    pub json_patch: JsonPatchOptions,
+    /// How three-way patches are made.
+    pub three_way: ThreeWayOptions,
+}
+
+impl Default for PatchingOptions {
+    fn default() -> Self {
+        Self {
+            rules: Rules::Apiserver,
+            kind: None,
+            json_patch: JsonPatchOptions::default(),
+            three_way: ThreeWayOptions::default(),
+        }
+    }
+}
+
+impl PatchingOptions {
+    /// The same by other rules of strategic merge patches.
+    #[must_use]
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The same for objects that do not say their kind.
+    #[must_use]
+    pub fn kind(mut self, kind: Gvk) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// The same with JSON patches applied in another way.
+    #[must_use]
+    pub fn json_patch(mut self, options: JsonPatchOptions) -> Self {
+        self.json_patch = options;
+        self
+    }
+
+    /// The same with three-way patches made in another way.
+    #[must_use]
+    pub fn three_way(mut self, options: ThreeWayOptions) -> Self {
+        self.three_way = options;
+        self
+    }
+
+    /// The type of an object, by the kind that it says it has, where a patch needs it.
+    fn type_for<'s>(&self, patch_type: PatchType, object: &Value, schema: &'s Schema) -> Result<Cursor<'s>> {
+        let own = Gvk::of(object);
+        let gvk = own.as_ref().or(self.kind.as_ref());
+        match gvk.and_then(|gvk| schema.kind(gvk)) {
+            Some(cursor) => Ok(cursor),
+            // There lists are replaced.
+            None if patch_type != PatchType::Strategic || self.rules != Rules::Apiserver => {
+                Ok(Cursor::unknown())
+            }
+            None => Err(no_schema(gvk)),
+        }
+    }
+}
+
+fn no_schema(gvk: Option<&Gvk>) -> Diagnostic {
+    let what = gvk.map_or_else(|| "an object without a kind".into(), Gvk::to_string);
+    let message = format!("no schema is known for {what}, so that no strategic merge patch can be for it");
+    Diagnostic::error(Code::NoSchema, message)
+        .help("use a JSON merge patch, as for any custom resource, or give a schema that has the kind")
+}
+
+/// Applies a patch to an object as the API server does, and returns what there is to warn of.
+///
+/// The object is null afterwards when the patch deletes it (`$patch: delete`). When the patch cannot be
+/// applied, the object is as it was.
+///
+/// This one line makes a fake API server's strategic merge patches true:
+///
+/// ```
+/// use kubectl_smp::patch::json::{self, PatchType};
+/// use kubectl_smp::schema::Schema;
 /// use serde_json::json;
 ///
 /// let schema = Schema::embedded();
-/// let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
-/// let live = json!({"spec": {"containers": [
+/// let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [
 ///     {"name": "nginx", "image": "nginx:1.14"},
 ///     {"name": "sidecar", "image": "sidecar:v1"},
 /// ]}});
 /// let patch = json!({"spec": {"containers": [{"name": "nginx", "image": "nginx:1.21"}]}});
 ///
-/// let patched = apply_json(&live, &patch, pod, Rules::Apiserver)?;
+/// json::apply(&mut pod, &patch, PatchType::Strategic, &schema)?;
 ///
-/// assert_eq!(patched, Some(json!({"spec": {"containers": [
+/// assert_eq!(pod["spec"]["containers"], json!([
 ///     {"name": "nginx", "image": "nginx:1.21"},
 ///     {"name": "sidecar", "image": "sidecar:v1"},
-/// ]}})));
+/// ]));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// A strategic merge patch for a kind that the schema does not have ([`Code::NoSchema`], as the server refuses
+/// it for custom resources); entries without their merge key, malformed directives and what else
+/// [`merge::apply`](crate::merge::apply) refuses; an operation that cannot be done. With field path.
+/// [`Diagnostic::to_status`] makes what a server would answer.
+pub fn apply(
+    object: &mut Value,
+    patch: &Value,
+    patch_type: PatchType,
+    schema: &Schema,
+) -> Result<Vec<Diagnostic>> {
+    apply_with(object, patch, patch_type, schema, &PatchingOptions::default())
+}
+
+/// As [`apply`], by other rules.
+///
+/// ```
+/// use kubectl_smp::merge::Rules;
+/// use kubectl_smp::patch::json::{PatchingOptions, PatchType, apply_with};
+/// use kubectl_smp::schema::Schema;
+/// use serde_json::json;
+///
+/// let mut service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"ports": [
+///     {"port": 53, "protocol": "UDP"},
+///     {"port": 53},
+/// ]}});
+/// let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
+/// let options = PatchingOptions::default().rules(Rules::Overlay);
+/// apply_with(&mut service, &patch, PatchType::Strategic, &Schema::embedded(), &options)?;
+/// // The protocol of an entry that names none is TCP: the schema says so.
+/// assert_eq!(service["spec"]["ports"][1], json!({"port": 53, "name": "dns-tcp"}));
 /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
 /// As [`apply`].
-pub fn apply_json(object: &Value, patch: &Value, kind: Cursor<'_>, rules: Rules) -> Result<Option<Value>> {
-    let merged = apply(Node::from(object), &Node::from(patch), kind, &Schema::none(), rules)?;
-    Ok(merged.node.map(|node| node.to_json_value()))
+pub fn apply_with(
+    object: &mut Value,
+    patch: &Value,
+    patch_type: PatchType,
+    schema: &Schema,
+    options: &PatchingOptions,
+) -> Result<Vec<Diagnostic>> {
+    applied(object, patch, patch_type, schema, options).map_err(|error| error.resource(ObjectName(object)))
+}
+
+fn applied(
+    object: &mut Value,
+    patch: &Value,
+    patch_type: PatchType,
+    schema: &Schema,
+    options: &PatchingOptions,
+) -> Result<Vec<Diagnostic>> {
+    let fields = match patch_type {
+        PatchType::Strategic if !is_field_by_field(options.rules) => None,
+        PatchType::Strategic | PatchType::Merge => fields_of(object, patch),
+        PatchType::Json => None,
+    };
+    let are_alone = fields.is_some();
+    let mut dest = fields.unwrap_or_else(|| Node::from(&*object));
+    let patch_node = Node::from(patch);
+    let merged = match patch_type {
+        PatchType::Strategic => {
+            let kind = options.type_for(patch_type, object, schema)?;
+            apply_strategic(dest, &patch_node, kind, schema, options.rules)?
+        }
+        PatchType::Merge => {
+            apply_json_merge(&mut dest, &patch_node);
+            Merged::of(Some(dest))
+        }
+        PatchType::Json => {
+            parse_json_patch(&patch_node)?.apply_with(&mut dest, &options.json_patch)?;
+            Merged::of(Some(dest))
+        }
+    };
+    if are_alone {
+        return Ok(put_fields(object, patch, merged));
+    }
+    *object = merged.node.map_or(Value::Null, |node| node.to_json_value());
+    Ok(merged.warnings)
+}
+
+/// An object as messages name it: `Deployment web`.
+struct ObjectName<'v>(&'v Value);
+
+impl fmt::Display for ObjectName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_string);
+        let kind = text(self.0.get("kind")).unwrap_or_else(|| "the object".into());
+        match text(self.0.pointer("/metadata/name")) {
+            Some(name) => write!(f, "{kind} {name}"),
+            None => f.write_str(&kind),
+        }
+    }
+}
+
+/// Whether nothing of an object matters to a patch but the fields that the patch names.
+fn is_field_by_field(rules: Rules) -> bool {
+    matches!(rules, Rules::Apiserver | Rules::Overlay)
+}
+
+/// The fields of an object that a patch names, so that all others need not become a tree. None when the patch
+/// has directives for the whole object, or one of both is no map.
+fn fields_of(object: &Value, patch: &Value) -> Option<Node> {
+    let (Value::Object(object), Value::Object(patch)) = (object, patch) else { return None };
+    if patch.keys().any(|name| name.starts_with('$')) {
+        return None;
+    }
+    // In the object's order, which `serde_json` keeps by choice.
+    let named = object.iter().filter(|(name, _)| patch.contains_key(name.as_str()));
+    Some(Node::map(named.map(|(name, value)| (SmolStr::from(name), Node::from(value))).collect()))
+}
+
+/// Puts back what [`fields_of`] took, when the patch is applied to it.
+fn put_fields(object: &mut Value, patch: &Value, merged: Merged) -> Vec<Diagnostic> {
+    let Value::Object(fields) = object else { return merged.warnings };
+    let patched = merged.node.unwrap_or_else(Node::null);
+    let patched = patched.as_map();
+    let is_gone = |name: &str| patched.is_none_or(|map| !map.contains_key(name));
+    if patch.as_object().is_some_and(|patch| patch.keys().any(|name| is_gone(name))) {
+        let is_named = |name: &str| patch.get(name).is_some();
+        fields.retain(|name, _| !is_named(name) || !is_gone(name));
+    }
+    let changed = patched.into_iter().flat_map(YamlMap::iter);
+    for (name, node) in changed {
+        put(fields, name, node.to_json_value());
+    }
+    merged.warnings
+}
+
+fn put(fields: &mut JsonMap<String, Value>, name: &str, value: Value) {
+    match fields.get_mut(name) {
+        Some(place) => *place = value,
+        None => drop(fields.insert(name.to_string(), value)),
+    }
+}
+
+/// Makes the patch that turns `original` into `modified`.
+///
+/// ```
+/// use kubectl_smp::patch::json::{PatchType, create};
+/// use kubectl_smp::schema::Schema;
+/// use serde_json::json;
+///
+/// let pod = |image: &str| json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [
+///     {"name": "nginx", "image": image},
+///     {"name": "sidecar", "image": "sidecar:v1"},
+/// ]}});
+/// let patch = create(&pod("nginx:1.14"), &pod("nginx:1.21"), PatchType::Strategic, &Schema::embedded())?;
+/// assert_eq!(patch.value, json!({"spec": {
+///     "$setElementOrder/containers": [{"name": "nginx"}, {"name": "sidecar"}],
+///     "containers": [{"name": "nginx", "image": "nginx:1.21"}],
+/// }}));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// Of strategic merge patches: a kind that the schema does not have, and what
+/// [`patch::create`](crate::patch::create) refuses.
+pub fn create(
+    original: &Value,
+    modified: &Value,
+    patch_type: PatchType,
+    schema: &Schema,
+) -> Result<Warned<Value>> {
+    create_with(original, modified, patch_type, schema, &PatchingOptions::default())
+}
+
+/// As [`create`], by other rules.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_with(
+    original: &Value,
+    modified: &Value,
+    patch_type: PatchType,
+    schema: &Schema,
+    options: &PatchingOptions,
+) -> Result<Warned<Value>> {
+    let kind = options.type_for(patch_type, modified, schema)?;
+    made([original, modified], None, (patch_type, kind), options)
+}
+
+/// The versions of an object from which a three-way patch is made.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectVersions<'v> {
+    /// What was applied last; null when nothing was.
+    pub original: &'v Value,
+    /// What shall be.
+    pub modified: &'v Value,
+    /// What the cluster has.
+    pub current: &'v Value,
+}
+
+/// Makes the patch of `kubectl apply`: it brings the current object to the modified one, removes what that has
+/// no more of the original, and leaves alone what others added.
+///
+/// ```
+/// use kubectl_smp::patch::json::{PatchType, ObjectVersions, create_three_way};
+/// use kubectl_smp::schema::Schema;
+/// use serde_json::json;
+///
+/// let gadget = |spec, metadata| json!({
+///     "apiVersion": "example.com/v1", "kind": "Gadget", "metadata": metadata, "spec": spec,
+/// });
+/// let versions = ObjectVersions {
+///     original: &gadget(json!({"size": 1, "color": "red"}), json!({"name": "g"})),
+///     modified: &gadget(json!({"size": 2}), json!({"name": "g"})),
+///     current: &gadget(json!({"size": 1, "color": "red"}), json!({"name": "g", "finalizers": ["a/b"]})),
+/// };
+/// let patch = create_three_way(versions, PatchType::Merge, &Schema::none())?;
+/// assert_eq!(patch.value, json!({"spec": {"size": 2, "color": null}}));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// As [`create`]; [`Code::Conflict`] where the patch would change what names the object.
+pub fn create_three_way(
+    versions: ObjectVersions<'_>,
+    patch_type: PatchType,
+    schema: &Schema,
+) -> Result<Warned<Value>> {
+    create_three_way_with(versions, patch_type, schema, &PatchingOptions::default())
+}
+
+/// As [`create_three_way`], by other rules: [`PatchingOptions::three_way`] says what becomes of what others changed.
+///
+/// # Errors
+/// As [`create_three_way`]; rules that no three-way patch can be made for.
+pub fn create_three_way_with(
+    versions: ObjectVersions<'_>,
+    patch_type: PatchType,
+    schema: &Schema,
+    options: &PatchingOptions,
+) -> Result<Warned<Value>> {
+    let ObjectVersions { original, modified, current } = versions;
+    let kind = options.type_for(patch_type, modified, schema)?;
+    made([original, modified], Some(current), (patch_type, kind), options)
+}
+
+/// Makes a patch of any type, three-way where there is a current object, and tries it.
+fn made(
+    [original, modified]: [&Value; 2],
+    current: Option<&Value>,
+    (patch_type, kind): (PatchType, Cursor<'_>),
+    options: &PatchingOptions,
+) -> Result<Warned<Value>> {
+    let [original, modified] = [original, modified].map(Node::from);
+    let current = current.map(Node::from);
+    let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };
+    let patch_kind = match patch_type {
+        PatchType::Strategic => PatchKind::Strategic(options.rules),
+        PatchType::Merge => PatchKind::Merge,
+        PatchType::Json => PatchKind::Json,
+    };
+    let Warned { value, warnings } = create_verified(&sides, patch_kind, kind, &options.three_way)?;
+    Ok(Warned { value: value.to_json_value(), warnings })
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::schema::{Gvk, Schema};
-
-    #[test]
-    fn json_objects_are_patched_by_their_kinds_schema() {
-        let schema = Schema::embedded();
-        let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
-        let original = json!({"spec": {
-            "containers": [{"name": "nginx", "image": "nginx:1.14"}, {"name": "sidecar", "image": "sidecar:v1"}],
-            "tolerations": [{"key": "a"}],
-            "volumes": [{"name": "data", "emptyDir": {}}],
-        }, "metadata": {"finalizers": ["b", "a"]}});
-        let patch = json!({"spec": {
-            "containers": [{"name": "nginx", "image": "nginx:1.21"}],
-            "tolerations": [{"key": "b"}],
-            "volumes": [{"name": "data", "$retainKeys": ["name", "hostPath"], "hostPath": {"path": "/x"}}],
-        }, "metadata": {"finalizers": ["c"]}});
-        let want = json!({"spec": {
-            "containers": [{"name": "nginx", "image": "nginx:1.21"}, {"name": "sidecar", "image": "sidecar:v1"}],
-            "tolerations": [{"key": "b"}],
-            "volumes": [{"name": "data", "hostPath": {"path": "/x"}}],
-        }, "metadata": {"finalizers": ["c", "b", "a"]}});
-        assert_eq!(apply_json(&original, &patch, pod, Rules::Apiserver), Ok(Some(want)));
-
-        let bad = json!({"spec": {"containers": [{"image": "x"}], "nodeName": "n"}});
-        assert!(apply_json(&original, &bad, pod, Rules::Apiserver).is_err());
-        let delete = json!({"$patch": "delete"});
-        assert_eq!(apply_json(&original, &delete, pod, Rules::Apiserver), Ok(None));
-        assert_eq!(
-            apply_json(&original, &json!({"spec": null, "metadata": null}), pod, Rules::Overlay),
-            Ok(Some(json!({})))
-        );
-    }
-}
+mod tests;

@@ -1,12 +1,13 @@
 //! Patches of all kinds: making them, and applying those that are not strategic.
 //!
 //! JSON patches (RFC 6902), JSON merge patches (RFC 7386), and the making of strategic merge patches,
-//! which [`merge`](crate::merge) applies. Must not know resources or where documents come from.
+//! which [`merge`](crate::merge) applies. [`json`] is the door for `serde_json` values. Must not know
+//! resources or where documents come from.
 
 mod built_in;
 mod conflict;
 mod create;
-mod json;
+pub mod json;
 pub mod json_merge;
 pub mod json_patch;
 mod kind;
@@ -18,7 +19,6 @@ mod wanted;
 
 pub use built_in::check_built_in;
 pub use create::create;
-pub use json::apply_json;
 pub use json_merge::{apply_json_merge, create_json_merge};
 pub use json_patch::{JsonPatch, JsonPatchOptions, create_json_patch, parse_json_patch};
 pub use kind::{PatchKind, PatchSides};

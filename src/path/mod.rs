@@ -82,6 +82,14 @@ impl fmt::Display for PathElement {
 }
 
 /// The steps from the root of an object to a value; empty for the root itself.
+///
+/// ```
+/// use kubectl_smp::path::{FieldPath, PathElement, PathValue};
+///
+/// let mut path = FieldPath::root().field("spec").field("containers");
+/// path.push(PathElement::Key(vec![("name".into(), PathValue::Str("web".into()))]));
+/// assert_eq!(path.field("image").to_string(), "spec.containers[name=web].image");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FieldPath(Vec<PathElement>);
 

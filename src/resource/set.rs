@@ -9,6 +9,24 @@ use crate::schema::Schema;
 
 /// Resources in the order in which they were added; no two have the same id.
 ///
+/// ```
+/// use kubectl_smp::resource::{Resource, ResourceSet};
+/// use kubectl_smp::schema::Schema;
+///
+/// let schema = Schema::embedded();
+/// let mut set = ResourceSet::new();
+/// for name in ["web", "log"] {
+///     let text = format!("{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}, namespace: shop}}}}");
+///     set.append(Resource::new(text.parse()?, &schema)?)?;
+/// }
+/// let found: Vec<_> = set.by_name("log").collect();
+/// assert_eq!(found, [1]);
+/// assert_eq!(set.as_slice()[1].id().to_string(), "Deployment.apps log in namespace shop");
+/// let again = Resource::new(set.as_slice()[0].node().clone(), &schema)?;
+/// assert!(set.append(again).is_err(), "there is one already");
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+///
 /// What [`ResourceSet::update`] and [`ResourceSet::append`] do, the indices follow; whatever else may change
 /// ids drops them, and they are made anew when they are next needed.
 #[derive(Debug, Clone, Default)]

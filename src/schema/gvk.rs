@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde_json::Value;
 use smol_str::SmolStr;
 
 /// A group, version and kind, such as `apps`, `v1`, `Deployment`; the core group is empty.
@@ -21,6 +22,22 @@ impl Gvk {
     pub fn from_manifest(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Self { group: group.into(), version: version.into(), kind: kind.into() }
+    }
+
+    /// Of an object, by its `apiVersion` and `kind`; none when it lacks one of them.
+    ///
+    /// ```
+    /// use kubectl_smp::schema::Gvk;
+    /// use serde_json::json;
+    ///
+    /// let web = json!({"apiVersion": "apps/v1", "kind": "Deployment"});
+    /// assert_eq!(Gvk::of(&web), Some(Gvk::from_manifest("apps/v1", "Deployment")));
+    /// assert_eq!(Gvk::of(&json!({"kind": "Deployment"})), None);
+    /// ```
+    #[must_use]
+    pub fn of(object: &Value) -> Option<Self> {
+        let text = |name: &str| object.get(name)?.as_str().filter(|text| !text.is_empty());
+        Some(Self::from_manifest(text("apiVersion")?, text("kind")?))
     }
 
     /// `apps/v1`, or `v1` for the core group.

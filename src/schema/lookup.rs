@@ -2,13 +2,20 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::embedded;
+use super::openapi::{is_crd, read_crd};
 use super::{Cursor, Gvk, Scope, TypeGraph};
+use super::{compile, embedded};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::yaml::Node;
 
 /// The name of the table of Kubernetes' kinds that is part of the program.
 pub(super) const EMBEDDED: &str = "embedded";
+
+/// The name of what CRDs say.
+const CRD: &str = "crd";
 
 /// An ordered list of named type graphs.
 ///
@@ -68,6 +75,45 @@ impl Schema {
     #[must_use]
     pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
         Self { graphs: vec![NamedGraph::new(name, graph)], scopes: Some(embedded::kustomize()) }
+    }
+
+    /// The same, with the kinds that CustomResourceDefinitions define; they are asked first.
+    ///
+    /// ```
+    /// use kubectl_smp::schema::{Gvk, Schema};
+    /// use serde_json::json;
+    ///
+    /// let crd = json!({
+    ///     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    ///     "spec": {"group": "example.com", "names": {"kind": "Gadget", "plural": "gadgets"}, "scope": "Cluster",
+    ///         "versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+    ///             "parts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"],
+    ///                 "items": {"type": "object", "properties": {"id": {"type": "integer"}}}},
+    ///         }}}}]},
+    /// });
+    /// let schema = Schema::embedded().with_crds(&[crd])?;
+    /// let gadget = schema.kind(&Gvk::from_manifest("example.com/v1", "Gadget")).expect("defined");
+    /// assert_eq!(gadget.field("parts").list_map_keys().collect::<Vec<_>>(), ["id"]);
+    /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Something that is no CustomResourceDefinition, or has a malformed schema.
+    pub fn with_crds(mut self, definitions: &[Value]) -> Result<Self> {
+        let model = |value: &Value| {
+            let node = Node::from(value);
+            if is_crd(&node) {
+                return read_crd(&node);
+            }
+            let what =
+                Gvk::of(value).map_or_else(|| "an object without a kind".into(), |gvk| gvk.to_string());
+            Err(Diagnostic::error(Code::InvalidValue, format!("{what} is no CustomResourceDefinition")))
+        };
+        let models = definitions.iter().map(model).collect::<Result<Vec<_>>>()?;
+        if !models.is_empty() {
+            self.push_front(CRD, Arc::new(compile::merge(models).compile()?));
+        }
+        Ok(self)
     }
 
     /// Takes the word of kustomize, in place of the embedded table's, on which kinds live in namespaces.

@@ -12,6 +12,22 @@ use crate::schema::Schema;
 use crate::yaml::{Node, Tag, Value};
 
 /// An entry of a kustomization's `images`.
+///
+/// ```
+/// use kubectl_smp::resource::{Resource, ResourceSet};
+/// use kubectl_smp::schema::Schema;
+/// use kubectl_smp::transform::{FieldSpecs, Image, images};
+///
+/// let schema = Schema::embedded();
+/// let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: 'web:1'}]}}";
+/// let mut set = ResourceSet::new();
+/// set.append(Resource::new(pod.parse()?, &schema)?)?;
+/// let image = Image { name: "web".into(), new_tag: "2".into(), ..Image::default() };
+/// images(&mut set, &[image], &FieldSpecs::default(), &schema)?;
+/// let text = kubectl_smp::yaml::to_yaml(set.as_slice()[0].node())?;
+/// assert!(text.contains("image: web:2"));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Image {

@@ -6,6 +6,7 @@ mod edit;
 mod emit;
 mod events;
 mod failure;
+mod from_text;
 mod json;
 mod json_stream;
 mod meta;

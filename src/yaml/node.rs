@@ -22,6 +22,20 @@ pub enum Value {
 pub type List = Vec<Node>;
 
 /// A value and what is known of it.
+///
+/// ```
+/// use kubectl_smp::yaml::{Node, to_yaml};
+/// use serde_json::json;
+///
+/// let mut node: Node = "spec: {replicas: 0x10, paused: no} # off\n".parse()?;
+/// assert_eq!(node.to_json_value(), json!({"spec": {"replicas": 16, "paused": false}}));
+/// if let Some(spec) = node.get_mut("spec").and_then(Node::as_map_mut) {
+///     spec.insert("replicas", Node::int(3));
+/// }
+/// assert_eq!(to_yaml(&node)?, "spec:\n  paused: false\n  replicas: 3\n");
+/// assert_eq!(node, Node::from(&json!({"spec": {"replicas": 3, "paused": false}})), "equal by their data");
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Node {
     /// The value.

@@ -1,14 +1,10 @@
 //! Directories that are exchanged with links while they are read.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kubectl_smp::diagnostic::Diagnostic;
-use kubectl_smp::files::DiskTree;
-use kubectl_smp::overlay::{
-    BuildOptions, BuildRules, Builder, ChainUse, FunctionOptions, HelmOptions, LockUse, Targets,
-};
+use kubectl_smp::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
 use kubectl_smp::source::SourceMap;
@@ -26,24 +22,13 @@ const FORMS: [(&str, &str); 4] = [
 ];
 
 fn builder(sources: &SourceMap) -> Builder {
-    let options = BuildOptions {
-        tree: Arc::new(DiskTree),
-        bases: Vec::new(),
-        rules: BuildRules::default(),
-        restrict_loads: true,
-        reorder: None,
-        cache: None,
-        lock: LockUse::Ignore,
-        locked: false,
-        offline: true,
-        helm: HelmOptions::default(),
-        functions: FunctionOptions::default(),
-    };
+    let mut options = BuildOptions::default();
+    (options.lock, options.offline) = (LockUse::Ignore, true);
     let chain = |used| {
         let hermetic = used == ChainUse::Kustomizations;
         SchemaChain::new(&SchemaChoice::Embedded, Links { hermetic, offline: true, ..Links::default() })
     };
-    Builder::new(sources.clone(), options, Box::new(chain), Targets::One).expect("a builder")
+    Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).expect("a builder")
 }
 
 /// What comes of a build: its output, or all that is said about why not, with the texts that it speaks of.

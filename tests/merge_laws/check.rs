@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kubectl_smp::merge::{Conflict, MergeOptions, Merged, merge2, merge3};
 use kubectl_smp::schema::{Cursor, Gvk, ListType, MapType, Schema};
-use kubectl_smp::source::{Reading, SourceMap};
+use kubectl_smp::source::SourceMap;
 use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_one, to_json};
 
 /// What is wrong, or nothing.
@@ -14,7 +14,7 @@ const KEYS: [&str; 7] = ["mountPath", "devicePath", "ip", "type", "topologyKey",
 
 /// Reads an object, so that it knows where its values stand.
 pub fn read(sources: &SourceMap, text: &str) -> Result<Node, String> {
-    let options = ParseOptions { reading: Reading::Kubectl, ..ParseOptions::default() };
+    let options = ParseOptions::kubectl();
     parse_one(sources, sources.add("side.yaml", text), options).map_err(|error| error.to_string())
 }
 

@@ -16,7 +16,7 @@ import (
 
 // A request is one case. Which fields count depends on the operation.
 type request struct {
-	// apply, two-way, three-way, merge2 or merge3
+	// apply, two-way, three-way, merge2, merge3 or measure
 	Operation string `json:"operation"`
 
 	// The texts of the objects by their role: JSON for patches, YAML for merges.
@@ -34,6 +34,9 @@ type request struct {
 
 	// How often to solve the case. Where the order of Go's maps decides, the answers differ.
 	Repeat int `json:"repeat"`
+
+	// To measure: how many objects are patched.
+	Count int `json:"count"`
 }
 
 // An answer has exactly one field.
@@ -63,6 +66,8 @@ func solve(r *request) (a answer) {
 		result, err = mergeTwo(r)
 	case "merge3":
 		result, err = mergeThree(r)
+	case "measure":
+		result, err = measure(r)
 	default:
 		err = fmt.Errorf("unknown operation %q", r.Operation)
 	}

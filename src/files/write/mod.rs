@@ -1,5 +1,9 @@
 //! Writing: one file at once, or many of which all are changed or none.
 
+#[cfg(not(target_family = "wasm"))]
+mod journal;
+#[cfg(target_family = "wasm")]
+#[path = "../wasm/journal.rs"]
 mod journal;
 mod permission;
 mod place;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 /// What the command line says about functions and plugins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
+#[non_exhaustive]
 pub struct FunctionOptions {
     /// Whether anything that is not built in may run (`--enable-alpha-plugins`).
     pub plugins: bool,

@@ -43,6 +43,18 @@ impl JsonPatchOptions {
 }
 
 /// A list of operations.
+///
+/// ```
+/// use kubectl_smp::patch::{JsonPatchOptions, parse_json_patch};
+/// use kubectl_smp::yaml::Node;
+///
+/// let patch = parse_json_patch(&"[{op: replace, path: /spec/paused, value: true}]".parse::<Node>()?)?;
+/// let mut web: Node = "spec: {replicas: 1}".parse()?;
+/// assert!(patch.apply_with(&mut web, &JsonPatchOptions::rfc6902()).is_err(), "there is nothing to replace");
+/// patch.apply(&mut web)?;
+/// assert_eq!(web, "spec: {replicas: 1, paused: true}".parse()?, "Kubernetes forgives that");
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct JsonPatch {
     operations: Vec<Operation>,

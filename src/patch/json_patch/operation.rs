@@ -208,7 +208,7 @@ impl Document {
             return Ok(());
         }
         let is = found.map_or("is not there".to_string(), |node| format!("is {}", describe(node)));
-        let error = Diagnostic::error(Code::Conflict, format!("the test failed: {} {is}", named(&path)))
+        let error = Diagnostic::error(Code::TestFailed, format!("the test failed: {} {is}", named(&path)))
             .at(operation.span)
             .label(found.map(Node::span).unwrap_or_default(), "this value")
             .help("the patch was made for another object: look at both");

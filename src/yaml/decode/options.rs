@@ -12,6 +12,7 @@ pub enum UnknownFields {
 
 /// How to decode. The default is how kustomization files are read.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct DecodeOptions {
     /// What to do about fields that a struct does not have.
     pub unknown_fields: UnknownFields,

@@ -16,6 +16,7 @@ pub enum DuplicateKeys {
 
 /// How to read a text.
 #[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub struct ParseOptions {
     /// Whether comments are kept on the nodes.
     pub comments: bool,
@@ -44,5 +45,26 @@ impl ParseOptions {
     #[must_use]
     pub fn kubectl() -> Self {
         Self { reading: Reading::Kubectl, ..Self::default() }
+    }
+
+    /// The same with comments kept on the nodes.
+    #[must_use]
+    pub fn with_comments(mut self) -> Self {
+        self.comments = true;
+        self
+    }
+
+    /// The same as another reader.
+    #[must_use]
+    pub fn reading(mut self, reading: Reading) -> Self {
+        self.reading = reading;
+        self
+    }
+
+    /// The same with something else done about equal keys.
+    #[must_use]
+    pub fn duplicate_keys(mut self, duplicate_keys: DuplicateKeys) -> Self {
+        self.duplicate_keys = duplicate_keys;
+        self
     }
 }

@@ -1,10 +1,8 @@
 //! What is to be changed, and what became of it.
 
-use std::fs::{self, Metadata};
 use std::path::Path;
 
-use super::super::super::stamp::FileStamp;
-use crate::files::tree::may_run;
+use crate::files::stamp::FileStamp;
 
 /// What becomes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,28 +34,6 @@ pub enum Expected<'c> {
     Nothing,
     /// The file that was read.
     Read(&'c FileStamp),
-}
-
-impl Expected<'_> {
-    /// Whether it is there.
-    pub(super) fn is(&self, there: Option<&Metadata>) -> bool {
-        match self {
-            Self::Anything => true,
-            Self::Nothing => there.is_none(),
-            Self::Read(stamp) => there.is_some_and(|there| stamp.is_of(there)),
-        }
-    }
-}
-
-impl FileChange<'_> {
-    /// Whether a file is already as it shall be.
-    pub(super) fn is_there(&self, path: &Path, there: &Metadata) -> bool {
-        let may_run = self.executable.is_none_or(|executable| may_run(there) == executable);
-        may_run
-            && self.content.is_some_and(|content| {
-                there.len() == content.len() as u64 && fs::read(path).is_ok_and(|text| text == content)
-            })
-    }
 }
 
 /// What became of changes that somebody began and did not end.

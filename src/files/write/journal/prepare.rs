@@ -14,10 +14,11 @@ use super::super::super::stamp;
 use super::super::permission::{self, Ownership, sync_directory};
 use super::super::place::{self, WritePlace, directory_of};
 use super::super::problem::{not_written, unchanged};
-use super::change::FileChange;
+use super::change::{Expected, FileChange};
 use super::commit::{new_text, old_text};
 use super::list::{Changes, ListedChange, Way};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::tree::may_run;
 
 /// How many files are flushed to the disk at a time. Each waits milliseconds for the disk, which writes
 /// what waits together in one go.
@@ -42,6 +43,28 @@ enum FileIdentity<'p> {
     Inode(u64, u64),
     /// The real path, which a file with one name has.
     Path(&'p Path),
+}
+
+impl Expected<'_> {
+    /// Whether it is there.
+    fn is(&self, there: Option<&Metadata>) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Nothing => there.is_none(),
+            Self::Read(stamp) => there.is_some_and(|there| stamp.is_of(there)),
+        }
+    }
+}
+
+impl FileChange<'_> {
+    /// Whether a file is already as it shall be.
+    fn is_there(&self, path: &Path, there: &Metadata) -> bool {
+        let may_run = self.executable.is_none_or(|executable| may_run(there) == executable);
+        may_run
+            && self.content.is_some_and(|content| {
+                there.len() == content.len() as u64 && fs::read(path).is_ok_and(|text| text == content)
+            })
+    }
 }
 
 /// A change whose texts are in the journal.

@@ -1,0 +1,201 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn pod(spec: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": ["b", "a"]}, "spec": spec})
+}
+
+fn strategic(object: &Value, patch: &Value, rules: Rules) -> Result<Value> {
+    let mut patched = object.clone();
+    let options = PatchingOptions::default().rules(rules);
+    let done = apply_with(&mut patched, patch, PatchType::Strategic, &Schema::embedded(), &options);
+    if done.is_err() {
+        assert_eq!(&patched, object, "a patch that fails changes nothing");
+    }
+    done.map(|_| patched)
+}
+
+#[test]
+fn json_objects_are_patched_by_their_kinds_schema() {
+    let original = pod(&json!({
+        "containers": [{"name": "nginx", "image": "nginx:1.14"}, {"name": "sidecar", "image": "sidecar:v1"}],
+        "tolerations": [{"key": "a"}],
+        "volumes": [{"name": "data", "emptyDir": {}}],
+    }));
+    let patch = json!({"spec": {
+        "containers": [{"name": "nginx", "image": "nginx:1.21"}],
+        "tolerations": [{"key": "b"}],
+        "volumes": [{"name": "data", "$retainKeys": ["name", "hostPath"], "hostPath": {"path": "/x"}}],
+    }, "metadata": {"finalizers": ["c"]}});
+    let mut want = pod(&json!({
+        "containers": [{"name": "nginx", "image": "nginx:1.21"}, {"name": "sidecar", "image": "sidecar:v1"}],
+        "tolerations": [{"key": "b"}],
+        "volumes": [{"name": "data", "hostPath": {"path": "/x"}}],
+    }));
+    want["metadata"]["finalizers"] = json!(["c", "b", "a"]);
+    assert_eq!(strategic(&original, &patch, Rules::Apiserver), Ok(want));
+
+    let bad = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"image": "x"}], "nodeName": "n"}});
+    let error = strategic(&original, &bad, Rules::Apiserver).expect_err("no merge key");
+    assert_eq!(error.code(), Code::MissingMergeKey);
+    assert_eq!(error.resource_name(), Some("Pod p"));
+    assert_eq!(error.field_path(), Some("spec.containers[0]"));
+    let delete = json!({"$patch": "delete"});
+    assert_eq!(strategic(&original, &delete, Rules::Apiserver), Ok(Value::Null));
+    let emptied = json!({"spec": null, "metadata": null, "status": null});
+    let left = json!({"apiVersion": "v1", "kind": "Pod"});
+    assert_eq!(strategic(&original, &emptied, Rules::Overlay), Ok(left));
+}
+
+#[test]
+fn kinds_without_a_schema_are_refused_as_the_server_refuses_them() {
+    let mut gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "list": [1]});
+    let patch = json!({"list": [2]});
+    let schema = Schema::embedded();
+    let error = apply(&mut gadget, &patch, PatchType::Strategic, &schema).expect_err("no schema");
+    assert_eq!(error.code(), Code::NoSchema);
+    assert_eq!(error.to_status()["code"], json!(415));
+    assert_eq!(gadget["list"], json!([1]));
+
+    let overlay = PatchingOptions::default().rules(Rules::Overlay);
+    let warnings = apply_with(&mut gadget, &patch, PatchType::Strategic, &schema, &overlay).expect("applies");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert_eq!(warnings[0].field_path(), Some("list"));
+    assert_eq!(gadget["list"], json!([2]));
+
+    let pod = PatchingOptions::default().kind(Gvk::from_manifest("v1", "Pod"));
+    let mut unnamed = json!({"spec": {"containers": [{"name": "a", "image": "b"}]}});
+    let patch = json!({"spec": {"containers": [{"name": "a", "tty": true}]}});
+    apply_with(&mut unnamed, &patch, PatchType::Strategic, &schema, &pod).expect("applies");
+    assert_eq!(unnamed["spec"]["containers"], json!([{"name": "a", "image": "b", "tty": true}]));
+}
+
+#[test]
+fn patches_of_the_other_types_need_no_schema() {
+    let mut object = json!({"kind": "Gadget", "a": {"b": 1, "c": 2}, "l": [1]});
+    let schema = Schema::none();
+    apply(&mut object, &json!({"a": {"b": null}, "l": [2], "n": null}), PatchType::Merge, &schema)
+        .expect("applies");
+    assert_eq!(object, json!({"kind": "Gadget", "a": {"c": 2}, "l": [2]}));
+
+    let operations = json!([
+        {"op": "replace", "path": "/a/c", "value": 3},
+        {"op": "test", "path": "/l/0", "value": 1},
+    ]);
+    let before = object.clone();
+    let error = apply(&mut object, &operations, PatchType::Json, &schema).expect_err("the test fails");
+    assert_eq!(error.code(), Code::TestFailed);
+    assert_eq!(error.to_status()["code"], json!(422));
+    assert_eq!(object, before, "all or nothing");
+    apply(&mut object, &json!([{"op": "add", "path": "/l/-", "value": 3}]), PatchType::Json, &schema)
+        .expect("applies");
+    assert_eq!(object["l"], json!([2, 3]));
+
+    // Something else than an object: all of it is replaced.
+    let mut object = json!([1]);
+    apply(&mut object, &json!({"a": 1, "b": null}), PatchType::Merge, &schema).expect("applies");
+    assert_eq!(object, json!({"a": 1}));
+    apply(&mut object, &json!("text"), PatchType::Merge, &schema).expect("applies");
+    assert_eq!(object, json!("text"));
+}
+
+#[test]
+fn made_patches_get_there() {
+    let schema = Schema::embedded();
+    let from = pod(
+        &json!({"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}], "nodeName": "n"}),
+    );
+    let to = pod(&json!({"containers": [{"name": "b", "image": "1"}, {"name": "c", "image": "2"}]}));
+    for patch_type in [PatchType::Strategic, PatchType::Merge, PatchType::Json] {
+        let patch = create(&from, &to, patch_type, &schema).expect("made");
+        let mut got = from.clone();
+        apply(&mut got, &patch.value, patch_type, &schema).expect("applies");
+        assert_eq!(got, to, "{patch_type:?} {}", patch.value);
+    }
+    let overlay = PatchingOptions::default().rules(Rules::Overlay);
+    let patch = create_with(&from, &to, PatchType::Strategic, &schema, &overlay).expect("made").value;
+    let mut got = from.clone();
+    apply_with(&mut got, &patch, PatchType::Strategic, &schema, &overlay).expect("applies");
+    assert_eq!(got, to, "{patch}");
+}
+
+#[test]
+fn three_way_patches_leave_alone_what_others_added() {
+    let schema = Schema::embedded();
+    let containers = |image: &str| json!({"containers": [{"name": "a", "image": image}], "nodeName": "n"});
+    let (original, modified) =
+        (pod(&containers("1")), pod(&json!({"containers": [{"name": "a", "image": "2"}]})));
+    let mut current = pod(&containers("1"));
+    current["metadata"]["uid"] = json!("u");
+    current["status"] = json!({"phase": "Running"});
+    let mut want = current.clone();
+    want["spec"] = modified["spec"].clone();
+    let versions = ObjectVersions { original: &original, modified: &modified, current: &current };
+    for patch_type in [PatchType::Strategic, PatchType::Merge, PatchType::Json] {
+        let patch = create_three_way(versions, patch_type, &schema).expect("made");
+        let mut got = current.clone();
+        apply(&mut got, &patch.value, patch_type, &schema).expect("applies");
+        assert_eq!(got, want, "{patch_type:?} {}", patch.value);
+    }
+    let overlay = PatchingOptions::default().rules(Rules::Overlay);
+    let patch = create_three_way_with(versions, PatchType::Strategic, &schema, &overlay).expect("made");
+    let mut got = current.clone();
+    apply_with(&mut got, &patch.value, PatchType::Strategic, &schema, &overlay).expect("applies");
+    assert_eq!(got, want, "{}", patch.value);
+    let strict = PatchingOptions::default().three_way(ThreeWayOptions::default().overwrite(false));
+    current["spec"]["containers"][0]["image"] = json!("3");
+    let versions = ObjectVersions { original: &original, modified: &modified, current: &current };
+    for patch_type in [PatchType::Strategic, PatchType::Merge, PatchType::Json] {
+        let refused = create_three_way_with(versions, patch_type, &schema, &strict);
+        assert_eq!(refused.expect_err("a conflict").code(), Code::Conflict, "{patch_type:?}");
+    }
+}
+
+#[test]
+fn types_have_content_types() {
+    for one in [PatchType::Strategic, PatchType::Merge, PatchType::Json] {
+        assert_eq!(PatchType::from_content_type(one.content_type()), Some(one));
+    }
+    assert_eq!(PatchType::from_content_type("application/apply-patch+yaml"), None);
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf =
+        prop_oneof![Just(Value::Null), (0_i64..3).prop_map(Value::from), "[a-b]".prop_map(Value::from)];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("[a-c]", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// Only the fields that a patch names become trees; that must not be seen.
+    #[test]
+    fn it_does_not_matter_that_fields_are_patched_alone(object in value(), patch in value()) {
+        let mut got = object.clone();
+        apply(&mut got, &patch, PatchType::Merge, &Schema::none()).expect("cannot fail");
+        let mut whole = Node::from(&object);
+        apply_json_merge(&mut whole, &Node::from(&patch));
+        prop_assert_eq!(got, whole.to_json_value());
+
+        let overlay = PatchingOptions::default().rules(Rules::Overlay);
+        let mut got = object.clone();
+        let done = apply_with(&mut got, &patch, PatchType::Strategic, &Schema::none(), &overlay);
+        let (cursor, schema) = (Cursor::unknown(), Schema::none());
+        match apply_strategic(Node::from(&object), &Node::from(&patch), cursor, &schema, Rules::Overlay) {
+            Ok(merged) => {
+                prop_assert_eq!(done, Ok(merged.warnings));
+                prop_assert_eq!(got, merged.node.map_or(Value::Null, |node| node.to_json_value()));
+            }
+            Err(error) => {
+                prop_assert_eq!(done.map_err(|e| e.code()), Err(error.code()));
+                prop_assert_eq!(got, object);
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The fake client of the examples answers as the server does.
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use super::asked::{answer, block_on, is_foreseen};
+use super::fake_client;
+use super::requests::{crd, rows, value_named};
+use super::rig::{Rig, eventually};
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn the_fake_client_answers_as_the_server() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let definition = value_named(&crd(), &rig.name);
+    let file = rig.file("crd.json", &definition.to_string());
+    rig.kubectl(&["create", "-f", file.to_str().expect("UTF-8")]);
+    let path = format!("/apis/{0}.example.com/v1/namespaces/{0}/gadgets", rig.name);
+    eventually("the kind is served", || rig.try_kubectl(&["get", "--raw", &path]).status == 0);
+
+    let kubeconfig = Kubeconfig::read_from(rig.kubeconfig()).expect("a kubeconfig");
+    block_on(async {
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        let real = Client::try_from(config.expect("a configuration")).expect("a client");
+        let fake = fake_client::client(&[definition]).expect("a definition");
+        let mut differences = Vec::new();
+        for row in rows() {
+            let what = format!("{} {} {}", row.method, row.path, row.body);
+            let (of_real, of_fake) =
+                (answer(&real, &row, &rig.name).await, answer(&fake, &row, &rig.name).await);
+            if !is_foreseen(&of_real, &row) || of_fake != of_real {
+                differences.push(format!("{what}\nserver: {of_real:?}\nfake: {of_fake:?}"));
+            }
+        }
+        assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+    });
+}
