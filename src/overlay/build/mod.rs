@@ -51,8 +51,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         warnings,
     };
     let levels = tree.depth;
-    let accumulated =
-        with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()))?;
+    let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()))?;
     let TargetBuild { schema, tracker, mut warnings, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;

@@ -48,7 +48,8 @@ pub(super) fn with_stack<T: Send>(levels: usize, work: impl FnOnce() -> Result<T
 }
 
 fn no_thread(levels: usize, error: &io::Error) -> Diagnostic {
-    let message = format!("{levels} nested directories need a thread of their own, and none can be started: {error}");
+    let message =
+        format!("{levels} nested directories need a thread of their own, and none can be started: {error}");
     Diagnostic::error(Code::LimitExceeded, message)
 }
 
@@ -77,7 +78,8 @@ impl Visits {
         } else {
             return Ok(());
         };
-        Err(Diagnostic::error(Code::LimitExceeded, message)
-            .help("several entries that lead to one directory, which does the same, multiply with every level"))
+        Err(Diagnostic::error(Code::LimitExceeded, message).help(
+            "several entries that lead to one directory, which does the same, multiply with every level",
+        ))
     }
 }

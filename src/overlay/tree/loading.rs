@@ -370,4 +370,3 @@ fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) 
         .help("list it under `resources:`, or give it `kind: Component`")),
     }
 }
-

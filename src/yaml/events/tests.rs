@@ -56,10 +56,10 @@ fn places_are_those_of_the_text_as_it_is() {
 fn padding_is_bounded_by_the_size_of_the_text() {
     let deep = " ".repeat(1000);
     let text = format!("a: |\n{deep}b: 'c\n{}'\n", "d\n".repeat(30_000)).repeat(3);
-    let added: usize = super::padding::pads(&text).iter().map(|pad| pad.spaces).sum();
+    let added: usize = super::padding::pads(&text, super::padding::FAR[0]).iter().map(|pad| pad.spaces).sum();
     assert!(added > text.len() && added <= text.len() * super::padding::MOST_WORK, "{added}");
     let open = "- [\n".repeat(100_000);
-    assert!(super::padding::pads(&open).is_empty());
+    assert!(super::padding::pads(&open, super::padding::FAR[0]).is_empty());
 }
 
 #[test]
