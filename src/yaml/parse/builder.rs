@@ -12,6 +12,7 @@ use super::tags::{binary, check_tag, tag_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
 use crate::yaml::events::{EventPlace, MAX_DEPTH};
+use crate::yaml::measure::TreeSize;
 use crate::yaml::meta::{Comments, Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::yaml_1_1::settle;
@@ -240,7 +241,7 @@ impl<'t> TreeBuilder<'t> {
 
     fn anchor(&mut self, anchor: usize, node: &Node) -> Result<()> {
         if anchor != 0 {
-            let (bytes, depth) = measure(node);
+            let TreeSize { bytes, depth } = node.size();
             self.count(bytes, node.span())?;
             self.anchors.insert(anchor, Anchored { node: node.clone(), bytes, depth });
         }
@@ -323,19 +324,4 @@ fn head(above: &mut Vec<SmolStr>) -> Option<Box<Comments>> {
 fn too_deep() -> Diagnostic {
     let message = format!("maps and lists are nested more than {MAX_DEPTH} levels deep");
     Diagnostic::error(Code::LimitExceeded, message)
-}
-
-/// The bytes that a tree takes, each text for itself, and its depth.
-fn measure(node: &Node) -> (usize, usize) {
-    let mut whole = (0, 0);
-    let mut add = |own: usize, child: &Node| {
-        let (bytes, depth) = measure(child);
-        whole = (whole.0 + own + bytes, whole.1.max(depth + 1));
-    };
-    match &node.value {
-        Value::Scalar(text) => return (size_of::<Node>() + text.len(), 0),
-        Value::Map(map) => map.iter().for_each(|(key, value)| add(size_of::<Key>() + key.len(), value)),
-        Value::List(list) => list.iter().for_each(|entry| add(0, entry)),
-    }
-    (whole.0 + size_of::<Node>(), whole.1.max(1))
 }
