@@ -1,6 +1,9 @@
 //! What is bounded: each bound holds with an error of its own, on small stacks and in little memory, and what lies
 //! below it works.
 
+#![allow(clippy::format_collect, reason = "clearer for made-up texts")]
+
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -156,7 +159,7 @@ fn diamonds_end() {
         );
     }
     let bytes = "resources: [big.yaml]\n";
-    let mut files = diamond("resources", &bytes);
+    let mut files = diamond("resources", bytes);
     let big = format!("{CONFIG_MAP}data:\n  a: {}\n", "x".repeat(1 << 20));
     files.extend(["l", "r"].map(|side| (format!("{side}22/big.yaml"), big.clone())));
     let prefixed = |(path, text): (String, String)| {
@@ -180,8 +183,8 @@ fn paths_create_no_endless_trees() {
         "replacements: [{{sourceValue: v, targets: [{{select: {{name: a}}, fieldPaths: [{path}], options: {{create: true}}}}]}}]\n"
     );
     let slashed = path.replace('.', "/");
-    let specs = format!("configurations: [c.yaml]\nnamePrefix: p-\ncommonLabels: {{x: v}}\n");
-    let mut configured = over(CONFIG_MAP, &specs);
+    let specs = "configurations: [c.yaml]\nnamePrefix: p-\ncommonLabels: {x: v}\n";
+    let mut configured = over(CONFIG_MAP, specs);
     configured.push(("c.yaml".into(), format!("commonLabels: [{{path: {slashed}, create: true}}]\n")));
     let add = format!(
         "transformers:\n- |\n  apiVersion: builtin\n  kind: ValueAddTransformer\n  metadata: {{name: v}}\n  value: x\n  targets: [{{fieldPath: {slashed}}}]\n"
@@ -314,7 +317,7 @@ fn bomb() -> String {
     let mut text = format!("{CONFIG_MAP}data:\n  a0: &a0 {{x: y}}\n");
     for i in 1..20 {
         let aliases: Vec<String> = (0..10).map(|j| format!("k{j}: *a{}", i - 1)).collect();
-        text += &format!("  a{i}: &a{i} {{{}}}\n", aliases.join(", "));
+        writeln!(text, "  a{i}: &a{i} {{{}}}", aliases.join(", ")).expect("a string");
     }
     text
 }
@@ -366,7 +369,9 @@ fn the_program_stays_small() {
     for (i, files) in cases.into_iter().enumerate() {
         let target = directory.path().join(i.to_string());
         fs::create_dir(&target).expect("made");
-        files.iter().for_each(|(path, text)| fs::write(target.join(path), text).expect("written"));
+        for (path, text) in &files {
+            fs::write(target.join(path), text).expect("written");
+        }
         let output = run(&target, 1024, &["build"]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{stderr}");

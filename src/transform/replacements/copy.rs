@@ -126,6 +126,17 @@ impl FieldCopy<'_> {
         self.options.create.then(|| NodeKind::like(&self.value.borrow()))
     }
 
+    /// Checks that there is room for a whole value where the path leads.
+    fn check_size(&self, value: &Node) -> Result<()> {
+        let size = value.size();
+        self.count(size.bytes)?;
+        if self.length + size.depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        let message = format!("with this value maps and lists nest more than {MAX_DEPTH} levels deep");
+        Err(Diagnostic::error(Code::LimitExceeded, message))
+    }
+
     fn to(&self, node: &mut Node, path: &[String]) -> Result<()> {
         if self.write_inside(node, path) {
             return Ok(());
@@ -223,13 +234,7 @@ impl FieldCopy<'_> {
                 }
             }
             _ => {
-                let size = value.size();
-                self.count(size.bytes)?;
-                if self.length + size.depth > MAX_DEPTH {
-                    let message =
-                        format!("with this value maps and lists nest more than {MAX_DEPTH} levels deep");
-                    return Err(Diagnostic::error(Code::LimitExceeded, message));
-                }
+                self.check_size(&value)?;
                 *node = value.clone();
                 if let Value::Scalar(old) = &mut node.value {
                     *old = text;

@@ -101,10 +101,8 @@ fn a_document_behind_dots_begins_with_dashes() {
 #[test]
 fn long_values_may_be_indented_in_any_way() {
     let quoted = format!("a:\n  b: \"x\n{}y\"\n  c: d\n", "word word\n".repeat(9000));
-    let flow = format!(
-        "a: {{\n{}\t\t\"z\": 1\n\t}}\n",
-        (0..6000).map(|i| format!("\t\t\"k{i}\": v,\n")).collect::<String>()
-    );
+    let fields: Vec<String> = (0..6000).map(|i| format!("\t\t\"k{i}\": v,\n")).collect();
+    let flow = format!("a: {{\n{}\t\t\"z\": 1\n\t}}\n", fields.concat());
     for (text, want) in [(&quoted, r#"word y","c":"d"}}"#), (&flow, r#""k999":"v","z":1}}"#)] {
         assert!(text.len() > super::padding::FAR[0] && read(text).ends_with(want), "{want}");
     }

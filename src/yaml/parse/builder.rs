@@ -181,17 +181,17 @@ impl<'t> TreeBuilder<'t> {
             .unwrap_or(frame.node.meta.span.end)
             .max(frame.node.meta.span.start)
         };
-        if let Value::Map(map) = &mut frame.node.value {
-            if !frame.merges.is_empty() {
-                let own = map.len();
-                let mut merging = Merging::into(map, frame.seen);
-                for (above, merge) in frame.merges {
-                    let winning = match self.options.reading {
-                        Reading::Kustomize => 0..own,
-                        Reading::Kubectl => above..own,
-                    };
-                    merging.add(merge, winning)?;
-                }
+        if let Value::Map(map) = &mut frame.node.value
+            && !frame.merges.is_empty()
+        {
+            let own = map.len();
+            let mut merging = Merging::into(map, frame.seen);
+            for (above, merge) in frame.merges {
+                let winning = match self.options.reading {
+                    Reading::Kustomize => 0..own,
+                    Reading::Kubectl => above..own,
+                };
+                merging.add(merge, winning)?;
             }
         }
         self.anchor(frame.anchor, &frame.node)?;
