@@ -353,7 +353,7 @@ fn changed_overlays_are_built_or_refused() {
         let threads: Vec<_> =
             current.iter().map(|current| scope.spawn(move || work("no panic", current))).collect();
         scope.spawn(|| watch(current, done));
-        let ended = threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>();
+        let ended = threads.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>();
         done.store(true, Ordering::SeqCst);
         assert!(ended.iter().all(Result::is_ok));
     });
