@@ -10,9 +10,10 @@ use std::sync::Arc;
 use super::directory::bases_of;
 use super::kustomization::Kustomization;
 use super::load::{Reader, Root, Target};
+use super::loading::load_tree;
 use super::plugin;
 use super::remote::is_remote_file;
-use super::tree::{SharedTrees, Tree, find, inline_manifests, manifests};
+use super::tree::{SharedTrees, find, inline_manifests, manifests};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::Resource;
 use crate::schema::Schema;
@@ -137,7 +138,7 @@ impl<'w> FetchWalk<'w> {
             Target::Directory(below) => {
                 self.directory(&below);
                 // Loaded as if it were shared, since that needs no threads.
-                let tree = Tree::load(&below, Some(&self.trees))?.value;
+                let tree = load_tree(&below, Some(&self.trees))?.value;
                 let mut documents = Vec::new();
                 tree.manifests(&mut |node| documents.push(node.clone()));
                 Ok(documents)

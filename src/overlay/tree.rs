@@ -1,6 +1,6 @@
-//! A kustomization with everything that it names, read before anything is built.
-
-mod loading;
+//! A kustomization with everything that it names.
+//!
+//! Knows nothing of the order in which directories are read.
 
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kustomization::Kustomization;
 use super::load::{Root, Target};
-use super::plan::LoadedEntries;
-use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::flatten_lists;
 use crate::source::{SourceId, Span};
 use crate::yaml::{Node, ParseOptions, Spanned, parse_documents};
@@ -22,7 +21,7 @@ pub(super) struct Tree {
     /// The directory.
     pub root: Root,
     /// The path of the kustomization file.
-    file: PathBuf,
+    pub file: PathBuf,
     /// What it says.
     pub kustomization: Kustomization,
     /// What `resources` names, in order.
@@ -66,28 +65,19 @@ pub(super) enum Item {
 pub(super) struct SharedTrees(Mutex<FxHashMap<PathBuf, Arc<Tree>>>);
 
 impl SharedTrees {
-    fn get(&self, path: &Path) -> Option<Arc<Tree>> {
+    /// The tree of a directory.
+    pub fn get(&self, path: &Path) -> Option<Arc<Tree>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
     }
 
-    fn put(&self, tree: &Arc<Tree>) {
+    /// Keeps the tree of a directory.
+    pub fn put(&self, tree: &Arc<Tree>) {
         let path = tree.root.path().to_path_buf();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path, tree.clone());
     }
 }
 
 impl Tree {
-    /// Reads the kustomization of a root and all that it leads to, each directory once.
-    ///
-    /// Directories below the root are taken from and left in `shared`, if several targets are built.
-    ///
-    /// # Errors
-    /// Whatever cannot be read, each with the place that names it.
-    pub fn load(root: &Root, shared: Option<&SharedTrees>) -> Result<Warned<Self>> {
-        let own = SharedTrees::default();
-        loading::load(root, shared.unwrap_or(&own), shared.is_none())
-    }
-
     /// Takes out what its entries lead to.
     pub fn take_entries(&mut self) -> LoadedEntries {
         LoadedEntries {
@@ -161,6 +151,16 @@ impl Drop for Tree {
     }
 }
 
+/// What the entries of a kustomization lead to, each list in their order.
+#[derive(Debug, Default)]
+pub(super) struct LoadedEntries {
+    pub resources: Vec<Item>,
+    pub components: Vec<Arc<Tree>>,
+    pub generators: Plugins,
+    pub transformers: Plugins,
+    pub validators: Plugins,
+}
+
 impl LoadedEntries {
     fn into_directories(self, to: &mut Vec<Arc<Tree>>) {
         let plugins = [self.generators, self.transformers, self.validators].into_iter();
@@ -213,58 +213,4 @@ pub(super) fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Ve
     let is_manifest =
         |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();
     documents.iter().all(is_manifest).then_some(documents)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fmt::Write as _;
-    use std::fs;
-
-    use super::loading::MANY;
-    use super::*;
-    use crate::files::DiskTree;
-    use crate::overlay::load::Reader;
-    use crate::overlay::remote::Remotes;
-    use crate::source::SourceMap;
-
-    /// Loads a kustomization of as many files, some of which hold other texts.
-    fn loaded(count: usize, others: &[(usize, &str)]) -> (Result<Tree>, SourceMap) {
-        let directory = tempfile::tempdir().expect("a directory");
-        let mut kustomization = String::from("resources:\n");
-        for i in 0..count {
-            let other = others.iter().find(|(at, _)| *at == i).map(|(_, text)| (*text).to_string());
-            let text = other.unwrap_or(format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: n{i}\n"));
-            fs::write(directory.path().join(format!("{i}.yaml")), text).expect("written");
-            writeln!(kustomization, "- {i}.yaml").expect("a string");
-        }
-        fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
-        let sources = SourceMap::default();
-        let remotes = Remotes::new(Some(directory.path().join("cache")), true);
-        let reader = Reader::new(Arc::new(DiskTree), sources.clone(), true, remotes).expect("a reader");
-        let root = reader.open(directory.path()).expect("a directory");
-        (Tree::load(&root, None).map(|tree| tree.value), sources)
-    }
-
-    #[test]
-    fn many_files_are_read_in_their_order() {
-        for count in [3, 2 * MANY] {
-            let tree = loaded(count, &[]).0.expect("loaded");
-            let mut names = Vec::new();
-            tree.manifests(&mut |node| {
-                names.extend(node.get_path(&["metadata", "name"]).and_then(Node::as_str).map(str::to_owned));
-            });
-            assert_eq!(names, (0..count).map(|i| format!("n{i}")).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn the_first_of_many_errors_counts() {
-        for count in [20, 2 * MANY] {
-            let (tree, sources) = loaded(count, &[(7, "a: [\n"), (15, "\tb"), (19, "{")]);
-            let error = tree.expect_err("malformed files");
-            let place =
-                error.labels().first().and_then(|label| sources.describe(label.span)).expect("a place");
-            assert!(place.contains("7.yaml") && !place.contains("17.yaml"), "{place}");
-        }
-    }
 }

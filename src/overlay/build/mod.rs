@@ -14,6 +14,7 @@ use smol_str::SmolStr;
 
 use super::kustomization::Kustomization;
 use super::load::Root;
+use super::loading::load_tree;
 use super::options::Built;
 use super::origin::Tracker;
 use super::plan::{Step, plan};
@@ -37,7 +38,7 @@ pub(super) use shared::Shared;
 /// Anything that keeps it from being built.
 pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
     let mut warnings = Vec::new();
-    let tree = Tree::load(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
+    let tree = load_tree(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
     let sort = tree.kustomization.sort_options.clone();
     let mut build = TargetBuild {
         context,

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::pointer::{Standard, index, show, steps};
-use super::positions::Positions;
+use super::positions::FieldPositions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Span;
 use crate::yaml::{MAX_DEPTH, Node, Value, to_json};
@@ -26,12 +26,12 @@ pub(super) struct Document {
     root: Node,
     standard: Standard,
     copied: usize,
-    positions: Positions,
+    positions: FieldPositions,
 }
 
 impl Document {
     pub(super) fn new(root: Node, standard: Standard) -> Self {
-        Self { root, standard, copied: 0, positions: Positions::default() }
+        Self { root, standard, copied: 0, positions: FieldPositions::default() }
     }
 
     /// How many bytes were copied.
@@ -255,7 +255,7 @@ impl Document {
 }
 
 /// The map or list that holds what a path names, the last step, and where fields are.
-type Parent<'d, 'p> = (&'d mut Node, Last<'p>, &'d mut Positions);
+type Parent<'d, 'p> = (&'d mut Node, Last<'p>, &'d mut FieldPositions);
 
 /// The last step of a path.
 struct Last<'p> {
@@ -290,7 +290,7 @@ impl Last<'_> {
 }
 
 /// One step down; a null has nothing below it.
-fn child<'n>(node: &'n mut Node, to: &Last<'_>, positions: &mut Positions) -> Option<&'n mut Node> {
+fn child<'n>(node: &'n mut Node, to: &Last<'_>, positions: &mut FieldPositions) -> Option<&'n mut Node> {
     match &mut node.value {
         Value::Map(map) => {
             let position = positions.find(to.parents, map, to.step)?;

@@ -14,9 +14,9 @@ const SMALL: usize = 32;
 ///
 /// They may be out of date where fields were only added; whatever else moves fields must clear them.
 #[derive(Debug, Default)]
-pub(super) struct Positions(FxHashMap<Vec<SmolStr>, FxHashMap<SmolStr, usize>>);
+pub(super) struct FieldPositions(FxHashMap<Vec<SmolStr>, FxHashMap<SmolStr, usize>>);
 
-impl Positions {
+impl FieldPositions {
     /// The position of a field.
     pub(super) fn find(&mut self, steps: &[SmolStr], map: &Map, name: &str) -> Option<usize> {
         if map.len() <= SMALL {

@@ -167,9 +167,12 @@ impl FieldCopy<'_> {
     /// Writes into a scalar that holds JSON or YAML, when the path leads into one. Returns whether
     /// it did; whatever goes wrong, the path is tried in another way.
     fn write_inside(&self, node: &mut Node, path: &[String]) -> bool {
+        let mut field = node;
         for i in 1..path.len() {
             let (outer, inner) = path.split_at(i);
-            let Ok(Some(field)) = lookup_mut(node, outer) else { continue };
+            // Where one part leads nowhere, those behind it do not, either.
+            let Ok(Some(next)) = lookup_mut(field, &outer[i - 1..]) else { return false };
+            field = next;
             let Value::Scalar(text) = &field.value else { continue };
             let Ok(document) = structured::read(text) else { continue };
             let Some(mut document) = document else { return false };

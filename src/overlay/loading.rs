@@ -9,22 +9,29 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Item, Plugins, SharedTrees, Tree, find, inline_manifests, manifests};
+use super::kustomization::Kustomization;
+use super::load::{Root, Target};
+use super::tree::{Item, Plugins, SharedTrees, Tree, find, inline_manifests, manifests};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
-use crate::overlay::kustomization::Kustomization;
-use crate::overlay::load::{Root, Target};
 use crate::source::{SourceId, Span};
-use crate::yaml::Spanned;
+use crate::yaml::{Node, Spanned};
 
 /// How many directories may lie below each other. kustomize builds 1,500; real ones are below ten.
 const MAX_NESTING: usize = 2_500;
 
 /// From how many entries on it pays to start threads.
-pub(super) const MANY: usize = 24;
+const MANY: usize = 24;
 
-/// Reads the kustomization of a root and all that it leads to. `alone` says that no other target is loaded meanwhile.
-pub(super) fn load(root: &Root, trees: &SharedTrees, alone: bool) -> Result<Warned<Tree>> {
-    let mut loading = Loading { trees, alone, warnings: Vec::new() };
+/// Reads the kustomization of a root and all that it leads to, each directory once, before anything is built.
+///
+/// Directories below the root are taken from and left in `shared`, if several targets are built.
+///
+/// # Errors
+/// Whatever cannot be read, each with the place that names it; directories that nest too deep.
+pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<Warned<Tree>> {
+    let own = SharedTrees::default();
+    let trees = shared.unwrap_or(&own);
+    let mut loading = Loading { trees, alone: shared.is_none(), warnings: Vec::new() };
     let mut open = vec![loading.open(root.clone(), Role::Kustomization, Span::default())?];
     // What has become of the directory that was read last.
     let mut below = None;
@@ -69,7 +76,7 @@ struct Entered {
 
 /// The fields of a kustomization whose entries may be directories, in the order in which they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum EntryField {
     Resources,
     Components,
     Generators,
@@ -77,7 +84,7 @@ enum Part {
     Validators,
 }
 
-impl Part {
+impl EntryField {
     fn entries(self, kustomization: &Kustomization) -> &[Spanned<String>] {
         match self {
             Self::Resources => &kustomization.resources,
@@ -110,7 +117,7 @@ struct Loading<'l> {
 /// A directory some of whose entries were looked at.
 struct OpenTree {
     tree: Tree,
-    part: Part,
+    part: EntryField,
     /// How many entries of that part were looked at.
     done: usize,
     /// What they lead to, where the part is not of plugins.
@@ -134,7 +141,7 @@ enum Looked {
     /// A directory.
     Enter(Entered),
     /// Configurations in the entry itself.
-    Inline(Vec<crate::yaml::Node>),
+    Inline(Vec<Node>),
 }
 
 impl Loading<'_> {
@@ -166,7 +173,7 @@ impl Loading<'_> {
             depth: 1,
             bytes: 0,
         };
-        Ok(OpenTree { tree, part: Part::Resources, done: 0, found: Vec::new(), missing: None })
+        Ok(OpenTree { tree, part: EntryField::Resources, done: 0, found: Vec::new(), missing: None })
     }
 
     /// Looks at one entry after the other, up to a directory that has to be read first; none when all is done.
@@ -206,16 +213,16 @@ impl Loading<'_> {
         }
         let found = mem::take(&mut open.found);
         match open.part {
-            Part::Resources => {
+            EntryField::Resources => {
                 let read = self.read(&open.tree.root, found)?;
                 open.tree.bytes = read.iter().map(|(_, bytes)| bytes).sum();
                 open.tree.resources = read.into_iter().map(|(item, _)| item).collect();
             }
-            Part::Components => {
+            EntryField::Components => {
                 open.tree.components.extend(found.into_iter().filter_map(Unread::into_directory));
             }
-            Part::Generators | Part::Transformers => {}
-            Part::Validators => {
+            EntryField::Generators | EntryField::Transformers => {}
+            EntryField::Validators => {
                 let path = open.tree.kustomization.openapi.get("path");
                 open.tree.openapi = path.map(|path| open.tree.root.text(path, path.span)).transpose()?;
             }
@@ -236,13 +243,13 @@ impl Loading<'_> {
 }
 
 /// Looks what an entry leads to. An entry for a plugin is a configuration itself, or else the path of one.
-fn look(root: &Root, part: Part, entry: &Spanned<String>) -> Result<Looked> {
+fn look(root: &Root, part: EntryField, entry: &Spanned<String>) -> Result<Looked> {
     let at = entry.span;
-    if part == Part::Components {
+    if part == EntryField::Components {
         let root = root.enter(entry, at)?;
         return Ok(Looked::Enter(Entered { root, role: Role::Component, at }));
     }
-    if part != Part::Resources
+    if part != EntryField::Resources
         && let Some(documents) = inline_manifests(root, entry)
     {
         return Ok(Looked::Inline(documents));
@@ -258,17 +265,17 @@ impl OpenTree {
     /// The plugins of the part that is being looked at.
     fn plugins(&mut self) -> Option<&mut Plugins> {
         match self.part {
-            Part::Resources | Part::Components => None,
-            Part::Generators => Some(&mut self.tree.generators),
-            Part::Transformers => Some(&mut self.tree.transformers),
-            Part::Validators => Some(&mut self.tree.validators),
+            EntryField::Resources | EntryField::Components => None,
+            EntryField::Generators => Some(&mut self.tree.generators),
+            EntryField::Transformers => Some(&mut self.tree.transformers),
+            EntryField::Validators => Some(&mut self.tree.validators),
         }
     }
 
     /// Takes what the entry that was looked at last leads to; configurations of plugins are read at once.
     fn add(&mut self, unread: Unread) -> Result<()> {
         let entry = self.part.entries(&self.tree.kustomization).get(self.done - 1).cloned();
-        if matches!(self.part, Part::Resources | Part::Components) {
+        if matches!(self.part, EntryField::Resources | EntryField::Components) {
             self.found.push(unread);
             return Ok(());
         }
@@ -368,5 +375,58 @@ fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) 
         )
         .at(at)
         .help("list it under `resources:`, or give it `kind: Component`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::fs;
+
+    use super::*;
+    use crate::files::DiskTree;
+    use crate::overlay::load::Reader;
+    use crate::overlay::remote::Remotes;
+    use crate::source::SourceMap;
+
+    /// Loads a kustomization of as many files, some of which hold other texts.
+    fn loaded(count: usize, others: &[(usize, &str)]) -> (Result<Tree>, SourceMap) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut kustomization = String::from("resources:\n");
+        for i in 0..count {
+            let other = others.iter().find(|(at, _)| *at == i).map(|(_, text)| (*text).to_string());
+            let text = other.unwrap_or(format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: n{i}\n"));
+            fs::write(directory.path().join(format!("{i}.yaml")), text).expect("written");
+            writeln!(kustomization, "- {i}.yaml").expect("a string");
+        }
+        fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
+        let sources = SourceMap::default();
+        let remotes = Remotes::new(Some(directory.path().join("cache")), true);
+        let reader = Reader::new(Arc::new(DiskTree), sources.clone(), true, remotes).expect("a reader");
+        let root = reader.open(directory.path()).expect("a directory");
+        (load_tree(&root, None).map(|tree| tree.value), sources)
+    }
+
+    #[test]
+    fn many_files_are_read_in_their_order() {
+        for count in [3, 2 * MANY] {
+            let tree = loaded(count, &[]).0.expect("loaded");
+            let mut names = Vec::new();
+            tree.manifests(&mut |node| {
+                names.extend(node.get_path(&["metadata", "name"]).and_then(Node::as_str).map(str::to_owned));
+            });
+            assert_eq!(names, (0..count).map(|i| format!("n{i}")).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_first_of_many_errors_counts() {
+        for count in [20, 2 * MANY] {
+            let (tree, sources) = loaded(count, &[(7, "a: [\n"), (15, "\tb"), (19, "{")]);
+            let error = tree.expect_err("malformed files");
+            let place =
+                error.labels().first().and_then(|label| sources.describe(label.span)).expect("a place");
+            assert!(place.contains("7.yaml") && !place.contains("17.yaml"), "{place}");
+        }
     }
 }
