@@ -24,6 +24,52 @@ debian_package() {
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qy "$1"
 }
 
+# The folder of a program of crates.io.
+cargo_tool() { # name, version
+  local folder=$cache/tools/$1-$2
+  [ -x "$folder/bin/$1" ] || cargo install --quiet --locked --root "$folder" "$1@$2" >&2 || return
+  printf '%s\n' "$folder/bin"
+}
+
+cargo_fuzz=0.13.2
+fuzz_targets=(parse kustomization schema repository pattern json_patch openapi kubeconfig apply merge3)
+
+# Each target for SMP_FUZZ_SECONDS. Continues from the kept inputs, from what earlier runs have found, and from the
+# manifests of the repository. What fails is kept in `fuzz/artifacts`.
+fuzz_all() {
+  local target found
+  PATH=$(cargo_tool cargo-fuzz "$cargo_fuzz"):$PATH
+  # Instrumentation is for nightly compilers only; this one is told that it is one.
+  export RUSTC_BOOTSTRAP=1
+  for target in "${fuzz_targets[@]}"; do
+    found=$cache/fuzz/$target
+    mkdir -p "$found"
+    case $target in
+    parse | apply | merge3 | openapi) git ls-files -z 'examples/*.yaml' 'tests/cases/*.yaml' | seed "$found" ;;
+    kustomization) git ls-files -z 'examples/*kustomization.yaml' 'tests/cases/*kustomization.yaml' | seed "$found" ;;
+    esac
+    cargo fuzz run "$target" --target-dir target/fuzz "$found" "fuzz/corpus/$target" -- \
+      -max_total_time="$SMP_FUZZ_SECONDS" -timeout=30 -verbosity=0 -print_final_stats=1
+  done
+}
+
+# Shows each target its kept inputs, without a fuzzer.
+replay_all() {
+  local target
+  cargo build --manifest-path fuzz/Cargo.toml --target-dir target --locked
+  for target in "${fuzz_targets[@]}"; do
+    "target/debug/$target" "fuzz/corpus/$target"/* 2>&1 | tail -n 1
+  done
+}
+
+# Copies files into one folder, each by the name that its contents give it.
+seed() { # folder
+  local file
+  while IFS= read -r -d '' file; do
+    cp "$file" "$1/$(sha1sum <"$file" | cut -d' ' -f1)"
+  done
+}
+
 # Runs pieces, each in a process of its own: those that were asked for, or all, in the order of `pieces`.
 # One that hangs is ended after `limit`, so that what it printed last can be read.
 run_pieces() {

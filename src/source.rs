@@ -95,7 +95,12 @@ pub struct Source {
     text: Arc<str>,
     /// Byte offsets at which lines begin; made on first use, since only messages need it.
     lines: OnceLock<Vec<u32>>,
+    /// How many characters begin before each block of bytes, so that places on long lines are found quickly.
+    characters: OnceLock<Vec<usize>>,
 }
+
+/// How many bytes a block has at whose start characters were counted.
+const BLOCK: usize = 4096;
 
 impl Source {
     /// The path as the user would write it, or a name such as `<stdin>`.
@@ -124,8 +129,21 @@ impl Source {
         let line = lines.partition_point(|&start| start <= offset).max(1);
         let start = lines[line - 1] as usize;
         let end = (offset as usize).min(self.text.len());
-        let column = self.text.get(start..end).map_or(1, |before| before.chars().count() + 1);
-        (line, column)
+        (line, self.characters_before(end).saturating_sub(self.characters_before(start)) + 1)
+    }
+
+    /// How many characters begin before a byte offset.
+    fn characters_before(&self, offset: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let blocks = self.characters.get_or_init(|| {
+            let sums = bytes.chunks(BLOCK).scan(0, |sum, block| {
+                *sum += characters(block);
+                Some(*sum)
+            });
+            std::iter::once(0).chain(sums).collect()
+        });
+        let block = offset / BLOCK;
+        blocks.get(block).map_or(0, |before| before + characters(&bytes[block * BLOCK..offset]))
     }
 
     /// The text of a line (from 1), without its line break; empty when there is no such line.
@@ -136,6 +154,11 @@ impl Source {
         let end = lines.get(line).map_or(self.text.len(), |&next| next as usize);
         self.text.get(start as usize..end).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
+}
+
+/// How many characters begin in bytes of UTF-8.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
 /// All texts of one run. Shared by threads; texts are only ever added.
@@ -159,7 +182,12 @@ pub struct SourceMap {
 impl SourceMap {
     /// Adds a text and returns its id.
     pub fn add(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
-        let source = Source { name: name.into(), text: text.into(), lines: OnceLock::new() };
+        let source = Source {
+            name: name.into(),
+            text: text.into(),
+            lines: OnceLock::new(),
+            characters: OnceLock::new(),
+        };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::new(source));
         SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))
@@ -197,6 +225,18 @@ mod tests {
         assert_eq!(source.line(2), "é: 2");
         assert_eq!(source.line(9), "");
         assert_eq!(map.describe(Span::new(id, 6, 7)).as_deref(), Some("a.yaml:2:1"));
+    }
+
+    #[test]
+    fn columns_of_long_lines_count_characters() {
+        let map = SourceMap::default();
+        let text = format!("é\n{}", "aé☃😀".repeat(5000));
+        let source = map.get(map.add("a.yaml", text.as_str())).expect("just added");
+        for (before, (at, _)) in text[3..].char_indices().enumerate().step_by(379) {
+            let at = u32::try_from(at + 3).expect("short");
+            assert_eq!(source.line_column(at), (2, before + 1));
+        }
+        assert_eq!(source.line_column(u32::MAX), (2, 20_001));
     }
 
     #[test]

@@ -9,16 +9,17 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use http::Method;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::client::{Answer, Ask, Cluster};
 use super::conflict::ApplyConflict;
-use super::failure::Refusal;
+use super::failure::{Refusal, not_understood};
+use super::json;
 use super::mapping::encode;
 use super::plan::{Object, ObjectPlan, Phase, PlannedObject, all_or_none, is_crd};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
+use crate::yaml::Node;
 
 /// How much of an apply is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -236,12 +237,25 @@ impl ApplyRun<'_> {
                 Err(problem) => return ApplyOutcome::Lost(problem),
             };
             match answer.accepted() {
-                Ok(answer) => return applied(target, answer),
+                Ok(answer) => return self.applied(target, &ask.path, answer),
                 Err(refusal) if refusal.lacks_kind() && more > 0 => more -= 1,
                 Err(refusal) => return self.refused(target, &refusal),
             }
             tokio::time::sleep(BETWEEN_ATTEMPTS).await;
         }
+    }
+
+    /// What answers with anything but an object did not apply one.
+    fn applied(&self, target: &PlannedObject<'_>, path: &str, answer: Answer) -> ApplyOutcome {
+        let object = match json::read_object(&answer.body) {
+            Ok(object) => object,
+            Err(error) => return failed(target, not_understood(&self.cluster.endpoint, path, &error)),
+        };
+        let mut warnings = answer.warnings;
+        if is_being_deleted(&object) {
+            warnings.push(format!("{} is being deleted, and what was applied with it", target.object));
+        }
+        ApplyOutcome::Applied { warnings }
     }
 
     fn refused(&self, target: &PlannedObject<'_>, refusal: &Refusal) -> ApplyOutcome {
@@ -330,26 +344,9 @@ fn unchecked(target: &PlannedObject<'_>, lacking: &str) -> ApplyOutcome {
     ApplyOutcome::Applied { warnings: vec![text] }
 }
 
-fn applied(target: &PlannedObject<'_>, answer: Answer) -> ApplyOutcome {
-    let mut warnings = answer.warnings;
-    if is_being_deleted(&answer.body) {
-        warnings.push(format!("{} is being deleted, and what was applied with it", target.object));
-    }
-    ApplyOutcome::Applied { warnings }
-}
-
 /// Whether an object that the server sent has a time of deletion.
-pub(super) fn is_being_deleted(body: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Deleted {
-        metadata: DeletedMetadata,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct DeletedMetadata {
-        deletion_timestamp: Option<String>,
-    }
-    serde_json::from_slice(body).is_ok_and(|object: Deleted| object.metadata.deletion_timestamp.is_some())
+pub(super) fn is_being_deleted(object: &Node) -> bool {
+    object.get_path(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
 }
 
 /// Reports outcomes in the order of the objects.

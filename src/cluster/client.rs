@@ -2,16 +2,19 @@
 //!
 //! Knows nothing of what is asked; the other modules of this room do.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::time::Duration;
 
 use http::{Method, header};
+use http_body::Body as _;
 use kube::Client;
 use kube::client::{Body, ClientBuilder};
 use kube::config::ExecConfig;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use super::failure::{Endpoint, Refusal, no_answer, not_understood, too_late};
+use super::failure::{Endpoint, Refusal, no_answer, not_understood, too_late, too_long};
+use super::json;
 use super::kubeconfig::ConnectOptions;
 use super::mapping::Discovery;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -62,6 +65,10 @@ impl Drop for Cluster {
 
 /// How often a request is sent again when the server says that it may be.
 const RETRIES: u32 = 10;
+
+/// How many bytes an answer may have. The largest of real servers, the OpenAPI documents of hundreds of custom
+/// resources in one, have some tens of millions.
+pub(super) const MAX_ANSWER: usize = 256 << 20;
 
 /// The longest that the server may have us wait before that.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
@@ -202,7 +209,7 @@ impl Cluster {
         })?;
         let exchange = async {
             let (head, body) = self.client.send(request).await?.into_parts();
-            Ok((head, body.collect_bytes().await?))
+            Ok((head, collect(body).await?))
         };
         let result = match self.timeout {
             None => exchange.await,
@@ -211,10 +218,11 @@ impl Cluster {
             }
         };
         let (head, body) = result.map_err(|error| no_answer(&self.endpoint, &error))?;
+        let body = body.ok_or_else(|| too_long(&self.endpoint, &ask.path, MAX_ANSWER))?;
         let texts = |name| head.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
         let seconds = texts(header::RETRY_AFTER).find_map(|text| text.trim().parse().ok());
         let warnings = texts(header::WARNING).filter_map(warning_text).collect();
-        let answer = Answer { status: head.status.as_u16(), warnings, body: body.into() };
+        let answer = Answer { status: head.status.as_u16(), warnings, body };
         Ok((answer, seconds.map(Duration::from_secs)))
     }
 
@@ -224,9 +232,21 @@ impl Cluster {
     /// No answer, a refusal, no JSON of that shape.
     pub(super) async fn get_json<T: serde::de::DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
         let answer = self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
-        serde_json::from_slice(&answer.body)
-            .map_err(|error| not_understood(&self.endpoint, &ask.path, &error))
+        json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &ask.path, &error))
     }
+}
+
+/// All bytes of an answer; none when there are too many.
+async fn collect(mut body: Body) -> std::result::Result<Option<Vec<u8>>, kube::Error> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if bytes.len() + data.len() > MAX_ANSWER {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(Some(bytes))
 }
 
 /// Says which command should have given the credentials, and what its makers say of getting it.

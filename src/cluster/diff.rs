@@ -163,11 +163,12 @@ impl DiffRun<'_> {
             Err(refusal) => return Err(stop(refusal.diagnostic(&self.cluster.endpoint))),
         };
         let mut warnings = merged.warnings.clone();
-        if live.as_ref().is_some_and(|answer| is_being_deleted(&answer.body)) {
+        let read = |answer: &Answer| self.read(target, &get.path, answer).map_err(stop);
+        let live = live.as_ref().map(read).transpose()?;
+        let merged = read(&merged)?;
+        if live.as_ref().is_some_and(is_being_deleted) {
             warnings.push(format!("{} is being deleted", target.object));
         }
-        let live = live.map(|answer| self.read(&get.path, &answer)).transpose().map_err(stop)?;
-        let merged = self.read(&get.path, &merged).map_err(stop)?;
         Ok(Compared { diff: self.tidy(target, live, merged), conflict, warnings })
     }
 
@@ -202,8 +203,17 @@ impl DiffRun<'_> {
         }
     }
 
-    fn read(&self, path: &str, answer: &Answer) -> Result<Node> {
-        json::read(&answer.body).map_err(|error| not_understood(&self.cluster.endpoint, path, &error))
+    /// The object that was asked for. Anything else would look like one without changes.
+    fn read(&self, target: &PlannedObject<'_>, path: &str, answer: &Answer) -> Result<Node> {
+        let object = json::read_object(&answer.body)
+            .map_err(|error| not_understood(&self.cluster.endpoint, path, &error))?;
+        let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
+        let is_asked_for = text(&["kind"]) == Some(target.object.gvk.kind.as_str())
+            && text(&["metadata", "name"]) == Some(target.object.name.as_str());
+        if is_asked_for {
+            return Ok(object);
+        }
+        Err(not_understood(&self.cluster.endpoint, path, &format!("it is not {}", target.object)))
     }
 
     /// An object that is shown as its manifest has it.

@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 
 use super::client::{Ask, Cluster};
 use super::failure::not_understood;
-use super::json::or_default;
+use super::json::{self, or_default};
 use super::mapping::{Mapping, encode};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Gvk;
@@ -78,8 +78,8 @@ impl Cluster {
             return Ok(());
         }
         let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
-        let list: ApiResourceList = serde_json::from_slice(&answer.body)
-            .map_err(|error| not_understood(&self.endpoint, &path, &error))?;
+        let list: ApiResourceList =
+            json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &path, &error))?;
         let mut known = self.discovery.lock();
         for mapping in list.mappings() {
             known.mappings.insert(mapping.gvk.clone(), mapping);

@@ -93,6 +93,12 @@ pub(super) fn too_late(endpoint: &Endpoint, limit: Duration) -> Diagnostic {
     Diagnostic::error(Code::Remote, message).help("check the network, or allow more with --request-timeout")
 }
 
+/// The answer has more bytes than any real one.
+pub(super) fn too_long(endpoint: &Endpoint, what: &str, limit: usize) -> Diagnostic {
+    let message = format!("the answer of {endpoint} to {what} has more than {limit} bytes");
+    Diagnostic::error(Code::LimitExceeded, message).help("check that --server names a Kubernetes API server")
+}
+
 /// The answer is not what it should be.
 pub(super) fn not_understood(endpoint: &Endpoint, what: &str, error: &dyn fmt::Display) -> Diagnostic {
     let message = format!("the answer of {endpoint} to {what} is not understood: {error}");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use smol_str::{SmolStr, format_smolstr};
 
@@ -17,6 +17,31 @@ pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
     let node = NodeSeed.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(node)
+}
+
+/// As [`read`], for an object.
+///
+/// # Errors
+/// As [`read`], and when it is no JSON object.
+pub(super) fn read_object(bytes: &[u8]) -> serde_json::Result<Node> {
+    check_object(bytes)?;
+    read(bytes)
+}
+
+/// Reads an object of some shape. By itself serde takes lists for objects, too.
+///
+/// # Errors
+/// The text is no JSON object, or one of another shape.
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    check_object(bytes)?;
+    serde_json::from_slice(bytes)
+}
+
+fn check_object(bytes: &[u8]) -> serde_json::Result<()> {
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return Ok(());
+    }
+    Err(serde::de::Error::custom("it is no JSON object"))
 }
 
 /// Reads a field that may be null for empty, as Go writes lists that were never set.
@@ -100,5 +125,9 @@ mod tests {
         let want = text.replace("1e30", "1e+30");
         assert_eq!(to_json(&node).expect("finite"), want);
         assert!(read(b"{} x").is_err());
+        for text in ["null", "[]", "[{}]", "\"a\"", "", "<html>"] {
+            assert!(read_object(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(read_object(b"{}").is_ok());
     }
 }

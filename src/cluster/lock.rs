@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::client::{Ask, Cluster};
 use super::failure::not_understood;
+use super::json;
 use super::openapi::document_index;
 use crate::diagnostic::Result;
 use crate::schema::{Gvk, LockedSchema, part_of_document};
@@ -45,7 +46,9 @@ pub fn locked_schemas(cluster: &Cluster, kinds: &BTreeSet<Gvk>) -> Result<Vec<Lo
 fn document(cluster: &Cluster, path: &str) -> Result<Value> {
     let answer = cluster.wait(cluster.ask(&Ask::get(path)))?;
     let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
-    serde_json::from_slice(&answer.body).map_err(|error| not_understood(&cluster.endpoint, path, &error))
+    let document: Map<String, Value> =
+        json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, path, &error))?;
+    Ok(Value::Object(document))
 }
 
 fn server_version(cluster: &Cluster) -> Result<String> {

@@ -126,8 +126,8 @@ pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
         return Ok(None);
     }
     let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
-    let index: OpenApiIndex = serde_json::from_slice(&answer.body)
-        .map_err(|error| not_understood(&cluster.endpoint, &ask.path, &error))?;
+    let index: OpenApiIndex =
+        json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &ask.path, &error))?;
     Ok(Some(index.documents()))
 }
 
@@ -149,7 +149,7 @@ fn document(cluster: &Cluster, path: &str) -> Result<(TypeGraph, String)> {
 /// The answer of `/openapi/v3`.
 #[derive(Debug, Deserialize)]
 struct OpenApiIndex {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(deserialize_with = "or_default")]
     paths: BTreeMap<String, IndexEntry>,
 }
 

@@ -1,11 +1,15 @@
 //! What real servers do only now and then: old discovery, busy servers, lost connections.
 
+use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::fake::{Fake, Reply, not_found, ok};
-use super::{ApplySummary, Cluster, DiffOptions, Event, LiveSchema, ServerSideApplyOptions, apply, diff};
+use super::{
+    ApplySummary, Cluster, ConnectOptions, DiffOptions, Event, LiveSchema, ServerSideApplyOptions, apply,
+    diff,
+};
 use crate::diagnostic::{Code, Result};
 use crate::resource::Resource;
 use crate::schema::SchemaSource;
@@ -92,6 +96,72 @@ fn busy_servers_are_asked_again() {
     assert!(summary.expect("asked").is_success());
     assert_eq!(told, ["applied configmap/c0"]);
     assert_eq!(fake.take().len(), 5);
+}
+
+/// What no API server answers when it is asked for an object.
+const STRANGE: [&str; 7] =
+    ["null", "", "[]", "[null]", "\"c0\"", "<html>OK</html>", "{\"kind\": \"ConfigMap\", \"metadata\": {"];
+
+#[test]
+fn what_is_no_object_was_not_applied() {
+    for strange in STRANGE {
+        let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { strange })));
+        let (summary, told) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
+        let summary = summary.expect("the kinds are known");
+        assert_eq!((summary.applied, summary.failures.len()), (0, 1), "{strange}: {told:?}");
+        assert!(told[0].contains("is not understood"), "{strange}: {told:?}");
+    }
+}
+
+#[test]
+fn what_is_another_object_has_not_zero_differences() {
+    let object = |kind: &str, name: &str| format!(r#"{{"kind":"{kind}","metadata":{{"name":"{name}"}}}}"#);
+    let others = [object("Secret", "c0"), object("ConfigMap", "c1"), "{}".to_string()];
+    for strange in STRANGE.map(String::from).into_iter().chain(others) {
+        let shown = strange.clone();
+        let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &strange })));
+        let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("asked");
+        assert_eq!((report.objects.len(), report.problems.len()), (0, 1), "{shown}");
+        assert!(report.problems[0].message().contains("is not understood"), "{shown}");
+    }
+    let same = object("ConfigMap", "c0");
+    let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &same })));
+    let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("asked");
+    assert_eq!((report.objects.len(), report.problems.len()), (1, 0));
+}
+
+#[test]
+fn strange_schemas_and_kinds_are_errors() {
+    for strange in STRANGE {
+        let fake = Fake::start(move |_| Some(ok(strange)));
+        let error = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0;
+        assert_eq!(error.expect_err(strange).code(), Code::Remote, "{strange}");
+        let error =
+            LiveSchema::new(fake.options.clone(), None).lookup(&Gvk::from_manifest("ex.io/v1", "Foo"));
+        assert_eq!(error.expect_err(strange).code(), Code::Remote, "{strange}");
+    }
+    let fake = Fake::start(|_| Some(ok("{}")));
+    let error = LiveSchema::new(fake.options.clone(), None).lookup(&Gvk::from_manifest("ex.io/v1", "Foo"));
+    assert!(error.expect_err("no index").message().contains("missing field `paths`"));
+}
+
+#[test]
+fn an_answer_without_end_is_an_error() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().expect("a client");
+        let _ = client.read(&mut [0; 4096]).expect("a request");
+        client.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n").expect("written");
+        let chunk = vec![b' '; 1 << 20];
+        while client.write_all(&chunk).is_ok() {}
+    });
+    let fake = Fake::start(|_| None);
+    let options = ConnectOptions { server: Some(format!("http://{address}")), ..fake.options.clone() };
+    let cluster = Cluster::connect(&options).expect("nothing is asked yet");
+    let error = run(&cluster, &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("endless");
+    assert_eq!(error.code(), Code::LimitExceeded);
+    assert!(error.message().contains("more than 268435456 bytes"), "{error}");
 }
 
 #[test]

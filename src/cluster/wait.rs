@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::client::{Ask, Cluster};
 use super::failure::not_understood;
-use super::json::or_default;
+use super::json::{self, or_default};
 use super::mapping::encode;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -67,7 +67,7 @@ impl Cluster {
         loop {
             let answer = self.ask(&ask).await?;
             let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
-            let definition: Definition = serde_json::from_slice(&answer.body)
+            let definition: Definition = json::decode(&answer.body)
                 .map_err(|error| not_understood(&self.endpoint, &ask.path, &error))?;
             match definition.progress() {
                 Progress::Established => return Ok(()),

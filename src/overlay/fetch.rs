@@ -10,9 +10,10 @@ use std::sync::Arc;
 use super::directory::bases_of;
 use super::kustomization::Kustomization;
 use super::load::{Reader, Root, Target};
+use super::loading::load_tree;
 use super::plugin;
 use super::remote::is_remote_file;
-use super::tree::{SharedTrees, Tree, find, inline_manifests, manifests};
+use super::tree::{SharedTrees, find, inline_manifests, manifests};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::Resource;
 use crate::schema::Schema;
@@ -29,6 +30,8 @@ pub(super) struct FetchWalk<'w> {
     repositories: BTreeSet<PathBuf>,
     /// The directories with configurations of plugins, which are read whole, each once.
     trees: SharedTrees,
+    /// Directories that were entered and whose kustomizations are not read yet.
+    waiting: Vec<Root>,
     /// What went wrong first.
     problem: Option<Diagnostic>,
 }
@@ -36,7 +39,8 @@ pub(super) struct FetchWalk<'w> {
 impl<'w> FetchWalk<'w> {
     pub(super) fn new(bases: &'w [PathBuf], schema: &'w Schema) -> Self {
         let (entered, repositories) = (BTreeSet::new(), BTreeSet::new());
-        Self { bases, schema, entered, repositories, trees: SharedTrees::default(), problem: None }
+        let trees = SharedTrees::default();
+        Self { bases, schema, entered, repositories, trees, waiting: Vec::new(), problem: None }
     }
 
     /// What cannot be fetched, or a kustomization that cannot be read; the first of them.
@@ -66,6 +70,11 @@ impl<'w> FetchWalk<'w> {
             }
             None => {}
         }
+        while let Some(root) = self.waiting.pop() {
+            if let Some(Some(file)) = self.done(root.kustomization_file()) {
+                self.kustomization(&root, &file);
+            }
+        }
     }
 
     /// The value, or none, when the problem is noted.
@@ -85,7 +94,7 @@ impl<'w> FetchWalk<'w> {
         self.entered.insert(root.directory().shared_path().clone())
     }
 
-    /// Fetches what a kustomization and all that it leads to need.
+    /// Fetches what a kustomization needs; the directories that it leads to wait.
     fn kustomization(&mut self, root: &Root, file: &Path) {
         let read = |source| Kustomization::read(root.reader().sources(), source);
         let Some(kustomization) = self.done(root.text_at(file).and_then(read)) else { return };
@@ -113,10 +122,8 @@ impl<'w> FetchWalk<'w> {
 
     /// A directory that is a root of its own; one without a kustomization is for the build to refuse.
     fn directory(&mut self, root: &Root) {
-        if self.note(root)
-            && let Some(Some(file)) = self.done(root.kustomization_file())
-        {
-            self.kustomization(root, &file);
+        if self.note(root) {
+            self.waiting.push(root.clone());
         }
     }
 
@@ -131,7 +138,7 @@ impl<'w> FetchWalk<'w> {
             Target::Directory(below) => {
                 self.directory(&below);
                 // Loaded as if it were shared, since that needs no threads.
-                let tree = Tree::load(&below, Some(&self.trees))?.value;
+                let tree = load_tree(&below, Some(&self.trees))?.value;
                 let mut documents = Vec::new();
                 tree.manifests(&mut |node| documents.push(node.clone()));
                 Ok(documents)

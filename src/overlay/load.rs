@@ -5,6 +5,7 @@
 //! as roots of their own.
 
 mod check;
+mod trail;
 
 use std::collections::hash_map::Entry;
 use std::path::{Component, Path, PathBuf};
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
+use self::trail::Trail;
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -98,12 +100,7 @@ impl Reader {
         if let Some(spec) = path.to_str().and_then(|text| RepoSpec::parse(text).ok()) {
             let checkout = Arc::new(self.remotes.repository(&spec, Span::default())?);
             let directory = self.directory_of(&checkout)?;
-            return Ok(Root {
-                reader: self.clone(),
-                directory,
-                visited: Vec::new(),
-                checkout: Some(checkout),
-            });
+            return Ok(Root { reader: self.clone(), directory, visited: None, checkout: Some(checkout) });
         }
         let found = self.tree.locate(Path::new(""), path).map_err(|error| {
             Diagnostic::error(
@@ -121,7 +118,7 @@ impl Reader {
         }
         check_finished(&*self.tree, found.path())?;
         let directory = Directory::new(self.tree.clone(), found.into_path());
-        Ok(Root { reader: self.clone(), directory, visited: Vec::new(), checkout: None })
+        Ok(Root { reader: self.clone(), directory, visited: None, checkout: None })
     }
 
     /// The directory of a repository that the reference names.
@@ -140,8 +137,8 @@ impl Reader {
 pub struct Root {
     reader: Reader,
     directory: Directory,
-    /// The roots that led here, the outermost first.
-    visited: Vec<Arc<Path>>,
+    /// The roots that led here.
+    visited: Option<Trail>,
     /// The repository that it is in, when it was fetched.
     checkout: Option<Arc<Checkout>>,
 }
@@ -255,13 +252,18 @@ impl Root {
                 .at(at)
                 .help("a kustomization cannot contain itself"));
         }
-        let (reader, visited) = (self.reader.clone(), self.way_here().cloned().collect());
+        let (reader, visited) = (self.reader.clone(), Some(self.way_on()));
         Ok(Self { reader, directory, visited, checkout: Some(Arc::new(checkout)) })
     }
 
-    /// The roots that led here, and this one.
+    /// This root and those that led here, the outermost last.
     fn way_here(&self) -> impl Iterator<Item = &Arc<Path>> {
-        self.visited.iter().chain([self.directory.shared_path()])
+        std::iter::once(self.directory.shared_path()).chain(self.visited.iter().flat_map(Trail::backwards))
+    }
+
+    /// The way to what is entered from here.
+    fn way_on(&self) -> Trail {
+        Trail::over(self.directory.shared_path(), self.visited.as_ref())
     }
 
     fn enter_directory(&self, path: &str, real: PathBuf, at: Span) -> Result<Self> {
@@ -278,30 +280,12 @@ impl Root {
             .at(at)
             .help("check the indentation: two list entries may have become one"));
         }
-        // A root that is or contains one that led here would be read for ever.
-        if let Some(visited) = self.way_here().find(|v| v.starts_with(&real)) {
-            let names: Vec<_> = self.way_here().map(|p| self.reader.shown(p).display().to_string()).collect();
-            let message = if **visited == *real {
-                format!("`{path}` leads back to {}, which is being built", self.reader.shown(&real).display())
-            } else {
-                format!(
-                    "`{path}` leads to {}, which contains {}, which is being built",
-                    self.reader.shown(&real).display(),
-                    self.reader.shown(visited).display()
-                )
-            };
-            return Err(Diagnostic::error(Code::Cycle, message)
-                .at(at)
-                .note(format!("the way here: {}", names.join(" -> ")))
-                .help(
-                    "a kustomization cannot contain itself; move what both need to a directory of its own",
-                ));
-        }
+        self.check_cycle(path, &real, at)?;
         // Nobody writes into what was fetched: a journal there is a file that somebody committed.
         if self.checkout.is_none() {
             self.directory.check_finished(&real).map_err(|problem| problem.at(at))?;
         }
-        let (reader, visited) = (self.reader.clone(), self.way_here().cloned().collect());
+        let (reader, visited) = (self.reader.clone(), Some(self.way_on()));
         Ok(Self { reader, directory: self.directory.at(real), visited, checkout: self.checkout.clone() })
     }
 
@@ -320,7 +304,7 @@ impl Root {
             _ => return Ok(None),
         };
         let directory = self.directory.at(found.into_path());
-        Ok(Some(Self { directory, visited: Vec::new(), ..self.clone() }))
+        Ok(Some(Self { directory, visited: None, ..self.clone() }))
     }
 
     /// What a path leads to; an error says where the path stands.

@@ -11,6 +11,7 @@ mod function;
 mod helm;
 mod kustomization;
 mod load;
+mod loading;
 mod lock;
 mod options;
 mod origin;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::helm::HelmChart;
 use super::kustomization::Kustomization;
-use super::tree::{Item, Plugins, Tree};
+use super::tree::{Item, LoadedEntries, Plugins, Tree};
 use crate::transform::{GeneratorArgs, Image, LabelArgs, Patch, Replacement, Replica};
 use crate::yaml::Spanned;
 
@@ -104,16 +104,6 @@ impl BuiltinTransformer<'_> {
             Self::Replacements(_) => ("ReplacementTransformer", 1),
         })
     }
-}
-
-/// What the entries of a kustomization lead to, each list in their order.
-#[derive(Debug, Default)]
-pub(super) struct LoadedEntries {
-    pub resources: Vec<Item>,
-    pub components: Vec<Arc<Tree>>,
-    pub generators: Plugins,
-    pub transformers: Plugins,
-    pub validators: Plugins,
 }
 
 /// The steps of a kustomization.

@@ -5,6 +5,7 @@
 
 mod absorb;
 mod build_annotations;
+mod copied;
 mod generated;
 mod id;
 mod index;
@@ -16,6 +17,7 @@ mod set;
 mod shared;
 
 pub(crate) use build_annotations::INTERNAL;
+pub use copied::Copied;
 pub use generated::{Behavior, Generated};
 pub use id::ResId;
 pub use manifest::{Resource, flatten_lists};

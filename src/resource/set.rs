@@ -1,5 +1,6 @@
 //! An ordered set of resources with look-up by id, name and kind.
 
+use super::copied::Copied;
 use super::id::ResId;
 use super::index::Indices;
 use super::manifest::Resource;
@@ -33,6 +34,7 @@ use crate::schema::Schema;
 pub struct ResourceSet {
     resources: Vec<Resource>,
     indices: Indices,
+    copied: Copied,
 }
 
 impl ResourceSet {
@@ -69,6 +71,17 @@ impl ResourceSet {
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
         self.indices = Indices::default();
         &mut self.resources
+    }
+
+    /// How much was copied into its resources.
+    #[must_use]
+    pub fn copied(&self) -> Copied {
+        self.copied
+    }
+
+    /// Takes note of how much has been copied by now.
+    pub fn set_copied(&mut self, copied: Copied) {
+        self.copied = copied;
     }
 
     /// Changes the resource at a position, and returns what `change` does; none when there is no such position.
@@ -184,10 +197,14 @@ impl ResourceSet {
     /// # Errors
     /// An id is there already.
     pub fn append_all(&mut self, other: Self) -> Result<()> {
+        let mut copied = self.copied;
+        copied.merge(other.copied);
         if self.is_empty() {
             *self = other;
+            self.copied = copied;
             return Ok(());
         }
+        self.copied = copied;
         other.resources.into_iter().try_for_each(|r| self.append(r))
     }
 

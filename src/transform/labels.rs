@@ -6,7 +6,7 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::config::TransformerConfig;
-use super::field_spec::{Create, FieldSpec, FieldSpecs, set_entry};
+use super::field_spec::{Create, FieldSpec, FieldSpecs, set_entries};
 use crate::diagnostic::Result;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
@@ -68,10 +68,8 @@ pub fn labels(
             specs.has_several(&resource.id().gvk).then(|| resource.reserve_shared(pairs.len())).flatten();
         let mut places = vec![0; pairs.len()];
         specs.visit(resource, Create::Map, &mut |field| {
-            let mut number = first.unwrap_or_default();
-            for ((key, value), places) in pairs.iter().zip(&mut places) {
-                *places += usize::from(set_entry(field, key, value, number)?);
-                number = number.saturating_add(u8::from(first.is_some()));
+            for (is_new, places) in set_entries(field, pairs, first)?.into_iter().zip(&mut places) {
+                *places += usize::from(is_new);
             }
             Ok(())
         })?;

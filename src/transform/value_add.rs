@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::Files;
 use super::config::SelectorArgs;
 use super::namespace::namespace_of;
-use super::value_path::{NodeKind, lookup_create, split_slashed, text_of};
+use super::value_path::{NodeKind, check_length, lookup_create, split_slashed, text_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat;
 use crate::resource::{Resource, ResourceSet};
@@ -126,6 +126,7 @@ fn add_to_field(resource: &mut Resource, value: &Spanned<String>, target: &Value
         return Ok(true);
     }
     let path = split_slashed(&target.field_path);
+    check_length(&path)?;
     let of_annotations = target.field_path.trim_start_matches('/').starts_with("metadata/annotations/");
     let set = |resource: &mut Resource| set_at(resource, &path, value, target);
     if of_annotations { resource.with_build_annotations(set) } else { set(resource) }

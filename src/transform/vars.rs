@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::field_spec::{Create, FieldSpecs};
-use super::references::{Contents, content_at, replace};
+use super::references::{Contents, Uses, content_at, replace};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{ResId, ResourceSet};
 use crate::schema::{Gvk, Schema};
@@ -149,12 +149,13 @@ pub fn resolve_vars(
         return Ok(None);
     }
     let contents = contents(set, vars)?;
-    let mut used: FxHashSet<SmolStr> = FxHashSet::default();
+    let mut uses = Uses { copied: set.copied(), ..Uses::default() };
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
-        specs.visit(resource, Create::Never, &mut |field| replace(field, &contents, &mut used))?;
+        specs.visit(resource, Create::Never, &mut |field| replace(field, &contents, &mut uses))?;
         resource.sync(schema);
     }
-    let unused: Vec<&str> = contents.keys().filter(|k| !used.contains(*k)).map(SmolStr::as_str).collect();
+    let unused: Vec<&str> =
+        contents.keys().filter(|k| !uses.names.contains(*k)).map(SmolStr::as_str).collect();
     Ok((!unused.is_empty()).then(|| {
         let message = format!("variables that are defined and never used: {}", unused.join(", "));
         Diagnostic::warning(Code::NoMatch, message).field("vars").help(

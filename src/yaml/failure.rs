@@ -5,8 +5,9 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
-/// How deep trees may nest to be printed: what a bounded parse and patches to its leaves make.
-pub(super) const MAX_DEPTH: usize = 512;
+/// How deep trees may nest to be printed: what a bounded parse and patches to its leaves make. What copies values to
+/// other places keeps to it.
+pub(crate) const MAX_DEPTH: usize = 512;
 
 /// An error and the steps that lead to it, the innermost first.
 pub(super) struct PrintFailure {

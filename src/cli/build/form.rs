@@ -51,6 +51,10 @@ impl<W: Write> Joined<W> {
     pub(super) fn add(&mut self, resources: &ResourceSet) -> Result<(), Failure> {
         match self.form {
             OutputForm::Json => {
+                for resource in resources {
+                    // JSON has no infinity, which a value of serde would silently make null.
+                    yaml::to_json(resource.node()).map_err(|error| error.resource(resource.id()))?;
+                }
                 self.items.extend(resources.iter().map(|resource| resource.node().to_json_value()));
             }
             OutputForm::Name => {

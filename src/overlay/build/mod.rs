@@ -3,6 +3,7 @@
 mod accumulated;
 mod context;
 mod finish;
+mod nesting;
 mod plugins;
 mod shared;
 mod steps;
@@ -13,9 +14,10 @@ use smol_str::SmolStr;
 
 use super::kustomization::Kustomization;
 use super::load::Root;
+use super::loading::load_tree;
 use super::options::Built;
 use super::origin::Tracker;
-use super::plan::{LoadedEntries, Step, plan};
+use super::plan::{Step, plan};
 use super::tree::{Item, Plugins, Tree};
 use super::types::{BuiltInSchema, types_of_openapi};
 use crate::diagnostic::{Diagnostic, Result};
@@ -27,6 +29,7 @@ use crate::yaml::{Node, Spanned};
 use accumulated::Accumulated;
 pub(super) use context::BuildContext;
 use context::Site;
+use nesting::{Visits, with_stack};
 pub(super) use shared::Shared;
 
 /// Builds the kustomization of a root.
@@ -35,7 +38,7 @@ pub(super) use shared::Shared;
 /// Anything that keeps it from being built.
 pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
     let mut warnings = Vec::new();
-    let tree = Tree::load(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
+    let tree = load_tree(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
     let sort = tree.kustomization.sort_options.clone();
     let mut build = TargetBuild {
         context,
@@ -45,9 +48,11 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         schema_is_set: false,
         has_loaded: false,
         namespace: SmolStr::default(),
+        visits: Visits::default(),
         warnings,
     };
-    let accumulated = build.accumulate(Arc::new(tree), None, Accumulated::default())?;
+    let levels = tree.depth;
+    let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()))?;
     let TargetBuild { schema, tracker, mut warnings, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
@@ -66,6 +71,7 @@ struct TargetBuild<'b> {
     has_loaded: bool,
     /// The namespace of helm charts that name none: of this kustomization, else of what uses it.
     namespace: SmolStr,
+    visits: Visits,
     warnings: Vec<Diagnostic>,
 }
 
@@ -78,24 +84,18 @@ impl TargetBuild<'_> {
         path: Option<&str>,
         mut so_far: Accumulated,
     ) -> Result<Accumulated> {
+        self.visits.note(&tree, Arc::strong_count(&tree) > 1)?;
         // Trees that nobody else uses give their nodes away; shared ones are copied.
-        let tree = Arc::unwrap_or_clone(tree);
+        let mut tree = Arc::unwrap_or_clone(tree);
         let outside = self.tracker.enter(path, &tree.file_name());
         let namespace_outside = self.namespace.clone();
         if !tree.kustomization.namespace.is_empty() {
             self.namespace = tree.kustomization.namespace.as_str().into();
         }
         self.set_schema(&tree)?;
-        let (root, kustomization) = (tree.root, tree.kustomization);
-        let entries = LoadedEntries {
-            resources: tree.resources,
-            components: tree.components,
-            generators: tree.generators,
-            transformers: tree.transformers,
-            validators: tree.validators,
-        };
-        for step in plan(&kustomization, entries) {
-            so_far = self.take(step, &root, &kustomization, so_far)?;
+        let entries = tree.take_entries();
+        for step in plan(&tree.kustomization, entries) {
+            so_far = self.take(step, &tree.root, &tree.kustomization, so_far)?;
         }
         self.tracker = outside;
         self.namespace = namespace_outside;

@@ -3,12 +3,38 @@
 //! Knows real paths; nothing is opened here.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Root;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{FileKind, Located, NO_FILE, WalkError, Walked, leads_out};
+use crate::source::Span;
 
 impl Root {
+    /// Looks whether a directory, which an entry leads to, is or contains one that led here: it would be read for
+    /// ever. Of several the outermost is named.
+    pub(super) fn check_cycle(&self, path: &str, real: &Path, at: Span) -> Result<()> {
+        let begins = |visited: &&Arc<Path>| {
+            // Comparing bytes first, which nearly always tells, keeps long ways cheap.
+            let [own, other] = [&***visited, real].map(|path: &Path| path.as_os_str().as_encoded_bytes());
+            own.starts_with(other) && visited.starts_with(real)
+        };
+        let Some(visited) = self.way_here().filter(begins).last() else { return Ok(()) };
+        let shown = |path: &Path| self.reader.shown(path).display().to_string();
+        let mut names: Vec<_> = self.way_here().map(|path| shown(path)).collect();
+        names.reverse();
+        let message = if **visited == *real {
+            format!("`{path}` leads back to {}, which is being built", shown(real))
+        } else {
+            let visited = shown(visited);
+            format!("`{path}` leads to {}, which contains {visited}, which is being built", shown(real))
+        };
+        Err(Diagnostic::error(Code::Cycle, message)
+            .at(at)
+            .note(format!("the way here: {}", names.join(" -> ")))
+            .help("a kustomization cannot contain itself; move what both need to a directory of its own"))
+    }
+
     pub(super) fn may_read(&self, real: &Path) -> bool {
         !self.is_restricted() || real.starts_with(self.path())
     }

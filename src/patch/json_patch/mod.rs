@@ -6,6 +6,7 @@
 mod create;
 mod operation;
 mod pointer;
+mod positions;
 
 use smol_str::SmolStr;
 
@@ -120,12 +121,19 @@ impl JsonPatch {
     /// The first operation that cannot be applied, with its place: an unknown or malformed one, a path
     /// that leads nowhere, a test that fails.
     pub fn apply_with(&self, dest: &mut Node, options: &JsonPatchOptions) -> Result<()> {
+        self.apply_counting(dest, *options).map(drop)
+    }
+
+    /// As [`JsonPatch::apply_with`]; returns how many bytes were copied.
+    pub(crate) fn apply_counting(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<usize> {
         let mut document = Document::new(dest.clone(), options.standard);
         for (position, operation) in self.operations.iter().enumerate() {
-            document.apply(operation).map_err(|error| error.note(format!("operation {}", position + 1)))?;
+            let done = document.apply(operation);
+            done.map_err(|error| error.note(format!("operation {}", position + 1)))?;
         }
+        let copied = document.copied();
         *dest = document.into_root();
-        Ok(())
+        Ok(copied)
     }
 }
 

@@ -3,12 +3,13 @@
 use smol_str::SmolStr;
 
 use super::pointer::{Standard, index, show, steps};
+use super::positions::FieldPositions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Span;
-use crate::yaml::{Node, Value, to_json};
+use crate::yaml::{MAX_DEPTH, Node, Value, to_json};
 
-/// How many values copies may add: a few that copy their own surroundings would fill any memory.
-const MAX_COPIED: usize = 1_000_000;
+/// How many bytes copies may add: a few that copy their own surroundings would fill any memory.
+const MAX_COPIED: usize = 64 << 20;
 
 /// One operation as it was read; what is wrong with it, applying it says.
 #[derive(Debug, Clone)]
@@ -25,11 +26,17 @@ pub(super) struct Document {
     root: Node,
     standard: Standard,
     copied: usize,
+    positions: FieldPositions,
 }
 
 impl Document {
     pub(super) fn new(root: Node, standard: Standard) -> Self {
-        Self { root, standard, copied: 0 }
+        Self { root, standard, copied: 0, positions: FieldPositions::default() }
+    }
+
+    /// How many bytes were copied.
+    pub(super) fn copied(&self) -> usize {
+        self.copied
     }
 
     pub(super) fn into_root(self) -> Node {
@@ -90,41 +97,50 @@ impl Document {
     }
 
     /// The map or list that holds what a path names, and the last step.
-    fn parent<'p>(&mut self, path: &'p [SmolStr], operation: &'p Operation) -> Result<(&mut Node, Last<'p>)> {
+    fn parent<'p>(&mut self, path: &'p [SmolStr], operation: &'p Operation) -> Result<Parent<'_, 'p>> {
         let Some((step, parents)) = path.split_last() else {
             let message = format!("`{}` cannot be about the whole document", op(operation));
             return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
         };
         let standard = self.standard;
-        let mut node = &mut self.root;
+        let (mut node, positions) = (&mut self.root, &mut self.positions);
         for (depth, step) in parents.iter().enumerate() {
             let last = Last { step, parents: &parents[..depth], operation, standard };
-            node = child(node, step, standard).ok_or_else(|| last.missing())?;
+            node = child(node, &last, positions).ok_or_else(|| last.missing())?;
         }
         if matches!(node.value, Value::Scalar(_)) {
             let message = format!("{} is {} and has no fields", named(parents), node.type_name());
             return Err(Diagnostic::error(Code::MissingField, message).at(operation.span).field(show(path)));
         }
-        Ok((node, Last { step, parents, operation, standard }))
+        Ok((node, Last { step, parents, operation, standard }, positions))
     }
 
     fn add(&mut self, path: &[SmolStr], value: Node, operation: &Operation) -> Result<()> {
         if path.is_empty() && self.standard == Standard::Rfc6902 {
             self.root = value;
+            self.positions.clear();
             return Ok(());
         }
-        let (parent, last) = self.parent(path, operation)?;
+        check_depth(path, &value, operation)?;
+        let (parent, last, positions) = self.parent(path, operation)?;
         match &mut parent.value {
-            Value::Map(map) => drop(map.insert(last.step.clone(), value)),
+            Value::Map(map) => positions.insert(last.parents, map, last.step, value),
             Value::List(list) if last.step == "-" => list.push(value),
-            Value::List(list) => list.insert(last.index(list, list.len() + 1)?, value),
+            Value::List(list) => {
+                let at = last.index(list, list.len() + 1)?;
+                if at < list.len() {
+                    positions.clear();
+                }
+                list.insert(at, value);
+            }
             Value::Scalar(_) => {}
         }
         Ok(())
     }
 
     fn remove(&mut self, path: &[SmolStr], operation: &Operation) -> Result<Node> {
-        let (parent, last) = self.parent(path, operation)?;
+        let (parent, last, positions) = self.parent(path, operation)?;
+        positions.clear();
         match &mut parent.value {
             Value::Map(map) => map.remove(last.step).ok_or_else(|| last.missing()),
             Value::List(list) => Ok(list.remove(last.index(list, list.len())?)),
@@ -141,17 +157,23 @@ impl Document {
                 return Err(Diagnostic::error(Code::WrongType, message).at(operation.span));
             }
             self.root = value;
+            self.positions.clear();
             return Ok(());
         }
-        let (parent, last) = self.parent(&path, operation)?;
+        check_depth(&path, &value, operation)?;
+        let (parent, last, positions) = self.parent(&path, operation)?;
         match &mut parent.value {
-            Value::Map(map) if last.standard == Standard::Rfc6902 && !map.contains_key(last.step) => {
-                return Err(last.missing());
+            Value::Map(map) => {
+                let is_new = positions.find(last.parents, map, last.step).is_none();
+                if last.standard == Standard::Rfc6902 && is_new {
+                    return Err(last.missing());
+                }
+                positions.insert(last.parents, map, last.step, value);
             }
-            Value::Map(map) => drop(map.insert(last.step.clone(), value)),
             Value::List(list) => {
                 let at = last.index(list, list.len())?;
                 list[at] = value;
+                positions.clear();
             }
             Value::Scalar(_) => {}
         }
@@ -183,9 +205,9 @@ impl Document {
             None if self.standard == Standard::Kubernetes => Node::null(),
             None => return Err(self.parent(&from, operation)?.1.missing()),
         };
-        self.copied += size(&value);
+        self.copied += value.size().bytes;
         if self.copied > MAX_COPIED {
-            let message = format!("the copies of this patch add more than {MAX_COPIED} values");
+            let message = format!("the copies of this patch add more than {MAX_COPIED} bytes");
             return Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span));
         }
         self.add(&path, value, operation)
@@ -220,14 +242,20 @@ impl Document {
         if path.is_empty() {
             return Ok(Some(&self.root));
         }
-        let (parent, last) = self.parent(path, operation)?;
+        let (parent, last, positions) = self.parent(path, operation)?;
         match &parent.value {
-            Value::Map(map) => Ok(map.get(last.step)),
+            Value::Map(map) => {
+                let position = positions.find(last.parents, map, last.step);
+                Ok(position.and_then(|i| map.entries().get(i)).map(|entry| &entry.value))
+            }
             Value::List(list) => Ok(list.get(last.index(list, list.len())?)),
             Value::Scalar(_) => Ok(None),
         }
     }
 }
+
+/// The map or list that holds what a path names, the last step, and where fields are.
+type Parent<'d, 'p> = (&'d mut Node, Last<'p>, &'d mut FieldPositions);
 
 /// The last step of a path.
 struct Last<'p> {
@@ -262,11 +290,14 @@ impl Last<'_> {
 }
 
 /// One step down; a null has nothing below it.
-fn child<'n>(node: &'n mut Node, step: &str, standard: Standard) -> Option<&'n mut Node> {
+fn child<'n>(node: &'n mut Node, to: &Last<'_>, positions: &mut FieldPositions) -> Option<&'n mut Node> {
     match &mut node.value {
-        Value::Map(map) => map.get_mut(step),
+        Value::Map(map) => {
+            let position = positions.find(to.parents, map, to.step)?;
+            map.entries_mut().get_mut(position).map(|entry| &mut entry.value)
+        }
         Value::List(list) => {
-            let at = index(step, list.len(), standard)?;
+            let at = index(to.step, list.len(), to.standard)?;
             list.get_mut(at)
         }
         Value::Scalar(_) => None,
@@ -278,12 +309,15 @@ fn same(a: &Node, b: &Node) -> bool {
     matches!((to_json(a), to_json(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-fn size(node: &Node) -> usize {
-    1 + match &node.value {
-        Value::Map(map) => map.iter().map(|(_, value)| size(value)).sum(),
-        Value::List(list) => list.iter().map(size).sum(),
-        Value::Scalar(_) => 0,
+/// Values that are put below each other again and again would nest deeper than anything can be printed.
+fn check_depth(path: &[SmolStr], value: &Node, operation: &Operation) -> Result<()> {
+    if matches!(value.value, Value::Scalar(_)) && path.len() <= MAX_DEPTH
+        || path.len() + value.size().depth <= MAX_DEPTH
+    {
+        return Ok(());
     }
+    let message = format!("with this value maps and lists nest more than {MAX_DEPTH} levels deep");
+    Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span))
 }
 
 fn describe(node: &Node) -> String {

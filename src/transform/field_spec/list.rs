@@ -146,9 +146,10 @@ impl<S: ListedSpec> SpecList<S> {
     }
 
     /// The positions among all fields of those that may be fields of a kind, in order.
-    pub(super) fn positions(&self, kind: &str) -> &[usize] {
+    pub(super) fn positions(&self, kind: &str) -> impl Iterator<Item = usize> {
         let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
-        fields.by_kind.get(kind).unwrap_or(&fields.of_any_kind)
+        let own = fields.by_kind.get(kind).map_or(&[][..], Vec::as_slice);
+        merged(own, &fields.of_any_kind)
     }
 
     /// The field at a position among all fields.
@@ -164,7 +165,7 @@ impl<S: ListedSpec> SpecList<S> {
         &'c self,
         gvk: &'c Gvk,
     ) -> impl Iterator<Item = SpecField<'c, S>> {
-        let fields = self.positions(&gvk.kind).iter().filter_map(|&i| self.field(i));
+        let fields = self.positions(&gvk.kind).filter_map(|i| self.field(i));
         fields.filter(|field| field.spec.selects(gvk))
     }
 }
@@ -200,7 +201,21 @@ impl FieldIndex {
     }
 }
 
-/// The positions of each kind, those of any kind among them, in order; and those of any kind alone.
+/// Two ascending lists as one.
+fn merged<'p>(mut own: &'p [usize], mut other: &'p [usize]) -> impl Iterator<Item = usize> + 'p {
+    std::iter::from_fn(move || {
+        let next = match (own.first(), other.first()) {
+            (Some(a), Some(b)) if b < a => &mut other,
+            (Some(_), _) => &mut own,
+            (None, _) => &mut other,
+        };
+        let (first, rest) = next.split_first()?;
+        *next = rest;
+        Some(*first)
+    })
+}
+
+/// The positions of each kind, and those of any kind, each in order.
 fn index_by_kind<'k>(
     kinds: impl Iterator<Item = &'k SmolStr>,
 ) -> (FxHashMap<SmolStr, Vec<usize>>, Vec<usize>) {
@@ -208,12 +223,9 @@ fn index_by_kind<'k>(
     let mut of_any_kind = Vec::new();
     for (i, kind) in kinds.enumerate() {
         if kind.is_empty() {
-            for list in by_kind.values_mut() {
-                list.push(i);
-            }
             of_any_kind.push(i);
         } else {
-            by_kind.entry(kind.clone()).or_insert_with(|| of_any_kind.clone()).push(i);
+            by_kind.entry(kind.clone()).or_default().push(i);
         }
     }
     (by_kind, of_any_kind)
@@ -232,8 +244,9 @@ mod tests {
         let sorted: Vec<_> = specs.clone().sorted().as_slice().iter().map(|s| s.kind.clone()).collect();
         // No kind is `~K`, which sorts behind letters.
         assert_eq!(sorted, ["Namespace", "Deployment", "Zoo", "Zoo", "", "MutatingWebhookConfiguration"]);
-        assert_eq!(specs.positions("Zoo"), [0, 1, 5]);
-        assert_eq!(specs.positions("Deployment"), [1, 2]);
-        assert_eq!(specs.positions("Other"), [1]);
+        let positions = |kind| specs.positions(kind).collect::<Vec<_>>();
+        assert_eq!(positions("Zoo"), [0, 1, 5]);
+        assert_eq!(positions("Deployment"), [1, 2]);
+        assert_eq!(positions("Other"), [1]);
     }
 }

@@ -1,5 +1,7 @@
 //! kustomize's merge of field specs and back references.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
@@ -10,22 +12,55 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 /// The specs of both lists: what is there already is skipped, by the first that stands for it.
 pub(super) fn merge_specs(own: &[FieldSpec], incoming: &[FieldSpec]) -> Result<Vec<FieldSpec>> {
     let mut list = own.to_vec();
-    let mut by_path: FxHashMap<SmolStr, Vec<usize>> = FxHashMap::default();
-    for (i, spec) in list.iter().enumerate() {
-        by_path.entry(spec.path.clone()).or_default().push(i);
-    }
+    let mut first = (incoming.len() > FEW).then(FirstSpecs::default);
     for spec in incoming {
-        let same_path = by_path.entry(spec.path.clone()).or_default();
-        match same_path.iter().find(|&&i| list[i].stands_for(spec)) {
-            Some(&i) if list[i].create != spec.create => return Err(conflict(&list[i], spec)),
+        let standing = match &mut first {
+            Some(first) => first.that_stands_for(spec, &list),
+            None => list.iter().position(|own| own.stands_for(spec)),
+        };
+        match standing {
+            Some(i) if list[i].create != spec.create => return Err(conflict(&list[i], spec)),
             Some(_) => {}
-            None => {
-                same_path.push(list.len());
-                list.push(spec.clone());
-            }
+            None => list.push(spec.clone()),
         }
     }
     Ok(list)
+}
+
+/// Up to this many specs are looked for one by one.
+const FEW: usize = 8;
+
+/// Path, group, version and kind; those that do not count are empty.
+type Selected = [SmolStr; 4];
+
+/// Finds the first spec of a growing list that stands for another one.
+///
+/// What counts is what the other one names, of group, version and kind: for each of these choices there is an index.
+#[derive(Debug, Default)]
+struct FirstSpecs([(FxHashMap<Selected, usize>, usize); 8]);
+
+impl FirstSpecs {
+    fn that_stands_for(&mut self, spec: &FieldSpec, list: &[FieldSpec]) -> Option<usize> {
+        let named = [&spec.group, &spec.version, &spec.kind].map(|text| !text.is_empty());
+        let selected = |spec: &FieldSpec| {
+            let part =
+                |is_named: bool, text: &SmolStr| if is_named { text.clone() } else { SmolStr::default() };
+            let [group, version, kind] = named;
+            [
+                spec.path.clone(),
+                part(group, &spec.group),
+                part(version, &spec.version),
+                part(kind, &spec.kind),
+            ]
+        };
+        let choice = named.iter().fold(0, |choice, is_named| choice * 2 + usize::from(*is_named));
+        let (index, indexed) = &mut self.0[choice];
+        for (i, own) in list.iter().enumerate().skip(*indexed) {
+            index.entry(selected(own)).or_insert(i);
+        }
+        *indexed = list.len();
+        index.get(&selected(spec)).copied()
+    }
 }
 
 /// The back references of both lists; those to one kind become one, with the fields of both.
@@ -34,14 +69,28 @@ pub(super) fn merge_references(
     incoming: &[NameBackReference],
 ) -> Result<Vec<NameBackReference>> {
     let mut list = own.to_vec();
+    let mut by_kind: FxHashMap<[&str; 3], Vec<usize>> = FxHashMap::default();
+    for (i, reference) in own.iter().enumerate() {
+        by_kind.entry(reference.parts()).or_default().push(i);
+    }
+    // What is to be merged into each, gathered, so that each is merged once.
+    let mut fields: FxHashMap<usize, Vec<FieldSpec>> = FxHashMap::default();
     for incoming in incoming {
-        let mut found = false;
-        for own in list.iter_mut().filter(|own| own.parts() == incoming.parts()) {
-            own.field_specs = merge_specs(&own.field_specs, &incoming.field_specs)?;
-            found = true;
+        match by_kind.entry(incoming.parts()) {
+            Entry::Occupied(same) => {
+                for i in same.get() {
+                    fields.entry(*i).or_default().extend_from_slice(&incoming.field_specs);
+                }
+            }
+            Entry::Vacant(new) => {
+                new.insert(vec![list.len()]);
+                list.push(incoming.clone());
+            }
         }
-        if !found {
-            list.push(incoming.clone());
+    }
+    for (i, reference) in list.iter_mut().enumerate() {
+        if let Some(more) = fields.get(&i) {
+            reference.field_specs = merge_specs(&reference.field_specs, more)?;
         }
     }
     Ok(list)
@@ -80,5 +129,48 @@ mod tests {
         assert_eq!(more(spec("", "p", true)), Ok(2));
         assert_eq!(more(spec("A", "q", false)), Ok(3));
         assert_eq!(more(spec("", "p", false)), Err(Code::InvalidValue));
+    }
+
+    #[test]
+    fn many_specs_are_merged_as_few_are() {
+        let parts = ["", "a", "b"];
+        let mut all = Vec::new();
+        for (i, path) in ["p", "q", "p"].into_iter().enumerate() {
+            for kind in parts {
+                for group in parts {
+                    all.push(FieldSpec { group: group.into(), ..spec(kind, path, path == "p") });
+                    all.push(FieldSpec { version: parts[i].into(), ..spec(kind, path, path == "p") });
+                }
+            }
+        }
+        all.reverse();
+        all.rotate_left(17);
+        let mut one_by_one = Vec::new();
+        for spec in &all {
+            one_by_one = merge_specs(&one_by_one, std::slice::from_ref(spec)).expect("agree");
+        }
+        assert!(one_by_one.len() > FEW && one_by_one.len() < all.len());
+        assert_eq!(merge_specs(&[], &all).expect("agree"), one_by_one);
+    }
+
+    #[test]
+    fn references_to_one_kind_become_one() {
+        let reference = |kind: &str, paths: &[&str]| NameBackReference {
+            kind: kind.into(),
+            field_specs: paths.iter().map(|path| spec("", path, false)).collect(),
+            ..NameBackReference::default()
+        };
+        let own = [reference("A", &["p"]), reference("B", &["p"])];
+        let more = [
+            reference("A", &["q"]),
+            reference("C", &["p"]),
+            reference("C", &["p", "r"]),
+            reference("A", &["p"]),
+        ];
+        let merged = merge_references(&own, &more).expect("agree");
+        assert_eq!(
+            merged,
+            [reference("A", &["p", "q"]), reference("B", &["p"]), reference("C", &["p", "r"])]
+        );
     }
 }

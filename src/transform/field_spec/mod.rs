@@ -15,6 +15,6 @@ pub use back_reference::NameBackReference;
 pub use list::{FieldSpecs, NameReferences, SpecList};
 pub(super) use list::{ListedSpec, SpecField};
 pub(super) use path::Create;
-pub(super) use set::{overwrite, set_entry, set_scalar};
+pub(super) use set::{overwrite, set_entries, set_scalar};
 pub use spec::FieldSpec;
 pub(super) use spec::selects;

@@ -154,7 +154,7 @@ fn split(path: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::set::{set_entry, set_scalar};
+    use super::super::set::{set_entries, set_scalar};
     use super::*;
     use crate::transform::testing::nodes;
     use crate::yaml::to_yaml;
@@ -179,7 +179,7 @@ mod tests {
     fn set_at(path: &str, create: Create, manifest: &str) -> std::result::Result<String, Code> {
         let mut node = nodes(manifest).remove(0);
         let mut set = |field: &mut Node| match create {
-            Create::Map => set_entry(field, &"k".into(), &"new".into(), 0).map(|_| ()),
+            Create::Map => set_entries(field, &[("k".into(), "new".into())].into(), None).map(|_| ()),
             _ => set_scalar(field, "new", Tag::Str),
         };
         SpecPath::new(path).visit(&mut node, create, &mut set).map_err(|d| d.code())?;

@@ -1,5 +1,7 @@
 //! How a value is written into a field.
 
+use std::collections::BTreeMap;
+
 use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -35,32 +37,36 @@ pub(in crate::transform) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
     };
 }
 
-/// Sets an entry of a map to a string; nothing happens to null. Returns whether the entry is new:
-/// then it has the number `shared`.
+/// Sets entries of a map to strings; nothing happens to null. Returns which of them are new: these have numbers in a
+/// row, from `first` on, as what is shared.
 ///
 /// # Errors
 /// The node is a list or a scalar.
-pub(in crate::transform) fn set_entry(
+pub(in crate::transform) fn set_entries(
     node: &mut Node,
-    key: &SmolStr,
-    value: &SmolStr,
-    shared: u8,
-) -> Result<bool> {
+    pairs: &BTreeMap<SmolStr, SmolStr>,
+    first: Option<u8>,
+) -> Result<Vec<bool>> {
     if node.is_null() {
-        return Ok(false);
+        return Ok(vec![false; pairs.len()]);
     }
     let (span, found) = (node.span(), node.type_name());
     let Some(map) = node.as_map_mut() else {
         return Err(Diagnostic::error(Code::WrongType, format!("expected a map, found {found}")).at(span));
     };
-    if let Some(old) = map.get_mut(key) {
-        overwrite(old, value, Tag::Str);
-        return Ok(false);
+    let index = map.index();
+    let positions: Vec<Option<usize>> = pairs.keys().map(|key| index.position(key)).collect();
+    for (i, ((key, value), position)) in pairs.iter().zip(&positions).enumerate() {
+        if let Some(old) = position.and_then(|at| map.entries_mut().get_mut(at)) {
+            overwrite(&mut old.value, value, Tag::Str);
+            continue;
+        }
+        let mut new = Node::string(value.clone());
+        let number = |first: u8| u8::try_from(i).map_or(u8::MAX, |i| first.saturating_add(i));
+        new.meta.shared = first.map_or(0, number);
+        map.push(key.clone(), new);
     }
-    let mut new = Node::string(value.clone());
-    new.meta.shared = shared;
-    map.push(key.clone(), new);
-    Ok(true)
+    Ok(positions.iter().map(Option::is_none).collect())
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ impl FieldSpecs {
         create: Create,
         set: &mut SetField<'_>,
     ) -> Result<()> {
-        let positions = self.positions(&resource.id().gvk.kind);
-        positions.iter().try_for_each(|&i| self.visit_one(i, resource, create, set))
+        let kind = resource.id().gvk.kind.clone();
+        self.positions(&kind).try_for_each(|i| self.visit_one(i, resource, create, set))
     }
 
     /// As [`FieldSpecs::visit`], for the spec at one position only.

@@ -6,8 +6,8 @@ use super::args::{PatchContext, PatchOptions};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::gocompat::strconv::format_float;
 use crate::merge::merge2;
-use crate::patch::JsonPatch;
-use crate::resource::{ResId, Resource};
+use crate::patch::{JsonPatch, JsonPatchOptions};
+use crate::resource::{Copied, ResId, Resource};
 use crate::schema::Schema;
 use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json};
 
@@ -139,12 +139,18 @@ fn warning_of_replacement(patch: &Node) -> Option<Diagnostic> {
 /// Changes a resource by a JSON patch. Returns whether its id did change.
 ///
 /// As in kustomize the whole resource passes through JSON, where all numbers are floats, and its
-/// annotations become strings.
-pub(super) fn json(resource: &mut Resource, patch: &JsonPatch, schema: &Schema) -> Result<bool> {
+/// annotations become strings. What the patch copies is added to `copied`.
+pub(super) fn json(
+    resource: &mut Resource,
+    patch: &JsonPatch,
+    schema: &Schema,
+    copied: &mut Copied,
+) -> Result<bool> {
     let id = resource.id().clone();
     resource.with_build_annotations_kept(|resource| {
         reread(resource.node_mut());
-        patch.apply(resource.node_mut())
+        let bytes = patch.apply_counting(resource.node_mut(), JsonPatchOptions::kubernetes())?;
+        copied.add(bytes)
     })?;
     if resource.node().as_map().is_none() {
         let message = format!("the patch leaves {} where a resource must be", resource.node().type_name());

@@ -209,14 +209,15 @@ impl<'r> PatchRun<'r> {
     }
 
     fn json_one(&mut self, i: usize, json: &JsonPatch, at: Span) -> Result<()> {
-        let schema = self.context.schema;
+        let (schema, mut copied) = (self.context.schema, self.set.copied());
         let changed = self.set.update(i, |resource| {
             let id = resource.id().clone();
-            change::json(resource, json, schema).map_err(|error| {
+            change::json(resource, json, schema, &mut copied).map_err(|error| {
                 let error = if error.labels().is_empty() { error.at(at) } else { error };
                 error.resource(&id)
             })
         });
+        self.set.set_copied(copied);
         let Some(other_id) = changed else { return Ok(()) };
         if other_id? {
             self.look_for_twins(i);

@@ -8,4 +8,4 @@ mod variables;
 
 pub(super) use candidates::Candidates;
 pub(super) use updater::{UpdatedReferences, update_references};
-pub(super) use variables::{Contents, content_at, replace};
+pub(super) use variables::{Contents, Uses, content_at, replace};

@@ -7,6 +7,7 @@ use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::strconv::format_float;
+use crate::resource::Copied;
 use crate::yaml::{Node, Resolved, Style, Tag, Value, resolve_plain};
 
 /// The value of a variable.
@@ -96,17 +97,22 @@ fn step_parts(step: &str) -> Vec<String> {
 /// The values of all variables.
 pub(in crate::transform) type Contents = BTreeMap<SmolStr, Content>;
 
+/// What was replaced so far.
+#[derive(Debug, Default)]
+pub(in crate::transform) struct Uses {
+    /// The variables that were needed.
+    pub(in crate::transform) names: FxHashSet<SmolStr>,
+    /// How much of their values was written.
+    pub(in crate::transform) copied: Copied,
+}
+
 /// Replaces variables in a string, the strings of a list, or the values of a map.
-pub(in crate::transform) fn replace(
-    field: &mut Node,
-    contents: &Contents,
-    used: &mut FxHashSet<SmolStr>,
-) -> Result<()> {
+pub(in crate::transform) fn replace(field: &mut Node, contents: &Contents, uses: &mut Uses) -> Result<()> {
     match &mut field.value {
-        Value::Scalar(_) => replace_scalar(field, contents, used),
+        Value::Scalar(_) => replace_scalar(field, contents, uses)?,
         Value::Map(map) => {
             for (_, value) in map.iter_mut() {
-                replace_scalar(value, contents, used);
+                replace_scalar(value, contents, uses)?;
             }
         }
         Value::List(list) => {
@@ -120,28 +126,31 @@ pub(in crate::transform) fn replace(
                 ));
             }
             for entry in list {
-                replace_scalar(entry, contents, used);
+                replace_scalar(entry, contents, uses)?;
             }
         }
     }
     Ok(())
 }
 
-fn replace_scalar(node: &mut Node, contents: &Contents, used: &mut FxHashSet<SmolStr>) {
+fn replace_scalar(node: &mut Node, contents: &Contents, uses: &mut Uses) -> Result<()> {
     decide(node);
-    let Some(text) = node.as_str().filter(|text| text.contains('$')) else { return };
+    let Some(text) = node.as_str().filter(|text| text.contains('$')) else { return Ok(()) };
     let (text, tag) = match whole(text).and_then(|name| Some((name, contents.get(name)?))) {
-        Some((_, Content::Tree)) => return,
+        Some((_, Content::Tree)) => return Ok(()),
         Some((name, content)) => {
-            used.insert(name.into());
-            (content.to_string(), content.tag())
+            uses.names.insert(name.into());
+            let text = content.to_string();
+            uses.copied.add(text.len())?;
+            (text, content.tag())
         }
-        None => (expand(text, contents, used), Tag::Str),
+        None => (expand(text, contents, uses)?, Tag::Str),
     };
     node.value = Value::Scalar(text.into());
     node.meta.tag = tag;
     node.meta.style = Style::Plain;
     node.meta.aliased = false;
+    Ok(())
 }
 
 /// A scalar that a program set without a type is a string from here on.
@@ -188,8 +197,10 @@ impl std::fmt::Display for Content {
 }
 
 /// Replaces all variables of a text: `$(NAME)` by its value, `$$` by `$`. Unknown names stay.
-fn expand(text: &str, contents: &Contents, used: &mut FxHashSet<SmolStr>) -> String {
+fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<String> {
     let mut out = String::with_capacity(text.len());
+    // Behind the last one no variable ends, and looking for it each time would take long.
+    let last_end = text.rfind(')').unwrap_or_default();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);
@@ -197,12 +208,16 @@ fn expand(text: &str, contents: &Contents, used: &mut FxHashSet<SmolStr>) -> Str
         if let Some(after) = after.strip_prefix('$') {
             out.push('$');
             rest = after;
-        } else if let Some((name, after)) = after.strip_prefix('(').and_then(|a| a.split_once(')')) {
+        } else if text.len() - after.len() <= last_end
+            && let Some((name, after)) = after.strip_prefix('(').and_then(|a| a.split_once(')'))
+        {
             rest = after;
             match contents.get(name).filter(|content| **content != Content::Tree) {
                 Some(content) => {
-                    used.insert(name.into());
-                    out.push_str(&content.within_text());
+                    uses.names.insert(name.into());
+                    let value = content.within_text();
+                    uses.copied.add(value.len())?;
+                    out.push_str(&value);
                 }
                 None => out.extend(["$(", name, ")"]),
             }
@@ -211,7 +226,7 @@ fn expand(text: &str, contents: &Contents, used: &mut FxHashSet<SmolStr>) -> Str
         }
     }
     out.push_str(rest);
-    out
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -268,7 +283,8 @@ date: 2020-01-01
             ("$()", "$()"),
         ];
         for (text, want) in table {
-            assert_eq!(expand(text, &contents, &mut FxHashSet::default()), want, "{text}");
+            let got = expand(text, &contents, &mut Uses::default()).expect("short");
+            assert_eq!(got, want, "{text}");
         }
     }
 

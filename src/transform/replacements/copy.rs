@@ -6,9 +6,9 @@ use smol_str::SmolStr;
 
 use super::args::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::part_scalars;
+use crate::resource::{Copied, part_scalars};
 use crate::transform::value_path::{FoundValue, Matches, NodeKind, lookup, lookup_mut, structured, text_of};
-use crate::yaml::{Node, Resolved, Style, Tag, Value};
+use crate::yaml::{MAX_DEPTH, Node, Resolved, Style, Tag, Value};
 
 /// The part of a value that the options of a source ask for.
 pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
@@ -31,6 +31,13 @@ fn only_scalars() -> Diagnostic {
     Diagnostic::error(Code::WrongType, "a `delimiter` can split only a single value, not a map or list")
 }
 
+/// The fields of a resource that a value is written to.
+#[derive(Clone, Copy)]
+pub(super) struct FieldTarget<'t> {
+    pub(super) path: &'t [String],
+    pub(super) options: &'t FieldOptions,
+}
+
 /// Writes a value to all fields at a path. Returns a warning when something else came of it.
 ///
 /// # Errors
@@ -38,20 +45,29 @@ fn only_scalars() -> Diagnostic {
 /// of a field.
 ///
 /// `live` is the path of the value itself, when it is a field of this very resource: kustomize copies it
-/// anew each time, so that what changes it changes what the fields behind it get.
+/// anew each time, so that what changes it changes what the fields behind it get. `copied` counts all that is written.
 pub(super) fn copy(
     value: &mut Node,
     live: Option<&[String]>,
     node: &mut Node,
-    path: &[String],
-    options: &FieldOptions,
+    to: FieldTarget<'_>,
+    copied: &mut Copied,
 ) -> Result<Option<Diagnostic>> {
+    let FieldTarget { path, options } = to;
     let source = live.and_then(|live| lookup(node, live).ok().flatten()).map(std::ptr::from_ref);
     let current = RefCell::new(value.clone());
-    let copy =
-        FieldCopy { value: &current, source, options, oddity: Cell::new(None), in_text: Cell::new(false) };
+    let copy = FieldCopy {
+        value: &current,
+        source,
+        options,
+        length: path.len(),
+        oddity: Cell::new(None),
+        in_text: Cell::new(false),
+        copied: Cell::new(*copied),
+    };
     copy.to(node, path)?;
     let oddity = copy.oddity.get().map(Oddity::warning);
+    *copied = copy.copied.get();
     *value = current.into_inner();
     Ok(oddity)
 }
@@ -89,14 +105,36 @@ struct FieldCopy<'v> {
     /// Where the value stands, when it is the field itself: only to be compared.
     source: Option<*const Node>,
     options: &'v FieldOptions,
+    /// How many parts the path has: nothing that it leads to lies deeper.
+    length: usize,
     oddity: Cell<Option<Oddity>>,
     /// Whether it is being written to a text that was read as JSON or YAML.
     in_text: Cell<bool>,
+    copied: Cell<Copied>,
 }
 
 impl FieldCopy<'_> {
+    /// Takes note of what is written to a field.
+    fn count(&self, bytes: usize) -> Result<()> {
+        let mut copied = self.copied.get();
+        let counted = copied.add(bytes);
+        self.copied.set(copied);
+        counted
+    }
+
     fn create(&self) -> Option<NodeKind> {
         self.options.create.then(|| NodeKind::like(&self.value.borrow()))
+    }
+
+    /// Checks that there is room for a whole value where the path leads.
+    fn check_size(&self, value: &Node) -> Result<()> {
+        let size = value.size();
+        self.count(size.bytes)?;
+        if self.length + size.depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        let message = format!("with this value maps and lists nest more than {MAX_DEPTH} levels deep");
+        Err(Diagnostic::error(Code::LimitExceeded, message))
     }
 
     fn to(&self, node: &mut Node, path: &[String]) -> Result<()> {
@@ -129,9 +167,12 @@ impl FieldCopy<'_> {
     /// Writes into a scalar that holds JSON or YAML, when the path leads into one. Returns whether
     /// it did; whatever goes wrong, the path is tried in another way.
     fn write_inside(&self, node: &mut Node, path: &[String]) -> bool {
+        let mut field = node;
         for i in 1..path.len() {
             let (outer, inner) = path.split_at(i);
-            let Ok(Some(field)) = lookup_mut(node, outer) else { continue };
+            // Where one part leads nowhere, those behind it do not, either.
+            let Ok(Some(next)) = lookup_mut(field, &outer[i - 1..]) else { return false };
+            field = next;
             let Value::Scalar(text) = &field.value else { continue };
             let Ok(document) = structured::read(text) else { continue };
             let Some(mut document) = document else { return false };
@@ -183,6 +224,7 @@ impl FieldCopy<'_> {
             let new = if value.is_null() { "" } else { text_of(&value) };
             spliced(old, new, delimiter, self.options.index).into()
         };
+        self.count(text.len())?;
         match node.value {
             Value::Scalar(_) if created => node.value = Value::Scalar(text),
             Value::Scalar(_) => {
@@ -195,6 +237,7 @@ impl FieldCopy<'_> {
                 }
             }
             _ => {
+                self.check_size(&value)?;
                 *node = value.clone();
                 if let Value::Scalar(old) = &mut node.value {
                     *old = text;
@@ -262,7 +305,8 @@ mod tests {
     /// The JSON afterwards without quotes, with `!` behind it when there is a warning.
     fn copied(value: &Node, text: &str, path: &str, options: &FieldOptions) -> String {
         let mut tree = node(text);
-        match copy(&mut value.clone(), None, &mut tree, &split_dotted(path), options) {
+        let to = FieldTarget { path: &split_dotted(path), options };
+        match copy(&mut value.clone(), None, &mut tree, to, &mut Copied::default()) {
             Ok(warning) => to_json(&tree).expect("JSON") + if warning.is_some() { "!" } else { "" },
             Err(error) => format!("error: {}", error.message()),
         }

@@ -12,13 +12,14 @@ pub use args::{FieldOptions, Replacement, ReplacementSource, ReplacementTarget};
 pub use load::load_replacements;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{Resource, ResourceSet};
+use crate::resource::{Copied, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::Span;
-use crate::transform::value_path::split_dotted;
+use crate::transform::value_path::{check_length, split_dotted};
 use crate::yaml::Spanned;
 
 use args::DEFAULT_FIELD;
+use copy::FieldTarget;
 use select::TargetSelector;
 use value::SourceValue;
 
@@ -55,16 +56,17 @@ fn apply(
         let message = "this target selects no resource, so the value is not copied";
         return Ok(vec![Diagnostic::warning(Code::NoMatch, message).at(target.span)]);
     }
-    let fields = TargetFields::of(target);
-    let mut warnings = Vec::new();
+    let fields = TargetFields::of(target)?;
+    let (mut warnings, mut copied) = (Vec::new(), set.copied());
     for i in selected {
         let written = set.update(i, |resource| {
-            let written = fields.write(value, i, resource);
+            let written = fields.write(value, i, resource, &mut copied);
             resource.sync(schema);
             written
         });
         warnings.extend(written.unwrap_or_else(|| Ok(Vec::new()))?);
     }
+    set.set_copied(copied);
     Ok(warnings)
 }
 
@@ -76,14 +78,18 @@ struct TargetFields<'t> {
 }
 
 impl<'t> TargetFields<'t> {
-    fn of(target: &'t Spanned<ReplacementTarget>) -> Self {
-        let path = |path: &'t str, span| (path, span, split_dotted(path));
-        let paths = if target.field_paths.is_empty() {
-            vec![path(DEFAULT_FIELD, target.span)]
-        } else {
-            target.field_paths.iter().map(|p| path(p.as_str(), p.span)).collect()
+    fn of(target: &'t Spanned<ReplacementTarget>) -> Result<Self> {
+        let path = |path: &'t str, span| {
+            let parts = split_dotted(path);
+            check_length(&parts).map_err(|error| error.at(span))?;
+            Ok((path, span, parts))
         };
-        Self { paths, options: &target.options }
+        let paths = if target.field_paths.is_empty() {
+            vec![path(DEFAULT_FIELD, target.span)?]
+        } else {
+            target.field_paths.iter().map(|p| path(p.as_str(), p.span)).collect::<Result<_>>()?
+        };
+        Ok(Self { paths, options: &target.options })
     }
 
     /// Writes the value to the fields of the resource at a position; returns what is odd about it.
@@ -92,6 +98,7 @@ impl<'t> TargetFields<'t> {
         value: &mut SourceValue,
         position: usize,
         resource: &mut Resource,
+        copied: &mut Copied,
     ) -> Result<Vec<Diagnostic>> {
         let id = resource.id().clone();
         let mut warnings = Vec::new();
@@ -99,7 +106,8 @@ impl<'t> TargetFields<'t> {
             let placed = |problem: Diagnostic| problem.at(*span).resource(&id).field(path);
             let live = value.live_in(position).map(<[String]>::to_vec);
             let mut write = |resource: &mut Resource| {
-                copy::copy(&mut value.node, live.as_deref(), resource.node_mut(), parts, self.options)
+                let to = FieldTarget { path: parts, options: self.options };
+                copy::copy(&mut value.node, live.as_deref(), resource.node_mut(), to, copied)
             };
             let meets_notes = matches!(parts.as_slice(), [first, second, ..] if first == "metadata" && second == "annotations");
             let odd = if meets_notes { resource.with_build_annotations(write) } else { write(resource) };

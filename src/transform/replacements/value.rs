@@ -4,7 +4,7 @@ use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
 use super::{copy, select};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet, part_scalars};
-use crate::transform::value_path::{lookup, split_dotted};
+use crate::transform::value_path::{check_length, lookup, split_dotted};
 use crate::yaml::{Node, Value};
 
 /// The value that is copied.
@@ -44,6 +44,7 @@ impl SourceValue {
         let path = if source.field_path.is_empty() { DEFAULT_FIELD } else { &source.field_path };
         let placed = |error: Diagnostic| error.at(source.field_path.span).resource(resource.id()).field(path);
         let path = split_dotted(path);
+        check_length(&path).map_err(placed)?;
         let value = lookup(resource.node(), &path).map_err(placed)?;
         let Some(value) = value.filter(|value| !is_nil_or_empty(value)) else {
             return Err(placed(Diagnostic::error(Code::NoMatch, "the source has no value here")));

@@ -2,6 +2,21 @@
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 
+/// How many parts a path may have: what it creates must not nest deeper than trees may.
+const MAX_PARTS: usize = 200;
+
+/// Checks that a path is not so long that what it creates would nest too deep.
+///
+/// # Errors
+/// It is.
+pub(in crate::transform) fn check_length(path: &[String]) -> Result<()> {
+    if path.len() <= MAX_PARTS {
+        return Ok(());
+    }
+    let message = format!("this path has more than {MAX_PARTS} parts");
+    Err(Diagnostic::error(Code::LimitExceeded, message))
+}
+
 /// Splits at a delimiter that no backslash escapes. A leading delimiter is dropped.
 fn split(path: &str, delimiter: char) -> Vec<String> {
     let path = path.strip_prefix(delimiter).unwrap_or(path);

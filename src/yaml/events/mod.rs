@@ -1,11 +1,13 @@
 //! What stands in a text, event by event, as libyaml sees it.
 //!
-//! The parser is stricter than libyaml (and so than kubectl and kustomize) in one thing and laxer in two.
+//! The parser is stricter than libyaml (and so than kubectl and kustomize) in two things and laxer in four.
 //! How far the further lines of quoted scalars and flow collections are indented means nothing to libyaml; when
-//! the parser complains, such lines are padded and read again. On the other hand libyaml takes no tab where it
-//! looks for indentation, and no document behind `...` that does not begin with `---`.
+//! the parser complains, such lines are padded and read again. So are texts with a byte order mark at the start of
+//! a later document. On the other hand libyaml takes no tab where it looks for indentation, no document behind
+//! `...` that does not begin with `---`, no `...` where a document should stand, and no directive that it does not know.
 
 mod lines;
+mod markers;
 mod padding;
 #[cfg(test)]
 mod tests;
@@ -17,7 +19,8 @@ use std::ops::Range;
 use granit_parser::{ErrorKind, Event, Parser};
 
 use self::lines::Lines;
-use self::padding::{Padded, pads};
+use self::markers::Markers;
+use self::padding::{FAR, Padded, pads, without_later_marks};
 use crate::diagnostic::{self, Diagnostic};
 use crate::source::Reading;
 
@@ -44,6 +47,10 @@ pub(super) enum Unreadable {
 }
 
 impl Unreadable {
+    fn is_of_mark(&self) -> bool {
+        matches!(self, Self::Syntax { kind: Some(ErrorKind::BomInsideDocument), .. })
+    }
+
     /// What only libyaml refuses.
     fn not_libyaml(message: &str, at: usize) -> Self {
         Self::Syntax { kind: None, message: message.to_string(), at }
@@ -90,26 +97,44 @@ pub(super) fn read_events<S>(
     let complaint = match read(&Padded::not(text)) {
         Ok((state, _)) => return Ok(state),
         Err(failure) if failure.is_of_indentation() => failure,
+        Err(failure) if failure.is_of_mark() => {
+            let Some(text) = without_later_marks(text) else { return Err(failure) };
+            return read_events(&text, comments, reading, start, step);
+        }
         Err(failure @ Unreadable::Syntax { .. }) if reading == Reading::Kubectl => {
             let Some(separated) = Padded::separated(text) else { return Err(failure) };
             return read(&separated).map(|(state, _)| state);
         }
         Err(failure) => return Err(failure),
     };
-    let mut pads = pads(text);
+    for far in FAR {
+        if let Some(padded) = read_padded(text, far, read) {
+            return padded;
+        }
+    }
+    Err(complaint)
+}
+
+/// Reads a text with the lines padded that seem to need it; none where that does not help.
+fn read_padded<'t, S>(
+    text: &'t str,
+    far: usize,
+    read: impl Fn(&Padded<'_>) -> Result<(S, Lines<'t>), Unreadable>,
+) -> Option<Result<S, Unreadable>> {
+    let mut pads = pads(text, far);
     // What looked like a quoted scalar may be a line of a block scalar, where padding means something.
     for _ in 0..2 {
         match read(&Padded::new(text, &pads)) {
-            Ok((state, lines)) if lines.pads.iter().all(|line| line.is_inside) => return Ok(state),
+            Ok((state, lines)) if lines.pads.iter().all(|line| line.is_inside) => return Some(Ok(state)),
             Ok((_, lines)) => {
                 let mut inside = lines.pads.iter().map(|line| line.is_inside);
                 pads.retain(|_| inside.next().unwrap_or_default());
             }
-            Err(failure @ Unreadable::Refused(_)) => return Err(failure),
+            Err(failure @ Unreadable::Refused(_)) => return Some(Err(failure)),
             Err(_) => break,
         }
     }
-    Err(complaint)
+    None
 }
 
 fn read_once(
@@ -118,7 +143,7 @@ fn read_once(
     lines: &mut Lines<'_>,
     mut step: impl FnMut(Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<(), Unreadable> {
-    let mut documents = 0;
+    let (mut documents, mut markers) = (0, Markers::of(padded.body()));
     for event in Parser::new_from_str_with_options(padded.body(), options(comments)) {
         let (mut event, span) = event.map_err(|error| Unreadable::Syntax {
             kind: Some(error.kind().clone()),
@@ -138,6 +163,9 @@ fn read_once(
             }
             *explicit &= !padded.is_separated;
             documents += 1;
+        }
+        if let Some((message, at)) = markers.event(&event, &bytes) {
+            return Err(Unreadable::not_libyaml(message, padded.original(at)));
         }
         if !lines.is_empty() {
             lines.event(&event, &span, &place.range);

@@ -12,8 +12,9 @@ use crate::yaml::json_stream::further_values;
 /// The byte order mark that may begin a text.
 pub(in crate::yaml) const BOM: &str = "\u{feff}";
 
-/// How many bytes of a scalar or collection are looked at for its end.
-const FAR: usize = 1 << 16;
+/// How many bytes of a scalar or collection are looked at for its end, at first and when that did not help: what
+/// only looks like the beginning of one costs that much.
+pub(super) const FAR: [usize; 2] = [1 << 16, usize::MAX];
 
 /// How many times its own size a text may cost to pad: in bytes that are added, and in bytes that are looked at in
 /// vain. Real ones cost about their size; this bounds what others can ask for.
@@ -89,6 +90,31 @@ impl<'t> Padded<'t> {
     }
 }
 
+/// A text with line breaks for the byte order marks at the start of its second and further documents, if it has any.
+/// kubectl and kustomize split texts at `---` and read each part as a file; no place changes.
+pub(super) fn without_later_marks(text: &str) -> Option<String> {
+    let mut parts = text[mark_of(text)..].split(BOM).peekable();
+    let mut out = String::with_capacity(text.len());
+    out.push_str(&text[..mark_of(text)]);
+    while let Some(part) = parts.next() {
+        out.push_str(part);
+        if parts.peek().is_some() {
+            out.push_str(if is_between_documents(&out) { "\n\n\n" } else { BOM });
+        }
+    }
+    (out != text).then_some(out)
+}
+
+/// Whether the last line of a text, which is complete, separates documents.
+fn is_between_documents(before: &str) -> bool {
+    let Some(before) = before.strip_suffix('\n') else { return false };
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.strip_prefix("---").is_some_and(|rest| {
+        let rest = rest.trim_end();
+        rest.is_empty() || rest.starts_with([' ', '\t']) && rest.trim_start().starts_with('#')
+    })
+}
+
 /// How many bytes of byte order mark a text begins with.
 pub(in crate::yaml) fn mark_of(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
@@ -101,8 +127,9 @@ static OPENING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r#"^([ ]*(?:[-?:] +)*)(?:{key})?(?:[&!]\S*[ \t]+)*(['"\[{{])"#)).expect("valid")
 });
 
-/// Pads for all lines that seem to be further lines of quoted scalars and flow collections.
-pub(super) fn pads(text: &str) -> Vec<Pad> {
+/// Pads for all lines that seem to be further lines of quoted scalars and flow collections, as long as these end
+/// within `far` bytes.
+pub(super) fn pads(text: &str, far: usize) -> Vec<Pad> {
     let (mut pads, mut at) = (Vec::new(), 0);
     let mut work = text.len().saturating_mul(MOST_WORK);
     while let Some(length) = text[at..].find('\n') {
@@ -110,8 +137,8 @@ pub(super) fn pads(text: &str) -> Vec<Pad> {
         let found = found.and_then(|found| Some((found.get(1)?.len(), at + found.get(2)?.start())));
         at += length + 1;
         let Some((indicators, opening)) = found else { continue };
-        let Some(end) = closing(text, opening) else {
-            work = work.saturating_sub(FAR.min(text.len() - opening));
+        let Some(end) = closing(text, opening, far) else {
+            work = work.saturating_sub(far.min(text.len() - opening));
             if work == 0 {
                 return pads;
             }
@@ -134,9 +161,9 @@ pub(super) fn pads(text: &str) -> Vec<Pad> {
 }
 
 /// Where the quotes or brackets close that open at `at`, if that is not far away.
-fn closing(text: &str, at: usize) -> Option<usize> {
+fn closing(text: &str, at: usize, far: usize) -> Option<usize> {
     let (mut depth, mut blank) = (0_usize, true);
-    let mut bytes = (at..).zip(text.as_bytes()[at..].iter().copied()).take(FAR).peekable();
+    let mut bytes = (at..).zip(text.as_bytes()[at..].iter().copied()).take(far).peekable();
     while let Some((i, byte)) = bytes.next() {
         match byte {
             b'\'' | b'"' => {

@@ -56,10 +56,10 @@ fn places_are_those_of_the_text_as_it_is() {
 fn padding_is_bounded_by_the_size_of_the_text() {
     let deep = " ".repeat(1000);
     let text = format!("a: |\n{deep}b: 'c\n{}'\n", "d\n".repeat(30_000)).repeat(3);
-    let added: usize = super::padding::pads(&text).iter().map(|pad| pad.spaces).sum();
+    let added: usize = super::padding::pads(&text, super::padding::FAR[0]).iter().map(|pad| pad.spaces).sum();
     assert!(added > text.len() && added <= text.len() * super::padding::MOST_WORK, "{added}");
     let open = "- [\n".repeat(100_000);
-    assert!(super::padding::pads(&open).is_empty());
+    assert!(super::padding::pads(&open, super::padding::FAR[0]).is_empty());
 }
 
 #[test]
@@ -96,4 +96,72 @@ fn tabs_do_not_indent() {
 fn a_document_behind_dots_begins_with_dashes() {
     assert_eq!(read("a: b\n...\n---\nc: d\n...\n"), r#"{"a":"b"}{"c":"d"}"#);
     assert_eq!(read("a: b\n...\nc: d\n"), "a document begins without `---` behind the end of another 3:1");
+}
+
+#[test]
+fn long_values_may_be_indented_in_any_way() {
+    let quoted = format!("a:\n  b: \"x\n{}y\"\n  c: d\n", "word word\n".repeat(9000));
+    let fields: Vec<String> = (0..6000).map(|i| format!("\t\t\"k{i}\": v,\n")).collect();
+    let flow = format!("a: {{\n{}\t\t\"z\": 1\n\t}}\n", fields.concat());
+    for (text, want) in [(&quoted, r#"word y","c":"d"}}"#), (&flow, r#""k999":"v","z":1}}"#)] {
+        assert!(text.len() > super::padding::FAR[0] && read(text).ends_with(want), "{want}");
+    }
+}
+
+#[test]
+fn documents_may_begin_with_a_byte_order_mark() {
+    let table = [
+        ("a: b\n---\n\u{feff}c: d\n", r#"{"a":"b"}{"c":"d"}"#),
+        ("\u{feff}a: b\n--- # e\r\n\u{feff}# f\nc: d\n---\n\u{feff}g: h\n", r#"{"a":"b"}{"c":"d"}{"g":"h"}"#),
+        ("a: b\n---\n\u{feff}c: d\nc: e\n", "the key `c` stands here twice 4:1"),
+        ("a: b\n\u{feff}c: d\n", "a BOM must not appear inside a document 2:1"),
+        ("a: b\n---\n\u{feff}c: d\n\u{feff}e: f\n", "a BOM must not appear inside a document 4:1"),
+    ];
+    for (text, want) in table {
+        assert_eq!(read(text), want, "{text:?}");
+    }
+}
+
+#[test]
+fn documents_do_not_end_before_they_begin() {
+    let lone = "`...` stands where a document should begin";
+    let table = [
+        ("...\n", Some("1:1")),
+        ("# c\n\n... # d\na: b\n", Some("3:1")),
+        ("\u{feff}...\n---\na: b\n", Some("1:2")),
+        ("a: b\n---\n...\n", Some("3:1")),
+        ("a: b\n--- # c\n\n# d\n...\n", Some("5:1")),
+        ("---\n...\n---\na: b\n", None),
+        ("a: b\n...\n...\n# c\n...\n", None),
+        ("a: b\n--- ''\n...\n", None),
+        ("a: ...\n...b: c\n", None),
+    ];
+    for (text, place) in table {
+        let got = read(text);
+        assert_eq!(
+            got.strip_prefix(lone),
+            place.map(|place| format!(" {place}")).as_deref(),
+            "{text:?}: {got}"
+        );
+    }
+}
+
+#[test]
+fn directives_are_known() {
+    let unknown = "YAML knows no such directive: only `%YAML` and `%TAG`";
+    let table = [
+        ("%FOO bar\n---\na: b\n", Some("1:1")),
+        ("# c\n%YAML 1.1\n%yaml\n---\na: b\n", Some("3:1")),
+        ("a: b\n...\n%FOO\n---\nc: d\n", Some("3:1")),
+        ("%YAML 1.1\n%TAG !x! tag:a,1:\n--- # %FOO\na: !x!y b\n", None),
+        ("a: |\n  %b\nc: '\n\n%FOO'\n# %FOO\n---\n# %BAR\nd: e%\n", None),
+    ];
+    for (text, place) in table {
+        let got = read(text);
+        assert_eq!(
+            got.strip_prefix(unknown),
+            place.map(|place| format!(" {place}")).as_deref(),
+            "{text:?}: {got}"
+        );
+    }
 }

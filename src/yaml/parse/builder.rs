@@ -3,21 +3,26 @@
 use std::borrow::Cow;
 
 use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::fields::{add_field, is_merge, key_of, merge_in};
+use super::fields::{Merging, add_field, is_merge, key_of};
 use super::options::ParseOptions;
 use super::tags::{binary, check_tag, tag_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
 use crate::yaml::events::{EventPlace, MAX_DEPTH};
+use crate::yaml::measure::TreeSize;
 use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::yaml_1_1::settle;
 
-/// How many nodes the aliases of one text may add. Real manifests stay below a few thousand.
-const MAX_ALIASED: usize = 1_000_000;
+/// How many bytes of memory the anchors and aliases of a text may cost, whatever its size. Real manifests stay below
+/// a tenth of it.
+const MAX_COPIED: usize = 4 << 20;
+
+/// How many more for each byte of the text: a short field takes some thirty times its text.
+const MAX_COPIED_FOR_BYTE: usize = 64;
 
 /// A map or list whose end has not come yet.
 struct Frame {
@@ -26,13 +31,13 @@ struct Frame {
     key: Option<Key>,
     /// The values of `<<`, each with the number of fields above it, until the map is complete.
     merges: Vec<(usize, Node)>,
-    /// The keys so far, once there are many.
-    seen: FxHashSet<SmolStr>,
+    /// The keys so far and their positions, once there are many.
+    seen: FxHashMap<SmolStr, usize>,
 }
 
 struct Anchored {
     node: Node,
-    nodes: usize,
+    bytes: usize,
     depth: usize,
 }
 
@@ -43,7 +48,8 @@ pub(super) struct TreeBuilder<'t> {
     options: ParseOptions,
     stack: Vec<Frame>,
     anchors: FxHashMap<usize, Anchored>,
-    aliased: usize,
+    /// How many bytes the anchors and aliases have cost.
+    copied: usize,
     /// The line on which the last scalar, alias or flow collection ended.
     last_line: usize,
     /// Comments above what comes next.
@@ -60,7 +66,7 @@ impl<'t> TreeBuilder<'t> {
             options,
             stack: Vec::new(),
             anchors: FxHashMap::default(),
-            aliased: 0,
+            copied: 0,
             last_line: 0,
             above: Vec::new(),
             documents: Vec::new(),
@@ -81,7 +87,7 @@ impl<'t> TreeBuilder<'t> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let node = self.scalar(text, style, tag.as_deref(), place)?;
-                self.anchor(anchor, &node);
+                self.anchor(anchor, &node)?;
                 self.place(node)?;
             }
             Event::MappingStart(style, anchor, _) => {
@@ -161,7 +167,7 @@ impl<'t> TreeBuilder<'t> {
             add_head(&mut meta, &mut self.above);
         }
         let node = Node { value, meta };
-        self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: FxHashSet::default() });
+        self.stack.push(Frame { node, anchor, key: None, merges: Vec::new(), seen: FxHashMap::default() });
         Ok(())
     }
 
@@ -180,17 +186,20 @@ impl<'t> TreeBuilder<'t> {
             .unwrap_or(frame.node.meta.span.end)
             .max(frame.node.meta.span.start)
         };
-        if let Value::Map(map) = &mut frame.node.value {
+        if let Value::Map(map) = &mut frame.node.value
+            && !frame.merges.is_empty()
+        {
             let own = map.len();
+            let mut merging = Merging::into(map, frame.seen);
             for (above, merge) in frame.merges {
                 let winning = match self.options.reading {
                     Reading::Kustomize => 0..own,
                     Reading::Kubectl => above..own,
                 };
-                merge_in(map, merge, winning)?;
+                merging.add(merge, winning)?;
             }
         }
-        self.anchor(frame.anchor, &frame.node);
+        self.anchor(frame.anchor, &frame.node)?;
         self.place(frame.node)
     }
 
@@ -235,27 +244,37 @@ impl<'t> TreeBuilder<'t> {
         }
     }
 
-    fn anchor(&mut self, anchor: usize, node: &Node) {
+    fn anchor(&mut self, anchor: usize, node: &Node) -> Result<()> {
         if anchor != 0 {
-            let (nodes, depth) = measure(node);
-            self.anchors.insert(anchor, Anchored { node: node.clone(), nodes, depth });
+            let TreeSize { bytes, depth } = node.size();
+            self.count(bytes, node.span())?;
+            self.anchors.insert(anchor, Anchored { node: node.clone(), bytes, depth });
         }
+        Ok(())
+    }
+
+    /// Takes note of what a copy costs.
+    fn count(&mut self, bytes: usize, at: Span) -> Result<()> {
+        self.copied += bytes;
+        let most = MAX_COPIED + self.text.len().saturating_mul(MAX_COPIED_FOR_BYTE);
+        if self.copied <= most {
+            return Ok(());
+        }
+        let message = format!("the anchors and aliases of this text take more than {most} bytes");
+        Err(Diagnostic::error(Code::LimitExceeded, message)
+            .at(at)
+            .help("write the repeated values out, or use fewer levels of aliases"))
     }
 
     fn alias(&mut self, id: usize, place: &EventPlace) -> Result<Node> {
         let at = self.span(place);
-        let Some(anchored) = self.anchors.get(&id) else {
+        let Some(bytes) = self.anchors.get(&id).map(|anchored| anchored.bytes) else {
             return Err(
                 Diagnostic::error(Code::Syntax, "an alias stands inside the value that it names").at(at)
             );
         };
-        self.aliased += anchored.nodes;
-        if self.aliased > MAX_ALIASED {
-            let message = format!("the aliases of this text expand to more than {MAX_ALIASED} values");
-            return Err(Diagnostic::error(Code::LimitExceeded, message)
-                .at(at)
-                .help("write the repeated values out, or use fewer levels of aliases"));
-        }
+        self.count(bytes, at)?;
+        let anchored = &self.anchors[&id];
         if self.stack.len() + anchored.depth > MAX_DEPTH {
             return Err(too_deep().at(at));
         }
@@ -310,15 +329,4 @@ fn add_head(meta: &mut Meta, above: &mut Vec<SmolStr>) {
 fn too_deep() -> Diagnostic {
     let message = format!("maps and lists are nested more than {MAX_DEPTH} levels deep");
     Diagnostic::error(Code::LimitExceeded, message)
-}
-
-/// The number of nodes and the depth of a tree.
-fn measure(node: &Node) -> (usize, usize) {
-    let children: &mut dyn Iterator<Item = &Node> = match &node.value {
-        Value::Scalar(_) => return (1, 0),
-        Value::Map(map) => &mut map.iter().map(|(_, v)| v),
-        Value::List(list) => &mut list.iter(),
-    };
-    let (nodes, depth) = children.map(measure).fold((0, 0), |(n, d), (cn, cd)| (n + cn, d.max(cd)));
-    (nodes + 1, depth + 1)
 }

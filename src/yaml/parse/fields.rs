@@ -2,16 +2,17 @@
 //!
 //! What every field passes through is inlined into the loop over events.
 
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::options::{DuplicateKeys, ParseOptions};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, Span};
 use crate::yaml::meta::{Style, Tag};
-use crate::yaml::node::{Entry, Key, Map, Node, Value};
+use crate::yaml::node::{self, Key, Map, Node, Value};
 use crate::yaml::scalar::{Resolved, resolve};
 use crate::yaml::yaml_1_1::key_text;
 
@@ -57,29 +58,40 @@ const MANY: usize = 16;
 #[inline]
 pub(super) fn add_field(
     map: &mut Map,
-    seen: &mut FxHashSet<SmolStr>,
+    seen: &mut FxHashMap<SmolStr, usize>,
     key: Key,
     value: Node,
     duplicates: DuplicateKeys,
 ) -> Result<()> {
-    let twice = if map.len() < MANY {
-        map.contains_key(&key.text)
+    let position = map.len();
+    let twice = if position < MANY {
+        map.position(&key.text)
     } else {
         if seen.is_empty() {
-            seen.extend(map.iter().map(|(k, _)| SmolStr::new(k)));
+            seen.extend(positions(map));
         }
-        !seen.insert(key.text.clone())
+        match seen.entry(key.text.clone()) {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(new) => {
+                new.insert(position);
+                None
+            }
+        }
     };
-    if !twice {
+    let Some(first) = twice else {
         map.push(key, value);
         return Ok(());
-    }
-    match duplicates {
-        DuplicateKeys::LastWins => map.insert(key, value),
-        DuplicateKeys::FirstWins => None,
-        DuplicateKeys::Deny => return Err(twice_here(map, &key)),
     };
+    match duplicates {
+        DuplicateKeys::LastWins => map.entries_mut()[first].value = value,
+        DuplicateKeys::FirstWins => {}
+        DuplicateKeys::Deny => return Err(twice_here(map, &key)),
+    }
     Ok(())
+}
+
+fn positions(map: &Map) -> impl Iterator<Item = (SmolStr, usize)> {
+    map.entries().iter().enumerate().map(|(i, entry)| (entry.key.text.clone(), i))
 }
 
 fn twice_here(map: &Map, key: &Key) -> Diagnostic {
@@ -90,33 +102,54 @@ fn twice_here(map: &Map, key: &Key) -> Diagnostic {
         .help("remove one of the two")
 }
 
-/// Merges the value of `<<` (a map, or a list of maps of which the first wins) into a map, below its fields of
-/// the winning positions.
-pub(super) fn merge_in(map: &mut Map, merge: Node, winning: Range<usize>) -> Result<()> {
-    let span = merge.meta.span;
-    let wrong = || {
-        Diagnostic::error(Code::WrongType, "the value of `<<` must be a map or a list of maps")
-            .at(span)
-            .help("point the alias at a map")
-    };
-    let maps = match merge.value {
-        Value::Map(one) => vec![one],
-        Value::List(list) => list
-            .into_iter()
-            .map(|n| if let Value::Map(m) = n.value { Ok(m) } else { Err(wrong()) })
-            .collect::<Result<_>>()?,
-        Value::Scalar(_) => return Err(wrong()),
-    };
-    // The last map of a list is set first, so that the earlier ones override it in its place.
-    for from in maps.into_iter().rev() {
-        for Entry { key, mut value } in from {
-            value.meta.aliased = true;
-            match map.position(&key.text) {
-                Some(i) if winning.contains(&i) => {}
-                Some(i) => map.entries_mut()[i].value = value,
-                None => map.push(key, value),
+/// A map that values of `<<` are merged into.
+pub(super) struct Merging<'m> {
+    map: &'m mut Map,
+    /// Where its fields are.
+    positions: FxHashMap<SmolStr, usize>,
+}
+
+impl<'m> Merging<'m> {
+    /// `seen` has the positions of the fields, unless it is empty.
+    pub(super) fn into(map: &'m mut Map, seen: FxHashMap<SmolStr, usize>) -> Self {
+        let positions = if seen.is_empty() { positions(map).collect() } else { seen };
+        Self { map, positions }
+    }
+
+    /// Merges the value of `<<` (a map, or a list of maps of which the first wins) below the fields of the
+    /// winning positions.
+    pub(super) fn add(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
+        let span = merge.meta.span;
+        let wrong = || {
+            Diagnostic::error(Code::WrongType, "the value of `<<` must be a map or a list of maps")
+                .at(span)
+                .help("point the alias at a map")
+        };
+        let maps = match merge.value {
+            Value::Map(one) => vec![one],
+            Value::List(list) => list
+                .into_iter()
+                .map(|n| if let Value::Map(m) = n.value { Ok(m) } else { Err(wrong()) })
+                .collect::<Result<_>>()?,
+            Value::Scalar(_) => return Err(wrong()),
+        };
+        // The last map of a list is set first, so that the earlier ones override it in its place.
+        for field in maps.into_iter().rev().flatten() {
+            self.field(field, &winning);
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, field: node::Entry, winning: &Range<usize>) {
+        let node::Entry { key, mut value } = field;
+        value.meta.aliased = true;
+        match self.positions.entry(key.text.clone()) {
+            Entry::Occupied(own) if winning.contains(own.get()) => {}
+            Entry::Occupied(other) => self.map.entries_mut()[*other.get()].value = value,
+            Entry::Vacant(new) => {
+                new.insert(self.map.len());
+                self.map.push(key, value);
             }
         }
     }
-    Ok(())
 }

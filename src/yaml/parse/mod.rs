@@ -23,6 +23,10 @@ use crate::source::{SourceId, SourceMap, Span};
 /// Bytes that are neither, with the offset of the first that is wrong.
 pub fn decode(bytes: Vec<u8>) -> Result<String> {
     let utf16 = |unit: fn([u8; 2]) -> u16| {
+        if !bytes.len().is_multiple_of(2) {
+            let message = "the text is not valid UTF-16: its last character is incomplete";
+            return Err(Diagnostic::error(Code::Syntax, message).help("save the file as UTF-8"));
+        }
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|b| unit([b[0], b[1]])).collect();
         String::from_utf16(&units)
             .map_err(|_| Diagnostic::error(Code::Syntax, "the text is not valid UTF-16"))

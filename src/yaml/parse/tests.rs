@@ -156,6 +156,10 @@ fn json_objects_may_follow_each_other_for_kubectl() {
 fn bytes_are_decoded() {
     assert_eq!(decode(b"a: 1".to_vec()).expect("utf-8"), "a: 1");
     assert_eq!(decode(vec![0xFF, 0xFE, b'a', 0]).expect("utf-16"), "a");
+    for odd in [&[0xFF, 0xFE, b'a', 0, 0][..], &[0xFE, 0xFF, 0]] {
+        let error = decode(odd.to_vec()).expect_err("odd");
+        assert!(error.message().contains("its last character is incomplete"), "{error}");
+    }
     let error = decode(b"a\nb\xff".to_vec()).expect_err("not utf-8");
     assert!(error.message().contains("line 2"), "{error}");
 }

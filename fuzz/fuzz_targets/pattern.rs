@@ -1,0 +1,20 @@
+//! Regular expressions and label selectors of targets: any text is one or refused, and looked for in no time.
+#![no_main]
+
+use kubectl_smp::resource::{LabelSelector, Pattern};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|texts: (&str, &str)| {
+    let (pattern, text) = texts;
+    if let Ok(pattern) = Pattern::new(pattern) {
+        let found = pattern.matches(text);
+        assert!(!pattern.is_any() || found);
+        if let Some(exact) = pattern.exact() {
+            assert!(pattern.matches(exact), "{exact:?}");
+            assert_eq!(found, exact == text);
+        }
+    }
+    if let Ok(selector) = LabelSelector::parse(pattern) {
+        let _ = selector.matches(|key| (key == text).then_some(text));
+    }
+});
