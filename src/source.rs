@@ -1,10 +1,16 @@
 //! Which file, which bytes: the texts that nodes come from.
 //!
-//! Owns the texts, says as whose they are read, and turns byte ranges into lines and columns. Knows nothing of YAML.
+//! Owns the texts, says as whose they are read and what of them may be shown, and turns byte ranges into lines and
+//! columns. Knows nothing of YAML.
+
+mod secrecy;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use self::secrecy::HiddenLines;
+pub(crate) use self::secrecy::may_be_secret;
 
 /// Names of kustomization files.
 pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -91,6 +97,8 @@ pub struct Source {
     text: Arc<str>,
     /// Byte offsets at which lines begin; made on first use, since only messages need it.
     lines: OnceLock<Vec<u32>>,
+    /// Found out on first use, too.
+    hidden: OnceLock<HiddenLines>,
 }
 
 impl Source {
@@ -104,6 +112,12 @@ impl Source {
     #[must_use]
     pub fn text(&self) -> &Arc<str> {
         &self.text
+    }
+
+    /// Whether a line (from 1) may be shown: it holds no secret, by the looks of the text.
+    #[must_use]
+    pub fn may_show(&self, line: usize) -> bool {
+        !self.hidden.get_or_init(|| HiddenLines::of(&self.name, &self.text)).contains(line)
     }
 
     fn lines(&self) -> &[u32] {
@@ -143,7 +157,7 @@ pub struct SourceMap {
 impl SourceMap {
     /// Adds a text and returns its id.
     pub fn add(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
-        let source = Source { name: name.into(), text: text.into(), lines: OnceLock::new() };
+        let source = Source { name: name.into(), text: text.into(), lines: OnceLock::new(), hidden: OnceLock::new() };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::new(source));
         SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))

@@ -12,7 +12,7 @@ use super::{Outcome, render};
 use crate::cluster::{
     self, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions,
 };
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::SourceMap;
 
 /// Build an overlay and apply it to the cluster, server-side.
@@ -110,7 +110,9 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
         Event::Applied(object) if printed.is_ok() => printed = writeln!(io::stdout(), "{object} {done}"),
         Event::Applied(_) => {}
         Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
-        Event::Warning(text) => render::print_plain(Severity::Warning, text),
+        Event::Warning(text) => {
+            render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
+        }
     };
     let summary = cluster::apply(&cluster, &resources, &options, &mut report)?;
     if summary.is_success() {

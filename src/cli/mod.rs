@@ -36,16 +36,15 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use self::outcome::{Failure, Outcome, report};
-use self::render::Verbosity;
+use self::render::{MessageArgs, Refused};
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl smp", bin_name = "kubectl smp", version, about, max_term_width = 100)]
 struct Args {
-    /// Say more on stderr about what is done
-    #[arg(short, long, global = true)]
-    verbose: bool,
+    #[command(flatten)]
+    messages: MessageArgs,
 
     #[command(subcommand)]
     command: Command,
@@ -99,9 +98,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     ending::on_signals();
     let sources = SourceMap::default();
-    let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Usual };
+    args.messages.take_effect();
     let outcome = match args.command {
-        Command::Build(args) => build::run(&args, &sources, verbosity),
+        Command::Build(args) => build::run(&args, &sources),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, &sources),
         #[cfg(feature = "cluster")]
@@ -118,7 +117,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     // What is still on its way is part of the outcome.
     let outcome = outcome.and_then(|status| Ok(io::stdout().flush().map(|()| status)?));
-    outcome.unwrap_or_else(|failure| report(&failure, &sources))
+    let status = outcome.unwrap_or_else(|failure| report(&failure, &sources));
+    match render::print_summary() {
+        Refused::Some if status == ExitCode::SUCCESS => ExitCode::FAILURE,
+        _ => status,
+    }
 }
 
 fn print_version() -> Outcome {

@@ -46,7 +46,7 @@ impl ObjectArgs {
             Some(target) => {
                 let targets = std::slice::from_ref(target);
                 let built = self.target.builder(sources, targets, ClusterUse::Asked)?.build(target)?;
-                render::print(&built.warnings, sources);
+                render::print_before(&built.warnings, sources)?;
                 built.resources.into_iter().collect()
             }
             None => self.manifests(sources)?,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::report::{ReportTo, json_report, text_report};
+use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -95,7 +95,7 @@ impl WriteArgs {
         };
         let others = if has_whole { None } else { Some("not printed, since it is no manifest") };
         let text = match self.report {
-            ReportForm::Text => text_report(changed, written, others, &to.renderer(sources)),
+            ReportForm::Text => return to.tell(changed, written, others, sources),
             ReportForm::Json => json_report(changed, written, sources).map_err(anyhow::Error::from)? + "\n",
         };
         match to {

@@ -140,7 +140,7 @@ impl Directories<'_> {
                 continue;
             };
             let Some(resource) = layer.resources[i].as_mut() else { continue };
-            let id = resource.id().to_string();
+            let id = resource.id().clone();
             let dest = std::mem::replace(resource.node_mut(), Node::null());
             let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id))?;
             warnings.extend(merged.warnings.into_iter().map(|warning| warning.resource(&id)));

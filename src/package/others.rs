@@ -12,11 +12,10 @@ use super::conflict::{ConflictKind, ConflictPlace, PackageConflict};
 use super::lines::{LineChoice, MarkerWords, TextSides, merge_lines};
 use super::pairing::Form;
 use super::read::{OtherFile, Package, PackageFile, text_of};
-use super::secret::may_hold_secrets;
 use crate::diagnostic::Excerpt;
 use crate::files::FileStamp;
 use crate::merge::ConflictSide;
-use crate::source::{SourceId, Span};
+use crate::source::{SourceId, Span, may_be_secret};
 
 /// The paths of files that are taken as they are, whatever is in them.
 pub(super) type PlainPaths<'p> = BTreeSet<&'p Path>;
@@ -216,8 +215,9 @@ impl FileSides<'_> {
 
     /// Whether its lines may be shown.
     fn excerpt(self) -> Excerpt {
-        let texts = [self.original, self.updated, self.dest].into_iter().flatten().filter_map(|f| f.text());
-        if texts.into_iter().any(may_hold_secrets) { Excerpt::Hidden } else { Excerpt::Shown }
+        let is_secret = |file: PlainFile<'_>| file.text().is_some_and(|text| may_be_secret(file.path, text));
+        let mut files = [self.original, self.updated, self.dest].into_iter().flatten();
+        if files.any(is_secret) { Excerpt::Hidden } else { Excerpt::Shown }
     }
 
     /// One side does not have the file any more, and the other one changed it.

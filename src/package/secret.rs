@@ -19,16 +19,6 @@ pub(super) fn is_secret(names: &GroupKindName) -> bool {
     names.group.is_empty() && names.kind == "Secret"
 }
 
-/// Whether a text that is no manifest may hold one of a Secret.
-pub(super) fn may_hold_secrets(text: &str) -> bool {
-    let is_kind = |line: &str| {
-        let value = line.trim_start_matches([' ', '-', '{', '"']).strip_prefix("kind");
-        let value = value.map(|rest| rest.trim_start_matches(['"', ' ']));
-        value.and_then(|rest| rest.strip_prefix(':')).is_some_and(|rest| rest.contains("Secret"))
-    };
-    text.contains("Secret") && text.lines().any(is_kind)
-}
-
 /// Masks what is secret in the value that a field of a Secret has.
 pub(super) fn mask(value: &mut Value, field: &FieldPath) {
     for place in VALUES {
@@ -81,13 +71,5 @@ mod tests {
         );
         assert_eq!(masked(json!("Opaque"), &["type"]), json!("Opaque"));
         assert_eq!(masked(json!(["x"]), &["data"]), json!("***"));
-    }
-
-    #[test]
-    fn broken_manifests_of_secrets_are_known() {
-        for text in ["a: {{\nkind: Secret\n", "- kind:  \"Secret\"\n", "{\"kind\": \"Secret\",\n"] {
-            assert!(may_hold_secrets(text), "{text}");
-        }
-        assert!(!may_hold_secrets("# Secret\nkind: Service\n"));
     }
 }

@@ -11,7 +11,6 @@ use clap::Args;
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
-use super::render::Verbosity;
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
@@ -41,13 +40,13 @@ const WINDOW: usize = 64;
 
 /// Builds all targets. Of several that are printed, one that fails leaves the others; files are written
 /// only when none fails, and not by what was in a sandbox.
-pub(super) fn run(args: &BuildArgs, sources: &SourceMap, verbosity: Verbosity) -> Outcome {
+pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let destination = args.output.destination(&args.targets)?;
     let confinement = args.sandbox.confinement(&args.target, &args.targets)?;
     let cluster = if confinement == Confinement::None { ClusterUse::Asked } else { ClusterUse::Refused };
     let builder = args.target.builder(sources, &args.targets, cluster)?;
     let sandboxed =
-        SandboxedBuild { builder: &builder, args: &args.target, targets: &args.targets, verbosity };
+        SandboxedBuild { builder: &builder, args: &args.target, targets: &args.targets };
     let (sink, failed) =
         sandboxed.run(confinement, || fill(Sink::new(destination), args, &builder, sources))?;
     if failed.is_empty() || sink.is_printed() {

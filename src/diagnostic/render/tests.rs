@@ -1,0 +1,85 @@
+use super::*;
+use crate::diagnostic::{Code, ObjectName, ResourceName};
+use crate::source::Span;
+
+fn sources(name: &str, text: &str) -> (SourceMap, impl Fn(usize, usize) -> Span + use<>) {
+    let sources = SourceMap::default();
+    let id = sources.add(name, text);
+    (sources, move |start, end| Span::new(id, start, end))
+}
+
+fn problem(span: &impl Fn(usize, usize) -> Span) -> Diagnostic {
+    let object = ObjectName { api_version: "v1".into(), kind: "Service".into(), name: "web".into(), ..ObjectName::default() };
+    Diagnostic::error(Code::DuplicateKey, "the key `name` stands here twice")
+        .label(span(24, 28), "again here")
+        .label(span(14, 18), "first here")
+        .resource(ResourceName::of_object("Service web".into(), object))
+        .field("metadata.name")
+        .help("remove one of the two")
+}
+
+const TEXT: &str = "kind: Service\nname: web\nname: db\n";
+
+#[test]
+fn a_problem_is_shown_with_its_places() {
+    let (sources, span) = sources("app/web.yaml", TEXT);
+    let shown = |format| MessageRenderer::new(&sources, format).render(&problem(&span));
+    insta::assert_snapshot!(shown(MessageFormat::Text), @"");
+    insta::assert_snapshot!(shown(MessageFormat::Short), @"");
+    insta::assert_snapshot!(shown(MessageFormat::Json), @"");
+    insta::assert_snapshot!(shown(MessageFormat::Github), @"");
+}
+
+#[test]
+fn paths_are_seen_from_the_directory() {
+    let (sources, span) = sources("/home/me/app/a.yaml", "a: 1\n");
+    let problem = Diagnostic::warning(Code::NoMatch, "nothing").at(span(0, 1));
+    let renderer = MessageRenderer::new(&sources, MessageFormat::Short);
+    assert_eq!(renderer.render(&problem), "/home/me/app/a.yaml:1:1: warning[no-match]: nothing");
+    let renderer = renderer.relative_to("/home/me");
+    assert_eq!(renderer.render(&problem), "app/a.yaml:1:1: warning[no-match]: nothing");
+}
+
+const FORMATS: [MessageFormat; 4] =
+    [MessageFormat::Text, MessageFormat::Short, MessageFormat::Json, MessageFormat::Github];
+
+#[test]
+fn no_part_of_a_message_steers_a_terminal_or_begins_a_line() {
+    let evil = "x\nerror: forged\r\x1b[2J\u{9b}31m\u{202e}\u{2028}";
+    let (sources, span) = sources(evil, "a: \u{1b}[31m\u{9b}\u{202e}b\tc\n");
+    let object = ObjectName { name: evil.into(), ..ObjectName::default() };
+    let problem = Diagnostic::error(Code::Syntax, evil)
+        .label(span(0, 12), evil)
+        .label(span(12, 14), evil)
+        .resource(ResourceName::of_object(evil.into(), object))
+        .field(evil)
+        .target(Path::new(evil))
+        .note(evil)
+        .help(evil);
+    for format in FORMATS {
+        let shown = MessageRenderer::new(&sources, format).render(&problem);
+        assert!(!shown.chars().any(|c| c != '\n' && crate::diagnostic::escape::steers(c)), "{shown:?}");
+        assert!(!shown.lines().skip(1).any(|line| line.starts_with("error")), "{shown}");
+        assert!(shown.contains("forged"), "{shown}");
+    }
+}
+
+#[test]
+fn places_within_escaped_lines_stay_where_they_are() {
+    let (sources, span) = sources("a.yaml", "\u{7}a: \u{1b}b\n");
+    let problem = Diagnostic::error(Code::Syntax, "here").label(span(4, 6), "this");
+    let shown = MessageRenderer::new(&sources, MessageFormat::Text).render(&problem);
+    insta::assert_snapshot!(shown, @"");
+}
+
+#[test]
+fn lines_with_secrets_are_not_shown() {
+    let (sources, span) = sources("a.yaml", "kind: Secret\nstringData:\n  a: hunter2\n");
+    let problem = Diagnostic::error(Code::WrongType, "at https://me:hunter2@h/?token=hunter2")
+        .label(span(30, 37), "this")
+        .help("see https://me:hunter2@h");
+    for format in FORMATS {
+        let shown = MessageRenderer::new(&sources, format).render(&problem);
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}
