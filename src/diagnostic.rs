@@ -171,6 +171,14 @@ impl Diagnostic {
         self
     }
 
+    /// The same with other words: message, notes and help as `reword` makes them.
+    #[must_use]
+    pub(crate) fn reworded(mut self, reword: impl Fn(&str) -> String) -> Self {
+        self.0.message = reword(&self.0.message);
+        self.0.notes.iter_mut().chain(&mut self.0.help).for_each(|text| *text = reword(text));
+        self
+    }
+
     /// The same as a warning, where the work goes on without.
     #[must_use]
     pub fn into_warning(mut self) -> Self {

@@ -2,6 +2,7 @@
 //!
 //! As a logger, this is one for the whole process: whatever a command does, it says things in one way.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write as _};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -70,25 +71,25 @@ impl MessageForm {
     }
 }
 
-/// What of the flags can be seen in a command line that is wrong: its mistake is told in the form that it asks for.
-pub(super) fn of_any_line(words: &[std::ffi::OsString]) -> MessageArgs {
-    let mut args = MessageArgs::default();
-    let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
-    for (i, word) in words.iter().take_while(|word| **word != "--").enumerate() {
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, value),
-            None => (*word, words.get(i + 1).copied().unwrap_or_default()),
-        };
-        match name {
-            "--message-format" => args.message_format = MessageForm::from_str(value, true).unwrap_or_default(),
-            "--color" => args.color = ColorArg::from_str(value, true).unwrap_or_default(),
-            _ => {}
-        }
-    }
-    args
-}
-
 impl MessageArgs {
+    /// What of the flags can be seen in a command line that is wrong: its mistake is told in the form that it asks for.
+    pub(super) fn of_any_line(words: &[OsString]) -> Self {
+        let mut args = Self::default();
+        let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+        for (i, word) in words.iter().take_while(|word| **word != "--").enumerate() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, value),
+                None => (*word, words.get(i + 1).copied().unwrap_or_default()),
+            };
+            match name {
+                "--message-format" => args.message_format = MessageForm::from_str(value, true).unwrap_or_default(),
+                "--color" => args.color = ColorArg::from_str(value, true).unwrap_or_default(),
+                _ => {}
+            }
+        }
+        args
+    }
+
     /// From now on messages are said as these flags say.
     pub(super) fn take_effect(self) {
         *speaker() = Speaker { args: self, ..Speaker::default() };
@@ -217,8 +218,7 @@ pub(super) fn print_summary() -> Refused {
         let speaker = speaker();
         (speaker.summary(), if speaker.refused > 0 { Refused::Some } else { Refused::None })
     };
-    let is_for_people = matches!(speaker().args.message_format, MessageForm::Text | MessageForm::Short);
-    if let Some(summary) = summary.filter(|_| is_for_people) {
+    if let Some(summary) = summary.filter(|_| is_for_people()) {
         let sources = SourceMap::default();
         let _ = writeln!(io::stderr(), "{}", rendered(&summary, &sources, speaker().args, &io::stderr()));
     }
@@ -246,6 +246,11 @@ pub(super) fn print_plain(severity: Severity, message: &str) {
         Severity::Note => Diagnostic::info(Code::Summary, message),
     };
     print(&[ended], &SourceMap::default());
+}
+
+/// Whether messages are read by people, and not by programs.
+pub(super) fn is_for_people() -> bool {
+    matches!(speaker().args.message_format, MessageForm::Text | MessageForm::Short)
 }
 
 /// Says a line of what changed.

@@ -17,6 +17,7 @@ use super::conflict::ApplyConflict;
 use super::failure::Refusal;
 use super::mapping::encode;
 use super::plan::{Object, ObjectPlan, Phase, PlannedObject, all_or_none, is_crd};
+use super::secret::without_values;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
 
@@ -321,6 +322,7 @@ enum ApplyOutcome {
 
 fn failed(target: &PlannedObject<'_>, problem: Diagnostic) -> ApplyOutcome {
     let place = target.resource.node().span().at_start();
+    let problem = problem.reworded(|text| without_values(text, target.resource));
     ApplyOutcome::Failed { problem: problem.resource(target.resource.id()).at(place), conflict: None }
 }
 
@@ -330,7 +332,8 @@ fn unchecked(target: &PlannedObject<'_>, lacking: &str) -> ApplyOutcome {
 }
 
 fn applied(target: &PlannedObject<'_>, answer: Answer) -> ApplyOutcome {
-    let mut warnings = answer.warnings;
+    let said = answer.warnings.iter();
+    let mut warnings: Vec<_> = said.map(|text| without_values(text, target.resource)).collect();
     if is_being_deleted(&answer.body) {
         warnings.push(format!("{} is being deleted, and what was applied with it", target.object));
     }

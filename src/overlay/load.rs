@@ -333,6 +333,10 @@ impl Root {
                 return self.leaves(Path::new(path)).at(at);
             }
             let shown = self.reader.shown(&clean(&self.path().join(path)));
+            if is_text(path) {
+                let message = "this is a text, and the path of a file is needed here";
+                return Diagnostic::error(Code::InvalidValue, message).at(at);
+            }
             let message = format!("`{path}` cannot be read: {}", plain(&error));
             Diagnostic::error(Code::Io, message).at(at).help(format!("looked for {}", shown.display()))
         })
@@ -476,6 +480,10 @@ impl Files for Root {
             }
         })
     }
+
+    fn name(&self, path: &str) -> PathBuf {
+        if is_remote_file(path) { path.into() } else { self.reader.shown(&clean(&self.path().join(path))) }
+    }
 }
 
 /// Why a file that a path led to was not read.
@@ -492,6 +500,11 @@ fn plain(error: &std::io::Error) -> String {
         std::io::ErrorKind::PermissionDenied => "permission denied".into(),
         _ => error.to_string(),
     }
+}
+
+/// Whether what stands for a path is a manifest or a patch itself, which no message repeats: it may hold secrets.
+fn is_text(path: &str) -> bool {
+    path.contains('\n') || path.contains(": ") || path.trim_start().starts_with(['{', '['])
 }
 
 /// A part of a path that has `..` in it and is more than that: two list entries run together.

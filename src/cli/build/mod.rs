@@ -65,12 +65,17 @@ fn fill<'a>(
     let mut failed = Vec::new();
     for window in args.targets.chunks(WINDOW) {
         let built = build_window(builder, window);
+        // They belong to no one of many targets.
+        render::print_before(&builder.take_warnings(), sources)?;
         for (target, built) in window.iter().zip(built) {
             let added =
                 built.map_err(Failure::from).and_then(|built| add(&mut sink, args, target, built, sources));
             match added {
                 Ok(()) => {}
-                Err(Failure::Problems(problems)) => {
+                Err(Failure::Problems(mut problems)) => {
+                    if args.targets.len() > 1 {
+                        problems = problems.into_iter().map(|problem| problem.target(target)).collect();
+                    }
                     render::print(&problems, sources);
                     failed.push(target);
                 }
@@ -78,7 +83,6 @@ fn fill<'a>(
             }
         }
     }
-    render::print(&builder.take_warnings(), sources);
     Ok((sink, failed))
 }
 
@@ -90,7 +94,12 @@ fn add(
     built: Built,
     sources: &SourceMap,
 ) -> Result<(), Failure> {
-    render::print(&built.warnings, sources);
+    let of_target = |warning: Diagnostic| match args.targets.len() {
+        1 => warning,
+        _ => warning.target(target),
+    };
+    let warnings: Vec<_> = built.warnings.into_iter().map(of_target).collect();
+    render::print_before(&warnings, sources)?;
     sink.add(target, &built.resources)?;
     if args.targets.len() == 1 {
         // The program ends: to take a large set apart would only cost time.
