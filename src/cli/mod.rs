@@ -28,6 +28,7 @@ mod render;
 mod report;
 mod sandbox;
 mod schema;
+mod select;
 mod target;
 
 use std::ffi::OsString;

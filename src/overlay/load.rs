@@ -119,6 +119,29 @@ impl Reader {
             )
             .help("name the directory that the file is in"));
         }
+        self.enter(found)
+    }
+
+    /// Opens the target that the user named: as [`Reader::open`], or of a file the directory that it is in. The
+    /// path of the file comes with that, unless the file stands for the directory, as kustomizations do.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_target(&self, path: &Path) -> Result<(Root, Option<PathBuf>)> {
+        let is_remote = path.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok());
+        let found = if is_remote { None } else { self.tree.locate(Path::new(""), path).ok() };
+        let Some(file) = found.filter(|found| found.kind() == FileKind::File) else {
+            return Ok((self.open(path)?, None));
+        };
+        // Where the name stands is the directory, wherever a link leads.
+        let named = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let root = self.open(named)?;
+        let stands_for_directory =
+            path.file_name().is_some_and(|name| KUSTOMIZATION_FILES.iter().any(|known| name == *known));
+        Ok((root, (!stands_for_directory).then(|| file.into_path())))
+    }
+
+    fn enter(&self, found: Located) -> Result<Root> {
         check_finished(&*self.tree, found.path())?;
         let directory = Directory::new(self.tree.clone(), found.into_path());
         Ok(Root { reader: self.clone(), directory, visited: Vec::new(), checkout: None })
