@@ -12,7 +12,7 @@ use super::{Outcome, render};
 use crate::cluster::{
     self, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions,
 };
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity, escaped};
 use crate::source::SourceMap;
 
 /// Build an overlay and apply it to the cluster, server-side.
@@ -107,7 +107,9 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let mut printed = Ok(());
     let mut report = |event: Event<'_>| match event {
         // Nobody may be reading any more; that is no reason to stop half-way.
-        Event::Applied(object) if printed.is_ok() => printed = writeln!(io::stdout(), "{object} {done}"),
+        Event::Applied(object) if printed.is_ok() => {
+            printed = writeln!(io::stdout(), "{} {done}", escaped(&object.to_string()));
+        }
         Event::Applied(_) => {}
         Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
         Event::Warning(text) => {

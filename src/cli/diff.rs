@@ -8,7 +8,7 @@ use clap::Args;
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render, report};
 use crate::cluster::{self, ApplyConflict, Cluster, DiffOptions, FIELD_MANAGER, ObjectDiff, PARALLEL};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::diff::unified;
 use crate::source::SourceMap;
 
@@ -100,11 +100,13 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
         changed = true;
         let (old, new) =
             (format!("LIVE/{}", diff.object.file_name()), format!("MERGED/{}", diff.object.file_name()));
-        writeln!(stdout, "diff -u -N {old} {new}")?;
+        writeln!(stdout, "diff -u -N {} {}", escaped(&old), escaped(&new))?;
         for line in unified(&old, &new, &before, &after).lines() {
+            let shown: Vec<_> = line.split('\t').map(escaped).collect();
+            let shown = shown.join("\t");
             match style(line).filter(|_| colour) {
-                Some(code) => writeln!(stdout, "\x1b[{code}m{line}\x1b[0m")?,
-                None => writeln!(stdout, "{line}")?,
+                Some(code) => writeln!(stdout, "\x1b[{code}m{shown}\x1b[0m")?,
+                None => writeln!(stdout, "{shown}")?,
             }
         }
     }

@@ -65,6 +65,8 @@ impl WriteArgs {
         written: ConflictWriting,
         sources: &SourceMap,
     ) -> Outcome {
+        render::refuse(&changed.warnings)?;
+        render::refuse(&changed.conflicts.iter().map(|one| one.diagnostic(written)).collect::<Vec<_>>())?;
         if self.in_place {
             write_files(target, &changed.files)?;
         } else if let Some(path) = &self.output {

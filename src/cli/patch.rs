@@ -151,7 +151,7 @@ pub(super) fn run_patch(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     }
     let schema = schema_of(&[&package], &args.schema, sources)?;
     let changed = patch_package(&package, &patches, &schema, args.schema_type.as_deref())?;
-    render::print(&changed.warnings, sources);
+    render::print_before(&changed.warnings, sources)?;
     match args.output {
         _ if args.in_place => {
             write_files(&args.filename, &changed.files)?;
@@ -266,7 +266,7 @@ fn strategic(
 ) -> std::result::Result<Node, Failure> {
     let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
     let schema = chain.resolve(gvk_of(modified).as_ref())?;
-    render::print(&chain.take_warnings(), sources);
+    render::print_before(&chain.take_warnings(), sources)?;
     let cursor =
         type_of(modified, &schema, args.schema_type.as_deref())?.ok_or_else(|| no_schema(modified))?;
     if let Some(current) = current {

@@ -197,11 +197,20 @@ pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
 /// # Errors
 /// There are some, and they are refused.
 pub(super) fn print_before(warnings: &[Diagnostic], sources: &SourceMap) -> Result<(), Failure> {
+    refuse(warnings)?;
+    print(warnings, sources);
+    Ok(())
+}
+
+/// Says nothing of warnings yet.
+///
+/// # Errors
+/// There are some, and `--strict` refuses them.
+pub(super) fn refuse(warnings: &[Diagnostic]) -> Result<(), Failure> {
     let is_strict = speaker().args.strict;
     if is_strict && warnings.iter().any(|problem| problem.severity() == Severity::Warning) {
         return Err(Failure::Problems(warnings.to_vec()));
     }
-    print(warnings, sources);
     Ok(())
 }
 

@@ -122,8 +122,11 @@ impl ConnectOptions {
             let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
             read.map_err(|error| match &error {
                 KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", &chain(cause)),
-                // A parser names the value that it stumbles over.
-                error => unreadable(path, "the kubeconfig", &without_quoted(&chain(error))),
+                // A parser names the value that it stumbles over, and shows the lines around it.
+                error => {
+                    let why = chain(error);
+                    unreadable(path, "the kubeconfig", &without_quoted(why.lines().next().unwrap_or_default()))
+                }
             })
         })
     }

@@ -156,23 +156,34 @@ fn may_hold_secrets(document: &[&str]) -> bool {
 }
 
 fn hide(document: &[&str], hidden: &mut Vec<bool>) {
-    let mut is_hidden = true;
+    // What stands below the last key at the left edge.
+    let (mut below_is_hidden, mut is_metadata) = (true, false);
     for line in document {
-        if let Some(key) = key_at_edge(line) {
+        let mut is_hidden = below_is_hidden;
+        if let Some((key, value)) = key_at_edge(line) {
             is_hidden = !PLAIN_KEYS.contains(&key);
+            // A key with a value on its line has nothing below it; a line there has lost its own.
+            below_is_hidden = is_hidden || !value.trim().is_empty();
+            is_metadata = key == "metadata" && value.trim().is_empty();
+        } else if is_metadata {
+            is_hidden |= !["name", "namespace", "generateName"].iter().any(|key| has_key(line, key));
         }
-        is_hidden |= OPENERS.iter().any(|opener| line.contains(opener)) || has_key(line, "data");
+        if OPENERS.iter().any(|opener| line.contains(opener)) || has_key(line, "data") {
+            (is_hidden, below_is_hidden) = (true, true);
+        }
+        // `key=value` as literals and env files have it.
+        is_hidden |= line.contains('=') && !line.contains("://");
         hidden.push(is_hidden || is_secret_line(line));
     }
 }
 
-/// The key that a line at the left edge begins with.
-fn key_at_edge(line: &str) -> Option<&str> {
+/// The key that a line at the left edge begins with, and what follows its colon.
+fn key_at_edge(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches('\u{feff}');
-    let (key, _) = line.split_once(':')?;
+    let (key, value) = line.split_once(':')?;
     let key = key.trim_end().trim_matches(['"', '\'']);
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (!key.is_empty() && !line.starts_with([' ', '\t', '-']) && key.chars().all(is_word)).then_some(key)
+    (!key.is_empty() && !line.starts_with([' ', '\t', '-']) && key.chars().all(is_word)).then_some((key, value))
 }
 
 /// Whether a key of this name stands in a line, at its start or within brackets.
@@ -219,12 +230,14 @@ mod tests {
 
     #[test]
     fn what_may_hold_secrets_is_hidden() {
-        let table: [(&str, &str, &[usize]); 16] = [
+        let table: [(&str, &str, &[usize]); 18] = [
             ("a.yaml", "kind: Deployment\nspec:\n  a: 1\n", &[1, 2, 3]),
             ("a.yaml", "kind: ConfigMap\ndata:\n  a: 1\n", &[1, 2, 3]),
             ("a.yaml", "kind: Secret\nmetadata:\n  name: a\nstringData:\n  a: 1\n", &[1, 2, 3]),
             ("a.yaml", "data:\n  a: 1\nkind: Secret\n", &[3]),
             ("a.yaml", "kid: Scret\ndata:\n  a: 1\n", &[]),
+            ("a.yaml", "kind: Secret\ntype: Opaque\n  a: 1\n", &[1, 2]),
+            ("a.yaml", "kind: Secret\nmetadata:\n  name: a\n  b: 1\n", &[1, 2, 3]),
             ("a.yaml", "kind: Secret\nmetadata: {annotations: {a-last-applied-configuration: x}}\n", &[1]),
             ("a.json", "{\"kind\": \"Secret\",\n\"data\": {}}\n", &[]),
             ("a.json", "{\n  \"kind\": \"Service\",\n  \"x\": 1\n}\n", &[1, 2, 3, 4]),

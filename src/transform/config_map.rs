@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             messages,
             [
-                "the API server will refuse the key `a b`",
+                "the API server will refuse the key of a literal of `a`",
                 "there is no behavior `mrege`; it counts as `create`"
             ]
         );

@@ -24,10 +24,44 @@ const TEXT: &str = "kind: Service\nname: web\nname: db\n";
 fn a_problem_is_shown_with_its_places() {
     let (sources, span) = sources("app/web.yaml", TEXT);
     let shown = |format| MessageRenderer::new(&sources, format).render(&problem(&span));
-    insta::assert_snapshot!(shown(MessageFormat::Text), @"");
-    insta::assert_snapshot!(shown(MessageFormat::Short), @"");
-    insta::assert_snapshot!(shown(MessageFormat::Json), @"");
-    insta::assert_snapshot!(shown(MessageFormat::Github), @"");
+    insta::assert_snapshot!(shown(MessageFormat::Text), @"
+    error[duplicate-key]: the key `name` stands here twice
+     --> app/web.yaml:3:1
+      |
+    3 | name: db
+      | ^^^^ again here
+      |
+     ::: app/web.yaml:2:1
+      |
+    2 | name: web
+      | ---- first here
+      |
+      = resource: Service web
+      = field: metadata.name
+      = help: remove one of the two
+    ");
+    let short = "app/web.yaml:3:1: error[duplicate-key]: the key `name` stands here twice";
+    assert_eq!(shown(MessageFormat::Short), short);
+    let message: serde_json::Value = serde_json::from_str(&shown(MessageFormat::Json)).expect("JSON");
+    let place = |line, label, primary| {
+        serde_json::json!({"file": "app/web.yaml", "line": line, "column": 1, "end_line": line, "end_column": 5,
+            "label": label, "primary": primary})
+    };
+    let want = serde_json::json!({
+        "code": "duplicate-key",
+        "severity": "error",
+        "message": "the key `name` stands here twice",
+        "target": null,
+        "places": [place(3, "again here", true), place(2, "first here", false)],
+        "resource": {"apiVersion": "v1", "kind": "Service", "namespace": "", "name": "web"},
+        "field": "metadata.name",
+        "help": "remove one of the two",
+        "fix": null,
+    });
+    assert_eq!(message, want);
+    let github = "::error file=app/web.yaml,line=3,endLine=3,col=1,endColumn=5,title=duplicate-key::Service web: \
+                  metadata.name: the key `name` stands here twice%0Aremove one of the two";
+    assert_eq!(shown(MessageFormat::Github), github);
 }
 
 #[test]
@@ -69,7 +103,13 @@ fn places_within_escaped_lines_stay_where_they_are() {
     let (sources, span) = sources("a.yaml", "\u{7}a: \u{1b}b\n");
     let problem = Diagnostic::error(Code::Syntax, "here").label(span(4, 6), "this");
     let shown = MessageRenderer::new(&sources, MessageFormat::Text).render(&problem);
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r"
+    error[syntax]: here
+     --> a.yaml:1:8
+      |
+    1 | \x07a: \x1bb
+      |        ^^^^^ this
+    ");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use super::{Coloring, MessageRenderer, Place, lines, one_line};
 use crate::diagnostic::escape::{escaped, steers};
@@ -57,9 +57,13 @@ fn element(place: Place<'_>) -> Element<'static> {
     let kind = if place.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
     let (text, range) = escaped_line(text, within_line(&place, text));
     let annotation = kind.span(range);
-    let label = one_line(&place.label.text);
-    let annotation = if label.is_empty() { annotation } else { annotation.label(label) };
+    let annotation = labelled(annotation, &place);
     Snippet::source(text).path(place.file).line_start(place.line).annotation(annotation).into()
+}
+
+fn labelled<'a>(annotation: Annotation<'a>, place: &Place<'_>) -> Annotation<'a> {
+    let label = one_line(&place.label.text);
+    if label.is_empty() { annotation } else { annotation.label(label) }
 }
 
 /// A place whose line nobody shall see.
@@ -69,7 +73,7 @@ fn hidden(place: Place<'_>) -> Element<'static> {
     }
     let kind = if place.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
     let text = format!("{}***", " ".repeat(place.column - 1));
-    let annotation = kind.span(place.column - 1..text.len()).label(one_line(&place.label.text));
+    let annotation = labelled(kind.span(place.column - 1..text.len()), &place);
     Snippet::source(text).path(place.file).line_start(place.line).annotation(annotation).into()
 }
 

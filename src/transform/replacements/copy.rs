@@ -73,7 +73,7 @@ impl Oddity {
                                other types in it, nor into a null";
                 let help =
                     "name the entry by its position or `[field=value]` instead of `*`, or remove the null";
-                Diagnostic::warning(Code::NoMatch, message).help(help)
+                Diagnostic::warning(Code::UnmatchedReplacement, message).help(help)
             }
             Self::Emptied => {
                 let message =
@@ -273,12 +273,12 @@ mod tests {
         let table = [
             ("{a: x}", "7", r#"{"a":"7"}"#),
             ("{a: 1}", "7", r#"{"a":7}"#),
-            ("{a: 1}", "x", "error: the field is an integer and cannot become `x`"),
-            ("{a: 1}", "1.5", "error: the field is an integer and cannot become `1.5`"),
+            ("{a: 1}", "x", "error: the field is an integer, and the value is none"),
+            ("{a: 1}", "1.5", "error: the field is an integer, and the value is none"),
             ("{a: 1.5}", "2", r#"{"a":2}"#),
             ("{a: true}", "false", r#"{"a":false}"#),
-            ("{a: true}", "yes", "error: the field is a boolean and cannot become `yes`"),
-            ("{a: null}", "x", "error: the field is null and cannot become `x`"),
+            ("{a: true}", "yes", "error: the field is a boolean, and the value is none"),
+            ("{a: null}", "x", "error: the field is null, and the value is none"),
             ("{a: {}}", "7", r#"{"a":7}"#),
             ("{a: []}", "x", r#"{"a":"x"}"#),
             ("{}", "x", "error: the target has no such field"),

@@ -53,7 +53,7 @@ fn apply(
     let selected = TargetSelector::new(target)?.positions(set);
     if selected.is_empty() {
         let message = "this target selects no resource, so the value is not copied";
-        return Ok(vec![Diagnostic::warning(Code::NoMatch, message).at(target.span)]);
+        return Ok(vec![Diagnostic::warning(Code::UnmatchedReplacement, message).at(target.span)]);
     }
     let fields = TargetFields::of(target);
     let mut warnings = Vec::new();

@@ -84,7 +84,7 @@ fn errors_have_places() {
         ("a: [1, 2\nb: 1\n", Code::Syntax, "@ t.yaml:"),
         ("a: *nope\n", Code::Syntax, "@ t.yaml:1"),
         ("a: &x [*x]\n", Code::Syntax, "@ t.yaml:1"),
-        ("a: !!int foo\n", Code::WrongType, "`foo` cannot be read as !!int @ t.yaml:1:10"),
+        ("a: !!int foo\n", Code::WrongType, "this value cannot be read as !!int @ t.yaml:1:10"),
         ("a: {<<: 1}\n", Code::WrongType, "`<<` must be a map"),
         ("a: \"b\n", Code::Syntax, "@ t.yaml:"),
     ];
