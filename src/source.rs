@@ -157,7 +157,8 @@ pub struct SourceMap {
 impl SourceMap {
     /// Adds a text and returns its id.
     pub fn add(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
-        let source = Source { name: name.into(), text: text.into(), lines: OnceLock::new(), hidden: OnceLock::new() };
+        let source =
+            Source { name: name.into(), text: text.into(), lines: OnceLock::new(), hidden: OnceLock::new() };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::new(source));
         SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))

@@ -48,7 +48,9 @@ fn help(words: &str, flag: &str) -> String {
 fn listed(page: &str) -> Vec<&str> {
     let lines = page.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let words = lines.filter_map(|line| line.trim().split(' ').next());
-    words.filter(|word| !word.starts_with(['-', '[', '<', '#']) && *word != "kubectl" && *word != "help").collect()
+    words
+        .filter(|word| !word.starts_with(['-', '[', '<', '#']) && *word != "kubectl" && *word != "help")
+        .collect()
 }
 
 #[test]
@@ -77,13 +79,17 @@ fn pages_are_short() {
 
 #[test]
 fn flags_of_all_commands_stand_in_one_place() {
-    let shared = ["--context", "--kubeconfig", "--token", "--message-format", "--strict", "--color", "--quiet"];
+    let shared =
+        ["--context", "--kubeconfig", "--token", "--message-format", "--strict", "--color", "--quiet"];
     let options = help("options", "--verbose");
     for flag in shared {
         assert!(options.contains(flag) || cfg!(not(feature = "cluster")), "{flag}");
         for words in COMMANDS {
             for page in [help(words, "-h"), help(words, "--help")] {
-                assert!(!page.contains(&format!("{flag} ")) && !page.contains(&format!("{flag}\n")), "{words} {flag}");
+                assert!(
+                    !page.contains(&format!("{flag} ")) && !page.contains(&format!("{flag}\n")),
+                    "{words} {flag}"
+                );
             }
         }
     }
@@ -153,7 +159,7 @@ fn fixture() -> TempDir {
 
 #[cfg(feature = "cluster")]
 fn server() -> String {
-    fake_server::start(fake_server::Manner::Taking)
+    fake_server::start(|body| (200, String::new(), body.into()))
 }
 
 #[cfg(not(feature = "cluster"))]

@@ -11,7 +11,10 @@ use tempfile::TempDir;
 const CM: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y}\n";
 /// A build with two warnings, of which `base` makes one: a patch that fits nothing, and a deprecated field.
 const FILES: &[(&str, &str)] = &[
-    ("base/kustomization.yaml", "resources: [a.yaml]\npatches:\n- patch: '[{\"op\": \"remove\", \"path\": \"/data\"}]'\n  target: {name: nope}\n"),
+    (
+        "base/kustomization.yaml",
+        "resources: [a.yaml]\npatches:\n- patch: '[{\"op\": \"remove\", \"path\": \"/data\"}]'\n  target: {name: nope}\n",
+    ),
     ("base/a.yaml", CM),
     ("one/kustomization.yaml", "bases: [../base]\n"),
     ("two/kustomization.yaml", "resources: [../base]\n"),
@@ -122,9 +125,12 @@ fn every_line_of_json_is_an_object() {
         let text = stderr(&output);
         assert!(!text.is_empty(), "{args:?} says nothing");
         for line in text.lines() {
-            let message: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{args:?}: {e}: {line}"));
+            let message: Value =
+                serde_json::from_str(line).unwrap_or_else(|e| panic!("{args:?}: {e}: {line}"));
             let fields: Vec<_> = message.as_object().expect("an object").keys().map(String::as_str).collect();
-            for field in ["code", "severity", "message", "target", "places", "resource", "field", "help", "fix"] {
+            for field in
+                ["code", "severity", "message", "target", "places", "resource", "field", "help", "fix"]
+            {
                 assert!(fields.contains(&field), "{args:?}: no {field} in {line}");
             }
             let code = message["code"].as_str().expect("a code");
@@ -169,8 +175,11 @@ fn strict_writes_nothing() {
     let output = run(home.path(), &["build", "--strict", "one", "two", "--output-dir", "out"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(!home.path().join("out").exists());
-    fs::write(home.path().join("list.yaml"), "apiVersion: e.com/v1\nkind: W\nmetadata: {name: a}\nspec: {l: [1]}\n")
-        .expect("written");
+    fs::write(
+        home.path().join("list.yaml"),
+        "apiVersion: e.com/v1\nkind: W\nmetadata: {name: a}\nspec: {l: [1]}\n",
+    )
+    .expect("written");
     let patch = "{apiVersion: e.com/v1, kind: W, metadata: {name: a}, spec: {l: [2]}}";
     let args = ["patch", "-f", "list.yaml", "-p", patch, "--in-place"];
     let before = fs::read_to_string(home.path().join("list.yaml")).expect("there");

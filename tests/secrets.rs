@@ -48,7 +48,8 @@ fn files() -> Vec<(&'static str, String)> {
                          db, fieldPath: stringData.parts, options: {delimiter: ':', index: 1}}\n  targets:\n  - select: \
                          {name: other}\n    fieldPaths: [data.a]\n";
     let remote = "resources:\n- https://me:hunter2-url@127.0.0.1:1/a.yaml?token=hunter2-token\n";
-    let patch = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nstringData:\n  password: hunter2-patched\n";
+    let patch =
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nstringData:\n  password: hunter2-patched\n";
     let operations = "[{\"op\": \"test\", \"path\": \"/stringData/password\", \"value\": \"hunter2-op\"},\n \
                       {\"op\": \"add\", \"path\": \"/data/x\", \"value\": \"hunter2-add\"}]\n";
     let kubeconfig = format!(
@@ -95,13 +96,22 @@ const COMMANDS: &[(&[&str], bool)] = &[
     (&["merge", "v2", "dest", "--in-place"], true),
     (&["merge3", "--original", "v1", "--updated", "v2", "--dest", "dest", "--in-place"], true),
     (
-        &["merge3", "--original", "v1", "--updated", "v2", "--dest", "dest", "--on-conflict", "report", "--report", "json"],
+        &[
+            "merge3",
+            "--original",
+            "v1",
+            "--updated",
+            "v2",
+            "--dest",
+            "dest",
+            "--on-conflict",
+            "report",
+            "--report",
+            "json",
+        ],
         true,
     ),
-    (
-        &["merge3", "--original", "v1", "--updated", "v2", "--dest", "dest", "--dialect", "kyaml"],
-        false,
-    ),
+    (&["merge3", "--original", "v1", "--updated", "v2", "--dest", "dest", "--dialect", "kyaml"], false),
     (
         &["merge3", "--git-driver", "v1/secret.yaml", "dest/secret.yaml", "v2/secret.yaml", "secret.yaml"],
         true,
@@ -120,7 +130,10 @@ const COMMANDS: &[(&[&str], bool)] = &[
     #[cfg(feature = "cluster")]
     (&["diff", "plain", "-s", "SERVER"], true),
     #[cfg(feature = "cluster")]
-    (&["apply", "-f", "one-line.json", "-f", "app/secret.yaml", "-s", "SERVER", "--kubeconfig", "none"], true),
+    (
+        &["apply", "-f", "one-line.json", "-f", "app/secret.yaml", "-s", "SERVER", "--kubeconfig", "none"],
+        true,
+    ),
     #[cfg(feature = "cluster")]
     (&["apply", "plain", "-s", "SERVER", "--kubeconfig", "none"], true),
 ];
@@ -191,7 +204,10 @@ fn mistaken(text: &str, dice: &mut Dice) -> String {
         _ => {
             let end = (0..=dice.below(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
             let (before, behind) = text.split_at(end);
-            return format!("{before}{}{behind}", dice.of(&["\u{1b}[2J", "\u{7f}", "\u{202e}", ":", "\n", "}", "]", "---\n"]));
+            return format!(
+                "{before}{}{behind}",
+                dice.of(&["\u{1b}[2J", "\u{7f}", "\u{202e}", ":", "\n", "}", "]", "---\n"])
+            );
         }
     }
     lines.join("\n") + "\n"
@@ -219,9 +235,15 @@ fn run(home: &Path, args: &[&str], form: &str, server: &str) -> Output {
         .expect("the program runs")
 }
 
+/// A server that refuses everything, and repeats it in its words and in a warning.
 #[cfg(feature = "cluster")]
 fn server() -> String {
-    fake_server::start(fake_server::Manner::Telling)
+    fake_server::start(|body| {
+        let quoted = serde_json::to_string(&format!("denied: {body} is not wanted")).expect("JSON");
+        let status =
+            format!(r#"{{"kind":"Status","status":"Failure","reason":"Invalid","message":{quoted}}}"#);
+        (422, format!("warning: 299 - {quoted}\r\n"), status)
+    })
 }
 
 #[cfg(not(feature = "cluster"))]

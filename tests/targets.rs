@@ -49,7 +49,10 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn a_kustomization_file_stands_for_its_directory() {
     for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
-        let home = home(&[(&format!("app/{name}"), "resources: [a.yaml]\nnamePrefix: x-\n"), ("app/a.yaml", &cm("a", "b"))]);
+        let home = home(&[
+            (&format!("app/{name}"), "resources: [a.yaml]\nnamePrefix: x-\n"),
+            ("app/a.yaml", &cm("a", "b")),
+        ]);
         let sorted = "apiVersion: v1\ndata:\n  a: b\nkind: ConfigMap\nmetadata:\n  name: x-a\n";
         assert_eq!(stdout(&run(home.path(), &["build", &format!("app/{name}")], "")), sorted);
         assert_eq!(stdout(&run(&home.path().join("app"), &["build", name], "")), sorted);
@@ -67,7 +70,10 @@ fn a_manifest_is_merged_over_the_base_of_its_directory() {
         ("alone/web.yaml", &cm("web", "z")),
     ]);
     let built = stdout(&run(home.path(), &["build", "prod/one.yaml"], ""));
-    assert!(built.contains("a: x\n  b: c") && built.contains("name: two") && !built.contains("a: y"), "{built}");
+    assert!(
+        built.contains("a: x\n  b: c") && built.contains("name: two") && !built.contains("a: y"),
+        "{built}"
+    );
     let far = self::home(&[("deep/er/alone/web.yaml", &cm("web", "z"))]);
     let built = stdout(&run(far.path(), &["build", "deep/er/alone/web.yaml"], ""));
     assert!(built.contains("a: z"), "{built}");
@@ -77,7 +83,11 @@ fn a_manifest_is_merged_over_the_base_of_its_directory() {
 fn a_manifest_beside_a_kustomization_is_refused() {
     let home = home(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a", "b"))]);
     let told = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
-    assert!(told.contains("app/a.yaml lies beside a kustomization") && told.contains("build app/kustomization.yaml"), "{told}");
+    assert!(
+        told.contains("app/a.yaml lies beside a kustomization")
+            && told.contains("build app/kustomization.yaml"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -86,7 +96,11 @@ fn a_stream_is_a_target() {
     let stream = format!("{}---\n{}", cm("two", "y"), cm("one", "z"));
     let built = stdout(&run(home.path(), &["build", "-"], &stream));
     assert!(built.contains("a: y") && built.contains("a: z") && !built.contains("a: x"), "{built}");
-    let built = stdout(&run(home.path(), &["build", "-", "--base", "base"], "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {b: c}\n"));
+    let built = stdout(&run(
+        home.path(),
+        &["build", "-", "--base", "base"],
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {b: c}\n",
+    ));
     assert!(built.contains("a: x\n  b: c"), "{built}");
     let told = stderr(&run(home.path(), &["build", "-"], "kind: ["));
     assert!(told.contains("<stdin>:1:"), "{told}");
@@ -100,7 +114,10 @@ fn tree() -> TempDir {
         ("apps/web/base/kustomization.yaml", "resources: [a.yaml]\n"),
         ("apps/web/base/a.yaml", &cm("web", "x")),
         ("apps/web/prod/kustomization.yaml", "resources: [../base]\ncomponents: [../extra]\n"),
-        ("apps/web/extra/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"),
+        (
+            "apps/web/extra/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n",
+        ),
         ("apps/web/prod/files/plain.yaml", &cm("no", "target")),
         ("plain/base/a.yaml", &cm("plain", "x")),
         ("plain/prod/a.yaml", &cm("plain", "y")),
@@ -125,7 +142,8 @@ fn targets(home: &Path, args: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut waiting = vec![out.path().to_path_buf()];
     while let Some(directory) = waiting.pop() {
-        let entries: Vec<_> = fs::read_dir(&directory).expect("readable").map(|e| e.expect("an entry").path()).collect();
+        let entries: Vec<_> =
+            fs::read_dir(&directory).expect("readable").map(|e| e.expect("an entry").path()).collect();
         if entries.iter().any(|path| path.is_file() && path.extension().is_some_and(|e| e == "yaml")) {
             let below = directory.strip_prefix(out.path()).expect("below");
             found.push(below.display().to_string());
@@ -151,7 +169,9 @@ fn all_targets_below_a_directory_are_found() {
 #[test]
 fn a_search_without_targets_is_an_error() {
     let home = tree();
-    assert!(stderr(&run(home.path(), &["build", "-R", "loose"], "")).contains("there are no targets in loose"));
+    assert!(
+        stderr(&run(home.path(), &["build", "-R", "loose"], "")).contains("there are no targets in loose")
+    );
     assert!(stderr(&run(home.path(), &["build", "-R", "nope"], "")).contains("no such file or directory"));
     assert_eq!(run(home.path(), &["build", "--leaves"], "").status.code(), Some(2));
 }

@@ -22,14 +22,20 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "build",
         [
             ("Render an overlay", "kubectl smp build overlays/prod"),
-            ("Render all overlays below a directory, a file per resource", "kubectl smp build -R overlays --output-dir rendered"),
+            (
+                "Render all overlays below a directory, a file per resource",
+                "kubectl smp build -R overlays --output-dir rendered",
+            ),
         ],
     ),
     (
         "apply",
         [
             ("Build an overlay and apply it", "kubectl smp apply overlays/prod"),
-            ("Show what the server would make of manifests", "kubectl smp apply -f web.yaml --dry-run=server"),
+            (
+                "Show what the server would make of manifests",
+                "kubectl smp apply -f web.yaml --dry-run=server",
+            ),
         ],
     ),
     (
@@ -62,7 +68,10 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "patch",
         [
-            ("Apply a strategic merge patch to a file", "kubectl smp patch -f web.yaml -p '{spec: {replicas: 3}}'"),
+            (
+                "Apply a strategic merge patch to a file",
+                "kubectl smp patch -f web.yaml -p '{spec: {replicas: 3}}'",
+            ),
             (
                 "Apply a JSON patch to what comes on standard input",
                 "cat web.yaml | kubectl smp patch -f - --type json --patch-file ops.json",
@@ -72,7 +81,10 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "create-patch",
         [
-            ("Make the patch that turns one manifest into another", "kubectl smp create-patch web.yaml new.yaml"),
+            (
+                "Make the patch that turns one manifest into another",
+                "kubectl smp create-patch web.yaml new.yaml",
+            ),
             (
                 "Make a three-way patch for a live object",
                 "kubectl smp create-patch web.yaml new.yaml --current live.yaml",
@@ -89,7 +101,10 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     (
         "schema show",
         [
-            ("Show how the list of containers merges", "kubectl smp schema show deployment.spec.template.spec.containers"),
+            (
+                "Show how the list of containers merges",
+                "kubectl smp schema show deployment.spec.template.spec.containers",
+            ),
             ("Show what a CRD says of a field", "kubectl smp schema show widget.spec --schema crd.yaml"),
         ],
     ),
@@ -139,7 +154,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
             ("The same for programs", "kubectl smp cache list -o json"),
         ],
     ),
-    ("cache path", [("Print where it is", "kubectl smp cache path"), ("Measure it", "du -sh \"$(kubectl smp cache path)\"")]),
+    (
+        "cache path",
+        [
+            ("Print where it is", "kubectl smp cache path"),
+            ("Measure it", "du -sh \"$(kubectl smp cache path)\""),
+        ],
+    ),
     (
         "cache clear",
         [

@@ -43,7 +43,8 @@ impl ObjectArgs {
             let message = "name a TARGET to build, such as overlays/prod, or manifests with --filename";
             return Err(Failure::Usage(message.into()));
         }
-        let resources = if self.filename.is_empty() { self.built(sources)? } else { self.manifests(sources)? };
+        let resources =
+            if self.filename.is_empty() { self.built(sources)? } else { self.manifests(sources)? };
         if resources.is_empty() {
             return Err(Diagnostic::error(Code::NoMatch, "there are no objects").into());
         }

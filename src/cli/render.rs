@@ -82,7 +82,9 @@ impl MessageArgs {
                 None => (*word, words.get(i + 1).copied().unwrap_or_default()),
             };
             match name {
-                "--message-format" => args.message_format = MessageForm::from_str(value, true).unwrap_or_default(),
+                "--message-format" => {
+                    args.message_format = MessageForm::from_str(value, true).unwrap_or_default();
+                }
                 "--color" => args.color = ColorArg::from_str(value, true).unwrap_or_default(),
                 _ => {}
             }

@@ -33,7 +33,9 @@ impl ReportTo {
         match self {
             Self::Stderr => {
                 render::print(&conflicts, sources);
-                lines.iter().for_each(|line| render::print_change(line));
+                for line in &lines {
+                    render::print_change(line);
+                }
                 Ok(())
             }
             Self::Stdout => {

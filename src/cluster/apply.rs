@@ -332,8 +332,8 @@ fn unchecked(target: &PlannedObject<'_>, lacking: &str) -> ApplyOutcome {
 }
 
 fn applied(target: &PlannedObject<'_>, answer: Answer) -> ApplyOutcome {
-    let said = answer.warnings.iter();
-    let mut warnings: Vec<_> = said.map(|text| without_values(text, target.resource)).collect();
+    let said = answer.warnings.into_iter();
+    let mut warnings: Vec<_> = said.map(|text| without_values(&text, target.resource)).collect();
     if is_being_deleted(&answer.body) {
         warnings.push(format!("{} is being deleted, and what was applied with it", target.object));
     }

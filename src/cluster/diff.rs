@@ -163,8 +163,7 @@ impl DiffRun<'_> {
             Err(refusal) => return Err(stop(refusal.diagnostic(&self.cluster.endpoint))),
         };
         let said = merged.warnings.iter();
-        let mut warnings: Vec<_> =
-            said.map(|text| secret::without_values(text, target.resource)).collect();
+        let mut warnings: Vec<_> = said.map(|text| secret::without_values(text, target.resource)).collect();
         if live.as_ref().is_some_and(|answer| is_being_deleted(&answer.body)) {
             warnings.push(format!("{} is being deleted", target.object));
         }

@@ -125,7 +125,11 @@ impl ConnectOptions {
                 // A parser names the value that it stumbles over, and shows the lines around it.
                 error => {
                     let why = chain(error);
-                    unreadable(path, "the kubeconfig", &without_quoted(why.lines().next().unwrap_or_default()))
+                    unreadable(
+                        path,
+                        "the kubeconfig",
+                        &without_quoted(why.lines().next().unwrap_or_default()),
+                    )
                 }
             })
         })

@@ -36,22 +36,39 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text whose URLs have lost their passwords and the values of their parameters.
+/// A text whose URLs have lost their passwords and the values of their parameters, misspelt ones included.
 pub(super) fn without_passwords(text: &str) -> Cow<'_, str> {
-    if !text.contains("://") {
+    if !text.contains(['@', '?']) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(i) = rest.find("://") {
-        let (before, behind) = rest.split_at(i + 3);
-        let end = behind.find(ends_url).unwrap_or(behind.len());
-        out.push_str(before);
-        push_url(&mut out, &behind[..end]);
-        rest = &behind[end..];
+    for part in text.split_inclusive(ends_url) {
+        let (word, end) = match part.char_indices().next_back() {
+            Some((i, last)) if ends_url(last) => part.split_at(i),
+            _ => (part, ""),
+        };
+        match word.split_once("://") {
+            Some((scheme, url)) => {
+                out.extend([scheme, "://"]);
+                push_url(&mut out, url);
+            }
+            None => push_word(&mut out, word),
+        }
+        out.push_str(end);
     }
-    out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// Writes a word that is no URL, perhaps since something is missing in it.
+fn push_word(out: &mut String, word: &str) {
+    let (before, query) = word.split_at(word.find('?').unwrap_or(word.len()));
+    match before.split_once(':').zip(before.rsplit_once('@')) {
+        Some(((user, _), (to_host, host))) if to_host.contains(':') && !host.starts_with("sha") => {
+            out.extend([user, ":***@", host]);
+        }
+        _ => out.push_str(before),
+    }
+    push_query(out, query);
 }
 
 fn ends_url(c: char) -> bool {
@@ -75,10 +92,15 @@ fn push_url(out: &mut String, url: &str) {
         }
         None => out.push_str(authority),
     }
-    let Some((path, query)) = rest.split_once('?') else { return out.push_str(rest) };
+    let (path, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
     out.push_str(path);
-    for (i, pair) in query.split(['&', '?', ';']).enumerate() {
-        out.push(if i == 0 { '?' } else { '&' });
+    push_query(out, query);
+}
+
+/// Writes parameters, from their `?` on.
+fn push_query(out: &mut String, query: &str) {
+    for (i, pair) in query.split(['&', '?', ';']).enumerate().skip(1) {
+        out.push(if i == 1 { '?' } else { '&' });
         match pair.split_once('=') {
             Some((name, _)) if !PLAIN_PARAMETERS.contains(&name) => out.extend([name, "=***"]),
             _ => out.push_str(pair),
@@ -131,6 +153,11 @@ mod tests {
             ("https://me:p/w@h/a", "https://***@h/a"),
             ("https://h:443/a@sha256:0", "https://h:443/a@sha256:0"),
             ("git::https://me:pw@h", "git::https://***@h"),
+            ("`https//me:pw@h/a?token=x` is", "`https//me:***@h/a?token=***` is"),
+            (
+                "nginx:1@sha256:0 or git@h:a, really? yes = no",
+                "nginx:1@sha256:0 or git@h:a, really? yes = no",
+            ),
         ];
         for (text, want) in table {
             assert_eq!(without_passwords(text), want);

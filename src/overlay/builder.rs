@@ -184,8 +184,10 @@ impl Builder {
             (Some(_), Some(kustomization)) => {
                 let message = format!("{} lies beside a kustomization", target.display());
                 let shown = reader.shown(&kustomization);
-                Err(Diagnostic::error(Code::InvalidValue, message)
-                    .help(format!("build {}, or give the file to the command as a stream: -", shown.display())))
+                Err(Diagnostic::error(Code::InvalidValue, message).help(format!(
+                    "build {}, or give the file to the command as a stream: -",
+                    shown.display()
+                )))
             }
         }
     }

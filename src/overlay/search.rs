@@ -15,7 +15,7 @@ use super::process;
 use super::remote::Remotes;
 use super::repo_spec::RepoSpec;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DirectoryEntry, FileKind, FileTree};
+use crate::files::{DirectoryEntry, FileKind, FileTree, Located};
 use crate::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// Directories that hold no targets.
@@ -165,7 +165,8 @@ impl SearchWalk<'_> {
         let plugins = kustomization.transformers.iter().chain(&kustomization.validators);
         for entry in lists.into_iter().flatten().chain(plugins) {
             if RepoSpec::parse(entry).is_err()
-                && let Some(found) = root.directory().locate(entry.as_str()).ok().filter(|f| f.is_directory())
+                && let Some(found) =
+                    root.directory().locate(entry.as_str()).ok().filter(Located::is_directory)
             {
                 self.found.used.insert(found.into_path());
             }

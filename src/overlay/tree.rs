@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kustomization::Kustomization;
 use super::load::{Root, Target};
@@ -34,6 +34,8 @@ pub(super) struct Tree {
     pub validators: Plugins,
     /// The document that `openapi.path` names.
     pub openapi: Option<SourceId>,
+    /// What is odd about its own kustomization file.
+    warnings: Vec<Diagnostic>,
 }
 
 /// Configurations of generators, transformers or validators.
@@ -86,9 +88,12 @@ impl Tree {
     pub fn load(root: &Root, shared: Option<&SharedTrees>) -> Result<Warned<Self>> {
         let own = SharedTrees::default();
         let trees = shared.unwrap_or(&own);
-        let mut loading = Loading { trees, alone: shared.is_none(), warnings: Vec::new() };
+        let mut loading = Loading { trees, alone: shared.is_none() };
         let tree = loading.tree(root.clone(), Role::Kustomization, Span::default())?;
-        Ok(Warned { value: tree, warnings: loading.warnings })
+        // Each target is told of all that it uses, whoever read that first.
+        let mut warnings = Vec::new();
+        tree.told(&mut FxHashSet::default(), &mut warnings);
+        Ok(Warned { value: tree, warnings })
     }
 
     /// Whether it, or a kustomization below it, sets the schema of the rest of the build.
@@ -107,6 +112,24 @@ impl Tree {
             Item::Manifests(_) => None,
         });
         test(self) || below.chain(&self.components).any(|tree| tree.any(test))
+    }
+
+    /// Gathers what is odd about this kustomization and those that it leads to, each once.
+    fn told<'t>(&'t self, known: &mut FxHashSet<&'t Path>, warnings: &mut Vec<Diagnostic>) {
+        if !known.insert(self.root.path()) {
+            return;
+        }
+        warnings.extend(self.warnings.iter().cloned());
+        let plugins = [&self.generators, &self.transformers, &self.validators];
+        let items = plugins.into_iter().flat_map(|plugins| plugins.items.iter().map(|(item, _)| item));
+        let directory = |item: &'t Item| match item {
+            Item::Directory(tree) => Some(tree),
+            Item::Manifests(_) => None,
+        };
+        let resources = self.resources.iter().filter_map(directory);
+        for tree in resources.chain(&self.components).chain(items.filter_map(directory)) {
+            tree.told(known, warnings);
+        }
     }
 
     /// The name of the kustomization file.
@@ -131,7 +154,6 @@ struct Loading<'l> {
     trees: &'l SharedTrees,
     /// Whether no other target is loaded meanwhile.
     alone: bool,
-    warnings: Vec<Diagnostic>,
 }
 
 impl Loading<'_> {
@@ -145,8 +167,7 @@ impl Loading<'_> {
             .help("add a kustomization.yaml there, or name the files in it one by one"));
         };
         let source = root.text_at(&file)?;
-        let kustomization = Kustomization::read(root.reader().sources(), source)?;
-        let kustomization = kustomization.note_in(&mut self.warnings);
+        let Warned { value: kustomization, warnings } = Kustomization::read(root.reader().sources(), source)?;
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
         let found = of_all(&kustomization.resources, |path| self.find(&root, path, path.span))?;
@@ -172,6 +193,7 @@ impl Loading<'_> {
             transformers,
             validators,
             openapi,
+            warnings,
         })
     }
 

@@ -5,8 +5,6 @@
 
 use std::path::Path;
 
-use super::KUSTOMIZATION_FILES;
-
 /// The lines of a text that are not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HiddenLines {
@@ -129,9 +127,8 @@ fn is_prose(name: &Path) -> bool {
 
 fn is_env_file(name: &Path) -> bool {
     let name = name.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let is_yaml = [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
-    let is_kustomization = KUSTOMIZATION_FILES.iter().any(|known| known.eq_ignore_ascii_case(&name));
-    !is_yaml && !is_kustomization && (name.ends_with(".env") || name.starts_with(".env"))
+    name.starts_with(".env")
+        || name.rsplit('.').next().is_some_and(|extension| extension == "env" && name.len() > 3)
 }
 
 /// The documents of a stream, each from its `---` on.
@@ -152,6 +149,7 @@ fn may_hold_secrets(document: &[&str]) -> bool {
     let has_sign = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
     let has_data = |line: &&str| has_key(line, "data") || has_key(line, "binaryData");
     document.iter().any(has_sign)
+        || document.iter().any(|line| has_secret_url(line))
         || (document.iter().any(has_data) && !document.iter().any(|line| line.contains("ConfigMap")))
 }
 
@@ -183,7 +181,8 @@ fn key_at_edge(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let key = key.trim_end().trim_matches(['"', '\'']);
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (!key.is_empty() && !line.starts_with([' ', '\t', '-']) && key.chars().all(is_word)).then_some((key, value))
+    (!key.is_empty() && !line.starts_with([' ', '\t', '-']) && key.chars().all(is_word))
+        .then_some((key, value))
 }
 
 /// Whether a key of this name stands in a line, at its start or within brackets.
@@ -213,7 +212,8 @@ fn has_secret_url(line: &str) -> bool {
         let authority = url.split(['?', '#']).next().unwrap_or_default();
         let named = |name: &str| ["ref", "version", "timeout", "submodules", "depth", "hash"].contains(&name);
         let pairs = url.split_once('?').map_or("", |(_, query)| query).split(['&', ';', '?']);
-        let has_user = authority.contains('@') && !authority.starts_with("git@") && !authority.contains("@sha");
+        let has_user =
+            authority.contains('@') && !authority.starts_with("git@") && !authority.contains("@sha");
         has_user || pairs.filter_map(|pair| pair.split_once('=')).any(|(name, _)| !named(name))
     })
 }
@@ -252,7 +252,11 @@ mod tests {
             ("kustomization.yaml", "resources:\n- a.yaml\n literals:\n - a=b\n", &[1, 2]),
             ("values.yaml", "a: 1\nadmin:\n  password: x\n", &[1, 2]),
             ("x.env", "A=1\n", &[]),
-            ("k.yaml", "resources:\n- https://me:pw@h/a\n- https://h/a?ref=1\n- https://h?token=a\n", &[1, 3]),
+            (
+                "k.yaml",
+                "resources:\n- https://me:pw@h/a\n- https://h/a?ref=1\n- https://h?token=a\n",
+                &[1, 3],
+            ),
         ];
         for (name, text, want) in table {
             assert_eq!(shown(name, text), want, "{text}");

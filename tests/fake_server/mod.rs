@@ -1,16 +1,10 @@
-//! An API server of two kinds that takes everything, or refuses it and repeats what it was sent.
+//! An API server that knows ConfigMaps and Secrets, has none, and says to those that it is sent what a test wants.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-/// What the server does with objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
-    /// It takes them.
-    Taking,
-    /// It refuses them, with all that they hold in its words, and warns in the same words.
-    Telling,
-}
+/// What the server says to an object that it is sent: the status, more headers, the body.
+pub type Reply = (u16, String, String);
 
 const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[
     {"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}},
@@ -18,19 +12,19 @@ const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"v
 const NONE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[]}"#;
 
 /// Starts one that lives as long as the program; returns its address.
-pub fn start(manner: Manner) -> String {
+pub fn start(reply: fn(&str) -> Reply) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || serve(&stream, manner));
+            std::thread::spawn(move || serve(&stream, reply));
         }
     });
     address
 }
 
 /// Answers until the client goes.
-fn serve(stream: &TcpStream, manner: Manner) -> Option<()> {
+fn serve(stream: &TcpStream, reply: fn(&str) -> Reply) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut out = stream;
     loop {
@@ -50,7 +44,7 @@ fn serve(stream: &TcpStream, manner: Manner) -> Option<()> {
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
-        let (status, warning, answer) = answer(&request, &String::from_utf8_lossy(&body), manner);
+        let (status, warning, answer) = answer(&request, &String::from_utf8_lossy(&body), reply);
         write!(
             out,
             "HTTP/1.1 {status} X\r\n{warning}content-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
@@ -60,17 +54,11 @@ fn serve(stream: &TcpStream, manner: Manner) -> Option<()> {
     }
 }
 
-fn answer(request: &str, body: &str, manner: Manner) -> (u16, String, String) {
+fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
     match request.split(' ').collect::<Vec<_>>()[..] {
         ["GET", "/api", ..] => (200, String::new(), CORE.into()),
         ["GET", "/apis", ..] => (200, String::new(), NONE.into()),
-        ["PATCH", ..] if manner == Manner::Taking => (200, String::new(), body.into()),
-        ["PATCH", ..] => {
-            let quoted = serde_json::to_string(&format!("denied: {body} is not wanted")).expect("JSON");
-            let status =
-                format!(r#"{{"kind":"Status","status":"Failure","reason":"Invalid","message":{quoted}}}"#);
-            (422, format!("warning: 299 - {quoted}\r\n"), status)
-        }
+        ["PATCH", ..] => reply(body),
         _ => (404, String::new(), r#"{"kind":"Status","reason":"NotFound","message":"none"}"#.into()),
     }
 }

@@ -55,7 +55,10 @@ impl<W: Write> Joined<W> {
                 self.items.extend(resources.iter().map(|resource| resource.node().to_json_value()));
             }
             OutputForm::Name => {
-                let names: String = resources.iter().map(|resource| escaped(&resource_name(resource)).into_owned() + "\n").collect();
+                let names: String = resources
+                    .iter()
+                    .map(|resource| escaped(&resource_name(resource)).into_owned() + "\n")
+                    .collect();
                 self.to.write_all(names.as_bytes())?;
             }
             OutputForm::Yaml => {

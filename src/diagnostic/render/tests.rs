@@ -9,7 +9,12 @@ fn sources(name: &str, text: &str) -> (SourceMap, impl Fn(usize, usize) -> Span 
 }
 
 fn problem(span: &impl Fn(usize, usize) -> Span) -> Diagnostic {
-    let object = ObjectName { api_version: "v1".into(), kind: "Service".into(), name: "web".into(), ..ObjectName::default() };
+    let object = ObjectName {
+        api_version: "v1".into(),
+        kind: "Service".into(),
+        name: "web".into(),
+        ..ObjectName::default()
+    };
     Diagnostic::error(Code::DuplicateKey, "the key `name` stands here twice")
         .label(span(24, 28), "again here")
         .label(span(14, 18), "first here")

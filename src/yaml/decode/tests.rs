@@ -114,7 +114,10 @@ fn errors_have_a_place_and_a_way_out() {
             "inner:\n  list:\n  - kind: a\n  - knid: b",
             "k.yaml:4:5 inner.list[1].knid: there is no field `knid` here [did you mean `kind`?]",
         ),
-        ("namePrefix: 1", "k.yaml:1:13 namePrefix: expected a string, found an integer [put quotes around it]"),
+        (
+            "namePrefix: 1",
+            "k.yaml:1:13 namePrefix: expected a string, found an integer [put quotes around it]",
+        ),
         (
             "resources:\n- a\n- on",
             "k.yaml:3:3 resources[1]: expected a string, found a boolean [put quotes around it]",
