@@ -28,6 +28,7 @@ fn tells(text: &str) -> bool {
 }
 
 /// All files with secrets, and those that name them.
+#[allow(clippy::too_many_lines, reason = "it is a table")]
 fn files() -> Vec<(&'static str, String)> {
     let data = encoded("hunter2-data");
     let secret = |value: &str| {
@@ -285,7 +286,7 @@ fn no_mistake_makes_a_command_tell_a_secret() {
             .filter(|&i| args.iter().any(|arg| files[i].0.starts_with(arg) || files[i].0 == "kubeconfig"))
             .collect();
         let which = if about.is_empty() { dice.below(files.len()) } else { dice.of(&about) };
-        for _ in 0..1 + dice.below(2) {
+        for _ in 0..=dice.below(2) {
             files[which].1 = mistaken(&files[which].1, &mut dice);
         }
         let home = home(&files);

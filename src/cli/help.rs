@@ -1,6 +1,9 @@
 //! What `-h` shows: commands in groups, two examples for each, and the flags of all commands in one place.
 
-use clap::{Arg, Command};
+use clap::{Arg, Args, Command, Id};
+
+use super::kustomize::KustomizeArgs;
+use super::render::MessageArgs;
 
 /// The commands, as the first page shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -10,11 +13,6 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Schema", &["schema"]),
     ("Other", &["options", "version"]),
 ];
-
-/// The headings of the flags that `kubectl smp options` shows and no other help does.
-const FOLDED: [&str; 2] = ["Cluster options", "Message options"];
-/// Those that only `--help` shows.
-const LONG: &str = "Helm and function options";
 
 /// Two examples for each command, by its words: what they do, and the line.
 const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
@@ -195,10 +193,12 @@ fn dressed(command: Command, words: &str) -> Command {
         let words = format!("{words} {name}").trim_start().to_string();
         command.mut_subcommand(name, |below| dressed(below, &words))
     });
-    let command = command.mut_args(|arg| match arg.get_help_heading() {
-        Some(heading) if FOLDED.contains(&heading) => arg.hide(true),
-        Some(LONG) => arg.hide_short_help(true),
-        _ => arg,
+    let (folded, long) = (folded(), ids::<KustomizeArgs>());
+    let command = command.mut_args(|arg| match arg.get_id() {
+        id if folded.contains(id) => arg.hide(true),
+        id if long.contains(id) => arg.hide_short_help(true),
+        // What stands behind a group of flags has the heading of that group.
+        _ => arg.help_heading(None::<&str>),
     });
     match EXAMPLES.iter().find(|(name, _)| *name == words) {
         Some((_, examples)) => command.after_help(shown(examples)),
@@ -241,15 +241,34 @@ pub(super) fn options(command: &Command) -> String {
         .disable_help_flag(true)
         .max_term_width(100)
         .help_template("These flags are taken by all commands that they mean something to.\n\n{all-args}");
-    let mut seen: Vec<String> = Vec::new();
+    let mut left = folded();
     for arg in command.get_arguments().chain(command.get_subcommands().flat_map(Command::get_arguments)) {
-        let is_folded = arg.get_help_heading().is_some_and(|heading| FOLDED.contains(&heading));
-        if is_folded && !seen.iter().any(|id| id == arg.get_id().as_str()) {
-            seen.push(arg.get_id().to_string());
+        if let Some(i) = left.iter().position(|id| id == arg.get_id()) {
+            left.remove(i);
             all = all.arg(unfolded(arg));
         }
     }
     all.render_help().to_string()
+}
+
+/// The flags that `kubectl smp options` shows and no other help does.
+fn folded() -> Vec<Id> {
+    [ids::<MessageArgs>(), cluster_flags()].concat()
+}
+
+#[cfg(feature = "cluster")]
+fn cluster_flags() -> Vec<Id> {
+    ids::<super::connect::ConnectArgs>()
+}
+
+#[cfg(not(feature = "cluster"))]
+fn cluster_flags() -> Vec<Id> {
+    Vec::new()
+}
+
+/// The flags of a group.
+fn ids<A: Args>() -> Vec<Id> {
+    A::augment_args(Command::new("")).get_arguments().map(|arg| arg.get_id().clone()).collect()
 }
 
 /// A flag as the list of all shows it.

@@ -26,6 +26,12 @@ impl From<Diagnostic> for Failure {
     }
 }
 
+impl From<Vec<Diagnostic>> for Failure {
+    fn from(problems: Vec<Diagnostic>) -> Self {
+        Self::Problems(problems)
+    }
+}
+
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::Other(error)

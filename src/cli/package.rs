@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
+pub(super) use super::report::print;
 use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
@@ -119,13 +120,6 @@ fn must_be_empty(directory: &Path) -> Result<()> {
     }
     Err(Diagnostic::error(Code::Io, format!("{} is not empty", directory.display()))
         .help("name a new directory, or use --in-place to change dest itself"))
-}
-
-pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()?;
-    Ok(())
 }
 
 /// The schema for the manifests of packages, CRDs among them included.

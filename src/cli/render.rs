@@ -9,7 +9,6 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use clap::{Args, ValueEnum};
 use rustc_hash::FxHashSet;
 
-use super::Failure;
 use crate::diagnostic::{Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, escaped};
 use crate::files::{DiskTree, FileTree as _};
 use crate::source::SourceMap;
@@ -198,7 +197,7 @@ pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
 ///
 /// # Errors
 /// There are some, and they are refused.
-pub(super) fn print_before(warnings: &[Diagnostic], sources: &SourceMap) -> Result<(), Failure> {
+pub(super) fn print_before(warnings: &[Diagnostic], sources: &SourceMap) -> Result<(), Vec<Diagnostic>> {
     refuse(warnings)?;
     print(warnings, sources);
     Ok(())
@@ -208,10 +207,10 @@ pub(super) fn print_before(warnings: &[Diagnostic], sources: &SourceMap) -> Resu
 ///
 /// # Errors
 /// There are some, and `--strict` refuses them.
-pub(super) fn refuse(warnings: &[Diagnostic]) -> Result<(), Failure> {
+pub(super) fn refuse(warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
     let is_strict = speaker().args.strict;
     if is_strict && warnings.iter().any(|problem| problem.severity() == Severity::Warning) {
-        return Err(Failure::Problems(warnings.to_vec()));
+        return Err(warnings.to_vec());
     }
     Ok(())
 }

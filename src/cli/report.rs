@@ -1,11 +1,10 @@
 //! What a merge changed and what was in conflict, for people and for programs.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::package::print;
 use super::{Failure, render};
 use crate::diagnostic::escaped;
 use crate::merge::ConflictSide;
@@ -49,6 +48,14 @@ impl ReportTo {
             }
         }
     }
+}
+
+/// Prints a text on standard output.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
 }
 
 /// A line for each change. `others` says what became of files that are no manifests, where they need that.

@@ -59,9 +59,10 @@ impl TargetSearch {
     /// A directory cannot be read, or there is no target.
     pub fn below(&self, directory: &Path, wanted: SearchedTargets) -> Result<Vec<PathBuf>> {
         let top = self.reader.open(directory)?;
-        let mut walk = SearchWalk { search: self, ignored: self.ignored(&top), found: Found::default() };
+        let mut walk =
+            SearchWalk { search: self, ignored: self.ignored(&top), found: FoundTargets::default() };
         walk.visit(&top, Above::Nothing)?;
-        let Found { targets, used } = walk.found;
+        let FoundTargets { targets, used } = walk.found;
         let is_wanted = |path: &&PathBuf| wanted == SearchedTargets::All || !used.contains(*path);
         let relative = |path: &PathBuf| match path.strip_prefix(top.path()) {
             Ok(below) if below.as_os_str().is_empty() => directory.to_path_buf(),
@@ -101,7 +102,7 @@ impl TargetSearch {
 
 /// What a search came by, by real path.
 #[derive(Default)]
-struct Found {
+struct FoundTargets {
     targets: BTreeSet<PathBuf>,
     /// Directories that kustomizations and plain directories use.
     used: BTreeSet<PathBuf>,
@@ -118,7 +119,7 @@ enum Above {
 struct SearchWalk<'s> {
     search: &'s TargetSearch,
     ignored: BTreeSet<PathBuf>,
-    found: Found,
+    found: FoundTargets,
 }
 
 impl SearchWalk<'_> {

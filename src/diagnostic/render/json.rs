@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::{MessageRenderer, Place};
+use super::{MessageRenderer, ShownPlace};
 use crate::diagnostic::escape::{steers, without_passwords};
 use crate::diagnostic::{Diagnostic, ObjectName};
 
@@ -45,7 +45,7 @@ struct JsonResource {
 }
 
 impl JsonMessagePlace {
-    fn new(place: &Place<'_>) -> Self {
+    fn new(place: &ShownPlace<'_>) -> Self {
         let (end_line, end_column) = place.end();
         Self {
             file: place.file.clone(),

@@ -79,12 +79,12 @@ impl<'s> MessageRenderer<'s> {
     }
 
     /// The places that are known, the main one first.
-    fn places<'d>(&'d self, problem: &'d Diagnostic) -> impl Iterator<Item = Place<'d>> {
+    fn places<'d>(&'d self, problem: &'d Diagnostic) -> impl Iterator<Item = ShownPlace<'d>> {
         problem.labels().iter().enumerate().filter_map(|(i, label)| {
             let source = self.sources.get(label.span.source)?;
             let file = self.path(source.name());
             let (line, column) = source.line_column(label.span.start);
-            Some(Place { file, line, column, label, source, is_primary: i == 0 })
+            Some(ShownPlace { file, line, column, label, source, is_primary: i == 0 })
         })
     }
 
@@ -101,7 +101,7 @@ impl<'s> MessageRenderer<'s> {
 }
 
 /// A label whose text is known.
-struct Place<'d> {
+struct ShownPlace<'d> {
     file: String,
     /// From 1, as the column.
     line: usize,
@@ -111,7 +111,7 @@ struct Place<'d> {
     is_primary: bool,
 }
 
-impl Place<'_> {
+impl ShownPlace<'_> {
     /// The line and column behind the last character.
     fn end(&self) -> (usize, usize) {
         self.source.line_column(self.label.span.end.max(self.label.span.start))

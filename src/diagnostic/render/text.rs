@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use super::{Coloring, MessageRenderer, Place, lines, one_line};
+use super::{Coloring, MessageRenderer, ShownPlace, lines, one_line};
 use crate::diagnostic::escape::{escaped, steers};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Severity};
 
@@ -46,7 +46,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageRenderer<'_>) -> String 
     renderer.render(&[group])
 }
 
-fn element(place: Place<'_>) -> Element<'static> {
+fn element(place: ShownPlace<'_>) -> Element<'static> {
     if place.label.excerpt == Excerpt::Hidden || !place.source.may_show(place.line) {
         return hidden(place);
     }
@@ -61,13 +61,13 @@ fn element(place: Place<'_>) -> Element<'static> {
     Snippet::source(text).path(place.file).line_start(place.line).annotation(annotation).into()
 }
 
-fn labelled<'a>(annotation: Annotation<'a>, place: &Place<'_>) -> Annotation<'a> {
+fn labelled<'a>(annotation: Annotation<'a>, place: &ShownPlace<'_>) -> Annotation<'a> {
     let label = one_line(&place.label.text);
     if label.is_empty() { annotation } else { annotation.label(label) }
 }
 
 /// A place whose line nobody shall see.
-fn hidden(place: Place<'_>) -> Element<'static> {
+fn hidden(place: ShownPlace<'_>) -> Element<'static> {
     if place.column > LONGEST_EXCERPT {
         return Origin::path(place.file).line(place.line).char_column(place.column).into();
     }
@@ -78,7 +78,7 @@ fn hidden(place: Place<'_>) -> Element<'static> {
 }
 
 /// The part of a span that is on its first line, as bytes of that line.
-fn within_line(place: &Place<'_>, text: &str) -> Range<usize> {
+fn within_line(place: &ShownPlace<'_>, text: &str) -> Range<usize> {
     let span = place.label.span;
     let before = place.source.text().get(..span.start as usize).unwrap_or_default();
     let line_start = if place.line == 1 { 0 } else { before.rfind('\n').map_or(0, |i| i + 1) };
