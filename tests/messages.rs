@@ -188,6 +188,9 @@ fn strict_writes_nothing() {
     assert_eq!(fs::read_to_string(home.path().join("list.yaml")).expect("there"), before);
 }
 
+/// Flags, variables, and whether colours come of them.
+type Coloured = (&'static [&'static str], &'static [(&'static str, &'static str)], bool);
+
 #[test]
 fn colours_are_as_asked_for() {
     let home = home();
@@ -196,7 +199,7 @@ fn colours_are_as_asked_for() {
         let output = command.envs(variables.iter().copied()).output().expect("the program runs");
         output.stderr.contains(&b'\x1b')
     };
-    let table: [(&[&str], &[(&str, &str)], bool); 8] = [
+    let table: [Coloured; 8] = [
         (&[], &[], false),
         (&["--color", "always"], &[], true),
         (&["--color", "always"], &[("NO_COLOR", "1")], true),
