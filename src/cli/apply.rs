@@ -49,7 +49,7 @@ pub(super) struct ApplyArgs {
     concurrency: usize,
 
     /// How long to wait for CustomResourceDefinitions to be established
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration, hide_short_help = true)]
     crd_timeout: Duration,
 
     /// Accepted, since kubectl needs it: nothing else is done here

@@ -21,7 +21,7 @@ use crate::schema::cache::SchemaCache;
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct CacheArgs {
     /// Directory of all caches, in place of the user's
-    #[arg(long, value_name = "DIR", env = "KUBECTL_SMP_CACHE_DIR", global = true, value_parser = OsStringValueParser::new())]
+    #[arg(long, value_name = "DIR", env = "KUBECTL_SMP_CACHE_DIR", global = true, hide_short_help = true, value_parser = OsStringValueParser::new())]
     cache_dir: Option<OsString>,
 }
 

@@ -19,6 +19,7 @@ pub(super) struct SandboxArgs {
         long,
         value_enum,
         value_name = "WHEN",
+        hide_short_help = true,
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "on",

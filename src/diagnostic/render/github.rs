@@ -2,10 +2,10 @@
 //!
 //! The form is that of "Workflow commands for GitHub Actions".
 
-use super::layout::{Layout, one_line};
+use super::layout::{MessageLayout, one_line};
 use crate::diagnostic::{Diagnostic, Severity};
 
-pub(super) fn render(problem: &Diagnostic, how: &Layout<'_>) -> String {
+pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let command = match problem.severity() {
         Severity::Error => "error",
         Severity::Warning => "warning",

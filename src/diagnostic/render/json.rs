@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::layout::{Layout, ShownPlace};
+use super::layout::{MessageLayout, ShownPlace};
 use crate::diagnostic::escape::{steers, without_passwords};
 use crate::diagnostic::{Diagnostic, ObjectName};
 
@@ -68,7 +68,7 @@ impl JsonResource {
     }
 }
 
-pub(super) fn render(problem: &Diagnostic, how: &Layout<'_>) -> String {
+pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let message = JsonMessage {
         code: problem.code().name(),
         severity: problem.severity().name(),

@@ -19,14 +19,14 @@ pub enum Coloring {
 
 /// What a form needs to know beside the diagnostic.
 #[derive(Debug, Clone)]
-pub(super) struct Layout<'s> {
+pub(super) struct MessageLayout<'s> {
     pub sources: &'s SourceMap,
     pub coloring: Coloring,
     /// What paths are shown relative to.
     pub directory: Option<PathBuf>,
 }
 
-impl Layout<'_> {
+impl MessageLayout<'_> {
     /// The places that are known, the main one first.
     pub(super) fn places<'d>(&'d self, problem: &'d Diagnostic) -> impl Iterator<Item = ShownPlace<'d>> {
         problem.labels().iter().enumerate().filter_map(|(i, label)| {

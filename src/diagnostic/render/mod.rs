@@ -12,7 +12,7 @@ mod text;
 use std::path::PathBuf;
 
 pub use self::layout::Coloring;
-use self::layout::Layout;
+use self::layout::MessageLayout;
 use super::Diagnostic;
 use crate::source::SourceMap;
 
@@ -34,26 +34,26 @@ pub enum MessageFormat {
 #[derive(Debug, Clone)]
 pub struct MessageRenderer<'s> {
     format: MessageFormat,
-    layout: Layout<'s>,
+    layout: MessageLayout<'s>,
 }
 
 impl<'s> MessageRenderer<'s> {
     /// One for diagnostics whose places are in `sources`.
     #[must_use]
     pub fn new(sources: &'s SourceMap, format: MessageFormat) -> Self {
-        Self { format, layout: Layout { sources, coloring: Coloring::Plain, directory: None } }
+        Self { format, layout: MessageLayout { sources, coloring: Coloring::Plain, directory: None } }
     }
 
     /// With colours, or without; only texts for people can have some.
     #[must_use]
     pub fn coloring(self, coloring: Coloring) -> Self {
-        Self { layout: Layout { coloring, ..self.layout }, ..self }
+        Self { layout: MessageLayout { coloring, ..self.layout }, ..self }
     }
 
     /// Paths below this absolute directory are shown as seen from there.
     #[must_use]
     pub fn relative_to(self, directory: impl Into<PathBuf>) -> Self {
-        Self { layout: Layout { directory: Some(directory.into()), ..self.layout }, ..self }
+        Self { layout: MessageLayout { directory: Some(directory.into()), ..self.layout }, ..self }
     }
 
     /// A diagnostic in the chosen form, without a line break at its end.

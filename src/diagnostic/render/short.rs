@@ -1,9 +1,9 @@
 //! For editors, and for those who read many: `file:line:column: warning[code]: message`.
 
-use super::layout::{Layout, one_line};
+use super::layout::{MessageLayout, one_line};
 use crate::diagnostic::{Code, Diagnostic};
 
-pub(super) fn render(problem: &Diagnostic, how: &Layout<'_>) -> String {
+pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let severity = problem.severity().name();
     let what = match problem.code() {
         Code::Summary => severity.to_string(),

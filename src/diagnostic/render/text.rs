@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use super::layout::{Coloring, Layout, ShownPlace, lines, one_line};
+use super::layout::{Coloring, MessageLayout, ShownPlace, lines, one_line};
 use crate::diagnostic::escape::{escaped, steers};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Severity};
 
 /// Lines longer than this are shown without an excerpt: minified JSON helps nobody.
 const LONGEST_EXCERPT: usize = 400;
 
-pub(super) fn render(problem: &Diagnostic, how: &Layout<'_>) -> String {
+pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let level = match problem.severity() {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
