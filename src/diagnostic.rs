@@ -15,7 +15,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use self::code::Code;
-pub(crate) use self::escape::{escaped, without_quoted};
+#[cfg(feature = "cli")]
+pub(crate) use self::escape::escaped;
+#[cfg(feature = "cluster")]
+pub(crate) use self::escape::without_quoted;
 pub use self::name::{ObjectName, ResourceName};
 pub use self::render::{Coloring, MessageFormat, MessageRenderer};
 use crate::source::Span;
@@ -173,6 +176,7 @@ impl Diagnostic {
 
     /// The same with other words: message, notes and help as `reword` makes them.
     #[must_use]
+    #[cfg(feature = "cluster")]
     pub(crate) fn reworded(mut self, reword: impl Fn(&str) -> String) -> Self {
         self.0.message = reword(&self.0.message);
         self.0.notes.iter_mut().chain(&mut self.0.help).for_each(|text| *text = reword(text));

@@ -110,6 +110,7 @@ fn push_query(out: &mut String, query: &str) {
 
 /// A text of another program's in which nothing is left of what stood between quotes: such as the value that
 /// a parser found where it wanted another.
+#[cfg(any(test, feature = "cluster"))]
 pub(crate) fn without_quoted(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
