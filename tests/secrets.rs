@@ -180,6 +180,9 @@ const WORDS: [(&str, &str); 14] = [
 
 /// Makes a mistake in a text.
 fn mistaken(text: &str, dice: &mut Dice) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     let at = dice.below(lines.len());
     match dice.below(12) {

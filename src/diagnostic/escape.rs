@@ -42,6 +42,22 @@ pub(super) fn without_passwords(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
+    for (i, part) in text.split('`').enumerate() {
+        out.push_str(if i == 0 { "" } else { "`" });
+        match part.split_once("://") {
+            // What is quoted is one URL, blanks in it included.
+            Some((scheme, url)) if i % 2 == 1 && !scheme.contains(char::is_whitespace) => {
+                out.extend([scheme, "://"]);
+                push_url(&mut out, url);
+            }
+            _ => push_words(&mut out, part),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Writes a text word by word.
+fn push_words(out: &mut String, text: &str) {
     for part in text.split_inclusive(ends_url) {
         let (word, end) = match part.char_indices().next_back() {
             Some((i, last)) if ends_url(last) => part.split_at(i),
@@ -50,13 +66,12 @@ pub(super) fn without_passwords(text: &str) -> Cow<'_, str> {
         match word.split_once("://") {
             Some((scheme, url)) => {
                 out.extend([scheme, "://"]);
-                push_url(&mut out, url);
+                push_url(out, url);
             }
-            None => push_word(&mut out, word),
+            None => push_word(out, word),
         }
         out.push_str(end);
     }
-    Cow::Owned(out)
 }
 
 /// Writes a word that is no URL, perhaps since something is missing in it.
@@ -87,8 +102,7 @@ fn push_url(out: &mut String, url: &str) {
         // A password with a slash in it; paths have an `@` only behind the name of an image.
         None if authority.contains(':') && rest.contains('@') && !rest.contains("@sha") => {
             out.push_str("***@");
-            out.push_str(rest.rsplit('@').next().unwrap_or_default());
-            return;
+            return push_url(out, rest.rsplit('@').next().unwrap_or_default());
         }
         None => out.push_str(authority),
     }
@@ -152,6 +166,7 @@ mod tests {
             ("https://h/a?token=x&ref=1&sig=y.", "https://h/a?token=***&ref=1&sig=***"),
             ("https://h?X-Amz-Signature=y z", "https://h?X-Amz-Signature=*** z"),
             ("https://me:p/w@h/a", "https://***@h/a"),
+            ("`https://me:? pw@h/a?token=x y` is", "`https://***@h/a?token=***` is"),
             ("https://h:443/a@sha256:0", "https://h:443/a@sha256:0"),
             ("git::https://me:pw@h", "git::https://***@h"),
             ("`https//me:pw@h/a?token=x` is", "`https//me:***@h/a?token=***` is"),

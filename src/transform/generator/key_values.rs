@@ -83,18 +83,32 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
         warnings.push(Diagnostic::warning(Code::Unsupported, message).at(path.span).help(help));
     }
     for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
-        pairs.extend(env_file(&files.read(path, path.span)?, path)?);
+        pairs.extend(env_file(&read(path, path, files)?, path)?);
     }
     for source in &args.literals {
         pairs.push(literal(source)?);
     }
     for source in &args.files {
         let (key, path) = file_source(source)?;
-        let value = files.read(path, source.span)?;
+        let value = read(path, source, files)?;
         pairs.push(DataPair { key: key.into(), value, span: source.span, from: PairOrigin::File });
     }
     warnings.extend(check(args, &pairs)?);
     Ok(Warned { value: pairs, warnings })
+}
+
+/// Reads the file that an entry names. What stands there by mistake may be a literal, which no message repeats.
+fn read(path: &str, entry: &Spanned<String>, files: &dyn Files) -> Result<Vec<u8>> {
+    files.read(path, entry.span).map_err(|error| {
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let is_ending = (1..=10).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase());
+        if is_ending || !entry.contains('=') {
+            return error;
+        }
+        Diagnostic::error(error.code(), "the file that this entry names cannot be read")
+            .at(entry.span)
+            .help("here stands a path, or key=path; a key and its value go under `literals`")
+    })
 }
 
 /// Looks for keys that come twice, and warns of those that the API server refuses.
