@@ -206,8 +206,9 @@ fn is_secret_line(line: &str) -> bool {
 }
 
 fn has_secret_url(line: &str) -> bool {
-    line.match_indices("://").any(|(i, _)| {
-        let url = line[i + 3..].split(|c: char| c.is_whitespace() || "\"'`".contains(c)).next();
+    // Without the colon it is one that is misspelt.
+    line.match_indices("//").any(|(i, _)| {
+        let url = line[i + 2..].split(|c: char| c.is_whitespace() || "\"'`".contains(c)).next();
         let url = url.unwrap_or_default();
         let authority = url.split(['?', '#']).next().unwrap_or_default();
         let named = |name: &str| ["ref", "version", "timeout", "submodules", "depth", "hash"].contains(&name);
