@@ -1,12 +1,27 @@
-//! What went wrong, where, and what to do: data only, rendered by `cli`.
+//! What went wrong, where, and what to do: data, and the forms in which it is told.
 //!
 //! One error type serves all rooms, so that a place found deep in a merge reaches the terminal
 //! without being wrapped and unwrapped on the way. Programs tell errors apart by [`Code`].
+//! Prints nothing: [`MessageRenderer`] makes texts.
+//!
+//! A message quotes names, never a value of a manifest: the excerpt at its place shows that, where it may.
 
+mod code;
+mod escape;
+mod name;
+mod render;
 mod status;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
+pub use self::code::Code;
+#[cfg(feature = "cli")]
+pub(crate) use self::escape::escaped;
+#[cfg(feature = "cluster")]
+pub(crate) use self::escape::without_quoted;
+pub use self::name::{ObjectName, ResourceName};
+pub use self::render::{Coloring, MessageFormat, MessageRenderer};
 use crate::source::Span;
 
 /// How bad it is.
@@ -16,62 +31,20 @@ pub enum Severity {
     Error,
     /// The work was done, perhaps not as meant.
     Warning,
+    /// All is well, and this is worth knowing.
+    Note,
 }
 
-/// The kind of a problem, for programs; stable across releases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Code {
-    /// The text is not well-formed YAML or JSON.
-    Syntax,
-    /// One mapping has the same key twice.
-    DuplicateKey,
-    /// A bound on depth, size or alias expansion was passed.
-    LimitExceeded,
-    /// A value has another type than its place needs.
-    WrongType,
-    /// A field that nobody knows.
-    UnknownField,
-    /// A field or feature that exists and that this version does not have.
-    Unsupported,
-    /// A needed field is missing or empty.
-    MissingField,
-    /// A value is of the right type and still makes no sense.
-    InvalidValue,
-    /// A file or directory is not there, or cannot be read or written.
-    Io,
-    /// A path leads outside the directory that it must stay in.
-    OutsideRoot,
-    /// Kustomizations that contain each other.
-    Cycle,
-    /// Two resources with the same id.
-    DuplicateResource,
-    /// No resource, or not exactly one, fits what names it.
-    NoMatch,
-    /// Several things fit where one must.
-    Ambiguous,
-    /// A list entry lacks its merge key.
-    MissingMergeKey,
-    /// Two entries of a list have the same merge key.
-    DuplicateMergeKey,
-    /// A directive (`$patch`, ...) is wrong or stands where it cannot.
-    Directive,
-    /// Both sides changed the same field.
-    Conflict,
-    /// The `test` of a JSON patch found another value.
-    TestFailed,
-    /// No schema is known for a kind.
-    NoSchema,
-    /// The cluster, or another server, did not answer or refused.
-    Remote,
-    /// A lock file lacks what is used, or differs from it.
-    Locked,
-    /// A remote reference is not at hand and may not be fetched: offline, or since the lock file lacks it.
-    NotFetched,
-    /// A command that was run failed.
-    Command,
-    /// The command line is wrong.
-    Usage,
+impl Severity {
+    /// The word for it: `error`, `warning` or `note`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
 }
 
 /// A place and what it has to do with the problem.
@@ -81,11 +54,11 @@ pub struct Label {
     pub span: Span,
     /// What is there; may be empty for the main place.
     pub text: String,
-    /// Whether the line may be shown.
+    /// Whether the line may be shown, as far as the one who found the problem can tell.
     pub excerpt: Excerpt,
 }
 
-/// Whether the text at a place may be shown.
+/// Whether the text at a place may be shown. What may hold secrets by its looks never is, whatever this says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Excerpt {
     /// As it stands there.
@@ -101,10 +74,11 @@ struct Inner {
     code: Code,
     message: String,
     labels: Vec<Label>,
-    resource: Option<String>,
+    resource: Option<ResourceName>,
     field: Option<String>,
     help: Option<String>,
     notes: Vec<String>,
+    target: Option<PathBuf>,
 }
 
 /// One problem: what, where (places, resource, field path) and what to do about it.
@@ -134,6 +108,7 @@ impl Diagnostic {
             field: None,
             help: None,
             notes,
+            target: None,
         }))
     }
 
@@ -147,6 +122,12 @@ impl Diagnostic {
     #[must_use]
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message.into())
+    }
+
+    /// What is worth knowing and no problem.
+    #[must_use]
+    pub fn info(code: Code, message: impl Into<String>) -> Self {
+        Self::new(Severity::Note, code, message.into())
     }
 
     /// Adds the place that the message speaks of; a span that is no place is left out.
@@ -172,8 +153,15 @@ impl Diagnostic {
 
     /// Names the resource, unless a deeper call already did.
     #[must_use]
-    pub fn resource(mut self, resource: impl fmt::Display) -> Self {
-        self.0.resource.get_or_insert_with(|| resource.to_string());
+    pub fn resource(mut self, resource: impl Into<ResourceName>) -> Self {
+        self.0.resource.get_or_insert_with(|| resource.into());
+        self
+    }
+
+    /// Names the target that was being built, unless a deeper call already did.
+    #[must_use]
+    pub fn target(mut self, target: &Path) -> Self {
+        self.0.target.get_or_insert_with(|| target.to_path_buf());
         self
     }
 
@@ -198,10 +186,26 @@ impl Diagnostic {
         self
     }
 
+    /// The same with other words: message, notes and help as `reword` makes them.
+    #[must_use]
+    #[cfg(feature = "cluster")]
+    pub(crate) fn reworded(mut self, reword: impl Fn(&str) -> String) -> Self {
+        self.0.message = reword(&self.0.message);
+        self.0.notes.iter_mut().chain(&mut self.0.help).for_each(|text| *text = reword(text));
+        self
+    }
+
     /// The same as a warning, where the work goes on without.
     #[must_use]
     pub fn into_warning(mut self) -> Self {
         self.0.severity = Severity::Warning;
+        self
+    }
+
+    /// The same as an error, where warnings are refused.
+    #[must_use]
+    pub fn into_error(mut self) -> Self {
+        self.0.severity = Severity::Error;
         self
     }
 
@@ -232,7 +236,19 @@ impl Diagnostic {
     /// The resource, as the user would name it.
     #[must_use]
     pub fn resource_name(&self) -> Option<&str> {
-        self.0.resource.as_deref()
+        self.0.resource.as_ref().map(ResourceName::as_str)
+    }
+
+    /// The resource by its parts, where it has them.
+    #[must_use]
+    pub fn object(&self) -> Option<&ObjectName> {
+        self.0.resource.as_ref().and_then(ResourceName::object)
+    }
+
+    /// The target that was being built.
+    #[must_use]
+    pub fn target_path(&self) -> Option<&Path> {
+        self.0.target.as_deref()
     }
 
     /// The field path.

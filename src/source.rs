@@ -1,9 +1,15 @@
 //! Which file, which bytes: the texts that nodes come from.
 //!
-//! Owns the texts, says as whose they are read, and turns byte ranges into lines and columns. Knows nothing of YAML.
+//! Owns the texts, says as whose they are read and what of them may be shown, and turns byte ranges into lines and
+//! columns. Knows nothing of YAML.
+
+mod secrecy;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use self::secrecy::HiddenLines;
+pub(crate) use self::secrecy::may_be_secret;
 
 /// Names of kustomization files.
 pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -97,6 +103,8 @@ pub struct Source {
     lines: OnceLock<Vec<u32>>,
     /// How many characters begin before each block of bytes, so that places on long lines are found quickly.
     characters: OnceLock<Vec<usize>>,
+    /// Found out on first use, too.
+    hidden: OnceLock<HiddenLines>,
 }
 
 /// How many bytes a block has at whose start characters were counted.
@@ -113,6 +121,12 @@ impl Source {
     #[must_use]
     pub fn text(&self) -> &Arc<str> {
         &self.text
+    }
+
+    /// Whether a line (from 1) may be shown: it holds no secret, by the looks of the text.
+    #[must_use]
+    pub fn may_show(&self, line: usize) -> bool {
+        !self.hidden.get_or_init(|| HiddenLines::of(&self.name, &self.text)).contains(line)
     }
 
     fn lines(&self) -> &[u32] {
@@ -187,6 +201,7 @@ impl SourceMap {
             text: text.into(),
             lines: OnceLock::new(),
             characters: OnceLock::new(),
+            hidden: OnceLock::new(),
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::new(source));

@@ -244,7 +244,7 @@ const CASES: &[Case] = &[
     ("path-two-entries-in-one", &[("kustomization.yaml", "resources:\n- a\n - ../b\n")], BUILD),
     ("path-no-kustomization", &[("kustomization.yaml", "resources: [b]\n"), ("b/a.yaml", CM)], BUILD),
     ("target-missing", &[], &["build", "nope"]),
-    ("target-is-a-file", &[("a.yaml", CM)], &["build", "a.yaml"]),
+    ("target-beside-a-kustomization", &[K, ("a.yaml", CM)], &["build", "a.yaml"]),
     // Plain directories
     ("plain-no-base", &[("o/a.yaml", CM)], &["build", "o"]),
     ("plain-empty", &[("o/readme.txt", "")], &["build", "o"]),

@@ -231,7 +231,7 @@ fn a_change_of_type_is_told() {
     let files = folder(&[("source.yaml", "a:\n  b: 1\nc: 2\n"), ("dest.yaml", "# mine\na: 1 # one\nc: 1\n")]);
     let (merged, told) = run(files.path(), &["merge", "source.yaml", "dest.yaml"]);
     assert!(merged.starts_with("# mine\na:") && merged.ends_with("\n  b: 1\nc: 2\n"), "{merged}");
-    for part in ["warning: ", "dest.yaml:2:4", "source.yaml:2:3", "field: a\n"] {
+    for part in ["warning[conflict]: ", "dest.yaml:2:4", "source.yaml:2:3", "field: a\n"] {
         assert!(told.contains(part), "{part} is not in {told}");
     }
 }

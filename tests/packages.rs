@@ -97,7 +97,7 @@ fn manifests_that_cannot_be_read_stop_nothing_else() {
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
     assert!(output.status.success(), "{output:?}");
     let told = text(&output.stderr);
-    assert!(told.starts_with("warning: dest/bad.yaml is merged by lines: "), "{told}");
+    assert!(told.starts_with("warning[syntax]: dest/bad.yaml is merged by lines: "), "{told}");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
     assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
     assert_eq!(dest("bad.yaml").as_deref(), Some("a: [\n"));

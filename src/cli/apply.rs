@@ -12,7 +12,7 @@ use super::{Outcome, render};
 use crate::cluster::{
     self, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions,
 };
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Code, Diagnostic, Severity, escaped};
 use crate::source::SourceMap;
 
 /// Build an overlay and apply it to the cluster, server-side.
@@ -49,7 +49,7 @@ pub(super) struct ApplyArgs {
     concurrency: usize,
 
     /// How long to wait for CustomResourceDefinitions to be established
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration, hide_short_help = true)]
     crd_timeout: Duration,
 
     /// Accepted, since kubectl needs it: nothing else is done here
@@ -107,10 +107,14 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let mut printed = Ok(());
     let mut report = |event: Event<'_>| match event {
         // Nobody may be reading any more; that is no reason to stop half-way.
-        Event::Applied(object) if printed.is_ok() => printed = writeln!(io::stdout(), "{object} {done}"),
+        Event::Applied(object) if printed.is_ok() => {
+            printed = writeln!(io::stdout(), "{} {done}", escaped(&object.to_string()));
+        }
         Event::Applied(_) => {}
         Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
-        Event::Warning(text) => render::print_plain(Severity::Warning, text),
+        Event::Warning(text) => {
+            render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
+        }
     };
     let summary = cluster::apply(&cluster, &resources, &options, &mut report)?;
     if summary.is_success() {

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use super::{Failure, Outcome};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::files::{CacheEntry, CacheKind, Cleared, user_cache};
 use crate::overlay::{RemoteCache, without_secrets};
 use crate::schema::cache::SchemaCache;
@@ -21,7 +21,7 @@ use crate::schema::cache::SchemaCache;
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct CacheArgs {
     /// Directory of all caches, in place of the user's
-    #[arg(long, value_name = "DIR", env = "KUBECTL_SMP_CACHE_DIR", global = true, value_parser = OsStringValueParser::new())]
+    #[arg(long, value_name = "DIR", env = "KUBECTL_SMP_CACHE_DIR", global = true, hide_short_help = true, value_parser = OsStringValueParser::new())]
     cache_dir: Option<OsString>,
 }
 
@@ -162,7 +162,8 @@ fn word(kind: CacheKind) -> &'static str {
 /// What an entry is, in words.
 fn described(entry: &CacheEntry) -> String {
     let what = if entry.what.is_empty() { "unknown".to_string() } else { without_secrets(&entry.what) };
-    if entry.version.is_empty() { what } else { format!("{what} {}", entry.version) }
+    let shown = if entry.version.is_empty() { what } else { format!("{what} {}", entry.version) };
+    escaped(&shown).into_owned()
 }
 
 /// Says what became of entries. That some are refused is a failure.

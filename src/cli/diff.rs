@@ -1,6 +1,6 @@
 //! `kubectl smp diff`: what applying would change.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,7 +8,7 @@ use clap::Args;
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render, report};
 use crate::cluster::{self, ApplyConflict, Cluster, DiffOptions, FIELD_MANAGER, ObjectDiff, PARALLEL};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::diff::unified;
 use crate::source::SourceMap;
 
@@ -71,9 +71,8 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
         parallel: args.concurrency,
     };
     let mut compared = cluster::diff(&cluster, &resources, &options)?;
-    for text in &compared.warnings {
-        render::print_plain(Severity::Warning, text);
-    }
+    let said = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
+    render::print(&said.collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::warning).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
     let changed = show(&compared.objects)?;
@@ -91,7 +90,7 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
         return Ok(cluster::external_diff(&program, objects)?);
     }
     let mut stdout = io::stdout().lock();
-    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let colour = render::has_colour(&stdout);
     let mut changed = false;
     for diff in objects.iter().filter(|diff| diff.is_changed()) {
         let (before, after) = diff.texts()?;
@@ -101,11 +100,13 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
         changed = true;
         let (old, new) =
             (format!("LIVE/{}", diff.object.file_name()), format!("MERGED/{}", diff.object.file_name()));
-        writeln!(stdout, "diff -u -N {old} {new}")?;
+        writeln!(stdout, "diff -u -N {} {}", escaped(&old), escaped(&new))?;
         for line in unified(&old, &new, &before, &after).lines() {
+            let shown: Vec<_> = line.split('\t').map(escaped).collect();
+            let shown = shown.join("\t");
             match style(line).filter(|_| colour) {
-                Some(code) => writeln!(stdout, "\x1b[{code}m{line}\x1b[0m")?,
-                None => writeln!(stdout, "{line}")?,
+                Some(code) => writeln!(stdout, "\x1b[{code}m{shown}\x1b[0m")?,
+                None => writeln!(stdout, "{shown}")?,
             }
         }
     }

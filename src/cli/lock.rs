@@ -113,7 +113,7 @@ fn lock_of(
     for target in targets {
         match builder.build(target) {
             Ok(mut one) => {
-                render::print(&std::mem::take(&mut one.warnings), sources);
+                render::print_before(&std::mem::take(&mut one.warnings), sources)?;
                 built.push(one);
             }
             Err(problem) => problems.push(problem),

@@ -15,6 +15,7 @@ mod diff;
 mod document;
 mod ending;
 mod git_driver;
+mod help;
 mod kustomize;
 mod lock;
 mod merge;
@@ -28,25 +29,26 @@ mod render;
 mod report;
 mod sandbox;
 mod schema;
+mod select;
 mod target;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use self::outcome::{Failure, Outcome, report};
-use self::render::Verbosity;
+use self::render::{MessageArgs, Refused};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl smp", bin_name = "kubectl smp", version, about, max_term_width = 100)]
 struct Args {
-    /// Say more on stderr about what is done
-    #[arg(short, long, global = true)]
-    verbose: bool,
+    #[command(flatten)]
+    messages: MessageArgs,
 
     #[command(subcommand)]
     command: Command,
@@ -78,6 +80,8 @@ enum Command {
     Lock(lock::LockCommand),
     /// Look at what was fetched and kept, and take it out
     Cache(cache::CacheCommand),
+    /// List the flags of all commands
+    Options,
     /// Print the version
     Version,
 }
@@ -86,40 +90,63 @@ enum Command {
 /// 0 for success, 1 for failure, 2 for a wrong command line, 3 for a merge with conflicts under
 /// `--exit-code`; `diff` and `merge3 --git-driver` have their own.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args = match Args::try_parse_from(args) {
+    let words: Vec<OsString> = args.into_iter().collect();
+    let messages = MessageArgs::of_any_line(&words);
+    messages.take_effect();
+    let command = help::with_help(Args::command().color(messages.clap_coloring()));
+    let parsed = command.clone().try_get_matches_from(words);
+    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
-        Err(error) => {
-            // Help and version go to stdout with status 0, mistakes to stderr with status 2.
-            let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-            let printed = error.print().and_then(|()| io::stdout().flush());
-            return match printed {
-                Err(failure) if !error.use_stderr() => report(&failure.into(), &SourceMap::default()),
-                _ => status,
-            };
-        }
+        Err(error) => return not_run(&error),
     };
     ending::on_signals();
+    args.messages.take_effect();
     let sources = SourceMap::default();
-    let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Usual };
-    let outcome = match args.command {
-        Command::Build(args) => build::run(&args, &sources, verbosity),
-        #[cfg(feature = "cluster")]
-        Command::Apply(args) => apply::run(&args, &sources),
-        #[cfg(feature = "cluster")]
-        Command::Diff(args) => diff::run(&args, &sources),
-        Command::Merge(args) => merge::run(&args, &sources),
-        Command::Merge3(args) => merge::run_three_way(&args, &sources),
-        Command::Patch(args) => patch::run(&args, &sources),
-        Command::CreatePatch(args) => create_patch::run(&args, &sources),
-        Command::Recover(args) => recover::run(&args),
-        Command::Schema(args) => schema::run(&args, &sources),
-        Command::Lock(args) => lock::run(&args, &sources),
-        Command::Cache(args) => cache::run(&args),
-        Command::Version => print_version(),
-    };
+    let outcome = execute(args.command, &command, &sources);
     // What is still on its way is part of the outcome.
     let outcome = outcome.and_then(|status| Ok(io::stdout().flush().map(|()| status)?));
-    outcome.unwrap_or_else(|failure| report(&failure, &sources))
+    let status = outcome.unwrap_or_else(|failure| report(&failure, &sources));
+    match render::print_summary() {
+        Refused::Some if status == ExitCode::SUCCESS => ExitCode::FAILURE,
+        _ => status,
+    }
+}
+
+fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcome {
+    match command {
+        Command::Build(args) => build::run(&args, sources),
+        #[cfg(feature = "cluster")]
+        Command::Apply(args) => apply::run(&args, sources),
+        #[cfg(feature = "cluster")]
+        Command::Diff(args) => diff::run(&args, sources),
+        Command::Merge(args) => merge::run(&args, sources),
+        Command::Merge3(args) => merge::run_three_way(&args, sources),
+        Command::Patch(args) => patch::run(&args, sources),
+        Command::CreatePatch(args) => create_patch::run(&args, sources),
+        Command::Recover(args) => recover::run(&args),
+        Command::Schema(args) => schema::run(&args, sources),
+        Command::Lock(args) => lock::run(&args, sources),
+        Command::Cache(args) => cache::run(&args),
+        Command::Options => package::print(&help::options(all)).map(|()| ExitCode::SUCCESS),
+        Command::Version => print_version(),
+    }
+}
+
+/// Shows help, the version, or what is wrong with the command line.
+fn not_run(error: &clap::Error) -> ExitCode {
+    // Help and version go to stdout with status 0, mistakes to stderr with status 2.
+    let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    if error.use_stderr() && !render::is_for_people() {
+        let text = error.render().to_string();
+        let (message, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+        let message = message.trim_start_matches("error: ");
+        render::print(&[Diagnostic::error(Code::Usage, message).help(rest.trim())], &SourceMap::default());
+        return status;
+    }
+    match error.print().and_then(|()| io::stdout().flush()) {
+        Err(failure) if !error.use_stderr() => report(&failure.into(), &SourceMap::default()),
+        _ => status,
+    }
 }
 
 fn print_version() -> Outcome {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::select::SelectArgs;
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
@@ -18,17 +19,13 @@ use crate::yaml::{ParseOptions, decode, parse_documents};
 /// What to send.
 #[derive(Debug, Args)]
 pub(super) struct ObjectArgs {
-    /// Directory to build, as `kubectl smp build` does
-    #[arg(value_name = "TARGET", required_unless_present = "filename", conflicts_with = "filename")]
-    target_directory: Option<PathBuf>,
+    #[command(flatten)]
+    select: SelectArgs,
 
-    /// Manifests to use as they are: a file, a directory, or - for stdin; may be given several times
-    #[arg(short, long, value_name = "FILE", value_delimiter = ',')]
+    /// Manifests to use as they are: a file, a directory, or - for stdin; may be given several times. With
+    /// --recursive also what is in the directories of a directory
+    #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["targets", "kustomize", "leaves"])]
     filename: Vec<PathBuf>,
-
-    /// With -f: also read the directories in a directory
-    #[arg(short = 'R', long, requires = "filename")]
-    recursive: bool,
 
     #[command(flatten)]
     target: TargetArgs,
@@ -42,19 +39,39 @@ impl ObjectArgs {
 
     /// Builds the target or reads the manifests.
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
-        let resources = match &self.target_directory {
-            Some(target) => {
-                let targets = std::slice::from_ref(target);
-                let built = self.target.builder(sources, targets, ClusterUse::Asked)?.build(target)?;
-                render::print(&built.warnings, sources);
-                built.resources.into_iter().collect()
-            }
-            None => self.manifests(sources)?,
-        };
+        if self.filename.is_empty() && self.select.is_empty() {
+            let message = "name a TARGET to build, such as overlays/prod, or manifests with --filename";
+            return Err(Failure::Usage(message.into()));
+        }
+        let resources =
+            if self.filename.is_empty() { self.built(sources)? } else { self.manifests(sources)? };
         if resources.is_empty() {
             return Err(Diagnostic::error(Code::NoMatch, "there are no objects").into());
         }
         Ok(resources)
+    }
+
+    /// What the targets are built to.
+    fn built(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
+        let selection = self.select.select(self.target.bases(), sources)?;
+        let builder = self.target.builder(sources, &selection.targets, ClusterUse::Asked)?;
+        let (mut resources, mut problems) = (Vec::new(), Vec::new());
+        for target in &selection.targets {
+            let of_target = |problem: Diagnostic| match selection.targets.len() {
+                1 => problem,
+                _ => problem.target(target),
+            };
+            match selection.build(&builder, target) {
+                Ok(built) => {
+                    let warnings: Vec<_> = built.warnings.into_iter().map(of_target).collect();
+                    render::print_before(&warnings, sources)?;
+                    resources.extend(built.resources);
+                }
+                Err(problem) => problems.push(of_target(problem)),
+            }
+        }
+        render::print_before(&builder.take_warnings(), sources)?;
+        if problems.is_empty() { Ok(resources) } else { Err(Failure::Problems(problems)) }
     }
 
     fn manifests(&self, sources: &SourceMap) -> Result<Vec<Resource>> {
@@ -79,7 +96,7 @@ impl ObjectArgs {
         if !DiskTree.is_directory(path) {
             return Ok(vec![Input::Named(path.to_path_buf())]);
         }
-        let max_depth = if self.recursive { usize::MAX } else { 1 };
+        let max_depth = if self.select.is_recursive() { usize::MAX } else { 1 };
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
         let mut files = Vec::new();
         for walked in TreeWalk::new(&DiskTree, path, options) {

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use super::{ending, render};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::SourceMap;
 
 /// Why a command did not succeed.
@@ -23,6 +23,12 @@ pub(super) enum Failure {
 impl From<Diagnostic> for Failure {
     fn from(problem: Diagnostic) -> Self {
         Self::Problems(vec![problem])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Failure {
+    fn from(problems: Vec<Diagnostic>) -> Self {
+        Self::Problems(problems)
     }
 }
 
@@ -49,15 +55,18 @@ pub(super) fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
     match failure {
         Failure::Problems(problems) => render::print(problems, sources),
         Failure::Usage(message) => {
-            render::print_plain(Severity::Error, message);
+            render::print(&[Diagnostic::error(Code::Usage, message)], sources);
             return ExitCode::from(USAGE);
         }
         // Whoever reads our output has seen enough, as in `kubectl smp build | head`, and the shell is told.
         Failure::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => ending::by_broken_pipe(),
         Failure::Stdout(error) => {
-            render::print_plain(Severity::Error, &format!("standard output cannot be written: {error}"));
+            let message = format!("standard output cannot be written: {error}");
+            render::print(&[Diagnostic::error(Code::Io, message)], sources);
         }
-        Failure::Other(error) => render::print_plain(Severity::Error, &format!("{error:#}")),
+        Failure::Other(error) => {
+            render::print(&[Diagnostic::error(Code::Failed, format!("{error:#}"))], sources);
+        }
     }
     ExitCode::FAILURE
 }

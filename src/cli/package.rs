@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::report::{ReportTo, json_report, text_report};
+pub(super) use super::report::print;
+use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -94,6 +95,8 @@ impl WriteArgs {
         written: ConflictWriting,
         sources: &SourceMap,
     ) -> Outcome {
+        render::refuse(&changed.warnings)?;
+        render::refuse(&changed.conflicts.iter().map(|one| one.diagnostic(written)).collect::<Vec<_>>())?;
         if self.in_place {
             write_files(target, &changed.files)?;
         } else if let Some(path) = &self.output {
@@ -124,7 +127,7 @@ impl WriteArgs {
         };
         let others = if has_whole { None } else { Some("not printed, since it is no manifest") };
         let text = match self.report {
-            ReportForm::Text => text_report(changed, written, others, &to.renderer(sources)),
+            ReportForm::Text => return to.tell(changed, written, others, sources),
             ReportForm::Json => json_report(changed, written, sources).map_err(anyhow::Error::from)? + "\n",
         };
         match to {
@@ -155,13 +158,6 @@ fn must_be_empty(directory: &Path) -> Result<()> {
     }
     Err(Diagnostic::error(Code::Io, format!("{} is not empty", directory.display()))
         .help("name a new directory, or use --in-place to change dest itself"))
-}
-
-pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()?;
-    Ok(())
 }
 
 /// The schema for the manifests of packages: the one that was asked for, then the CRDs among them, those of the

@@ -125,7 +125,7 @@ pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     }
     let schema = schema_of(&[&package], &args.schema, sources)?;
     let changed = patch_package(&package, &patches, &schema, &args.options()?)?;
-    render::print(&changed.warnings, sources);
+    render::print_before(&changed.warnings, sources)?;
     match args.output {
         _ if args.in_place => {
             write_files(&args.filename, &changed.files)?;

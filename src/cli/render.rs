@@ -1,158 +1,296 @@
-//! Diagnostics for a terminal: what, where with an excerpt, and what to do.
+//! What is said on stderr, and how: in which form, how much, each warning once.
+//!
+//! As a logger, this is one for the whole process: whatever a command does, it says things in one way.
 
-use std::io::{self, IsTerminal, Write};
-use std::ops::Range;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write as _};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use clap::{Args, ValueEnum};
+use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Diagnostic, Excerpt, Label, Severity};
-use crate::source::{Source, SourceMap};
+use crate::diagnostic::{Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, escaped};
+use crate::files::{DiskTree, FileTree as _};
+use crate::source::SourceMap;
 
-/// Prints diagnostics to stderr, in colour when that is a terminal and NO_COLOR is not set.
-pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
-    let stderr = io::stderr();
-    let colour = has_colour(&stderr);
-    let mut stderr = stderr.lock();
-    for problem in problems {
-        // When stderr is closed there is nobody left to tell.
-        let _ = writeln!(stderr, "{}", render(problem, sources, colour));
-    }
+/// How messages are said; taken by all commands.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Message options")]
+pub(super) struct MessageArgs {
+    /// Form of the messages on stderr
+    #[arg(long, global = true, value_enum, value_name = "FORM", default_value_t, hide_short_help = true)]
+    message_format: MessageForm,
+
+    /// Say nothing but errors
+    #[arg(short, long, global = true, hide_short_help = true)]
+    quiet: bool,
+
+    /// Take warnings for errors
+    #[arg(long, global = true, hide_short_help = true)]
+    strict: bool,
+
+    /// When to use colours; also NO_COLOR and FORCE_COLOR
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_short_help = true)]
+    color: ColorArg,
+
+    /// Say more on stderr about what is done
+    #[arg(short, long, global = true, conflicts_with = "quiet", hide_short_help = true)]
+    verbose: bool,
 }
 
-/// Whether what is written there is shown in colour.
-pub(super) fn has_colour(out: &impl IsTerminal) -> bool {
-    out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum MessageForm {
+    /// Paragraphs with excerpts
+    #[default]
+    Text,
+    /// A line for each: file:line:column: warning[code]: message
+    Short,
+    /// A JSON object a line
+    Json,
+    /// Commands of GitHub's workflows, which show messages beside the lines
+    Github,
 }
 
-/// Prints a message that has no place.
-pub(super) fn print_plain(severity: Severity, message: &str) {
-    let word = match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
-    let _ = writeln!(io::stderr(), "{word}: {message}");
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum ColorArg {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
-/// Prints what is worth knowing and no problem.
-pub(super) fn print_note(message: &str) {
-    let _ = writeln!(io::stderr(), "note: {message}");
-}
-
-/// How much is said on stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verbosity {
-    /// Problems.
-    Usual,
-    /// What is done, too.
-    Verbose,
-}
-
-impl Verbosity {
-    /// Says something that only those want to know who ask for it.
-    pub(super) fn say(self, message: &str) {
-        if self == Self::Verbose {
-            print_note(message);
+impl MessageForm {
+    fn format(self) -> MessageFormat {
+        match self {
+            Self::Text => MessageFormat::Text,
+            Self::Short => MessageFormat::Short,
+            Self::Json => MessageFormat::Json,
+            Self::Github => MessageFormat::Github,
         }
     }
 }
 
-/// A diagnostic as text.
-pub(super) fn render(problem: &Diagnostic, sources: &SourceMap, colour: bool) -> String {
-    let level = match problem.severity() {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
+impl MessageArgs {
+    /// What of the flags can be seen in a command line that is wrong: its mistake is told in the form that it asks for.
+    pub(super) fn of_any_line(words: &[OsString]) -> Self {
+        let mut args = Self::default();
+        let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+        for (i, word) in words.iter().take_while(|word| **word != "--").enumerate() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, value),
+                None => (*word, words.get(i + 1).copied().unwrap_or_default()),
+            };
+            match name {
+                "--message-format" => {
+                    args.message_format = MessageForm::from_str(value, true).unwrap_or_default();
+                }
+                "--color" => args.color = ColorArg::from_str(value, true).unwrap_or_default(),
+                _ => {}
+            }
+        }
+        args
+    }
+
+    /// From now on messages are said as these flags say.
+    pub(super) fn take_effect(self) {
+        *speaker() = Speaker { args: self, ..Speaker::default() };
+    }
+
+    /// How clap shall colour help and mistakes.
+    pub(super) fn clap_coloring(self) -> clap::ColorChoice {
+        match self.color {
+            ColorArg::Always => clap::ColorChoice::Always,
+            ColorArg::Never => clap::ColorChoice::Never,
+            ColorArg::Auto => clap::ColorChoice::Auto,
+        }
+    }
+
+    fn coloring(self, out: &impl IsTerminal) -> Coloring {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_forced = is_set("FORCE_COLOR") && std::env::var_os("FORCE_COLOR").is_some_and(|v| v != "0");
+        let has = match self.color {
+            ColorArg::Always => true,
+            ColorArg::Never => false,
+            ColorArg::Auto if is_set("NO_COLOR") => false,
+            ColorArg::Auto => is_forced || out.is_terminal(),
+        };
+        if has { Coloring::Ansi } else { Coloring::Plain }
+    }
+}
+
+/// What was said so far, and how.
+#[derive(Debug, Default)]
+struct Speaker {
+    args: MessageArgs,
+    /// Warnings by what they say of which place.
+    told: FxHashSet<(Code, String, Option<String>)>,
+    warnings: usize,
+    repeated: usize,
+    /// Errors that would be warnings.
+    refused: usize,
+}
+
+static SPEAKER: LazyLock<Mutex<Speaker>> = LazyLock::new(Mutex::default);
+
+fn speaker() -> MutexGuard<'static, Speaker> {
+    SPEAKER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Speaker {
+    /// A problem as it is to be said; none when it is not.
+    fn heard(&mut self, problem: &Diagnostic, sources: &SourceMap) -> Option<Diagnostic> {
+        match problem.severity() {
+            Severity::Error => Some(problem.clone()),
+            Severity::Note => (!self.args.quiet).then(|| problem.clone()),
+            Severity::Warning => {
+                let place = problem.labels().first().and_then(|label| sources.describe(label.span));
+                let (place, message) = match place {
+                    Some(place) => (Some(place), problem.message().to_string()),
+                    None => (None, problem.to_string()),
+                };
+                if !self.told.insert((problem.code(), message, place)) {
+                    self.repeated += 1;
+                    return None;
+                }
+                if self.args.strict {
+                    self.refused += 1;
+                    return Some(problem.clone().into_error());
+                }
+                self.warnings += 1;
+                (!self.args.quiet).then(|| problem.clone())
+            }
+        }
+    }
+
+    /// What to say of all warnings at the end, if it is worth saying.
+    fn summary(&self) -> Option<Diagnostic> {
+        let said = self.warnings + self.refused;
+        if said + self.repeated < 2 || self.args.quiet {
+            return None;
+        }
+        let plural = if said == 1 { "" } else { "s" };
+        let again = match self.repeated {
+            0 => String::new(),
+            1 => "; one more said the same of the same place".to_string(),
+            more => format!("; {more} more said the same of the same places"),
+        };
+        Some(if self.args.strict {
+            Diagnostic::error(Code::Summary, format!("{said} warning{plural}, refused by --strict{again}"))
+        } else {
+            Diagnostic::warning(Code::Summary, format!("{said} warning{plural}{again}"))
+        })
+    }
+}
+
+/// Says what is wrong, or worth knowing, on stderr.
+pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
+    let mut speaker = speaker();
+    for problem in problems {
+        if let Some(problem) = speaker.heard(problem, sources) {
+            // When stderr is closed there is nobody left to tell.
+            let _ = writeln!(io::stderr(), "{}", rendered(&problem, sources, speaker.args, &io::stderr()));
+        }
+    }
+}
+
+/// Says warnings before something is done; under `--strict` it is not done.
+///
+/// # Errors
+/// There are some, and they are refused.
+pub(super) fn print_before(warnings: &[Diagnostic], sources: &SourceMap) -> Result<(), Vec<Diagnostic>> {
+    refuse(warnings)?;
+    print(warnings, sources);
+    Ok(())
+}
+
+/// Says nothing of warnings yet.
+///
+/// # Errors
+/// There are some, and `--strict` refuses them.
+pub(super) fn refuse(warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
+    let is_strict = speaker().args.strict;
+    if is_strict && warnings.iter().any(|problem| problem.severity() == Severity::Warning) {
+        return Err(warnings.to_vec());
+    }
+    Ok(())
+}
+
+/// Whether there were warnings that `--strict` refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    None,
+    Some,
+}
+
+/// Says what all warnings come to.
+pub(super) fn print_summary() -> Refused {
+    let (summary, is_refused) = {
+        let speaker = speaker();
+        (speaker.summary(), if speaker.refused > 0 { Refused::Some } else { Refused::None })
     };
-    let mut group = Group::with_title(level.primary_title(problem.message().to_string()));
-    for (i, label) in problem.labels().iter().enumerate() {
-        let Some(source) = sources.get(label.span.source) else { continue };
-        group = group.element(place(label, &source, i == 0));
-    }
-    if let Some(resource) = problem.resource_name() {
-        group = group.element(Level::NOTE.with_name("resource").message(resource.to_string()));
-    }
-    if let Some(field) = problem.field_path() {
-        group = group.element(Level::NOTE.with_name("field").message(field.to_string()));
-    }
-    for note in problem.notes() {
-        group = group.element(Level::NOTE.message(note.clone()));
-    }
-    if let Some(help) = problem.help_text() {
-        group = group.element(Level::HELP.message(help.to_string()));
-    }
-    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-    renderer.render(&[group])
-}
-
-/// Lines longer than this are shown without an excerpt: minified JSON helps nobody.
-const LONGEST_EXCERPT: usize = 400;
-
-fn place(label: &Label, source: &Source, main: bool) -> Element<'static> {
-    let (line, column) = source.line_column(label.span.start);
-    let path = source.name().display().to_string();
-    if label.excerpt == Excerpt::Hidden {
-        return hidden_place(label, path, (line, column));
-    }
-    let text = source.line(line).to_string();
-    if text.len() > LONGEST_EXCERPT || text.chars().any(|c| c.is_control() && c != '\t') {
-        return Origin::path(path).line(line).char_column(column).into();
-    }
-    let kind = if main { AnnotationKind::Primary } else { AnnotationKind::Context };
-    let annotation = kind.span(within_line(label, source, line, &text));
-    let annotation = if label.text.is_empty() { annotation } else { annotation.label(label.text.clone()) };
-    Snippet::source(text).path(path).line_start(line).annotation(annotation).into()
-}
-
-/// A place whose line nobody shall see.
-fn hidden_place(label: &Label, path: String, (line, column): (usize, usize)) -> Element<'static> {
-    if column > LONGEST_EXCERPT {
-        return Origin::path(path).line(line).char_column(column).into();
-    }
-    let text = format!("{}***", " ".repeat(column - 1));
-    let annotation = AnnotationKind::Context.span(column - 1..text.len()).label(label.text.clone());
-    Snippet::source(text).path(path).line_start(line).annotation(annotation).into()
-}
-
-/// The part of a span that is on its first line, as bytes of that line.
-fn within_line(label: &Label, source: &Source, line: usize, text: &str) -> Range<usize> {
-    let before = source.text().get(..label.span.start as usize).unwrap_or_default();
-    let line_start = if line == 1 { 0 } else { before.rfind('\n').map_or(0, |i| i + 1) };
-    let start = (label.span.start as usize).saturating_sub(line_start).min(text.len());
-    let end =
-        (label.span.end as usize).saturating_sub(line_start).clamp(start, text.trim_end().len().max(start));
-    start..end
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::diagnostic::Code;
-    use crate::source::Span;
-
-    #[test]
-    fn a_problem_is_shown_with_its_places() {
+    if let Some(summary) = summary.filter(|_| is_for_people()) {
         let sources = SourceMap::default();
-        let id = sources.add("app/web.yaml", "kind: Service\nname: web\nname: db\n");
-        let problem = Diagnostic::error(Code::DuplicateKey, "the key `name` stands here twice")
-            .label(Span::new(id, 24, 28), "again here")
-            .label(Span::new(id, 14, 18), "first here")
-            .resource("Service web")
-            .field("metadata.name")
-            .help("remove one of the two");
-        insta::assert_snapshot!(render(&problem, &sources, false), @"
-        error: the key `name` stands here twice
-         --> app/web.yaml:3:1
-          |
-        3 | name: db
-          | ^^^^ again here
-          |
-         ::: app/web.yaml:2:1
-          |
-        2 | name: web
-          | ---- first here
-          |
-          = resource: Service web
-          = field: metadata.name
-          = help: remove one of the two
-        ");
+        let _ = writeln!(io::stderr(), "{}", rendered(&summary, &sources, speaker().args, &io::stderr()));
+    }
+    is_refused
+}
+
+/// Says something that only those want to know who ask for it.
+pub(super) fn print_if_verbose(message: &str) {
+    let is_verbose = speaker().args.verbose;
+    if is_verbose {
+        print_note(message);
+    }
+}
+
+/// Says what is worth knowing and no problem.
+pub(super) fn print_note(message: &str) {
+    print(&[Diagnostic::info(Code::Summary, message)], &SourceMap::default());
+}
+
+/// Says how a command ended.
+pub(super) fn print_plain(severity: Severity, message: &str) {
+    let ended = match severity {
+        Severity::Error => Diagnostic::error(Code::Summary, message),
+        Severity::Warning => Diagnostic::warning(Code::Summary, message),
+        Severity::Note => Diagnostic::info(Code::Summary, message),
+    };
+    print(&[ended], &SourceMap::default());
+}
+
+/// Whether messages are read by people, and not by programs.
+pub(super) fn is_for_people() -> bool {
+    matches!(speaker().args.message_format, MessageForm::Text | MessageForm::Short)
+}
+
+/// Says a line of what changed.
+pub(super) fn print_change(line: &str) {
+    let args = speaker().args;
+    match args.message_format {
+        _ if args.quiet => {}
+        MessageForm::Text | MessageForm::Short => {
+            let _ = writeln!(io::stderr(), "{}", escaped(line));
+        }
+        MessageForm::Json | MessageForm::Github => print_note(line),
+    }
+}
+
+/// A problem as it is shown at a place that may be a terminal; counted as said.
+pub(super) fn shown(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerminal) -> Option<String> {
+    let mut speaker = speaker();
+    let problem = speaker.heard(problem, sources)?;
+    Some(rendered(&problem, sources, speaker.args, out))
+}
+
+/// Whether what is written there is shown in colour.
+pub(super) fn has_colour(out: &impl IsTerminal) -> bool {
+    speaker().args.coloring(out) == Coloring::Ansi
+}
+
+fn rendered(problem: &Diagnostic, sources: &SourceMap, args: MessageArgs, out: &impl IsTerminal) -> String {
+    let renderer = MessageRenderer::new(sources, args.message_format.format()).coloring(args.coloring(out));
+    match DiskTree.working_directory() {
+        Ok(here) => renderer.relative_to(here).render(problem),
+        Err(_) => renderer.render(problem),
     }
 }

@@ -1,13 +1,12 @@
 //! What a merge changed and what was in conflict, for people and for programs.
 
-use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Write as _};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::render;
-use crate::diagnostic::Diagnostic;
+use super::{Failure, render};
+use crate::diagnostic::escaped;
 use crate::merge::ConflictSide;
 use crate::package::{ChangeKind, ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict};
 use crate::source::SourceMap;
@@ -20,51 +19,63 @@ pub(super) enum ReportTo {
 }
 
 impl ReportTo {
-    /// How diagnostics look there.
-    pub(super) fn renderer(self, sources: &SourceMap) -> impl Fn(&Diagnostic) -> String {
-        let colour = match self {
-            Self::Stdout => render::has_colour(&io::stdout()),
-            Self::Stderr => render::has_colour(&io::stderr()),
-        };
-        move |problem| render::render(problem, sources, colour)
+    /// Tells people what was in conflict, and each change on a line.
+    pub(super) fn tell(
+        self,
+        changed: &ChangedPackage,
+        written: ConflictWriting,
+        others: Option<&str>,
+        sources: &SourceMap,
+    ) -> Result<(), Failure> {
+        let conflicts: Vec<_> = changed.conflicts.iter().map(|one| one.diagnostic(written)).collect();
+        let lines = changes(changed, written, others);
+        match self {
+            Self::Stderr => {
+                render::print(&conflicts, sources);
+                for line in &lines {
+                    render::print_change(line);
+                }
+                Ok(())
+            }
+            Self::Stdout => {
+                let mut out = String::new();
+                let conflicts = conflicts.iter().filter_map(|one| render::shown(one, sources, &io::stdout()));
+                for line in conflicts.chain(lines.iter().map(|line| escaped(line).into_owned())) {
+                    out.push_str(&line);
+                    out.push('\n');
+                }
+                print(&out)
+            }
+        }
     }
 }
 
-/// For people. `others` says what became of files that are no manifests, where they need that.
-pub(super) fn text_report(
-    changed: &ChangedPackage,
-    written: ConflictWriting,
-    others: Option<&str>,
-    render: &impl Fn(&Diagnostic) -> String,
-) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    for conflict in &changed.conflicts {
-        let _ = writeln!(out, "{}", render(&conflict.diagnostic(written)));
-    }
-    for change in &changed.changes {
-        let _ = writeln!(out, "{change}");
-    }
+/// Prints a text on standard output.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// A line for each change. `others` says what became of files that are no manifests, where they need that.
+fn changes(changed: &ChangedPackage, written: ConflictWriting, others: Option<&str>) -> Vec<String> {
+    let mut lines: Vec<_> = changed.changes.iter().map(ToString::to_string).collect();
     let no_manifests = changed.files.iter().filter(|file| file.role == FileRole::Other);
     if let Some(others) = others {
-        for file in no_manifests.filter(|file| file.content.is_some()) {
-            let _ = writeln!(out, "{}: {others}", file.path.display());
-        }
+        let told = no_manifests.filter(|file| file.content.is_some());
+        lines.extend(told.map(|file| format!("{}: {others}", file.path.display())));
     }
-    for path in &changed.left_alone {
-        let _ = writeln!(out, "{}: left alone", path.display());
-    }
+    lines.extend(changed.left_alone.iter().map(|path| format!("{}: left alone", path.display())));
     let nothing = if written == ConflictWriting::Nothing { ": nothing was written" } else { "" };
-    let _ = writeln!(out, "{}{nothing}", summary(changed));
-    out
+    lines.push(format!("{}{nothing}", summary(changed)));
+    lines
 }
 
 /// Says what changed on stderr, each change on a line, so that it mixes with no output.
 pub(super) fn print_changes(changed: &ChangedPackage) {
-    let mut lines: Vec<_> = changed.changes.iter().map(ToString::to_string).collect();
-    lines.push(summary(changed));
-    // When stderr is closed there is nobody left to tell.
-    let _ = io::Write::write_all(&mut io::stderr(), (lines.join("\n") + "\n").as_bytes());
+    changed.changes.iter().for_each(|change| render::print_change(&change.to_string()));
+    render::print_change(&summary(changed));
 }
 
 fn summary(changed: &ChangedPackage) -> String {

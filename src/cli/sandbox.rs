@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::render::Verbosity;
 use super::target::TargetArgs;
 use super::{Failure, render};
 use crate::files::{Closed, Sandbox};
@@ -20,6 +19,7 @@ pub(super) struct SandboxArgs {
         long,
         value_enum,
         value_name = "WHEN",
+        hide_short_help = true,
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "on",
@@ -80,7 +80,6 @@ pub(super) struct SandboxedBuild<'b> {
     pub builder: &'b Builder,
     pub args: &'b TargetArgs,
     pub targets: &'b [PathBuf],
-    pub verbosity: Verbosity,
 }
 
 /// As much as the first thread of a process usually has.
@@ -124,14 +123,14 @@ impl SandboxedBuild<'_> {
                 self.builder.run_no_programs();
                 let partly = ", as far as this kernel can close it";
                 let how = if closed == Closed::Fully { "" } else { partly };
-                self.verbosity.say(&format!("building in a sandbox{how}"));
+                render::print_if_verbose(&format!("building in a sandbox{how}"));
                 return Ok(());
             }
         };
         if confinement == Confinement::Required {
             return Err(anyhow::anyhow!("{why}: leave out --sandbox to build without").into());
         }
-        self.verbosity.say(&format!("no sandbox: {why}"));
+        render::print_if_verbose(&format!("no sandbox: {why}"));
         Ok(())
     }
 

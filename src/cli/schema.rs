@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::target::SchemaArgs;
 use super::{Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Result, Severity, escaped};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
 use crate::schema::{Gvk, Model, compile, lint, read_model, show};
@@ -93,7 +93,11 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
     let description = show::describe(&schema, &args.path, args.api_version.as_deref())?;
     let mut stdout = io::stdout();
     match args.output {
-        ShowFormat::Text => writeln!(stdout, "{description}")?,
+        ShowFormat::Text => {
+            for line in description.to_string().lines() {
+                writeln!(stdout, "{}", escaped(line))?;
+            }
+        }
         ShowFormat::Json => {
             let text =
                 serde_json::to_string_pretty(&description).context("the description cannot be printed")?;

@@ -28,19 +28,19 @@ pub(super) struct TargetArgs {
     dialect: DialectArg,
 
     /// Whether files outside the directory of a kustomization may be read
-    #[arg(long, value_enum, default_value_t = LoadRestrictor::RootOnly)]
+    #[arg(long, value_enum, default_value_t = LoadRestrictor::RootOnly, hide_short_help = true)]
     load_restrictor: LoadRestrictor,
 
     /// Order of the resources: sorted by kind (legacy) or as loaded (none)
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     reorder: Option<ReorderArg>,
 
     /// Lock file to go by, instead of the nearest smp.lock in the target's directory and those above
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub lock_file: Option<PathBuf>,
 
     /// Fail when the lock file lacks something that is fetched
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub locked: bool,
 
     #[command(flatten)]

@@ -17,6 +17,7 @@ use super::failure::{Refusal, not_understood};
 use super::json;
 use super::mapping::encode;
 use super::plan::{Object, ObjectPlan, Phase, PlannedObject, all_or_none, is_crd};
+use super::secret::without_values;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
 use crate::yaml::Node;
@@ -251,7 +252,8 @@ impl ApplyRun<'_> {
             Ok(object) => object,
             Err(error) => return failed(target, not_understood(&self.cluster.endpoint, path, &error)),
         };
-        let mut warnings = answer.warnings;
+        let said = answer.warnings.into_iter();
+        let mut warnings: Vec<_> = said.map(|text| without_values(&text, target.resource)).collect();
         if is_being_deleted(&object) {
             warnings.push(format!("{} is being deleted, and what was applied with it", target.object));
         }
@@ -336,6 +338,7 @@ enum ApplyOutcome {
 
 fn failed(target: &PlannedObject<'_>, problem: Diagnostic) -> ApplyOutcome {
     let place = target.resource.node().span().at_start();
+    let problem = problem.reworded(|text| without_values(text, target.resource));
     ApplyOutcome::Failed { problem: problem.resource(target.resource.id()).at(place), conflict: None }
 }
 

@@ -141,6 +141,7 @@ impl DiffRun<'_> {
     async fn compare(&self, target: &PlannedObject<'_>) -> std::result::Result<Compared, Stop> {
         let stop = |problem: Diagnostic| {
             let place = target.resource.node().span().at_start();
+            let problem = problem.reworded(|text| secret::without_values(text, target.resource));
             Stop::Object(problem.resource(target.resource.id()).at(place))
         };
         let Some(mapping) = target.mapping.as_ref().filter(|_| target.served) else {
@@ -162,7 +163,8 @@ impl DiffRun<'_> {
             Err(refusal) if refusal.is_not_found() => None,
             Err(refusal) => return Err(stop(refusal.diagnostic(&self.cluster.endpoint))),
         };
-        let mut warnings = merged.warnings.clone();
+        let said = merged.warnings.iter();
+        let mut warnings: Vec<_> = said.map(|text| secret::without_values(text, target.resource)).collect();
         let read = |answer: &Answer| self.read(target, &get.path, answer).map_err(stop);
         let live = live.as_ref().map(read).transpose()?;
         let merged = read(&merged)?;

@@ -8,7 +8,7 @@ use kube::client::AuthError;
 use serde::Deserialize;
 
 use super::json::or_default;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, without_quoted};
 
 /// The server that is asked, as messages name it.
 #[derive(Debug, Clone)]
@@ -101,6 +101,8 @@ pub(super) fn too_long(endpoint: &Endpoint, what: &str, limit: usize) -> Diagnos
 
 /// The answer is not what it should be.
 pub(super) fn not_understood(endpoint: &Endpoint, what: &str, error: &dyn fmt::Display) -> Diagnostic {
+    // A parser names the value that it stumbles over.
+    let error = without_quoted(&error.to_string());
     let message = format!("the answer of {endpoint} to {what} is not understood: {error}");
     Diagnostic::error(Code::Remote, message).help("check that --server names a Kubernetes API server")
 }

@@ -15,7 +15,7 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
 use super::failure::{Endpoint, chain};
 use super::proxy;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, without_quoted};
 use crate::files::{DiskTree, FileTree as _, OpenFile};
 
 /// What kubectl's own flags say about the connection; everything may be left open.
@@ -122,8 +122,16 @@ impl ConnectOptions {
         paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
             let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
             read.map_err(|error| match &error {
-                KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", cause),
-                error => unreadable(path, "the kubeconfig", error),
+                KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", &chain(cause)),
+                // A parser names the value that it stumbles over, and shows the lines around it.
+                error => {
+                    let why = chain(error);
+                    unreadable(
+                        path,
+                        "the kubeconfig",
+                        &without_quoted(why.lines().next().unwrap_or_default()),
+                    )
+                }
             })
         })
     }
@@ -282,7 +290,7 @@ fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
         (_, Some(path)) if !path.is_empty() => {
             let what = "the certificate authority";
             let text = DiskTree.open_stream(Path::new(path)).and_then(OpenFile::read_text);
-            let text = text.map_err(|e| unreadable(Path::new(path), what, &e))?;
+            let text = text.map_err(|e| unreadable(Path::new(path), what, &chain(&e)))?;
             (format!("{what} {path}"), text)
         }
         _ => return Ok(None),
@@ -307,12 +315,14 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| DiskTree.has(path)).collect()
 }
 
-fn unreadable(path: &Path, what: &str, error: &(dyn std::error::Error + 'static)) -> Diagnostic {
-    Diagnostic::error(Code::Io, format!("{what} {} cannot be read: {}", path.display(), chain(error)))
+fn unreadable(path: &Path, what: &str, why: &str) -> Diagnostic {
+    Diagnostic::error(Code::Io, format!("{what} {} cannot be read: {why}", path.display()))
 }
 
 fn unusable(what: &str, value: &str, error: &(dyn std::error::Error + 'static)) -> Diagnostic {
-    Diagnostic::error(Code::InvalidValue, format!("{what} `{value}` cannot be used: {}", chain(error)))
+    // An address without a scheme may have a user and a password, too.
+    let shown = if value.contains("://") { value } else { value.rsplit('@').next().unwrap_or_default() };
+    Diagnostic::error(Code::InvalidValue, format!("{what} `{shown}` cannot be used: {}", chain(error)))
 }
 
 fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Diagnostic {

@@ -51,7 +51,7 @@ fn answer(code: Code) -> (u16, &'static str) {
     match code {
         Code::Syntax | Code::DuplicateKey | Code::UnknownField | Code::Usage => (400, "BadRequest"),
         Code::OutsideRoot => (403, "Forbidden"),
-        Code::NoMatch => (404, "NotFound"),
+        Code::NoMatch | Code::UnmatchedPatch | Code::UnmatchedReplacement => (404, "NotFound"),
         Code::DuplicateResource => (409, "AlreadyExists"),
         Code::Conflict => (409, "Conflict"),
         Code::LimitExceeded => (413, "RequestEntityTooLarge"),
@@ -61,9 +61,14 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::InvalidValue
         | Code::Cycle
         | Code::Ambiguous
-        | Code::TestFailed => (422, "Invalid"),
+        | Code::TestFailed
+        // Warnings only.
+        | Code::DeprecatedField
+        | Code::UnusedVariable
+        | Code::ServerWarning
+        | Code::Summary => (422, "Invalid"),
         Code::MissingMergeKey | Code::DuplicateMergeKey | Code::Directive => (500, ""),
-        Code::Io | Code::Locked | Code::NotFetched | Code::Command => (500, "InternalError"),
+        Code::Io | Code::Locked | Code::NotFetched | Code::Command | Code::Failed => (500, "InternalError"),
         Code::Remote => (503, "ServiceUnavailable"),
     }
 }

@@ -107,7 +107,8 @@ impl Builder {
         self.reader.sources()
     }
 
-    /// Builds one directory: a kustomization if it has one, else a plain overlay of its base.
+    /// Builds one target: a directory with a kustomization, or one with a plain overlay of its base; the
+    /// kustomization file itself; or a single manifest, over the base of its directory if there is one.
     ///
     /// # Errors
     /// Anything that keeps the whole target from being built.
@@ -116,6 +117,21 @@ impl Builder {
         let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
         let built = self.build_one(&run, &reader, target);
         let mut built = built.map_err(|problem| reader.remotes().explained(problem))?;
+        if self.targets == Targets::One {
+            built.warnings.extend(self.take_warnings());
+        }
+        Ok(built)
+    }
+
+    /// Builds the manifests of a text, over the bases that are given; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn build_stream(&self, name: &Path, text: &str) -> Result<Built> {
+        let run = self.run(Path::new("."))?;
+        let source = self.reader.sources().add(name, text);
+        let context = self.context(&run);
+        let mut built = Directories { reader: &run.reader, context: &context }.stream(source)?;
         if self.targets == Targets::One {
             built.warnings.extend(self.take_warnings());
         }
@@ -193,18 +209,31 @@ impl Builder {
     }
 
     fn build_one(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
-        let root = reader.open(target)?;
-        let context = BuildContext {
+        let (root, file) = reader.open_target(target)?;
+        let context = self.context(run);
+        let directories = Directories { reader, context: &context };
+        match (file, root.kustomization_file()?) {
+            (None, Some(_)) => build::kustomization(&root, &context),
+            (None, None) => directories.directory(&root),
+            (Some(file), None) => directories.file(&root, &file),
+            (Some(_), Some(kustomization)) => {
+                let message = format!("{} lies beside a kustomization", target.display());
+                let shown = reader.shown(&kustomization);
+                Err(Diagnostic::error(Code::InvalidValue, message).help(format!(
+                    "build {}, or give the file to the command as a stream: -",
+                    shown.display()
+                )))
+            }
+        }
+    }
+
+    fn context<'c>(&'c self, run: &'c Run) -> BuildContext<'c> {
+        BuildContext {
             options: &self.options,
             types: &self.types,
             helm: &self.helm,
             functions: &self.functions,
             shared: run.shared.as_ref(),
-        };
-        if root.kustomization_file()?.is_some() {
-            build::kustomization(&root, &context)
-        } else {
-            Directories { reader, context: &context }.directory(&root)
         }
     }
 

@@ -14,7 +14,7 @@ use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{Merged, Rules, apply};
 use crate::resource::{Resource, ResourceSet, flatten_lists};
 use crate::schema::{Cursor, Gvk, Schema};
-use crate::source::KUSTOMIZATION_FILES;
+use crate::source::{KUSTOMIZATION_FILES, SourceId};
 use crate::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.
@@ -65,11 +65,30 @@ pub(super) struct Directories<'b> {
 impl Directories<'_> {
     /// Builds a plain directory over its base.
     pub(super) fn directory(&self, root: &Root) -> Result<Built> {
-        let mut warnings = Vec::new();
-        let mut layer = DirectoryLayer::default();
         let overlay = self.manifests(root)?;
         let bases = bases_of(root, &self.context.options.bases)?;
         let bases = bases.ok_or_else(|| no_base(root, &overlay))?;
+        self.over(bases, overlay)
+    }
+
+    /// Builds a single file of a directory over the directory's base; without one it stands for itself.
+    pub(super) fn file(&self, root: &Root, file: &Path) -> Result<Built> {
+        let overlay = self.resources(root.text_at(file)?)?;
+        let bases = bases_of(root, &self.context.options.bases)?.unwrap_or_default();
+        self.over(bases, overlay)
+    }
+
+    /// Builds manifests that are no file over the bases that are given.
+    pub(super) fn stream(&self, source: SourceId) -> Result<Built> {
+        let bases = self.context.options.bases.iter().map(|base| self.reader.open(base));
+        let (bases, overlay) = (bases.collect::<Result<_>>()?, self.resources(source)?);
+        self.over(bases, overlay)
+    }
+
+    /// Merges manifests over bases.
+    fn over(&self, bases: Vec<Root>, overlay: Vec<Resource>) -> Result<Built> {
+        let mut warnings = Vec::new();
+        let mut layer = DirectoryLayer::default();
         let mut over = Vec::new();
         for (i, base) in bases.into_iter().enumerate() {
             let resources = if base.kustomization_file()?.is_some() {
@@ -117,13 +136,16 @@ impl Directories<'_> {
             if walked.depth > 1 && KUSTOMIZATION_FILES.iter().any(is_kustomization) {
                 return Err(kustomization_inside(&self.reader.shown(&path)));
             }
-            let source = root.text_at(&path)?;
-            let documents = parse_documents(self.reader.sources(), source, ParseOptions::kubectl())?;
-            for node in flatten_lists(documents)? {
-                resources.push(Resource::new(node, self.context.types.known())?);
-            }
+            resources.extend(self.resources(root.text_at(&path)?)?);
         }
         Ok(resources)
+    }
+
+    /// The manifests of a text.
+    fn resources(&self, source: SourceId) -> Result<Vec<Resource>> {
+        let documents = parse_documents(self.reader.sources(), source, ParseOptions::kubectl())?;
+        let known = self.context.types.known();
+        flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, known)).collect()
     }
 
     /// Merges manifests over a layer; returns what is odd about it.
@@ -140,7 +162,7 @@ impl Directories<'_> {
                 continue;
             };
             let Some(resource) = layer.resources[i].as_mut() else { continue };
-            let id = resource.id().to_string();
+            let id = resource.id().clone();
             let dest = std::mem::replace(resource.node_mut(), Node::null());
             let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id))?;
             warnings.extend(merged.warnings.into_iter().map(|warning| warning.resource(&id)));

@@ -58,9 +58,11 @@ impl<'w> FetchWalk<'w> {
 
     /// Fetches what a target needs.
     pub(super) fn target(&mut self, reader: &Reader, target: &Path) {
-        let Some(root) = self.done(reader.open(target)) else { return };
+        let Some((root, file)) = self.done(reader.open_target(target)) else { return };
         self.note(&root);
         match self.done(root.kustomization_file()) {
+            // A manifest beside a kustomization is for the build to refuse.
+            Some(Some(_)) if file.is_some() => {}
             Some(Some(file)) => self.kustomization(&root, &file),
             Some(None) => {
                 let bases = self.done(bases_of(&root, self.bases)).flatten().unwrap_or_default();

@@ -208,7 +208,7 @@ impl Kustomization {
 fn deprecation(field: &str, span: Span) -> Option<Diagnostic> {
     let (name, successor) = DEPRECATED.iter().find(|(name, _)| name.eq_ignore_ascii_case(field))?;
     Some(
-        Diagnostic::warning(Code::InvalidValue, format!("`{name}` is deprecated"))
+        Diagnostic::warning(Code::DeprecatedField, format!("`{name}` is deprecated"))
             .at(span)
             .help(format!("use `{successor}` instead")),
     )

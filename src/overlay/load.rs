@@ -116,6 +116,29 @@ impl Reader {
             )
             .help("name the directory that the file is in"));
         }
+        self.enter(found)
+    }
+
+    /// Opens the target that the user named: as [`Reader::open`], or of a file the directory that it is in. The
+    /// path of the file comes with that, unless the file stands for the directory, as kustomizations do.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_target(&self, path: &Path) -> Result<(Root, Option<PathBuf>)> {
+        let is_remote = path.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok());
+        let found = if is_remote { None } else { self.tree.locate(Path::new(""), path).ok() };
+        let Some(file) = found.filter(|found| found.kind() == FileKind::File) else {
+            return Ok((self.open(path)?, None));
+        };
+        // Where the name stands is the directory, wherever a link leads.
+        let named = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let root = self.open(named)?;
+        let stands_for_directory =
+            path.file_name().is_some_and(|name| KUSTOMIZATION_FILES.iter().any(|known| name == *known));
+        Ok((root, (!stands_for_directory).then(|| file.into_path())))
+    }
+
+    fn enter(&self, found: Located) -> Result<Root> {
         check_finished(&*self.tree, found.path())?;
         let directory = Directory::new(self.tree.clone(), found.into_path());
         Ok(Root { reader: self.clone(), directory, visited: None, checkout: None })
@@ -317,6 +340,10 @@ impl Root {
                 return self.leaves(Path::new(path)).at(at);
             }
             let shown = self.reader.shown(&clean(&self.path().join(path)));
+            if is_text(path) {
+                let message = "this is a text, and the path of a file is needed here";
+                return Diagnostic::error(Code::InvalidValue, message).at(at);
+            }
             let message = format!("`{path}` cannot be read: {}", plain(&error));
             Diagnostic::error(Code::Io, message).at(at).help(format!("looked for {}", shown.display()))
         })
@@ -460,6 +487,10 @@ impl Files for Root {
             }
         })
     }
+
+    fn name(&self, path: &str) -> PathBuf {
+        if is_remote_file(path) { path.into() } else { self.reader.shown(&clean(&self.path().join(path))) }
+    }
 }
 
 /// Why a file that a path led to was not read.
@@ -476,6 +507,11 @@ fn plain(error: &std::io::Error) -> String {
         std::io::ErrorKind::PermissionDenied => "permission denied".into(),
         _ => error.to_string(),
     }
+}
+
+/// Whether what stands for a path is a manifest or a patch itself, which no message repeats: it may hold secrets.
+fn is_text(path: &str) -> bool {
+    path.contains('\n') || path.contains(": ") || path.trim_start().starts_with(['{', '['])
 }
 
 /// A part of a path that has `..` in it and is more than that: two list entries run together.

@@ -31,7 +31,7 @@ const MANY: usize = 24;
 pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<Warned<Tree>> {
     let own = SharedTrees::default();
     let trees = shared.unwrap_or(&own);
-    let mut loading = Loading { trees, alone: shared.is_none(), warnings: Vec::new() };
+    let loading = Loading { trees, alone: shared.is_none() };
     let mut open = vec![loading.open(root.clone(), Role::Kustomization, Span::default())?];
     // What has become of the directory that was read last.
     let mut below = None;
@@ -46,7 +46,10 @@ pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<War
                 }
             }
             Ok(None) if open.is_empty() => {
-                return Ok(Warned { value: last.into_tree(), warnings: loading.warnings });
+                let tree = last.into_tree();
+                // Each target is told of all that it uses, whoever read that first.
+                let warnings = tree.told();
+                return Ok(Warned { value: tree, warnings });
             }
             Ok(None) => {
                 let tree = Arc::new(last.into_tree());
@@ -111,7 +114,6 @@ struct Loading<'l> {
     trees: &'l SharedTrees,
     /// Whether no other target is loaded meanwhile.
     alone: bool,
-    warnings: Vec<Diagnostic>,
 }
 
 /// A directory some of whose entries were looked at.
@@ -146,7 +148,7 @@ enum Looked {
 
 impl Loading<'_> {
     /// Begins with a directory: reads its kustomization.
-    fn open(&mut self, root: Root, role: Role, at: Span) -> Result<OpenTree> {
+    fn open(&self, root: Root, role: Role, at: Span) -> Result<OpenTree> {
         let Some(file) = root.kustomization_file()? else {
             return Err(Diagnostic::error(
                 Code::Io,
@@ -156,8 +158,7 @@ impl Loading<'_> {
             .help("add a kustomization.yaml there, or name the files in it one by one"));
         };
         let source = root.text_at(&file)?;
-        let kustomization = Kustomization::read(root.reader().sources(), source)?;
-        let kustomization = kustomization.note_in(&mut self.warnings);
+        let Warned { value: kustomization, warnings } = Kustomization::read(root.reader().sources(), source)?;
         check_role(&kustomization, role, at, &root)?;
         check_openapi(&kustomization)?;
         let tree = Tree {
@@ -172,6 +173,7 @@ impl Loading<'_> {
             openapi: None,
             depth: 1,
             bytes: 0,
+            warnings,
         };
         Ok(OpenTree { tree, part: EntryField::Resources, done: 0, found: Vec::new(), missing: None })
     }

@@ -20,6 +20,7 @@ mod plugin;
 mod process;
 mod remote;
 mod repo_spec;
+mod search;
 mod tree;
 mod types;
 
@@ -33,3 +34,4 @@ pub use options::{BuildOptions, BuildRules, Built, ChainUse, LockUse, MakeChain,
 pub use remote::RemoteCache;
 #[cfg(feature = "cli")]
 pub(crate) use repo_spec::without_secrets;
+pub use search::{SearchedTargets, TargetSearch};

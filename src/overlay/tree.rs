@@ -40,6 +40,8 @@ pub(super) struct Tree {
     pub depth: usize,
     /// How many bytes the texts of its own manifests have.
     pub bytes: usize,
+    /// What is odd about its own kustomization file.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Configurations of generators, transformers or validators.
@@ -124,6 +126,24 @@ impl Tree {
     fn directories(&self) -> Vec<&Self> {
         let resources = self.resources.iter().filter_map(Item::directory);
         resources.chain(&self.components).map(|tree| &**tree).rev().collect()
+    }
+
+    /// What is odd about this kustomization and those that it leads to, each once.
+    pub fn told(&self) -> Vec<Diagnostic> {
+        let (mut told, mut known, mut open) = (Vec::new(), FxHashSet::default(), vec![self]);
+        while let Some(tree) = open.pop() {
+            if !known.insert(tree.root.path()) {
+                continue;
+            }
+            told.extend(tree.warnings.iter().cloned());
+            let plugins = [&tree.generators, &tree.transformers, &tree.validators].into_iter();
+            let items = plugins.flat_map(|plugins| plugins.items.iter().map(|(item, _)| item));
+            let resources = tree.resources.iter().filter_map(Item::directory).chain(&tree.components);
+            let below: Vec<_> =
+                resources.chain(items.filter_map(Item::directory)).map(|tree| &**tree).collect();
+            open.extend(below.into_iter().rev());
+        }
+        told
     }
 
     /// The name of the kustomization file.

@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::read::{Package, PackageFile, items};
+use crate::diagnostic::{ObjectName, ResourceName};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::source::is_kustomization;
 use crate::yaml::Node;
@@ -116,6 +117,14 @@ const KUSTOMIZATION: [&str; 2] = ["kustomize.config.k8s.io/v1beta1", "Kustomizat
 pub(super) fn gvk_of(node: &Node) -> Gvk {
     let text = |key| node.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
     Gvk::from_manifest(text("apiVersion"), text("kind"))
+}
+
+impl From<&ManifestKey> for ResourceName {
+    fn from(key: &ManifestKey) -> Self {
+        let GroupKindName { kind, namespace, name, .. } = key.names();
+        let [kind, namespace, name] = [kind, namespace, name].map(ToString::to_string);
+        Self::of_object(key.to_string(), ObjectName { kind, namespace, name, ..ObjectName::default() })
+    }
 }
 
 impl fmt::Display for ManifestKey {

@@ -13,11 +13,10 @@ use super::lines::{LineChoice, MarkerWords, TextSides, merge_lines};
 use super::pairing::Form;
 use super::plain::PlainPaths;
 use super::read::{OtherFile, Package, PackageFile, text_of};
-use super::secret::may_hold_secrets;
 use crate::diagnostic::Excerpt;
 use crate::files::FileStamp;
 use crate::merge::ConflictSide;
-use crate::source::{SourceId, Span};
+use crate::source::{SourceId, Span, may_be_secret};
 
 /// A file without any meaning.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +55,7 @@ impl<'p> PlainFile<'p> {
     fn whole(&self) -> ConflictPlace {
         let span = Span::new(self.source, 0, 0);
         let value = match self.text() {
-            Some(text) if may_hold_secrets(text) => Value::from("***"),
+            Some(text) if may_be_secret(self.path, text) => Value::from("***"),
             text => text.map_or(Value::Null, Value::from),
         };
         ConflictPlace { span, difference: span, value }
@@ -228,8 +227,9 @@ impl FileSides<'_> {
 
     /// Whether its lines may be shown.
     fn excerpt(self) -> Excerpt {
-        let texts = [self.original, self.updated, self.dest].into_iter().flatten().filter_map(|f| f.text());
-        if texts.into_iter().any(may_hold_secrets) { Excerpt::Hidden } else { Excerpt::Shown }
+        let is_secret = |file: PlainFile<'_>| file.text().is_some_and(|text| may_be_secret(file.path, text));
+        let mut files = [self.original, self.updated, self.dest].into_iter().flatten();
+        if files.any(is_secret) { Excerpt::Hidden } else { Excerpt::Shown }
     }
 
     /// One side does not have the file any more, and the other one changed it.

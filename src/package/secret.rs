@@ -20,16 +20,6 @@ pub(super) fn is_secret(names: &GroupKindName) -> bool {
     names.group.is_empty() && matches!(names.kind.as_str(), "Secret" | "SecretList")
 }
 
-/// Whether a text that is no manifest may hold one of a Secret.
-pub(super) fn may_hold_secrets(text: &str) -> bool {
-    let is_kind = |line: &str| {
-        let value = line.trim_start_matches([' ', '-', '{', '"']).strip_prefix("kind");
-        let value = value.map(|rest| rest.trim_start_matches(['"', ' ']));
-        value.and_then(|rest| rest.strip_prefix(':')).is_some_and(|rest| rest.contains("Secret"))
-    };
-    text.contains("Secret") && text.lines().any(is_kind)
-}
-
 /// Masks what is secret in the value that a field of a Secret has.
 pub(super) fn mask(value: &mut Value, field: &FieldPath) {
     if matches!(field.elements(), [PathElement::Field(name), ..] if name == "items") {
@@ -86,13 +76,5 @@ mod tests {
         );
         assert_eq!(masked(json!("Opaque"), &["type"]), json!("Opaque"));
         assert_eq!(masked(json!(["x"]), &["data"]), json!("***"));
-    }
-
-    #[test]
-    fn broken_manifests_of_secrets_are_known() {
-        for text in ["a: {{\nkind: Secret\n", "- kind:  \"Secret\"\n", "{\"kind\": \"Secret\",\n"] {
-            assert!(may_hold_secrets(text), "{text}");
-        }
-        assert!(!may_hold_secrets("# Secret\nkind: Service\n"));
     }
 }

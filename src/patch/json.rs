@@ -4,8 +4,6 @@
 //! What goes on behind it is done by the rooms' own functions on trees; here values become trees and trees
 //! values. Must not know how anything is merged.
 
-use std::fmt;
-
 use serde_json::{Map as JsonMap, Value};
 use smol_str::SmolStr;
 
@@ -13,7 +11,7 @@ use super::{
     JsonPatchOptions, PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create_verified,
     parse_json_patch,
 };
-use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, ObjectName, ResourceName, Result, Warned};
 use crate::merge::{Merged, Rules, apply as apply_strategic};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::yaml::{Map as YamlMap, Node};
@@ -212,7 +210,7 @@ pub fn apply_with(
     schema: &Schema,
     options: &PatchingOptions,
 ) -> Result<Vec<Diagnostic>> {
-    applied(object, patch, patch_type, schema, options).map_err(|error| error.resource(ObjectName(object)))
+    applied(object, patch, patch_type, schema, options).map_err(|error| error.resource(name_of(object)))
 }
 
 fn applied(
@@ -251,18 +249,18 @@ fn applied(
     Ok(merged.warnings)
 }
 
-/// An object as messages name it: `Deployment web`.
-struct ObjectName<'v>(&'v Value);
-
-impl fmt::Display for ObjectName<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_string);
-        let kind = text(self.0.get("kind")).unwrap_or_else(|| "the object".into());
-        match text(self.0.pointer("/metadata/name")) {
-            Some(name) => write!(f, "{kind} {name}"),
-            None => f.write_str(&kind),
-        }
-    }
+/// How messages call an object.
+fn name_of(object: &Value) -> ResourceName {
+    let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default().to_string();
+    let [api_version, kind, namespace, name] =
+        ["/apiVersion", "/kind", "/metadata/namespace", "/metadata/name"].map(text);
+    let shown = match (kind.as_str(), name.as_str()) {
+        ("", "") => "the object".into(),
+        ("", name) => format!("the object {name}"),
+        (kind, "") => kind.into(),
+        (kind, name) => format!("{kind} {name}"),
+    };
+    ResourceName::of_object(shown, ObjectName { api_version, kind, namespace, name })
 }
 
 /// Whether nothing of an object matters to a patch but the fields that the patch names.

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use smol_str::SmolStr;
 
+use crate::diagnostic::{ObjectName, ResourceName};
 use crate::schema::Gvk;
 
 /// Group, version, kind, name and namespace.
@@ -65,6 +66,18 @@ impl Hash for ResId {
         self.name.hash(state);
         self.gvk.hash(state);
         self.effective_namespace().hash(state);
+    }
+}
+
+impl From<&ResId> for ResourceName {
+    fn from(id: &ResId) -> Self {
+        let object = ObjectName {
+            api_version: id.gvk.api_version().into(),
+            kind: id.gvk.kind.to_string(),
+            namespace: id.namespace.to_string(),
+            name: id.name.to_string(),
+        };
+        Self::of_object(id.to_string(), object)
     }
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use serde_json::Value;
 use smol_str::SmolStr;
 
+use crate::diagnostic::{ObjectName, ResourceName};
+
 /// A group, version and kind, such as `apps`, `v1`, `Deployment`; the core group is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Gvk {
@@ -47,6 +49,13 @@ impl Gvk {
             return self.version.clone();
         }
         smol_str::format_smolstr!("{}/{}", self.group, self.version)
+    }
+}
+
+impl From<&Gvk> for ResourceName {
+    fn from(gvk: &Gvk) -> Self {
+        let (api_version, kind) = (gvk.api_version().into(), gvk.kind.to_string());
+        Self::of_object(gvk.to_string(), ObjectName { api_version, kind, ..ObjectName::default() })
     }
 }
 

@@ -28,7 +28,7 @@ pub fn config_map(
     let mut manifest = GeneratedManifest::new("ConfigMap", args, global)?;
     Ok(sorted(args, files)?.and_then(|pairs| {
         let (mut data, mut binary) = (Map::new(), Map::new());
-        for DataPair { key, value, span } in pairs {
+        for DataPair { key, value, span, .. } in pairs {
             match String::from_utf8(value) {
                 Ok(text) => data.push(key.as_str(), string(text, span)),
                 Err(error) => binary.push(key.as_str(), string(base64_lines(error.as_bytes()), span)),
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             messages,
             [
-                "the API server will refuse the key `a b`",
+                "the API server will refuse the key of a literal of `a`",
                 "there is no behavior `mrege`; it counts as `create`"
             ]
         );

@@ -116,7 +116,7 @@ fn add_to(
     let added = add_to_field(resource, value, target).map_err(placed)?;
     resource.sync(schema);
     let message = "the path leads into a null, so the value is not set";
-    Ok((!added).then(|| placed(Diagnostic::warning(Code::NoMatch, message))))
+    Ok((!added).then(|| placed(Diagnostic::warning(Code::UnmatchedReplacement, message))))
 }
 
 /// Returns whether there is a place for the value.

@@ -158,7 +158,7 @@ pub fn resolve_vars(
         contents.keys().filter(|k| !uses.names.contains(*k)).map(SmolStr::as_str).collect();
     Ok((!unused.is_empty()).then(|| {
         let message = format!("variables that are defined and never used: {}", unused.join(", "));
-        Diagnostic::warning(Code::NoMatch, message).field("vars").help(
+        Diagnostic::warning(Code::UnusedVariable, message).field("vars").help(
             "variables are only replaced in some fields; name others under `varReference` in a transformer configuration",
         )
     }))

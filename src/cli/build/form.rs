@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::cli::Failure;
+use crate::diagnostic::escaped;
 use crate::resource::{Resource, ResourceSet};
 use crate::yaml;
 
@@ -58,7 +59,10 @@ impl<W: Write> Joined<W> {
                 self.items.extend(resources.iter().map(|resource| resource.node().to_json_value()));
             }
             OutputForm::Name => {
-                let names: String = resources.iter().map(|resource| resource_name(resource) + "\n").collect();
+                let names: String = resources
+                    .iter()
+                    .map(|resource| escaped(&resource_name(resource)).into_owned() + "\n")
+                    .collect();
                 self.to.write_all(names.as_bytes())?;
             }
             OutputForm::Yaml => {

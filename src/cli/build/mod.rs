@@ -11,20 +11,19 @@ use clap::Args;
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
-use super::render::Verbosity;
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
+use super::select::{SelectArgs, Selection};
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::overlay::{Builder, Built};
+use crate::overlay::{Builder, Built, Targets};
 use crate::source::SourceMap;
 
 /// Render overlays: kustomizations, or plain directories over a base.
 #[derive(Debug, Args)]
 pub(super) struct BuildArgs {
-    /// Directories to build, printed in this order
-    #[arg(value_name = "TARGET", default_value = ".")]
-    targets: Vec<PathBuf>,
+    #[command(flatten)]
+    select: SelectArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -41,37 +40,44 @@ const WINDOW: usize = 64;
 
 /// Builds all targets. Of several that are printed, one that fails leaves the others; files are written
 /// only when none fails, and not by what was in a sandbox.
-pub(super) fn run(args: &BuildArgs, sources: &SourceMap, verbosity: Verbosity) -> Outcome {
-    let destination = args.output.destination(&args.targets)?;
-    let confinement = args.sandbox.confinement(&args.target, &args.targets)?;
+pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
+    let selection = args.select.select(args.target.bases(), sources)?;
+    let targets = &selection.targets;
+    let destination = args.output.destination(targets)?;
+    let confinement = args.sandbox.confinement(&args.target, targets)?;
     let cluster = if confinement == Confinement::None { ClusterUse::Asked } else { ClusterUse::Refused };
-    let builder = args.target.builder(sources, &args.targets, cluster)?;
-    let sandboxed =
-        SandboxedBuild { builder: &builder, args: &args.target, targets: &args.targets, verbosity };
+    let builder = args.target.builder(sources, targets, cluster)?;
+    let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets };
     let (sink, failed) =
-        sandboxed.run(confinement, || fill(Sink::new(destination), args, &builder, sources))?;
+        sandboxed.run(confinement, || fill(Sink::new(destination), &selection, &builder, sources))?;
     if failed.is_empty() || sink.is_printed() {
         sink.finish()?;
     }
-    Ok(ended(&failed, args.targets.len()))
+    Ok(ended(&failed, targets.len()))
 }
 
 /// Builds all targets into the output; returns those that failed, too.
 fn fill<'a>(
     mut sink: Sink,
-    args: &'a BuildArgs,
+    selection: &'a Selection,
     builder: &Builder,
     sources: &SourceMap,
 ) -> Result<(Sink, Vec<&'a PathBuf>), Failure> {
     let mut failed = Vec::new();
-    for window in args.targets.chunks(WINDOW) {
-        let built = build_window(builder, window);
+    let count = Targets::count(selection.targets.len());
+    for window in selection.targets.chunks(WINDOW) {
+        let built = build_window(builder, selection, window);
+        // They belong to no one of many targets.
+        render::print_before(&builder.take_warnings(), sources)?;
         for (target, built) in window.iter().zip(built) {
             let added =
-                built.map_err(Failure::from).and_then(|built| add(&mut sink, args, target, built, sources));
+                built.map_err(Failure::from).and_then(|built| add(&mut sink, count, target, built, sources));
             match added {
                 Ok(()) => {}
-                Err(Failure::Problems(problems)) => {
+                Err(Failure::Problems(mut problems)) => {
+                    if count == Targets::Many {
+                        problems = problems.into_iter().map(|problem| problem.target(target)).collect();
+                    }
                     render::print(&problems, sources);
                     failed.push(target);
                 }
@@ -79,21 +85,25 @@ fn fill<'a>(
             }
         }
     }
-    render::print(&builder.take_warnings(), sources);
     Ok((sink, failed))
 }
 
 /// Adds what was built of one target to the output, its warnings first.
 fn add(
     sink: &mut Sink,
-    args: &BuildArgs,
+    count: Targets,
     target: &Path,
     built: Built,
     sources: &SourceMap,
 ) -> Result<(), Failure> {
-    render::print(&built.warnings, sources);
+    let of_target = |warning: Diagnostic| match count {
+        Targets::One => warning,
+        Targets::Many => warning.target(target),
+    };
+    let warnings: Vec<_> = built.warnings.into_iter().map(of_target).collect();
+    render::print_before(&warnings, sources)?;
     sink.add(target, &built.resources)?;
-    if args.targets.len() == 1 {
+    if count == Targets::One {
         // The program ends: to take a large set apart would only cost time.
         std::mem::forget(built.resources);
     }
@@ -113,10 +123,14 @@ fn ended(failed: &[&PathBuf], all: usize) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn build_window(builder: &Builder, targets: &[PathBuf]) -> Vec<Result<Built, Diagnostic>> {
+fn build_window(
+    builder: &Builder,
+    selection: &Selection,
+    targets: &[PathBuf],
+) -> Vec<Result<Built, Diagnostic>> {
     if let [one] = targets {
         // Threads are not worth their start for a single small target.
-        return vec![builder.build(one)];
+        return vec![selection.build(builder, one)];
     }
-    targets.par_iter().map(|target| builder.build(target)).collect()
+    targets.par_iter().map(|target| selection.build(builder, target)).collect()
 }

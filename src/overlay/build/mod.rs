@@ -20,7 +20,7 @@ use super::origin::Tracker;
 use super::plan::{Step, plan};
 use super::tree::{Item, Plugins, Tree};
 use super::types::{BuiltInSchema, types_of_openapi};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result, Warned};
 use crate::merge::MergeOptions;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
@@ -205,10 +205,12 @@ impl TargetBuild<'_> {
             return self.accumulate(tree, Some(path), Accumulated::default());
         };
         if let Some(built) = shared.get(&tree, &self.schema) {
-            return Ok(built);
+            return Ok(built.note_in(&mut self.warnings));
         }
+        let told = self.warnings.len();
         let built = self.accumulate(tree.clone(), Some(path), Accumulated::default())?;
-        shared.put(tree, self.schema.clone(), built.clone());
+        let warnings = self.warnings.get(told..).unwrap_or_default().to_vec();
+        shared.put(tree, self.schema.clone(), Warned { value: built.clone(), warnings });
         Ok(built)
     }
 

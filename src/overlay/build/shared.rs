@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::accumulated::Accumulated;
+use crate::diagnostic::{Diagnostic, Warned};
 use crate::overlay::tree::{SharedTrees, Tree};
 use crate::schema::Schema;
 
@@ -19,6 +20,8 @@ struct SharedBuild {
     tree: Arc<Tree>,
     schema: Arc<Schema>,
     accumulated: Arc<Accumulated>,
+    /// What was odd: each target that uses it is told.
+    warnings: Vec<Diagnostic>,
 }
 
 impl Shared {
@@ -28,18 +31,19 @@ impl Shared {
     }
 
     /// What a directory has become by a schema, if it was built.
-    pub(super) fn get(&self, tree: &Arc<Tree>, schema: &Arc<Schema>) -> Option<Accumulated> {
+    pub(super) fn get(&self, tree: &Arc<Tree>, schema: &Arc<Schema>) -> Option<Warned<Accumulated>> {
         let found = {
             let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
             let same = |b: &&SharedBuild| Arc::ptr_eq(&b.tree, tree) && Arc::ptr_eq(&b.schema, schema);
-            built.iter().find(same).map(|b| b.accumulated.clone())
+            built.iter().find(same).map(|b| (b.accumulated.clone(), b.warnings.clone()))
         };
-        found.map(|accumulated| (*accumulated).clone())
+        found.map(|(accumulated, warnings)| Warned { value: (*accumulated).clone(), warnings })
     }
 
     /// Keeps what a directory has become.
-    pub(super) fn put(&self, tree: Arc<Tree>, schema: Arc<Schema>, accumulated: Accumulated) {
-        let build = SharedBuild { tree, schema, accumulated: Arc::new(accumulated) };
+    pub(super) fn put(&self, tree: Arc<Tree>, schema: Arc<Schema>, built: Warned<Accumulated>) {
+        let Warned { value, warnings } = built;
+        let build = SharedBuild { tree, schema, accumulated: Arc::new(value), warnings };
         self.built.lock().unwrap_or_else(PoisonError::into_inner).push(build);
     }
 }

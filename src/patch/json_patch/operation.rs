@@ -229,7 +229,7 @@ impl Document {
         if equal {
             return Ok(());
         }
-        let is = found.map_or("is not there".to_string(), |node| format!("is {}", describe(node)));
+        let is = if found.is_none() { "is not there" } else { "is another value" };
         let error = Diagnostic::error(Code::TestFailed, format!("the test failed: {} {is}", named(&path)))
             .at(operation.span)
             .label(found.map(Node::span).unwrap_or_default(), "this value")
@@ -318,13 +318,6 @@ fn check_depth(path: &[SmolStr], value: &Node, operation: &Operation) -> Result<
     }
     let message = format!("with this value maps and lists nest more than {MAX_DEPTH} levels deep");
     Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span))
-}
-
-fn describe(node: &Node) -> String {
-    match node.scalar_text() {
-        Some(text) if text.len() <= 60 => format!("`{text}`"),
-        _ => node.type_name().to_string(),
-    }
 }
 
 fn op(operation: &Operation) -> &str {

@@ -20,6 +20,29 @@ pub(in crate::transform) struct DataPair {
     pub(in crate::transform) value: Vec<u8>,
     /// The literal, or the path of the file.
     pub(in crate::transform) span: Span,
+    /// What it comes from.
+    from: PairOrigin,
+}
+
+/// What a pair comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PairOrigin {
+    Literal,
+    /// A line, from 1, of an env file.
+    Line(usize),
+    File,
+}
+
+impl DataPair {
+    /// The key as a message may name it. What is taken for the key of a literal, or of a line, may be a part of
+    /// a secret.
+    fn key_shown(&self) -> String {
+        match self.from {
+            PairOrigin::Literal => "the key of a literal".to_string(),
+            PairOrigin::Line(line) => format!("the key of line {line} of an env file"),
+            PairOrigin::File => format!("the key `{}`", self.key),
+        }
+    }
 }
 
 impl GeneratorArgs {
@@ -60,18 +83,32 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
         warnings.push(Diagnostic::warning(Code::Unsupported, message).at(path.span).help(help));
     }
     for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
-        pairs.extend(env_file(&files.read(path, path.span)?, path)?);
+        pairs.extend(env_file(&read(path, path, files)?, path)?);
     }
     for source in &args.literals {
         pairs.push(literal(source)?);
     }
     for source in &args.files {
         let (key, path) = file_source(source)?;
-        let value = files.read(path, source.span)?;
-        pairs.push(DataPair { key: key.into(), value, span: source.span });
+        let value = read(path, source, files)?;
+        pairs.push(DataPair { key: key.into(), value, span: source.span, from: PairOrigin::File });
     }
     warnings.extend(check(args, &pairs)?);
     Ok(Warned { value: pairs, warnings })
+}
+
+/// Reads the file that an entry names. What stands there by mistake may be a literal, which no message repeats.
+fn read(path: &str, entry: &Spanned<String>, files: &dyn Files) -> Result<Vec<u8>> {
+    files.read(path, entry.span).map_err(|error| {
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let is_ending = (1..=10).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase());
+        if is_ending || !entry.contains('=') {
+            return error;
+        }
+        Diagnostic::error(error.code(), "the file that this entry names cannot be read")
+            .at(entry.span)
+            .help("here stands a path, or key=path; a key and its value go under `literals`")
+    })
 }
 
 /// Looks for keys that come twice, and warns of those that the API server refuses.
@@ -80,14 +117,14 @@ fn check(args: &GeneratorArgs, pairs: &[DataPair]) -> Result<Vec<Diagnostic>> {
     let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
     for pair in pairs {
         if let Some(first) = seen.insert(&pair.key, pair.span) {
-            let message = format!("`{}` gets the key `{}` twice", *args.name, pair.key);
+            let message = format!("`{}` gets {} twice", *args.name, pair.key_shown());
             return Err(Diagnostic::error(Code::DuplicateKey, message)
                 .label(pair.span, "again here")
                 .label(first, "first here")
                 .help("remove one of the two"));
         }
         if !is_data_key(&pair.key) {
-            let message = format!("the API server will refuse the key `{}`", pair.key);
+            let message = format!("the API server will refuse {} of `{}`", pair.key_shown(), *args.name);
             let help = "keys are made of letters, digits, `-`, `_` and `.`, at most 253 of them";
             warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(pair.span).help(help));
         }
@@ -104,8 +141,8 @@ fn is_data_key(key: &str) -> bool {
 /// `key=value`; quotes around the whole value are dropped.
 fn literal(source: &Spanned<String>) -> Result<DataPair> {
     let Some((key, value)) = source.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-        let message = format!("`{}` is no literal", **source);
-        return Err(Diagnostic::error(Code::InvalidValue, message)
+        let lacks = if source.contains('=') { "no key before its `=`" } else { "no `=`" };
+        return Err(Diagnostic::error(Code::InvalidValue, format!("this literal has {lacks}"))
             .at(source.span)
             .help("write it as key=value"));
     };
@@ -113,7 +150,7 @@ fn literal(source: &Spanned<String>) -> Result<DataPair> {
         [b'"', inner @ .., b'"'] | [b'\'', inner @ .., b'\''] => inner,
         all => all,
     };
-    Ok(DataPair { key: key.into(), value: value.to_vec(), span: source.span })
+    Ok(DataPair { key: key.into(), value: value.to_vec(), span: source.span, from: PairOrigin::Literal })
 }
 
 /// `path`, whose last part is the key, or `key=path`.
@@ -153,7 +190,8 @@ fn env_file(content: &[u8], path: &Spanned<String>) -> Result<Vec<DataPair>> {
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         // A line without a key counts as empty.
         if !key.is_empty() {
-            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span });
+            let from = PairOrigin::Line(i + 1);
+            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span, from });
         }
     }
     Ok(pairs)

@@ -122,7 +122,7 @@ impl<'r> PatchRun<'r> {
     }
 
     fn warn(&mut self, at: Span, message: &str) {
-        self.warnings.push(Diagnostic::warning(Code::NoMatch, message).at(at));
+        self.warnings.push(Diagnostic::warning(Code::UnmatchedPatch, message).at(at));
     }
 
     /// Resources that were deleted on the way are dropped at the end, so that positions stay.
@@ -142,7 +142,7 @@ impl<'r> PatchRun<'r> {
         if selected.is_empty() {
             self.warnings.push(
                 Diagnostic::warning(
-                    Code::NoMatch,
+                    Code::UnmatchedPatch,
                     format!("the target {} selects no resource", target.value),
                 )
                 .at(if target.span.is_none() { patch.place() } else { target.span })

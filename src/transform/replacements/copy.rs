@@ -20,7 +20,7 @@ pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
     let text = value.scalar_text().cloned().ok_or_else(only_scalars)?;
     let index = usize::try_from(options.index).ok();
     let Some(part) = index.and_then(|i| text.split(&options.delimiter).nth(i)) else {
-        let message = format!("`{text}` has no part {} between `{}`", options.index, options.delimiter);
+        let message = format!("the value has no part {} between `{}`", options.index, options.delimiter);
         return Err(Diagnostic::error(Code::InvalidValue, message).help("parts are counted from 0"));
     };
     set_text(&mut value, part);
@@ -89,7 +89,7 @@ impl Oddity {
                                other types in it, nor into a null";
                 let help =
                     "name the entry by its position or `[field=value]` instead of `*`, or remove the null";
-                Diagnostic::warning(Code::NoMatch, message).help(help)
+                Diagnostic::warning(Code::UnmatchedReplacement, message).help(help)
             }
             Self::Emptied => {
                 let message =
@@ -317,12 +317,12 @@ mod tests {
         let table = [
             ("{a: x}", "7", r#"{"a":"7"}"#),
             ("{a: 1}", "7", r#"{"a":7}"#),
-            ("{a: 1}", "x", "error: the field is an integer and cannot become `x`"),
-            ("{a: 1}", "1.5", "error: the field is an integer and cannot become `1.5`"),
+            ("{a: 1}", "x", "error: the field is an integer, and the value is none"),
+            ("{a: 1}", "1.5", "error: the field is an integer, and the value is none"),
             ("{a: 1.5}", "2", r#"{"a":2}"#),
             ("{a: true}", "false", r#"{"a":false}"#),
-            ("{a: true}", "yes", "error: the field is a boolean and cannot become `yes`"),
-            ("{a: null}", "x", "error: the field is null and cannot become `x`"),
+            ("{a: true}", "yes", "error: the field is a boolean, and the value is none"),
+            ("{a: null}", "x", "error: the field is null, and the value is none"),
             ("{a: {}}", "7", r#"{"a":7}"#),
             ("{a: []}", "x", r#"{"a":"x"}"#),
             ("{}", "x", "error: the target has no such field"),

@@ -54,7 +54,7 @@ fn apply(
     let selected = TargetSelector::new(target)?.positions(set);
     if selected.is_empty() {
         let message = "this target selects no resource, so the value is not copied";
-        return Ok(vec![Diagnostic::warning(Code::NoMatch, message).at(target.span)]);
+        return Ok(vec![Diagnostic::warning(Code::UnmatchedReplacement, message).at(target.span)]);
     }
     let fields = TargetFields::of(target)?;
     let (mut warnings, mut copied) = (Vec::new(), set.copied());

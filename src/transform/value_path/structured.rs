@@ -100,7 +100,7 @@ pub(in crate::transform) fn check_type(node: &Node) -> Result<()> {
     if fits {
         return Ok(());
     }
-    Err(Diagnostic::error(Code::WrongType, format!("the field is {kind} and cannot become `{text}`"))
+    Err(Diagnostic::error(Code::WrongType, format!("the field is {kind}, and the value is none"))
         .label(node.span(), "the field that keeps its type")
         .help("quote the value in the manifest of the target, or remove it and use `create: true`"))
 }

@@ -49,9 +49,8 @@ impl<'de> NodeDeserializer<'de, '_> {
     fn wanted(&self, what: &str) -> DecodeError {
         let found = self.scalar().map_or_else(|| self.node.type_name(), |scalar| scalar.type_name());
         let mut error = Diagnostic::error(Code::WrongType, format!("expected {what}, found {found}"));
-        let text = self.node.scalar_text().map_or("", |text| text.as_str());
         match (what, self.scalar()) {
-            ("a string", Some(_)) => error = error.help(format!("quote it: \"{text}\"")),
+            ("a string", Some(_)) => error = error.help("put quotes around it"),
             ("a list", Some(_)) => error = error.help("begin each entry with `- `"),
             ("a list", None) => error = error.help("put `- ` before the first field of each entry"),
             ("a number" | "a boolean", Some(Resolved::Str(_))) if self.node.meta.style != Style::Plain => {
@@ -312,7 +311,7 @@ impl<'de> de::MapAccess<'de> for MapFields<'de, '_> {
             Resolved::Str(text) => Cow::Borrowed(text),
             other => as_text(other).map(Cow::Owned).ok_or_else(|| {
                 let error = Diagnostic::error(Code::WrongType, "a key cannot be null").at(key.meta.span);
-                DecodeError(error.help(format!("quote it: \"{}\"", key.text)))
+                DecodeError(error.help("put quotes around it"))
             })?,
         };
         self.of.placed(seed.deserialize(CowStrDeserializer::new(text))).map(Some)

@@ -24,6 +24,16 @@ impl de::Error for DecodeError {
         Self(Diagnostic::error(Code::InvalidValue, message.to_string()))
     }
 
+    /// Without the value, which may be secret; its place is known.
+    fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let message = format!("expected {expected}, found {}", sort_of(found));
+        Self(Diagnostic::error(Code::WrongType, message))
+    }
+
+    fn invalid_value(_: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self(Diagnostic::error(Code::InvalidValue, format!("expected {expected}")))
+    }
+
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         let diagnostic = Diagnostic::error(Code::InvalidValue, format!("`{variant}` is not possible here"));
         Self(diagnostic.help(suggestion(variant, expected).unwrap_or_else(|| one_of(expected))))
@@ -31,6 +41,18 @@ impl de::Error for DecodeError {
 
     fn missing_field(field: &'static str) -> Self {
         Self(Diagnostic::error(Code::MissingField, format!("`{field}` is missing")))
+    }
+}
+
+fn sort_of(found: de::Unexpected<'_>) -> &'static str {
+    match found {
+        de::Unexpected::Bool(_) => "a boolean",
+        de::Unexpected::Unsigned(_) | de::Unexpected::Signed(_) | de::Unexpected::Float(_) => "a number",
+        de::Unexpected::Str(_) | de::Unexpected::Char(_) => "a string",
+        de::Unexpected::Unit | de::Unexpected::Option => "nothing",
+        de::Unexpected::Seq => "a list",
+        de::Unexpected::Map => "a map",
+        _ => "something else",
     }
 }
 

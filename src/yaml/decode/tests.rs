@@ -114,10 +114,13 @@ fn errors_have_a_place_and_a_way_out() {
             "inner:\n  list:\n  - kind: a\n  - knid: b",
             "k.yaml:4:5 inner.list[1].knid: there is no field `knid` here [did you mean `kind`?]",
         ),
-        ("namePrefix: 1", "k.yaml:1:13 namePrefix: expected a string, found an integer [quote it: \"1\"]"),
+        (
+            "namePrefix: 1",
+            "k.yaml:1:13 namePrefix: expected a string, found an integer [put quotes around it]",
+        ),
         (
             "resources:\n- a\n- on",
-            "k.yaml:3:3 resources[1]: expected a string, found a boolean [quote it: \"on\"]",
+            "k.yaml:3:3 resources[1]: expected a string, found a boolean [put quotes around it]",
         ),
         (
             "resources: a",
@@ -125,12 +128,12 @@ fn errors_have_a_place_and_a_way_out() {
         ),
         (
             "labels:\n  a/b: 1",
-            "k.yaml:2:8 labels[a/b]: expected a string, found an integer [quote it: \"1\"]",
+            "k.yaml:2:8 labels[a/b]: expected a string, found an integer [put quotes around it]",
         ),
         ("count: \"1\"", "k.yaml:1:8 count: expected a number, found a string [remove the quotes]"),
         ("\"on\": \"true\"", "k.yaml:1:7 on: expected a boolean, found a string [remove the quotes]"),
         ("inner: [a]", "k.yaml:1:8 inner: expected a map, found a list []"),
-        ("labels: {~: a}", "k.yaml:1:10 labels: a key cannot be null [quote it: \"~\"]"),
+        ("labels: {~: a}", "k.yaml:1:10 labels: a key cannot be null [put quotes around it]"),
     ];
     for (text, want) in table {
         assert_eq!(error(text), want, "{text}");

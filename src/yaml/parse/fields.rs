@@ -44,8 +44,8 @@ pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
         }
         (Reading::Kustomize, _) if options.duplicate_keys == DuplicateKeys::LastWins => {}
         _ => {
-            let message = format!("the key `{text}` is {}, and keys must be strings", resolved.type_name());
-            let help = format!("quote it: \"{text}\"");
+            let message = format!("this key is {}, and keys must be strings", resolved.type_name());
+            let help = "put quotes around it";
             return Err(Diagnostic::error(Code::WrongType, message).at(node.meta.span).help(help));
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn check_tag(text: &str, tag: Tag, reading: Reading) -> Result<()> {
     if fits {
         return Ok(());
     }
-    Err(Diagnostic::error(Code::WrongType, format!("`{text}` cannot be read as {name}")))
+    Err(Diagnostic::error(Code::WrongType, format!("this value cannot be read as {name}")))
 }
 
 /// The text behind `!!binary`.

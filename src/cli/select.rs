@@ -1,0 +1,106 @@
+//! Which targets a command is about: those that are named, those below a directory, standard input.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::Failure;
+use super::document::read_stdin;
+use crate::diagnostic::Result;
+use crate::files::DiskTree;
+use crate::overlay::{Builder, Built, SearchedTargets, TargetSearch};
+use crate::source::SourceMap;
+
+/// Which targets.
+#[derive(Debug, Args)]
+pub(super) struct SelectArgs {
+    /// What to build: directories, kustomization files, manifests, or - for a stream of manifests; printed in
+    /// this order
+    #[arg(value_name = "TARGET")]
+    targets: Vec<PathBuf>,
+
+    /// Directory to build, as kubectl has it
+    #[arg(short = 'k', long, value_name = "DIR")]
+    kustomize: Vec<PathBuf>,
+
+    /// Build all targets in the directories and below: each that has a kustomization (but for Components), or
+    /// manifests and a base
+    #[arg(short = 'R', long)]
+    recursive: bool,
+
+    /// With --recursive: only targets that no other one uses
+    #[arg(long, requires = "recursive")]
+    leaves: bool,
+}
+
+/// Targets that were chosen.
+pub(super) struct Selection {
+    /// `-` for standard input.
+    pub targets: Vec<PathBuf>,
+    /// What came by standard input, if that is one of them.
+    stream: Option<String>,
+}
+
+impl SelectArgs {
+    /// Whether nothing is named.
+    pub(super) fn is_empty(&self) -> bool {
+        self.targets.is_empty() && self.kustomize.is_empty()
+    }
+
+    /// Whether directories are searched.
+    pub(super) fn is_recursive(&self) -> bool {
+        self.recursive
+    }
+
+    /// The targets; without any the working directory.
+    ///
+    /// # Errors
+    /// A directory cannot be searched, or has none; standard input cannot be read.
+    pub(super) fn select(
+        &self,
+        bases: &[PathBuf],
+        sources: &SourceMap,
+    ) -> std::result::Result<Selection, Failure> {
+        let mut named: Vec<PathBuf> = self.targets.iter().chain(&self.kustomize).cloned().collect();
+        if named.is_empty() {
+            named.push(".".into());
+        }
+        let streams = named.iter().filter(|target| is_stream(target)).count();
+        if streams > 1 {
+            return Err(Failure::Usage("standard input can be read only once: keep one `-`".into()));
+        }
+        let stream = if streams == 1 { Some(read_stdin()?) } else { None };
+        if !self.recursive {
+            return Ok(Selection { targets: named, stream });
+        }
+        let wanted = if self.leaves { SearchedTargets::Leaves } else { SearchedTargets::All };
+        let search = TargetSearch::new(Arc::new(DiskTree), sources.clone(), bases.to_vec())?;
+        let mut targets = Vec::new();
+        for directory in named {
+            if is_stream(&directory) || Builder::is_remote(&directory) {
+                targets.push(directory);
+            } else {
+                targets.extend(search.below(&directory, wanted)?);
+            }
+        }
+        Ok(Selection { targets, stream })
+    }
+}
+
+fn is_stream(target: &Path) -> bool {
+    target == Path::new("-")
+}
+
+impl Selection {
+    /// Builds one of the targets.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub(super) fn build(&self, builder: &Builder, target: &Path) -> Result<Built> {
+        match &self.stream {
+            Some(text) if is_stream(target) => builder.build_stream(Path::new("<stdin>"), text),
+            _ => builder.build(target),
+        }
+    }
+}

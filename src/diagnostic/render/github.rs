@@ -1,0 +1,40 @@
+//! For GitHub's workflows, which show a message beside the line that it is about.
+//!
+//! The form is that of "Workflow commands for GitHub Actions".
+
+use super::layout::{MessageLayout, one_line};
+use crate::diagnostic::{Diagnostic, Severity};
+
+pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
+    let command = match problem.severity() {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    };
+    let mut properties = Vec::new();
+    if let Some(place) = how.places(problem).next() {
+        let (end_line, end_column) = place.end();
+        properties.push(format!("file={}", property(&place.file)));
+        properties.push(format!("line={},endLine={end_line}", place.line));
+        if end_line == place.line {
+            properties.push(format!("col={},endColumn={end_column}", place.column));
+        }
+    }
+    properties.push(format!("title={}", problem.code()));
+    let mut message = one_line(&problem.to_string());
+    let more = problem.notes().iter().map(String::as_str).chain(problem.help_text());
+    for text in more.flat_map(str::lines) {
+        message.push('\n');
+        message.push_str(&one_line(text));
+    }
+    format!("::{command} {}::{}", properties.join(","), data(&message))
+}
+
+/// A text behind the `::`; a line break in it stays one for the reader.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

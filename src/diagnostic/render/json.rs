@@ -1,0 +1,107 @@
+//! For programs: one JSON object a line.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::layout::{MessageLayout, ShownPlace};
+use crate::diagnostic::escape::{steers, without_passwords};
+use crate::diagnostic::{Diagnostic, ObjectName};
+
+#[derive(Serialize)]
+struct JsonMessage {
+    code: &'static str,
+    severity: &'static str,
+    message: String,
+    target: Option<String>,
+    places: Vec<JsonMessagePlace>,
+    resource: Option<JsonResource>,
+    field: Option<String>,
+    help: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    /// What would mend it; nothing says so yet.
+    fix: Option<()>,
+}
+
+#[derive(Serialize)]
+struct JsonMessagePlace {
+    file: String,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    label: String,
+    primary: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonResource {
+    api_version: String,
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
+impl JsonMessagePlace {
+    fn new(place: &ShownPlace<'_>) -> Self {
+        let (end_line, end_column) = place.end();
+        Self {
+            file: place.file.clone(),
+            line: place.line,
+            column: place.column,
+            end_line,
+            end_column,
+            label: clean(&place.label.text),
+            primary: place.is_primary,
+        }
+    }
+}
+
+impl JsonResource {
+    /// What is no object has a name alone.
+    fn new(object: Option<&ObjectName>, shown: &str) -> Self {
+        let nameless = ObjectName { name: shown.to_string(), ..ObjectName::default() };
+        let ObjectName { api_version, kind, namespace, name } = object.cloned().unwrap_or(nameless);
+        Self { api_version, kind, namespace, name }
+    }
+}
+
+pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
+    let message = JsonMessage {
+        code: problem.code().name(),
+        severity: problem.severity().name(),
+        message: clean(problem.message()),
+        target: problem.target_path().map(|target| how.path(target)),
+        places: how.places(problem).map(|place| JsonMessagePlace::new(&place)).collect(),
+        resource: problem.resource_name().map(|shown| JsonResource::new(problem.object(), shown)),
+        field: problem.field_path().map(clean),
+        help: problem.help_text().map(clean),
+        notes: problem.notes().iter().map(|note| clean(note)).collect(),
+        fix: None,
+    };
+    // Texts and numbers can always be written.
+    ascii_only(&serde_json::to_string(&message).unwrap_or_default())
+}
+
+fn clean(text: &str) -> String {
+    without_passwords(text).into_owned()
+}
+
+/// JSON in which characters that steer a terminal are escaped; they can stand only in its strings.
+fn ascii_only(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if steers(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}

@@ -1,0 +1,72 @@
+//! The forms in which diagnostics are told: for people, for editors, for programs, for GitHub.
+//!
+//! What may not be shown is kept back here and nowhere else: characters that steer a terminal, passwords in URLs,
+//! and lines that hold secrets.
+
+mod github;
+mod json;
+mod layout;
+mod short;
+mod text;
+
+use std::path::PathBuf;
+
+pub use self::layout::Coloring;
+use self::layout::MessageLayout;
+use super::Diagnostic;
+use crate::source::SourceMap;
+
+/// A form of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MessageFormat {
+    /// Paragraphs with excerpts.
+    #[default]
+    Text,
+    /// `file:line:column: warning[code]: message`.
+    Short,
+    /// One JSON object a line.
+    Json,
+    /// Commands of GitHub's workflows, which show the messages beside the lines.
+    Github,
+}
+
+/// Makes texts of diagnostics.
+#[derive(Debug, Clone)]
+pub struct MessageRenderer<'s> {
+    format: MessageFormat,
+    layout: MessageLayout<'s>,
+}
+
+impl<'s> MessageRenderer<'s> {
+    /// One for diagnostics whose places are in `sources`.
+    #[must_use]
+    pub fn new(sources: &'s SourceMap, format: MessageFormat) -> Self {
+        Self { format, layout: MessageLayout { sources, coloring: Coloring::Plain, directory: None } }
+    }
+
+    /// With colours, or without; only texts for people can have some.
+    #[must_use]
+    pub fn coloring(self, coloring: Coloring) -> Self {
+        Self { layout: MessageLayout { coloring, ..self.layout }, ..self }
+    }
+
+    /// Paths below this absolute directory are shown as seen from there.
+    #[must_use]
+    pub fn relative_to(self, directory: impl Into<PathBuf>) -> Self {
+        Self { layout: MessageLayout { directory: Some(directory.into()), ..self.layout }, ..self }
+    }
+
+    /// A diagnostic in the chosen form, without a line break at its end.
+    #[must_use]
+    pub fn render(&self, problem: &Diagnostic) -> String {
+        match self.format {
+            MessageFormat::Text => text::render(problem, &self.layout),
+            MessageFormat::Short => short::render(problem, &self.layout),
+            MessageFormat::Json => json::render(problem, &self.layout),
+            MessageFormat::Github => github::render(problem, &self.layout),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! For editors, and for those who read many: `file:line:column: warning[code]: message`.
+
+use super::layout::{MessageLayout, one_line};
+use crate::diagnostic::{Code, Diagnostic};
+
+pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
+    let severity = problem.severity().name();
+    let what = match problem.code() {
+        Code::Summary => severity.to_string(),
+        code => format!("{severity}[{code}]"),
+    };
+    match how.places(problem).next() {
+        Some(place) => {
+            let message = one_line(problem.message());
+            format!("{}:{}:{}: {what}: {message}", place.file, place.line, place.column)
+        }
+        // Without a place its resource and field say where.
+        None => format!("{what}: {}", one_line(&problem.to_string())),
+    }
+}

@@ -1,0 +1,132 @@
+use std::path::Path;
+
+use super::*;
+use crate::diagnostic::{Code, ObjectName, ResourceName};
+use crate::source::Span;
+
+fn sources(name: &str, text: &str) -> (SourceMap, impl Fn(usize, usize) -> Span + use<>) {
+    let sources = SourceMap::default();
+    let id = sources.add(name, text);
+    (sources, move |start, end| Span::new(id, start, end))
+}
+
+fn problem(span: &impl Fn(usize, usize) -> Span) -> Diagnostic {
+    let object = ObjectName {
+        api_version: "v1".into(),
+        kind: "Service".into(),
+        name: "web".into(),
+        ..ObjectName::default()
+    };
+    Diagnostic::error(Code::DuplicateKey, "the key `name` stands here twice")
+        .label(span(24, 28), "again here")
+        .label(span(14, 18), "first here")
+        .resource(ResourceName::of_object("Service web".into(), object))
+        .field("metadata.name")
+        .help("remove one of the two")
+}
+
+const TEXT: &str = "kind: Service\nname: web\nname: db\n";
+
+#[test]
+fn a_problem_is_shown_with_its_places() {
+    let (sources, span) = sources("app/web.yaml", TEXT);
+    let shown = |format| MessageRenderer::new(&sources, format).render(&problem(&span));
+    insta::assert_snapshot!(shown(MessageFormat::Text), @"
+    error[duplicate-key]: the key `name` stands here twice
+     --> app/web.yaml:3:1
+      |
+    3 | name: db
+      | ^^^^ again here
+      |
+     ::: app/web.yaml:2:1
+      |
+    2 | name: web
+      | ---- first here
+      |
+      = resource: Service web
+      = field: metadata.name
+      = help: remove one of the two
+    ");
+    let short = "app/web.yaml:3:1: error[duplicate-key]: the key `name` stands here twice";
+    assert_eq!(shown(MessageFormat::Short), short);
+    let message: serde_json::Value = serde_json::from_str(&shown(MessageFormat::Json)).expect("JSON");
+    let place = |line, label, primary| {
+        serde_json::json!({"file": "app/web.yaml", "line": line, "column": 1, "end_line": line, "end_column": 5,
+            "label": label, "primary": primary})
+    };
+    let want = serde_json::json!({
+        "code": "duplicate-key",
+        "severity": "error",
+        "message": "the key `name` stands here twice",
+        "target": null,
+        "places": [place(3, "again here", true), place(2, "first here", false)],
+        "resource": {"apiVersion": "v1", "kind": "Service", "namespace": "", "name": "web"},
+        "field": "metadata.name",
+        "help": "remove one of the two",
+        "fix": null,
+    });
+    assert_eq!(message, want);
+    let github = "::error file=app/web.yaml,line=3,endLine=3,col=1,endColumn=5,title=duplicate-key::Service web: \
+                  metadata.name: the key `name` stands here twice%0Aremove one of the two";
+    assert_eq!(shown(MessageFormat::Github), github);
+}
+
+#[test]
+fn paths_are_seen_from_the_directory() {
+    let (sources, span) = sources("/home/me/app/a.yaml", "a: 1\n");
+    let problem = Diagnostic::warning(Code::NoMatch, "nothing").at(span(0, 1));
+    let renderer = MessageRenderer::new(&sources, MessageFormat::Short);
+    assert_eq!(renderer.render(&problem), "/home/me/app/a.yaml:1:1: warning[no-match]: nothing");
+    let renderer = renderer.relative_to("/home/me");
+    assert_eq!(renderer.render(&problem), "app/a.yaml:1:1: warning[no-match]: nothing");
+}
+
+const FORMATS: [MessageFormat; 4] =
+    [MessageFormat::Text, MessageFormat::Short, MessageFormat::Json, MessageFormat::Github];
+
+#[test]
+fn no_part_of_a_message_steers_a_terminal_or_begins_a_line() {
+    let evil = "x\nerror: forged\r\x1b[2J\u{9b}31m\u{202e}\u{2028}";
+    let (sources, span) = sources(evil, "a: \u{1b}[31m\u{9b}\u{202e}b\tc\n");
+    let object = ObjectName { name: evil.into(), ..ObjectName::default() };
+    let problem = Diagnostic::error(Code::Syntax, evil)
+        .label(span(0, 12), evil)
+        .label(span(12, 14), evil)
+        .resource(ResourceName::of_object(evil.into(), object))
+        .field(evil)
+        .target(Path::new(evil))
+        .note(evil)
+        .help(evil);
+    for format in FORMATS {
+        let shown = MessageRenderer::new(&sources, format).render(&problem);
+        assert!(!shown.chars().any(|c| c != '\n' && crate::diagnostic::escape::steers(c)), "{shown:?}");
+        assert!(!shown.lines().skip(1).any(|line| line.starts_with("error")), "{shown}");
+        assert!(shown.contains("forged"), "{shown}");
+    }
+}
+
+#[test]
+fn places_within_escaped_lines_stay_where_they_are() {
+    let (sources, span) = sources("a.yaml", "\u{7}a: \u{1b}b\n");
+    let problem = Diagnostic::error(Code::Syntax, "here").label(span(4, 6), "this");
+    let shown = MessageRenderer::new(&sources, MessageFormat::Text).render(&problem);
+    insta::assert_snapshot!(shown, @r"
+    error[syntax]: here
+     --> a.yaml:1:8
+      |
+    1 | \x07a: \x1bb
+      |        ^^^^^ this
+    ");
+}
+
+#[test]
+fn lines_with_secrets_are_not_shown() {
+    let (sources, span) = sources("a.yaml", "kind: Secret\nstringData:\n  a: hunter2\n");
+    let problem = Diagnostic::error(Code::WrongType, "at https://me:hunter2@h/?token=hunter2")
+        .label(span(30, 37), "this")
+        .help("see https://me:hunter2@h");
+    for format in FORMATS {
+        let shown = MessageRenderer::new(&sources, format).render(&problem);
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

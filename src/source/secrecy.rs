@@ -1,0 +1,280 @@
+//! Which lines of a text nobody shall see in a message.
+//!
+//! Goes by the looks of the text and not by its tree, since messages are about texts that have none. It errs on
+//! the side of hiding: a document that may hold a secret shows only what stands below keys that never do.
+
+use std::path::Path;
+
+/// The lines of a text that are not shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum HiddenLines {
+    None,
+    All,
+    /// Whether each line is hidden.
+    Some(Vec<bool>),
+}
+
+/// What a document has in it that may hold a secret: a Secret, a patch of one, a kubeconfig, a generator.
+const SIGNS: [&str; 12] = [
+    "Secret",
+    "stringData",
+    "/data",
+    "last-applied-configuration",
+    "literals",
+    "envs",
+    "Generator",
+    "users",
+    "clusters",
+    "current-context",
+    "client-key",
+    "PRIVATE KEY",
+];
+
+/// Keys at the left edge below which nothing is secret, even in such a document.
+const PLAIN_KEYS: [&str; 26] = [
+    "apiVersion",
+    "kind",
+    "metadata",
+    "type",
+    "immutable",
+    "spec",
+    "rules",
+    "subjects",
+    "roleRef",
+    "resources",
+    "bases",
+    "components",
+    "namespace",
+    "namePrefix",
+    "nameSuffix",
+    "labels",
+    "commonLabels",
+    "commonAnnotations",
+    "images",
+    "replicas",
+    "crds",
+    "configurations",
+    "sortOptions",
+    "generatorOptions",
+    "buildMetadata",
+    "vars",
+];
+
+/// What ends that: behind a line with one of them everything is hidden, up to the next key at the left edge.
+const OPENERS: [&str; 7] =
+    ["stringData", "literals", "last-applied-configuration", "Generator", "patch", "values", "envs"];
+
+/// Keys whose values are secret wherever they stand.
+const SECRET_KEYS: [&str; 12] = [
+    "token",
+    "password",
+    "passwd",
+    "passphrase",
+    "client-key-data",
+    "client-secret",
+    "clientsecret",
+    "id-token",
+    "refresh-token",
+    "access-token",
+    "apikey",
+    "api-key",
+];
+
+impl HiddenLines {
+    pub(super) fn of(name: &Path, text: &str) -> Self {
+        if is_env_file(name) {
+            return Self::All;
+        }
+        let lines: Vec<&str> = text.split('\n').collect();
+        let documents = documents(&lines);
+        let prose = is_prose(name);
+        let holds: Vec<bool> =
+            documents.iter().map(|document| !prose && may_hold_secrets(document)).collect();
+        let any = holds.contains(&true);
+        let mut hidden = Vec::with_capacity(lines.len());
+        for (document, holds) in documents.iter().zip(holds) {
+            // What has no kind beside a document that holds secrets may be torn off from it.
+            let torn = any && !document.iter().any(|line| has_key(line, "kind"));
+            if holds || torn {
+                hide(document, &mut hidden);
+            } else {
+                hidden.extend(document.iter().map(|line| is_secret_line(line)));
+            }
+        }
+        if hidden.contains(&true) { Self::Some(hidden) } else { Self::None }
+    }
+
+    /// Whether a line (from 1) is hidden.
+    pub(super) fn contains(&self, line: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Some(hidden) => hidden.get(line.saturating_sub(1)).copied().unwrap_or(true),
+        }
+    }
+}
+
+/// Whether a text of this name may hold a secret, by its looks.
+pub(crate) fn may_be_secret(name: &Path, text: &str) -> bool {
+    HiddenLines::of(name, text) != HiddenLines::None
+}
+
+/// Prose may speak of Secrets, and has none.
+fn is_prose(name: &Path) -> bool {
+    let extension = name.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    ["md", "rst", "adoc"].iter().any(|prose| prose.eq_ignore_ascii_case(extension))
+}
+
+fn is_env_file(name: &Path) -> bool {
+    let name = name.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    name.starts_with(".env")
+        || name.rsplit('.').next().is_some_and(|extension| extension == "env" && name.len() > 3)
+}
+
+/// The documents of a stream, each from its `---` on.
+fn documents<'l>(lines: &'l [&'l str]) -> Vec<&'l [&'l str]> {
+    let mut documents = Vec::new();
+    let mut start = 0;
+    for (i, line) in lines.iter().enumerate().skip(1) {
+        if line.starts_with("---") {
+            documents.push(&lines[start..i]);
+            start = i;
+        }
+    }
+    documents.push(&lines[start..]);
+    documents
+}
+
+fn may_hold_secrets(document: &[&str]) -> bool {
+    let has_sign = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
+    let has_data = |line: &&str| has_key(line, "data") || has_key(line, "binaryData");
+    document.iter().any(has_sign)
+        || document.iter().any(|line| has_secret_url(line))
+        || (document.iter().any(has_data) && !document.iter().any(|line| line.contains("ConfigMap")))
+}
+
+fn hide(document: &[&str], hidden: &mut Vec<bool>) {
+    // What stands below the last key at the left edge.
+    let (mut below_is_hidden, mut is_metadata) = (true, false);
+    for line in document {
+        let mut is_hidden = below_is_hidden;
+        if let Some((key, value)) = key_at_edge(line) {
+            is_hidden = !PLAIN_KEYS.contains(&key);
+            // A key with a value on its line has nothing below it; a line there has lost its own.
+            below_is_hidden = is_hidden || !value.trim().is_empty();
+            is_metadata = key == "metadata" && value.trim().is_empty();
+        } else if is_metadata {
+            is_hidden |= !["name", "namespace", "generateName"].iter().any(|key| has_key(line, key));
+        }
+        if OPENERS.iter().any(|opener| line.contains(opener)) || has_key(line, "data") {
+            (is_hidden, below_is_hidden) = (true, true);
+        }
+        // `key=value` as literals and env files have it.
+        is_hidden |= line.contains('=') && !line.contains("://");
+        hidden.push(is_hidden || is_secret_line(line));
+    }
+}
+
+/// The key that a line at the left edge begins with, and what follows its colon.
+fn key_at_edge(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start_matches('\u{feff}');
+    let (key, value) = line.split_once(':')?;
+    let key = key.trim_end().trim_matches(['"', '\'']);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (!key.is_empty() && !line.starts_with([' ', '\t', '-']) && key.chars().all(is_word))
+        .then_some((key, value))
+}
+
+/// Whether a key of this name stands in a line, at its start or within brackets.
+fn has_key(line: &str, key: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    line.match_indices(key).any(|(i, _)| {
+        let behind = line[i + key.len()..].trim_start_matches(['"', '\'', ' ', '\t']);
+        behind.starts_with(':') && !line[..i].ends_with(is_part)
+    })
+}
+
+/// Whether a line is secret wherever it stands: by its key, or a URL with a password.
+fn is_secret_line(line: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let by_key = line.match_indices([':', '=']).any(|(i, _)| {
+        let before = line[..i].trim_end_matches(['"', '\'', ' ']);
+        let word = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
+        SECRET_KEYS.iter().any(|key| key.eq_ignore_ascii_case(word))
+    });
+    by_key || has_secret_url(line)
+}
+
+fn has_secret_url(line: &str) -> bool {
+    // Without the colon it is one that is misspelt.
+    line.match_indices("//").any(|(i, _)| {
+        let url = line[i + 2..].split(|c: char| c.is_whitespace() || "\"'`".contains(c)).next();
+        let url = url.unwrap_or_default();
+        let authority = url.split(['?', '#']).next().unwrap_or_default();
+        let named = |name: &str| ["ref", "version", "timeout", "submodules", "depth", "hash"].contains(&name);
+        let pairs = url.split_once('?').map_or("", |(_, query)| query).split(['&', ';', '?']);
+        let has_user =
+            authority.contains('@') && !authority.starts_with("git@") && !authority.contains("@sha");
+        has_user || pairs.filter_map(|pair| pair.split_once('=')).any(|(name, _)| !named(name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a text that are shown.
+    fn shown(name: &str, text: &str) -> Vec<usize> {
+        let hidden = HiddenLines::of(Path::new(name), text);
+        (1..=text.lines().count()).filter(|line| !hidden.contains(*line)).collect()
+    }
+
+    #[test]
+    fn what_may_hold_secrets_is_hidden() {
+        let table: [(&str, &str, &[usize]); 18] = [
+            ("a.yaml", "kind: Deployment\nspec:\n  a: 1\n", &[1, 2, 3]),
+            ("a.yaml", "kind: ConfigMap\ndata:\n  a: 1\n", &[1, 2, 3]),
+            ("a.yaml", "kind: Secret\nmetadata:\n  name: a\nstringData:\n  a: 1\n", &[1, 2, 3]),
+            ("a.yaml", "data:\n  a: 1\nkind: Secret\n", &[3]),
+            ("a.yaml", "kid: Scret\ndata:\n  a: 1\n", &[]),
+            ("a.yaml", "kind: Secret\ntype: Opaque\n  a: 1\n", &[1, 2]),
+            ("a.yaml", "kind: Secret\nmetadata:\n  name: a\n  b: 1\n", &[1, 2, 3]),
+            ("a.yaml", "kind: Secret\nmetadata: {annotations: {a-last-applied-configuration: x}}\n", &[1]),
+            ("a.json", "{\"kind\": \"Secret\",\n\"data\": {}}\n", &[]),
+            ("a.json", "{\n  \"kind\": \"Service\",\n  \"x\": 1\n}\n", &[1, 2, 3, 4]),
+            ("a.yaml", "kind: Secret\ndata: {}\n---\ntorn off\n---\nkind: A\nx: 1\n", &[1, 5, 6, 7]),
+            ("p.yaml", "- op: test\n  path: /data/a\n  value: x\n", &[]),
+            ("config", "kind: Config\nusers:\n- user:\n    token: a\n", &[1]),
+            (
+                "kustomization.yaml",
+                "resources:\n- a.yaml\nsecretGenerator:\n- literals:\n  - a=b\nnamespace: c\n",
+                &[1, 2, 6],
+            ),
+            ("kustomization.yaml", "resources:\n- a.yaml\n literals:\n - a=b\n", &[1, 2]),
+            ("values.yaml", "a: 1\nadmin:\n  password: x\n", &[1, 2]),
+            ("x.env", "A=1\n", &[]),
+            (
+                "k.yaml",
+                "resources:\n- https://me:pw@h/a\n- https://h/a?ref=1\n- https://h?token=a\n",
+                &[1, 3],
+            ),
+        ];
+        for (name, text, want) in table {
+            assert_eq!(shown(name, text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_manifests_of_secrets_are_known() {
+        for text in ["a: {{\nkind: Secret\n", "- kind:  \"Secret\"\n", "{\"kind\": \"Secret\",\n"] {
+            assert!(may_be_secret(Path::new("a.yaml"), text), "{text}");
+        }
+        assert!(!may_be_secret(Path::new("a.yaml"), "kind: Service\n"));
+        assert!(!may_be_secret(Path::new("README.md"), "A Secret has `data`.\n"));
+    }
+
+    #[test]
+    fn a_line_that_is_not_there_is_hidden_where_others_are() {
+        assert!(HiddenLines::of(Path::new("a"), "kind: Secret\ndata: x").contains(9));
+    }
+}

@@ -1,0 +1,64 @@
+//! An API server that knows ConfigMaps and Secrets, has none, and says to those that it is sent what a test wants.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+/// What the server says to an object that it is sent: the status, more headers, the body.
+pub type Reply = (u16, String, String);
+
+const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[
+    {"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}},
+    {"resource":"secrets","scope":"Namespaced","responseKind":{"kind":"Secret"}}]}]}]}"#;
+const NONE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[]}"#;
+
+/// Starts one that lives as long as the program; returns its address.
+pub fn start(reply: fn(&str) -> Reply) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || serve(&stream, reply));
+        }
+    });
+    address
+}
+
+/// Answers until the client goes.
+fn serve(stream: &TcpStream, reply: fn(&str) -> Reply) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let mut out = stream;
+    loop {
+        let mut request = String::new();
+        reader.read_line(&mut request).ok().filter(|&read| read > 0)?;
+        let mut length = 0;
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).ok()?;
+            let header = header.trim().to_ascii_lowercase();
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+            if header.is_empty() {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let (status, warning, answer) = answer(&request, &String::from_utf8_lossy(&body), reply);
+        write!(
+            out,
+            "HTTP/1.1 {status} X\r\n{warning}content-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
+            answer.len()
+        )
+        .ok()?;
+    }
+}
+
+fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
+    match request.split(' ').collect::<Vec<_>>()[..] {
+        ["GET", "/api", ..] => (200, String::new(), CORE.into()),
+        ["GET", "/apis", ..] => (200, String::new(), NONE.into()),
+        ["PATCH", ..] => reply(body),
+        _ => (404, String::new(), r#"{"kind":"Status","reason":"NotFound","message":"none"}"#.into()),
+    }
+}

@@ -1,0 +1,232 @@
+//! How the program speaks: codes and their page, the four forms, how much is said, colours, exit statuses.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use kubectl_smp::diagnostic::Code;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const CM: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y}\n";
+/// A build with two warnings, of which `base` makes one: a patch that fits nothing, and a deprecated field.
+const FILES: &[(&str, &str)] = &[
+    (
+        "base/kustomization.yaml",
+        "resources: [a.yaml]\npatches:\n- patch: '[{\"op\": \"remove\", \"path\": \"/data\"}]'\n  target: {name: nope}\n",
+    ),
+    ("base/a.yaml", CM),
+    ("one/kustomization.yaml", "bases: [../base]\n"),
+    ("two/kustomization.yaml", "resources: [../base]\n"),
+    ("bad/kustomization.yaml", "resources: [../base]\nnope: 1\n"),
+];
+
+fn home() -> TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    for (path, text) in FILES {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    home
+}
+
+fn command(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+    command.args(args).current_dir(home).env("KUBECONFIG", "/dev/null");
+    command.env_remove("NO_COLOR").env_remove("FORCE_COLOR");
+    command
+}
+
+fn run(home: &Path, args: &[&str]) -> Output {
+    command(home, args).output().expect("the program runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+/// The page that documents all codes.
+fn page() -> String {
+    let mut page = "# Messages\n\nEvery message on stderr has a code, such as `warning[unmatched-patch]`. Codes \
+                    are stable: a later version may have more\nof them, and means the same by those that there \
+                    are.\n"
+        .to_string();
+    for code in Code::ALL {
+        page.extend(["\n## ", code.name(), "\n\n", code.meaning(), "\n\n", code.remedy(), "\n"]);
+    }
+    page
+}
+
+#[test]
+fn the_page_says_what_the_registry_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("book/messages.md");
+    if std::env::var_os("SMP_WRITE_PAGES").is_some() {
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(&path, page()).expect("written");
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page(), "write the page anew: SMP_WRITE_PAGES=1 cargo test --test messages");
+}
+
+#[test]
+fn codes_have_names_of_their_own() {
+    let mut names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+    assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-')), "{names:?}");
+    names.sort_unstable();
+    let all = names.len();
+    names.dedup();
+    assert_eq!(names.len(), all);
+    for code in Code::ALL {
+        assert!(code.meaning().ends_with('.') && code.remedy().ends_with('.'), "{code}");
+    }
+}
+
+#[test]
+fn each_form_tells_the_same() {
+    let home = home();
+    let text = stderr(&run(home.path(), &["build", "two"]));
+    assert!(text.starts_with("warning[unmatched-patch]: "), "{text}");
+    let short = stderr(&run(home.path(), &["build", "two", "--message-format", "short"]));
+    assert!(short.starts_with("base/kustomization.yaml:4:11: warning[unmatched-patch]: "), "{short}");
+    let github = stderr(&run(home.path(), &["build", "two", "--message-format=github"]));
+    assert!(github.starts_with("::warning file=base/kustomization.yaml,line=4,"), "{github}");
+    let json = stderr(&run(home.path(), &["--message-format", "json", "build", "two"]));
+    let message: Value = serde_json::from_str(json.trim_end()).expect("one object");
+    let place = &message["places"][0];
+    assert_eq!(
+        (&message["code"], &message["severity"], &place["file"], &place["line"], &place["primary"]),
+        (
+            &"unmatched-patch".into(),
+            &"warning".into(),
+            &"base/kustomization.yaml".into(),
+            &4.into(),
+            &true.into()
+        )
+    );
+}
+
+#[test]
+fn every_line_of_json_is_an_object() {
+    let home = home();
+    fs::write(home.path().join("new.yaml"), CM.replace("x: y", "x: z")).expect("written");
+    let lines: [&[&str]; 8] = [
+        &["build", "one", "bad", "nope"],
+        &["build", "--nope"],
+        &["nope"],
+        &["build", "--strict", "one", "two"],
+        &["merge", "new.yaml", "base/a.yaml"],
+        &["patch", "-f", "base/a.yaml", "-p", "{", "-o", "yaml"],
+        &["diff", "one", "-s", "http://127.0.0.1:1"],
+        &["recover", "nope"],
+    ];
+    for args in lines {
+        let output = run(home.path(), &[args, &["--message-format", "json"]].concat());
+        let text = stderr(&output);
+        assert!(!text.is_empty(), "{args:?} says nothing");
+        for line in text.lines() {
+            let message: Value =
+                serde_json::from_str(line).unwrap_or_else(|e| panic!("{args:?}: {e}: {line}"));
+            let fields: Vec<_> = message.as_object().expect("an object").keys().map(String::as_str).collect();
+            for field in
+                ["code", "severity", "message", "target", "places", "resource", "field", "help", "fix"]
+            {
+                assert!(fields.contains(&field), "{args:?}: no {field} in {line}");
+            }
+            let code = message["code"].as_str().expect("a code");
+            assert!(Code::ALL.iter().any(|known| known.name() == code), "{line}");
+        }
+    }
+}
+
+#[test]
+fn each_warning_is_said_once_per_place() {
+    let home = home();
+    let output = run(home.path(), &["build", "one", "two", "base"]);
+    let text = stderr(&output);
+    assert_eq!(text.matches("unmatched-patch").count(), 1, "{text}");
+    assert_eq!(text.matches("deprecated-field").count(), 1, "{text}");
+    assert!(text.contains("= target: one"), "{text}");
+    assert!(text.ends_with("warning: 2 warnings; 2 more said the same of the same places\n"), "{text}");
+    assert!(output.status.success());
+}
+
+#[test]
+fn quiet_says_errors_only() {
+    let home = home();
+    let output = run(home.path(), &["build", "-q", "one"]);
+    assert_eq!((stderr(&output).as_str(), output.status.code()), ("", Some(0)));
+    assert!(stderr(&run(home.path(), &["build", "-q", "bad"])).starts_with("error[unknown-field]"));
+}
+
+#[test]
+fn strict_refuses_warnings() {
+    let home = home();
+    let output = run(home.path(), &["build", "--strict", "two"]);
+    assert_eq!((output.stdout.len(), output.status.code()), (0, Some(1)), "nothing is printed");
+    assert!(stderr(&output).starts_with("error[unmatched-patch]"), "{}", stderr(&output));
+    fs::write(home.path().join("base/kustomization.yaml"), "resources: [a.yaml]\n").expect("written");
+    assert!(run(home.path(), &["build", "--strict", "two"]).status.success(), "without warnings it builds");
+}
+
+#[test]
+fn strict_writes_nothing() {
+    let home = home();
+    let output = run(home.path(), &["build", "--strict", "one", "two", "--output-dir", "out"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!home.path().join("out").exists());
+    fs::write(
+        home.path().join("list.yaml"),
+        "apiVersion: e.com/v1\nkind: W\nmetadata: {name: a}\nspec: {l: [1]}\n",
+    )
+    .expect("written");
+    let patch = "{apiVersion: e.com/v1, kind: W, metadata: {name: a}, spec: {l: [2]}}";
+    let args = ["patch", "-f", "list.yaml", "-p", patch, "--in-place"];
+    let before = fs::read_to_string(home.path().join("list.yaml")).expect("there");
+    let strict = run(home.path(), &[&args[..], &["--strict"]].concat());
+    assert_eq!(strict.status.code(), Some(1), "{}", stderr(&strict));
+    assert_eq!(fs::read_to_string(home.path().join("list.yaml")).expect("there"), before);
+}
+
+/// Flags, variables, and whether colours come of them.
+type Coloured = (&'static [&'static str], &'static [(&'static str, &'static str)], bool);
+
+#[test]
+fn colours_are_as_asked_for() {
+    let home = home();
+    let coloured = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = command(home.path(), &[&["build", "two"], args].concat());
+        let output = command.envs(variables.iter().copied()).output().expect("the program runs");
+        output.stderr.contains(&b'\x1b')
+    };
+    let table: [Coloured; 8] = [
+        (&[], &[], false),
+        (&["--color", "always"], &[], true),
+        (&["--color", "always"], &[("NO_COLOR", "1")], true),
+        (&[], &[("FORCE_COLOR", "1")], true),
+        (&[], &[("FORCE_COLOR", "0")], false),
+        (&[], &[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], false),
+        (&["--color", "never"], &[("FORCE_COLOR", "1")], false),
+        (&["--message-format", "json", "--color", "always"], &[], false),
+    ];
+    for (args, variables, want) in table {
+        assert_eq!(coloured(args, variables), want, "{args:?} {variables:?}");
+    }
+}
+
+#[test]
+fn names_of_resources_steer_no_terminal() {
+    let home = home();
+    let name = "\\e[31mx\\nerror: forged\\u009b";
+    let text = CM.replace("name: a", &format!("name: \"{name}\""));
+    fs::write(home.path().join("base/a.yaml"), text).expect("written");
+    for args in [&["build", "base", "-o", "name"][..], &["build", "base", "base/a.yaml"]] {
+        let output = run(home.path(), args);
+        for bytes in [&output.stderr, &output.stdout] {
+            let text = String::from_utf8(bytes.clone()).expect("text");
+            let is_raw = |c: char| c != '\n' && c.is_control();
+            assert!(!text.contains(is_raw), "{args:?}: {text:?}");
+            assert!(!text.lines().any(|line| line.starts_with("error: forged")), "{args:?}: {text}");
+        }
+    }
+}
