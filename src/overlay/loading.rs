@@ -32,7 +32,7 @@ pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<War
     let own = SharedTrees::default();
     let trees = shared.unwrap_or(&own);
     let loading = Loading { trees, alone: shared.is_none() };
-    let mut open = vec![loading.open(root.clone(), Role::Kustomization, Span::default())?];
+    let mut open = vec![Loading::open(root.clone(), Role::Kustomization, Span::default())?];
     // What has become of the directory that was read last.
     let mut below = None;
     while let Some(mut last) = open.pop() {
@@ -40,7 +40,7 @@ pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<War
         match taken.and_then(|()| loading.go_on(&mut last, open.len() + 1)) {
             Ok(Some(entered)) => {
                 open.push(last);
-                match loading.open(entered.root, entered.role, entered.at) {
+                match Loading::open(entered.root, entered.role, entered.at) {
                     Ok(directory) => open.push(directory),
                     Err(problem) => below = Some(Err(problem)),
                 }
@@ -148,7 +148,7 @@ enum Looked {
 
 impl Loading<'_> {
     /// Begins with a directory: reads its kustomization.
-    fn open(&self, root: Root, role: Role, at: Span) -> Result<OpenTree> {
+    fn open(root: Root, role: Role, at: Span) -> Result<OpenTree> {
         let Some(file) = root.kustomization_file()? else {
             return Err(Diagnostic::error(
                 Code::Io,
