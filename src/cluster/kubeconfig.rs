@@ -16,7 +16,8 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 use super::failure::{Endpoint, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result, without_quoted};
-use crate::files::{DiskTree, FileTree as _, OpenFile};
+use crate::files::{DiskTree, FileKind, FileTree as _, OpenFile};
+use crate::yaml;
 
 /// What kubectl's own flags say about the connection; everything may be left open.
 #[derive(Debug, Clone, Default)]
@@ -120,6 +121,7 @@ impl ConnectOptions {
             _ => existing(dirs::home_dir().map(|home| home.join(".kube").join("config"))),
         };
         paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
+            check_text(path)?;
             let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
             read.map_err(|error| match &error {
                 KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", &chain(cause)),
@@ -315,6 +317,21 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| DiskTree.has(path)).collect()
 }
 
+/// Looks whether a file is text: kube panics at half a character of UTF-16. Pipes can be read only once, by kube.
+fn check_text(path: &Path) -> Result<()> {
+    if DiskTree.locate(Path::new(""), path).is_ok_and(|found| found.kind() != FileKind::File) {
+        return Ok(());
+    }
+    match DiskTree.read(path) {
+        Ok(bytes) => yaml::decode(bytes).map(drop).map_err(|error| {
+            let message = format!("the kubeconfig {} cannot be read: {}", path.display(), error.message());
+            Diagnostic::error(Code::Io, message)
+        }),
+        // What cannot be read, kube says of it.
+        Err(_) => Ok(()),
+    }
+}
+
 fn unreadable(path: &Path, what: &str, why: &str) -> Diagnostic {
     Diagnostic::error(Code::Io, format!("{what} {} cannot be read: {why}", path.display()))
 }
@@ -362,6 +379,19 @@ contexts:
 - {name: b, context: {cluster: gone, user: gone}}
 ";
         Kubeconfig::from_yaml(text).expect("the test's kubeconfig")
+    }
+
+    #[test]
+    fn half_a_character_is_an_error() {
+        use std::io::Write as _;
+        for bytes in [&[0xFF, 0xFE, 0][..], &[0xFE, 0xFF, b'a'], b"a: \xff"] {
+            let mut file = tempfile::NamedTempFile::new().expect("a file");
+            file.write_all(bytes).expect("writable");
+            let options =
+                ConnectOptions { kubeconfig: Some(file.path().into()), ..ConnectOptions::default() };
+            let error = options.server_url().expect_err("no text");
+            assert!(error.message().contains("cannot be read: the text is not valid UTF"), "{error}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use self::trail::Trail;
+use self::trail::RootTrail;
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -161,7 +161,7 @@ pub struct Root {
     reader: Reader,
     directory: Directory,
     /// The roots that led here.
-    visited: Option<Trail>,
+    visited: Option<RootTrail>,
     /// The repository that it is in, when it was fetched.
     checkout: Option<Arc<Checkout>>,
 }
@@ -281,12 +281,13 @@ impl Root {
 
     /// This root and those that led here, the outermost last.
     fn way_here(&self) -> impl Iterator<Item = &Arc<Path>> {
-        std::iter::once(self.directory.shared_path()).chain(self.visited.iter().flat_map(Trail::backwards))
+        std::iter::once(self.directory.shared_path())
+            .chain(self.visited.iter().flat_map(RootTrail::backwards))
     }
 
     /// The way to what is entered from here.
-    fn way_on(&self) -> Trail {
-        Trail::over(self.directory.shared_path(), self.visited.as_ref())
+    fn way_on(&self) -> RootTrail {
+        RootTrail::over(self.directory.shared_path(), self.visited.as_ref())
     }
 
     fn enter_directory(&self, path: &str, real: PathBuf, at: Span) -> Result<Self> {

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 /// A directory, and those that led to it. What begins alike is shared, however long it is.
 #[derive(Debug, Clone)]
-pub(super) struct Trail(Arc<TrailPart>);
+pub(super) struct RootTrail(Arc<RootTrailPart>);
 
 #[derive(Debug)]
-struct TrailPart {
+struct RootTrailPart {
     path: Arc<Path>,
-    before: Option<Trail>,
+    before: Option<RootTrail>,
 }
 
-impl Trail {
+impl RootTrail {
     /// The trail behind a directory.
     pub(super) fn over(path: &Arc<Path>, before: Option<&Self>) -> Self {
-        Self(Arc::new(TrailPart { path: path.clone(), before: before.cloned() }))
+        Self(Arc::new(RootTrailPart { path: path.clone(), before: before.cloned() }))
     }
 
     /// The directories, the last one first.
@@ -26,10 +26,10 @@ impl Trail {
 }
 
 /// A trail can be so long that dropping one part from within another would take more stack than there is.
-impl Drop for TrailPart {
+impl Drop for RootTrailPart {
     fn drop(&mut self) {
         let mut next = self.before.take();
-        while let Some(Trail(part)) = next {
+        while let Some(RootTrail(part)) = next {
             next = Arc::into_inner(part).and_then(|mut part| part.before.take());
         }
     }
