@@ -408,3 +408,28 @@ fn schemas_are_checked_for_those_who_write_them() {
         fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]).contains(first)
     );
 }
+
+#[test]
+fn selectors_that_say_nothing_are_refused() {
+    let files =
+        directory(&[("a.yaml", "kind: ConfigMap\nmetadata:\n  name: a\n"), ("values.yaml", "data: {}\n")]);
+    for flag in ["--name", "--kind", "-l"] {
+        let said =
+            fail(files.path(), &["patch", "-f", ".", "--in-place", flag, "", "--type=merge", "-p", "{a: 1}"]);
+        assert!(said.contains("is empty"), "{flag}: {said}");
+    }
+}
+
+#[test]
+fn a_namespace_keeps_the_objects_of_others_as_they_are() {
+    let config = |namespace: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: {namespace}\ndata:\n  a: old\n"
+        )
+    };
+    let both = format!("{}---\n{}", config("prod"), config("staging"));
+    let files = directory(&[("a.yaml", &both)]);
+    let patch = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: new}}";
+    let (got, _) = succeed(files.path(), &["patch", "-f", "a.yaml", "-n", "staging", "-p", patch]);
+    assert_eq!(got, format!("{}---\n{}", config("prod"), config("staging").replace("old", "new")));
+}

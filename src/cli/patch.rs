@@ -115,6 +115,7 @@ pub(super) enum PatchOutput {
 
 /// Patches all documents that the patch is for, or changes nothing.
 pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
+    args.check()?;
     if args.in_place {
         recover_target(&args.filename)?;
     }
@@ -148,15 +149,29 @@ impl PatchArgs {
             (TypeArg::Json, None) => Ok(PatchKind::Json),
         }
     }
-}
 
-impl PatchArgs {
+    /// # Errors
+    /// A selector that says nothing, as of a variable that is not set.
+    fn check(&self) -> std::result::Result<(), Failure> {
+        let given = [
+            ("--kind", self.kind.as_deref()),
+            ("--name", self.name.as_deref()),
+            ("--selector", self.selector.as_deref()),
+        ];
+        match given.into_iter().find(|(_, value)| value.is_some_and(|value| value.trim().is_empty())) {
+            Some((flag, _)) => Err(Failure::Usage(format!("{flag} is empty: use --all for all documents"))),
+            None => Ok(()),
+        }
+    }
+
     fn options(&self) -> Result<PackagePatchOptions> {
         let mut options = PackagePatchOptions::default();
         options.selection.kind.clone_from(&self.kind);
         options.selection.name.clone_from(&self.name);
         options.selection.labels = self.selector.as_deref().map(LabelSelector::parse).transpose()?;
         options.selection.all = self.all;
+        #[cfg(feature = "cluster")]
+        options.selection.namespace.clone_from(&self.schema.connect.options().namespace.map(Into::into));
         options.type_name.clone_from(&self.schema_type);
         if names_schema(&self.schema, self.schema_type.as_deref()) {
             options.custom_kinds = CustomKinds::Patched;

@@ -140,7 +140,10 @@ pub fn patch_package(
     let mut plan = RewritePlan::new(package);
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
     for (manifest, patches) in patched {
-        let kind = schema.kind(&gvk_of(manifest.node)).unwrap_or(type_of_rest);
+        // Whatever the only document says that it is, the user has said it.
+        let is_meant = candidates.manifests().len() == 1 || gvk_of(manifest.node).kind.is_empty();
+        let rest = if is_meant { type_of_rest } else { Cursor::unknown() };
+        let kind = schema.kind(&gvk_of(manifest.node)).unwrap_or(rest);
         let named = |error: Diagnostic| error.resource(&manifest.key);
         let mut node = Some(manifest.node.clone());
         for patch in patches {

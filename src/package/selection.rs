@@ -11,7 +11,8 @@ use crate::yaml::{Node, suggestion};
 /// How many candidates an error lists.
 const LISTED: usize = 10;
 
-const KUSTOMIZATION: &str = "Kustomization";
+/// The group of kustomizations.
+const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
 /// The manifests that a user asks for. Without any of it only those are meant that have a kind and are no
 /// kustomizations.
@@ -24,6 +25,8 @@ pub struct ManifestSelection {
     pub name: Option<SmolStr>,
     /// With these labels.
     pub labels: Option<LabelSelector>,
+    /// Of this namespace, or of none.
+    pub namespace: Option<SmolStr>,
     /// All of them.
     pub all: bool,
 }
@@ -35,12 +38,21 @@ impl ManifestSelection {
         self.all || self.kind.is_some() || self.name.is_some() || self.labels.is_some()
     }
 
+    fn has_namespace(&self, manifest: &Manifest<'_>) -> bool {
+        let namespace = &manifest.key.names().namespace;
+        namespace.is_empty() || self.namespace.as_ref().is_none_or(|wanted| wanted == namespace)
+    }
+
     fn selects(&self, manifest: &Manifest<'_>) -> bool {
-        let GroupKindName { group, kind, name, .. } = GroupKindName::of(manifest.node);
-        let kind = if is_kustomization(manifest) { SmolStr::new_static(KUSTOMIZATION) } else { kind };
+        let name = GroupKindName::of(manifest.node).name;
+        let Gvk { group, kind, .. } = &manifest.gvk;
+        // What labels do not say may be said of anything.
+        if !self.all && self.kind.is_none() && self.name.is_none() && !is_usual(manifest) {
+            return false;
+        }
         let of_kind = |wanted: &SmolStr| match wanted.split_once('.') {
             Some((wanted, of_group)) => kind == wanted && group == of_group,
-            None => kind == *wanted,
+            None => kind == wanted,
         };
         let labels = manifest.node.get_path(&["metadata", "labels"]);
         let label = |key: &str| labels?.get(key)?.scalar_text().map(SmolStr::as_str);
@@ -95,12 +107,9 @@ impl std::fmt::Display for NamedTarget {
     }
 }
 
-/// A file that says how others are built. It need not say its kind.
-fn is_kustomization(manifest: &Manifest<'_>) -> bool {
-    let gvk = gvk_of(manifest.node);
-    let by_kind = gvk.group == "kustomize.config.k8s.io";
-    let name = manifest.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    by_kind || (matches!(name, "kustomization.yaml" | "kustomization.yml") && gvk.kind.is_empty())
+/// Whether it has a kind, and does not say how others are built.
+fn is_usual(manifest: &Manifest<'_>) -> bool {
+    !manifest.gvk.kind.is_empty() && manifest.gvk.group != KUSTOMIZE
 }
 
 /// The manifests that one may select from.
@@ -117,8 +126,9 @@ impl<'p> PatchCandidates<'p> {
         let is_only = manifests.len() == 1 && !is_directory;
         let is_asked = selection.is_given();
         let is_meant = |manifest: &Manifest<'_>| {
-            let is_usual = || !gvk_of(manifest.node).kind.is_empty() && !is_kustomization(manifest);
-            if is_asked { selection.selects(manifest) } else { is_only || is_usual() }
+            let is_asked_for =
+                if is_asked { selection.selects(manifest) } else { is_only || is_usual(manifest) };
+            is_asked_for && selection.has_namespace(manifest)
         };
         let meant = manifests.iter().enumerate().filter(|(_, manifest)| is_meant(manifest)).map(|(i, _)| i);
         Self { meant: meant.collect(), manifests, is_asked }

@@ -233,6 +233,7 @@ fn applied(
             let kind = options.type_for(patch_type, object, schema)?;
             apply_strategic(dest, &patch_node, kind, schema, options.rules)?
         }
+        PatchType::Merge if object.is_object() && !patch.is_object() => return Err(no_object()),
         PatchType::Merge => {
             apply_json_merge(&mut dest, &patch_node);
             Merged::of(Some(dest))
@@ -247,6 +248,12 @@ fn applied(
     }
     *object = merged.node.map_or(Value::Null, |node| node.to_json_value());
     Ok(merged.warnings)
+}
+
+/// The API server takes none, either.
+fn no_object() -> Diagnostic {
+    Diagnostic::error(Code::WrongType, "a patch of an object must be an object, which this one is not")
+        .help("to replace the whole object, send it without a patch")
 }
 
 /// How messages call an object.

@@ -116,7 +116,12 @@ fn wanted(
     kind: Cursor<'_>,
     options: ThreeWayOptions,
 ) -> Result<Node> {
-    let Some(current) = sides.current else { return Ok(sides.modified.clone()) };
+    let Some(current) = sides.current else {
+        if options.same_identity {
+            keeps_identity(sides.original, sides.modified)?;
+        }
+        return Ok(sides.modified.clone());
+    };
     // For the API server, kubectl's own check for conflicts counts.
     let others = if options.overwrite || policy(patch_kind) == ListPolicy::Apiserver {
         OthersChanges::Undone

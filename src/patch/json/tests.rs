@@ -93,6 +93,13 @@ fn patches_of_the_other_types_need_no_schema() {
         .expect("applies");
     assert_eq!(object["l"], json!([2, 3]));
 
+    // What is no object would replace all of it.
+    let mut pod = json!({"a": 1});
+    for patch in [json!("text"), json!(null), json!([1])] {
+        let refused = apply(&mut pod, &patch, PatchType::Merge, &schema);
+        assert_eq!(refused.expect_err("refused").code(), Code::WrongType);
+        assert_eq!(pod, json!({"a": 1}));
+    }
     // Something else than an object: all of it is replaced.
     let mut object = json!([1]);
     apply(&mut object, &json!({"a": 1, "b": null}), PatchType::Merge, &schema).expect("applies");
