@@ -19,19 +19,8 @@ fn packages(features: &[&str]) -> BTreeSet<String> {
 }
 
 /// What belongs to a program, a client or the network.
-const OF_OTHERS: [&str; 11] = [
-    "anyhow",
-    "annotate-snippets",
-    "clap",
-    "futures",
-    "hyper",
-    "k8s-openapi",
-    "kube",
-    "rustls",
-    "tokio",
-    "tower",
-    "ureq",
-];
+const OF_OTHERS: [&str; 10] =
+    ["anyhow", "clap", "futures", "hyper", "k8s-openapi", "kube", "rustls", "tokio", "tower", "ureq"];
 
 #[test]
 fn without_features_there_is_neither_a_client_nor_a_command_line() {

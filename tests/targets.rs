@@ -71,7 +71,7 @@ fn a_manifest_is_merged_over_the_base_of_its_directory() {
     ]);
     let built = stdout(&run(home.path(), &["build", "prod/one.yaml"], ""));
     assert!(
-        built.contains("a: x\n  b: c") && built.contains("name: two") && !built.contains("a: y"),
+        built.contains("a: x\n  b: c") && built.contains("name: two") && !built.contains("a: v"),
         "{built}"
     );
     let far = self::home(&[("deep/er/alone/web.yaml", &cm("web", "z"))]);
@@ -93,9 +93,9 @@ fn a_manifest_beside_a_kustomization_is_refused() {
 #[test]
 fn a_stream_is_a_target() {
     let home = home(&[("base/a.yaml", &cm("one", "x"))]);
-    let stream = format!("{}---\n{}", cm("two", "y"), cm("one", "z"));
+    let stream = format!("{}---\n{}", cm("two", "v"), cm("one", "z"));
     let built = stdout(&run(home.path(), &["build", "-"], &stream));
-    assert!(built.contains("a: y") && built.contains("a: z") && !built.contains("a: x"), "{built}");
+    assert!(built.contains("a: v") && built.contains("a: z") && !built.contains("a: x"), "{built}");
     let built = stdout(&run(
         home.path(),
         &["build", "-", "--base", "base"],
@@ -105,7 +105,7 @@ fn a_stream_is_a_target() {
     let told = stderr(&run(home.path(), &["build", "-"], "kind: ["));
     assert!(told.contains("<stdin>:1:"), "{told}");
     assert_eq!(run(home.path(), &["build", "-", "-"], "").status.code(), Some(2));
-    assert!(stdout(&run(home.path(), &["build", "-", "-o", "json"], &cm("n", "v"))).contains("\"n\""));
+    assert!(stdout(&run(home.path(), &["build", "-", "-o", "json"], &cm("m", "v"))).contains("\"m\""));
 }
 
 /// A tree with everything that a search meets.
@@ -116,7 +116,7 @@ fn tree() -> TempDir {
         ("apps/web/prod/kustomization.yaml", "resources: [../base]\ncomponents: [../extra]\n"),
         (
             "apps/web/extra/kustomization.yaml",
-            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamespace: here\n",
         ),
         ("apps/web/prod/files/plain.yaml", &cm("no", "target")),
         ("plain/base/a.yaml", &cm("plain", "x")),
