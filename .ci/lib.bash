@@ -53,15 +53,6 @@ fuzz_all() {
   done
 }
 
-# Shows each target its kept inputs, without a fuzzer.
-replay_all() {
-  local target
-  cargo build --manifest-path fuzz/Cargo.toml --target-dir target --locked
-  for target in "${fuzz_targets[@]}"; do
-    "target/debug/$target" "fuzz/corpus/$target"/* 2>&1 | tail -n 1
-  done
-}
-
 # Copies files into one folder, each by the name that its contents give it.
 seed() { # folder
   local file
