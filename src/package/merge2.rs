@@ -15,7 +15,7 @@ use super::plain::{kept_for_links, plain_paths, replaced_by_source};
 use super::plan::{NewValue, RewritePlan};
 use super::read::{Package, PackageFile};
 use crate::diagnostic::Result;
-use crate::merge::{MergeOptions, Merged, merge2_as};
+use crate::merge::{MergeOptions, Merged, Rules, merge2_as};
 use crate::schema::Schema;
 
 /// Merges the manifests of `source` over those of `dest`, by the rules of [`merge2`].
@@ -36,6 +36,7 @@ pub fn merge2_packages(
     let form = Form::of(&[dest, source]);
     if let ([one], [other]) = (source.files(), dest.files())
         && form == Form::Files
+        && options.rules == Rules::Lossless
         && one.text == other.text
     {
         // Whatever is in it twice.

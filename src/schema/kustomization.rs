@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::{Directives, Gvk, KindDef, ListType, Model, TypeDef, TypeGraph, TypeKind};
+use super::{Directives, Gvk, KindDef, ListType, Model, PatchStrategy, TypeDef, TypeGraph, TypeKind};
 
 const KINDS: [(&str, &str); 3] = [
     ("kustomize.config.k8s.io/v1", "Kustomization"),
@@ -49,13 +49,15 @@ fn model() -> Model {
         ..TypeDef::of(TypeKind::Array)
     };
     let set = Directives { list_type: Some(ListType::Set), ..Directives::default() };
-    let by = |key: &str| Directives {
+    let by = |name: &str, key: &str| Directives {
         list_type: Some(ListType::Map),
         list_map_keys: vec![key.into()],
+        // kustomize itself knows of these alone.
+        patch_strategy: PatchStrategy { merge: name.ends_with("Generator"), ..PatchStrategy::default() },
         ..Directives::default()
     };
     let sets = KUSTOMIZATION_PATHS.map(|name| (name.into(), list(TypeKind::String, set.clone())));
-    let keyed = KEYED.map(|(name, key)| (name.into(), list(TypeKind::Object, by(key))));
+    let keyed = KEYED.map(|(name, key)| (name.into(), list(TypeKind::Object, by(name, key))));
     let root = TypeDef { fields: sets.into_iter().chain(keyed).collect(), ..TypeDef::of(TypeKind::Object) };
     let kind = |(api_version, kind)| {
         let def = KindDef { root: Some(root.clone()), ..KindDef::default() };
