@@ -4,12 +4,15 @@
 //! columns. Knows nothing of YAML.
 
 mod secrecy;
+mod within;
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use self::secrecy::HiddenLines;
 pub(crate) use self::secrecy::may_be_secret;
+use self::within::Outer;
 
 /// Names of kustomization files.
 pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -105,6 +108,8 @@ pub struct Source {
     characters: OnceLock<Vec<usize>>,
     /// Found out on first use, too.
     hidden: OnceLock<HiddenLines>,
+    /// Where it stands, when that is in another text.
+    outer: Option<Outer>,
 }
 
 /// How many bytes a block has at whose start characters were counted.
@@ -196,12 +201,19 @@ pub struct SourceMap {
 impl SourceMap {
     /// Adds a text and returns its id.
     pub fn add(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
+        self.add_within(name, text, Span::default())
+    }
+
+    /// Adds a text that is the value of a scalar of another text, and returns its id. Places in it are told as
+    /// places there.
+    pub fn add_within(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>, at: Span) -> SourceId {
         let source = Source {
             name: name.into(),
             text: text.into(),
             lines: OnceLock::new(),
             characters: OnceLock::new(),
             hidden: OnceLock::new(),
+            outer: (!at.is_none()).then(|| Outer::new(at)),
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::new(source));
@@ -215,18 +227,61 @@ impl SourceMap {
         id.0.checked_sub(1).and_then(|i| sources.get(i as usize)).cloned()
     }
 
+    /// The place of a span in a text that stands in no other.
+    #[must_use]
+    pub fn outermost(&self, mut span: Span) -> Span {
+        while let Some(inner) = self.get(span.source)
+            && let Some(at) = &inner.outer
+            && let Some(outer) = self.get(at.span.source)
+        {
+            span = at.place_of(span, &inner.text, &outer.text);
+        }
+        span
+    }
+
     /// `path:line:column` of a span's start, or none when the span is no place.
     #[must_use]
     pub fn describe(&self, span: Span) -> Option<String> {
+        let span = self.outermost(span);
         let source = self.get(span.source)?;
         let (line, column) = source.line_column(span.start);
         Some(format!("{}:{line}:{column}", source.name().display()))
     }
 }
 
+/// A path as it is written by someone in a directory: with `..` where both lie in one directory that is not the
+/// root, as it is where they do not, or where it is relative already.
+pub(crate) fn as_seen_from<'p>(path: &'p Path, directory: &Path) -> Cow<'p, Path> {
+    if let Ok(below) = path.strip_prefix(directory) {
+        return if below.as_os_str().is_empty() { Path::new(".").into() } else { below.into() };
+    }
+    let shared = path.components().zip(directory.components()).take_while(|(a, b)| a == b).count();
+    let is_root = |part: Component<'_>| matches!(part, Component::RootDir | Component::Prefix(_));
+    if directory.components().take(shared).all(is_root) {
+        return path.into();
+    }
+    let up = directory.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(path.components().skip(shared)).collect::<PathBuf>().into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_seen_from_directories() {
+        let table = [
+            ("/home/me/a/b.yaml", "a/b.yaml"),
+            ("/home/me", "."),
+            ("/home/you/b.yaml", "../you/b.yaml"),
+            ("/home", ".."),
+            ("/etc/b.yaml", "/etc/b.yaml"),
+            ("a/b.yaml", "a/b.yaml"),
+        ];
+        for (path, want) in table {
+            assert_eq!(as_seen_from(Path::new(path), Path::new("/home/me")), Path::new(want), "{path}");
+        }
+    }
 
     #[test]
     fn lines_and_columns_count_from_one() {

@@ -221,14 +221,14 @@ pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
 }
 
 /// The manifests that a string of the kustomization is, if it is no path. They get a text of their
-/// own, which is named after the kustomization.
+/// own, whose places are told as those in the kustomization.
 pub(super) fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
     if !text.contains('\n') && !text.contains(':') {
         return None;
     }
     let sources = root.reader().sources();
     let name = sources.get(text.span.source).map(|s| s.name().to_path_buf()).unwrap_or_default();
-    let id = sources.add(name, text.value.as_str());
+    let id = sources.add_within(name, text.value.as_str(), text.span);
     let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default()).ok()?).ok()?;
     let is_manifest =
         |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();

@@ -31,5 +31,5 @@ pub use node::{Entry, Key, List, Map, MapIndex, Node, Value};
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;
-pub(crate) use suggest::suggestion;
+pub(crate) use suggest::{nearest, nearest_path, suggestion};
 pub(crate) use yaml_1_1::as_yaml_1_1;

@@ -109,11 +109,11 @@ fn file(path: &Spanned<String>, context: &PatchContext<'_>) -> Result<SourceId> 
     Ok(context.sources.add(context.files.name(path), text))
 }
 
-/// A text that stands in the kustomization. Its places are its own; its name says where it stands.
+/// A text that stands in the kustomization, where its places are told.
 fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
     let place = context.sources.describe(at);
     let name = place.map_or_else(|| "<patch>".to_string(), |place| format!("<patch at {place}>"));
-    context.sources.add(PathBuf::from(name), text)
+    context.sources.add_within(PathBuf::from(name), text, at)
 }
 
 /// The documents of a patch.
