@@ -18,7 +18,7 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 use super::failure::{Endpoint, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result, without_quoted};
-use crate::files::{DiskTree, FileKind, FileTree as _, OpenFile};
+use crate::files::{DiskTree, FileTree as _, OpenFile};
 use crate::yaml::{self, suggestion};
 
 /// What kubectl's own flags say about the connection; everything may be left open.
@@ -140,7 +140,7 @@ impl ConnectOptions {
         paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
             let read = match text_of_stream(path)? {
                 Some(text) => Kubeconfig::from_yaml(&text),
-                None => check_text(path).and_then(|()| Ok(Kubeconfig::read_from(path)))?,
+                None => Kubeconfig::read_from(path),
             };
             let read = read.and_then(|next| merged.merge(next));
             read.map_err(|error| match &error {
@@ -340,12 +340,11 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
 /// The texts of pipes, which can be read only once, while a program asks for its cluster several times.
 static STREAMS: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
 
-/// The text of a kubeconfig that is a pipe; none when it is no such thing. Paths in it are not seen from its place.
+/// The text of a kubeconfig that is a pipe; none for a file that can be read again. Paths in a pipe are not seen from
+/// its place. kube panics at half a character of UTF-16, so that all is looked at before it is kube's.
 fn text_of_stream(path: &Path) -> Result<Option<String>> {
-    match DiskTree.locate(Path::new(""), path) {
-        Ok(found) if found.kind() != FileKind::File => {}
-        // What is not there, kube says of it.
-        _ => return Ok(None),
+    if let Ok(bytes) = DiskTree.read(path) {
+        return text_of(path, bytes).map(|_| None);
     }
     let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(text) = streams.get(path) {
@@ -361,15 +360,6 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
     yaml::decode(bytes)
         .map(String::from)
         .map_err(|error| unreadable(path, "the kubeconfig", error.message()))
-}
-
-/// Looks whether a file is text: kube panics at half a character of UTF-16.
-fn check_text(path: &Path) -> Result<()> {
-    match DiskTree.read(path) {
-        Ok(bytes) => text_of(path, bytes).map(drop),
-        // What cannot be read, kube says of it.
-        Err(_) => Ok(()),
-    }
 }
 
 fn unreadable(path: &Path, what: &str, why: &str) -> Diagnostic {

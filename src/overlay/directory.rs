@@ -150,27 +150,32 @@ impl Directories<'_> {
 
     /// The manifests of a file, which is no kustomization by another name.
     fn resources_of_file(&self, path: &Path, source: SourceId) -> Result<Vec<Resource>> {
-        let resources = self.resources(source);
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return resources };
+        let documents = self.documents(source)?;
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_near = nearest(name, &KUSTOMIZATION_FILES).is_some();
-        let is_kustomization = |resource: &Resource| resource.id().gvk.group == KUSTOMIZE_GROUP;
-        let is_one = match &resources {
-            Ok(resources) => resources.iter().any(is_kustomization),
-            // What has such a name and is no manifest is what its name says.
-            Err(problem) => is_near && problem.code() == Code::MissingField,
+        let is_kustomization = |node: &Node| match node.get("apiVersion").and_then(Node::as_str) {
+            Some(version) => version.split('/').next() == Some(KUSTOMIZE_GROUP),
+            None => is_near && node.get("kind").is_none(),
         };
-        if !is_one {
-            return resources;
+        if documents.iter().any(is_kustomization) {
+            let message = format!("`{name}` is no name of a kustomization, and no manifest can be like that");
+            return Err(Diagnostic::error(Code::InvalidValue, message)
+                .at(Span::new(source, 0, 0))
+                .help("rename it to `kustomization.yaml`"));
         }
-        let message = format!("`{name}` is no name of a kustomization, and no manifest can be like that");
-        Err(Diagnostic::error(Code::InvalidValue, message)
-            .at(Span::new(source, 0, 0))
-            .help("rename it to `kustomization.yaml`"))
+        self.made(documents)
     }
 
     /// The manifests of a text.
     fn resources(&self, source: SourceId) -> Result<Vec<Resource>> {
-        let documents = parse_documents(self.reader.sources(), source, ParseOptions::kubectl())?;
+        self.made(self.documents(source)?)
+    }
+
+    fn documents(&self, source: SourceId) -> Result<Vec<Node>> {
+        parse_documents(self.reader.sources(), source, ParseOptions::kubectl())
+    }
+
+    fn made(&self, documents: Vec<Node>) -> Result<Vec<Resource>> {
         let known = self.context.types.known();
         flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, known)).collect()
     }

@@ -26,10 +26,9 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let title = level.primary_title(one_line(problem.message()));
     let title = if problem.code() == Code::Summary { title } else { title.id(problem.code().name()) };
     let mut group = Group::with_title(title);
+    let mut headings = Vec::new();
     for place in how.places(problem) {
-        for element in elements(place) {
-            group = group.element(element);
-        }
+        group = group.element(element(place, &mut headings));
     }
     let named = |name: &'static str, text: String| Level::NOTE.with_name(name).message(text);
     if let Some(resource) = problem.resource_name() {
@@ -51,24 +50,36 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         Coloring::Plain => Renderer::plain(),
         Coloring::Ansi => Renderer::styled(),
     };
-    renderer.render(&[group])
+    let text = renderer.render(&[group]);
+    headings.iter().fold(text, |text, heading| text.replacen(&heading.made, &heading.meant, 1))
 }
 
-fn elements(place: ShownPlace<'_>) -> Vec<Element<'static>> {
+/// A heading of an excerpt that is made for the column there, where the column of the text is meant.
+struct Heading {
+    made: String,
+    meant: String,
+}
+
+fn element(place: ShownPlace<'_>, headings: &mut Vec<Heading>) -> Element<'static> {
     if place.is_hidden {
         return hidden(place);
     }
     let text = place.text.source.line(place.line);
     let (line, part) = excerpt(text, within_line(&place, text));
     let kind = if place.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-    let snippet =
-        Snippet::source(line.clone()).line_start(place.line).annotation(labelled(kind.span(part), &place));
-    if line == text {
-        return vec![snippet.path(place.text.file).into()];
+    let column = line.get(..part.start).unwrap_or_default().chars().count() + 1;
+    let annotation = labelled(kind.span(part), &place);
+    let snippet = Snippet::source(line).line_start(place.line).annotation(annotation);
+    if column == place.column {
+        return snippet.path(place.text.file).into();
     }
-    // The column is that of the text, not that of the excerpt.
-    let origin = Origin::path(place.text.file).line(place.line).char_column(place.column);
-    vec![origin.into(), snippet.into()]
+    // No path has such a character in it, which a message would show.
+    let name = format!("\u{e000}{}\u{e000}", headings.len());
+    headings.push(Heading {
+        made: format!("{name}:{}:{column}", place.line),
+        meant: format!("{}:{}:{}", place.text.file, place.line, place.column),
+    });
+    snippet.path(name).into()
 }
 
 /// What of a line is shown, and where in that a part of it is then.
@@ -97,14 +108,14 @@ fn labelled<'a>(annotation: Annotation<'a>, place: &ShownPlace<'_>) -> Annotatio
 }
 
 /// A place whose line nobody shall see.
-fn hidden(place: ShownPlace<'_>) -> Vec<Element<'static>> {
+fn hidden(place: ShownPlace<'_>) -> Element<'static> {
     if place.column > LONGEST_EXCERPT {
-        return vec![Origin::path(place.text.file).line(place.line).char_column(place.column).into()];
+        return Origin::path(place.text.file).line(place.line).char_column(place.column).into();
     }
     let kind = if place.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
     let text = format!("{}***", " ".repeat(place.column - 1));
     let annotation = labelled(kind.span(place.column - 1..text.len()), &place);
-    vec![Snippet::source(text).path(place.text.file).line_start(place.line).annotation(annotation).into()]
+    Snippet::source(text).path(place.text.file).line_start(place.line).annotation(annotation).into()
 }
 
 /// The part of a span that is on its first line, as bytes of that line.
