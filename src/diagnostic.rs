@@ -196,7 +196,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says what text in the place of which one mends it; a span that is no place is left out.
+    /// Says which text in the place of which one most likely mends it; a span that is no place is left out.
     #[must_use]
     pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
         if !span.is_none() {
@@ -320,7 +320,7 @@ impl Diagnostic {
         self.0.help.as_deref()
     }
 
-    /// What certainly mends it, where that is known.
+    /// What most likely mends it, where that is known.
     #[must_use]
     pub fn known_fix(&self) -> Option<&Fix> {
         self.0.fix.as_ref()

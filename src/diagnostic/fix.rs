@@ -1,8 +1,8 @@
-//! What mends a problem, as data.
+//! What most likely mends a problem, as data.
 
 use crate::source::Span;
 
-/// A change of one text that certainly mends a problem, such as the name of the one field that was meant.
+/// A change of one text that most likely mends a problem, such as the name of the field that was meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
     /// What is replaced.

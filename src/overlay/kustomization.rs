@@ -12,7 +12,9 @@ use crate::transform::{
     GeneratorArgs, GeneratorOptions, Image, LabelArgs, Patch, Replacement, Replica, SortOptions, Var,
     is_path_of_patch,
 };
-use crate::yaml::{DuplicateKeys, Map, Node, ParseOptions, Spanned, from_node, parse_documents};
+use crate::yaml::{
+    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, check_directives, from_node, parse_documents,
+};
 
 /// A kustomization file, older field names already moved to their successors.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -128,6 +130,7 @@ impl Kustomization {
     /// Malformed YAML, unknown fields, values of wrong types, a wrong kind, a file without content.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Warned<Self>> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+        check_directives(sources, source, Separation::None)?;
         let node = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
         let at = if node.span().is_none() { Span::new(source, 0, 0) } else { node.span().at_start() };
         let empty = Map::new();

@@ -13,7 +13,7 @@ use super::load::{Root, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::flatten_lists;
 use crate::source::{SourceId, Span};
-use crate::yaml::{Node, ParseOptions, Spanned, parse_documents};
+use crate::yaml::{Node, ParseOptions, Separation, Spanned, check_directives, parse_documents};
 
 /// One kustomization and what its `resources` and `components` lead to.
 #[derive(Debug, Clone)]
@@ -217,6 +217,7 @@ pub(super) fn find(root: &Root, path: &str, at: Span) -> Result<Target> {
 
 /// The manifests of a text.
 pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
+    check_directives(root.reader().sources(), source, Separation::AtMarkers)?;
     flatten_lists(parse_documents(root.reader().sources(), source, ParseOptions::default())?)
 }
 

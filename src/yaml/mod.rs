@@ -2,6 +2,7 @@
 
 mod convert;
 mod decode;
+mod directives;
 mod edit;
 mod emit;
 mod events;
@@ -31,5 +32,6 @@ pub use node::{Entry, Key, List, Map, MapIndex, Node, Value};
 pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
 pub use scalar::{Resolved, resolve_plain};
 pub use spanned::Spanned;
+pub(crate) use directives::{Separation, check_directives};
 pub(crate) use suggest::{nearest, nearest_path, suggestion};
 pub(crate) use yaml_1_1::as_yaml_1_1;

@@ -20,7 +20,7 @@ struct JsonMessage {
     help: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// What would certainly mend it.
+    /// What most likely mends it.
     fix: Option<JsonFix>,
 }
 

@@ -33,6 +33,10 @@ use context::Site;
 use nesting::{Visits, with_stack};
 pub(super) use shared::Shared;
 
+/// What is odd about a Component as a target, and what to do.
+const BUILT_ALONE: &str = "this Component is built alone: it changes nothing but what it brings itself";
+const NAMED_BY_OTHERS: &str = "build a kustomization that names it under `components:`";
+
 /// Builds the kustomization of a root.
 ///
 /// # Errors
@@ -41,11 +45,10 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let mut warnings = Vec::new();
     let tree = load_tree(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
     if tree.kustomization.is_component() {
-        let message = "this Component is built alone: it changes nothing but what it brings itself";
         warnings.push(
-            Diagnostic::warning(Code::ComponentAlone, message)
+            Diagnostic::warning(Code::ComponentAlone, BUILT_ALONE)
                 .at(tree.kustomization.kind.span)
-                .help("build a kustomization that names it under `components:`"),
+                .help(NAMED_BY_OTHERS),
         );
     }
     let sort = tree.kustomization.sort_options.clone();
@@ -60,8 +63,12 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         visits: Visits::default(),
         warnings,
     };
-    let levels = tree.depth;
-    let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()))?;
+    let (levels, is_component) = (tree.depth, tree.kustomization.is_component());
+    let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()));
+    let accumulated = accumulated.map_err(|problem| {
+        let alone = |problem: Diagnostic| problem.note(format!("{BUILT_ALONE}; {NAMED_BY_OTHERS}"));
+        if is_component { problem.map_each(alone) } else { problem }
+    })?;
     let TargetBuild { schema, tracker, mut warnings, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;

@@ -8,7 +8,8 @@ use crate::patch::{JsonPatch, parse_json_patch};
 use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
 use crate::yaml::{
-    DuplicateKeys, Map, Node, ParseOptions, Spanned, Value, as_yaml_1_1, decode, parse_documents,
+    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, as_yaml_1_1, check_directives, decode,
+    parse_documents,
 };
 
 /// A patch after reading.
@@ -123,6 +124,7 @@ fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
 /// warned of, since the rest of the patch is lost.
 fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
     check_json(source, context)?;
+    check_directives(context.sources, source, Separation::AtMarkers)?;
     let read = |duplicate_keys| {
         let options = ParseOptions { duplicate_keys, ..ParseOptions::default() };
         parse_documents(context.sources, source, options)
