@@ -347,9 +347,13 @@ impl Diagnostic {
             _ => (&trail[..TOLD_OF_TRAIL], &trail[trail.len() - TOLD_OF_TRAIL..]),
         };
         let between = (left_out > 0).then(|| format!("... {left_out} more").into());
-        self.0.notes.iter().chain(first).map(|note| note.as_str().into()).chain(between).chain(
-            last.iter().map(|note| note.as_str().into()),
-        )
+        self.0
+            .notes
+            .iter()
+            .chain(first)
+            .map(|note| note.as_str().into())
+            .chain(between)
+            .chain(last.iter().map(|note| note.as_str().into()))
     }
 }
 

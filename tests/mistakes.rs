@@ -73,7 +73,10 @@ fn a_plain_overlay_without_manifests_is_an_error() {
         ("comments/web.yaml", "# nothing yet\n"),
         ("misnamed/kustomization.yml.txt", "resources: [../base]\n"),
         ("spelled/kustomisation.yaml", "resources: [../base]\n"),
-        ("typed/all.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n"),
+        (
+            "typed/all.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
+        ),
         ("good/web.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n"),
     ]);
     for name in ["empty", "comments"] {
@@ -81,7 +84,10 @@ fn a_plain_overlay_without_manifests_is_an_error() {
         says(&told, &["error[missing-field]", &format!("{name} has no kustomization file and no manifests")]);
         says(&refused(home.path(), &["build", name, "--base", "base"]), &["no manifests"]);
     }
-    says(&refused(home.path(), &["build", "misnamed"]), &["rename `kustomization.yml.txt` to `kustomization.yml`"]);
+    says(
+        &refused(home.path(), &["build", "misnamed"]),
+        &["rename `kustomization.yml.txt` to `kustomization.yml`"],
+    );
     for name in ["spelled", "typed"] {
         let told = refused(home.path(), &["build", name]);
         says(&told, &["is no name of a kustomization", "rename it to `kustomization.yaml`"]);
@@ -127,14 +133,22 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
         assert_eq!(told(home.path(), &["build", name]), "", "{name} is nothing to speak of");
     }
     let told = refused(home.path(), &["build", "half"]);
-    says(&told, &["error[added-document]", "lacks `spec.selector`, `spec.template`", "did you mean Deployment `web`?"]);
+    says(
+        &told,
+        &[
+            "error[added-document]",
+            "lacks `spec.selector`, `spec.template`",
+            "did you mean Deployment `web`?",
+        ],
+    );
     says(&refused(home.path(), &["build", "bare"]), &["lacks `spec`", "in namespace `shop`"]);
 }
 
 #[test]
 fn ten_thousand_documents_that_match_nothing_are_no_flood_of_work() {
     let all = |prefix: &str| -> String {
-        (0..10_000).map(|i| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {prefix}-{i}}}}}\n---\n")).collect()
+        let manifest = |i| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {prefix}-{i}}}}}\n");
+        (0..10_000).map(manifest).collect::<Vec<_>>().join("---\n")
     };
     let home = home(&[("base/a.yaml", &all("some-service")), ("prod/a.yaml", &all("other-things"))]);
     let begun = std::time::Instant::now();
@@ -164,8 +178,12 @@ fn a_cluster_that_is_named_must_exist() {
         says(&refused(home.path(), &["build", target, "--kubeconfig", "nope"]), &["error[io]", "nope"]);
         let near = refused(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dve"]);
         says(&near, &["did you mean `dev`?"]);
-        assert_eq!(told(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dev"]), "");
-        let absent = command(home.path(), &["build", target]).env("KUBECONFIG", "nope").output().expect("runs");
+        assert_eq!(
+            told(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dev"]),
+            ""
+        );
+        let absent =
+            command(home.path(), &["build", target]).env("KUBECONFIG", "nope").output().expect("runs");
         assert!(absent.status.success() && absent.stderr.is_empty(), "absent files count as no cluster");
     }
 }
@@ -173,7 +191,11 @@ fn a_cluster_that_is_named_must_exist() {
 #[cfg(unix)]
 #[test]
 fn a_kubeconfig_may_be_a_pipe_and_not_a_directory() {
-    let home = home(&[("kubeconfig", KUBECONFIG), ("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a"))]);
+    let home = home(&[
+        ("kubeconfig", KUBECONFIG),
+        ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("app/a.yaml", &cm("a")),
+    ]);
     let program = env!("CARGO_BIN_EXE_kubectl-smp");
     let piped = |bytes: &str| {
         let line = format!("printf '{bytes}' | {program} build app --context dev --kubeconfig /dev/stdin");
@@ -203,7 +225,9 @@ fn unavailable() -> String {
 
 #[test]
 fn nothing_is_sent_that_was_merged_by_guess() {
-    let widget = |list: &str| format!("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{list: {list}}}\n");
+    let widget = |list: &str| {
+        format!("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{list: {list}}}\n")
+    };
     let home = home(&[
         ("base/w.yaml", &widget("[{name: a}, {name: b}, {name: c}]")),
         ("prod/w.yaml", &widget("[{name: a, x: 1}]")),
@@ -228,7 +252,10 @@ fn a_namespace_for_a_build_is_refused() {
 #[test]
 fn a_component_that_is_built_alone_says_so() {
     let home = home(&[
-        ("part/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [a.yaml]\n"),
+        (
+            "part/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [a.yaml]\n",
+        ),
         ("part/a.yaml", &cm("a")),
         ("app/kustomization.yaml", "components: [../part]\n"),
         ("none/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"),
@@ -244,60 +271,80 @@ fn a_component_that_is_built_alone_says_so() {
 #[test]
 fn deprecated_labels_are_rewritten_with_their_selectors() {
     let home = home(&[
-        ("app/kustomization.yaml", "resources: [a.yaml]\ncommonLabels: {a: b}\npatchesStrategicMerge: [a.yaml]\n"),
+        (
+            "app/kustomization.yaml",
+            "resources: [a.yaml]\ncommonLabels: {a: b}\npatchesStrategicMerge: [a.yaml]\n",
+        ),
         ("app/a.yaml", &cm("a")),
     ]);
     let told = told(home.path(), &["build", "app"]);
-    says(&told, &["`labels: [{pairs: {...}, includeSelectors: true}]`", "each file as `path: FILE`", "warning: 2 warnings"]);
+    says(
+        &told,
+        &[
+            "`labels: [{pairs: {...}, includeSelectors: true}]`",
+            "each file as `path: FILE`",
+            "warning: 2 warnings",
+        ],
+    );
     let quiet = run(home.path(), &["build", "app", "--quiet"]);
     assert!(quiet.status.success() && quiet.stderr.is_empty());
 }
 
+/// A kustomization with a mistake, and what is said of it.
+const MEANT: [(&str, &str, &[&str]); 11] = [
+    ("resources: [setings.yaml]\n", "a", &["app/kustomization.yaml:1:13", "did you mean `settings.yaml`?"]),
+    ("resources: [../bse]\n", "a", &["did you mean `../base`?"]),
+    (
+        "resources: [settings.yaml]\npatches: [path.yaml]\n",
+        "path: path.yaml",
+        &["app/kustomization.yaml:2:11"],
+    ),
+    (
+        "resorces: [settings.yaml]\npatchs: []\n",
+        "a",
+        &["did you mean `resources`?", "did you mean `patches`?"],
+    ),
+    (
+        "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMap\n    apiVersion: v1\n    metadata: {name: setings}\n",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:4:5"],
+    ),
+    (
+        "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMapp\n    apiVersion: v1\n    metadata: {name: settings}\n",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:4:5"],
+    ),
+    (
+        "resources: [settings.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: remove\n      path: /metadata/labls/x\n",
+        "app/kustomization.yaml:5:7",
+        &["did you mean `/metadata/labels/x`?"],
+    ),
+    (
+        "resources: [web.yaml]\nreplicas:\n- {name: wep, count: 3}\n",
+        "did you mean `web`?",
+        &["app/kustomization.yaml:3:10"],
+    ),
+    (
+        "resources: [settings.yaml]\nreplacements:\n- source: {kind: ConfigMap, name: settigs}\n  targets: [{select: {kind: ConfigMap}}]\n",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:3:11"],
+    ),
+    (
+        "resources: [settings.yaml]\nreplacements:\n- source: {kind: ConfigMap, fieldPath: data.a}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.aa]}]\n",
+        "did you mean `data.a`?",
+        &["app/kustomization.yaml:4:54"],
+    ),
+    (
+        "resources: [settings.yaml]\nconfigMapGenerator:\n- {name: g, files: [setings.yaml]}\n",
+        "did you mean `settings.yaml`?",
+        &["app/kustomization.yaml:3:21"],
+    ),
+];
+
 #[test]
 fn what_was_meant_is_named() {
     let a = cm("settings");
-    let table: [(&str, &str, &[&str]); 11] = [
-        ("resources: [setings.yaml]\n", "a", &["app/kustomization.yaml:1:13", "did you mean `settings.yaml`?"]),
-        ("resources: [../bse]\n", "a", &["did you mean `../base`?"]),
-        ("resources: [settings.yaml]\npatches: [path.yaml]\n", "path: path.yaml", &["app/kustomization.yaml:2:11"]),
-        ("resorces: [settings.yaml]\npatchs: []\n", "a", &["did you mean `resources`?", "did you mean `patches`?"]),
-        (
-            "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMap\n    apiVersion: v1\n    metadata: {name: setings}\n",
-            "did you mean ConfigMap `settings`?",
-            &["app/kustomization.yaml:4:5"],
-        ),
-        (
-            "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMapp\n    apiVersion: v1\n    metadata: {name: settings}\n",
-            "did you mean ConfigMap `settings`?",
-            &["app/kustomization.yaml:4:5"],
-        ),
-        (
-            "resources: [settings.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: remove\n      path: /metadata/labls/x\n",
-            "app/kustomization.yaml:5:7",
-            &["did you mean `/metadata/labels/x`?"],
-        ),
-        (
-            "resources: [web.yaml]\nreplicas:\n- {name: wep, count: 3}\n",
-            "did you mean `web`?",
-            &["app/kustomization.yaml:3:10"],
-        ),
-        (
-            "resources: [settings.yaml]\nreplacements:\n- source: {kind: ConfigMap, name: settigs}\n  targets: [{select: {kind: ConfigMap}}]\n",
-            "did you mean ConfigMap `settings`?",
-            &["app/kustomization.yaml:3:11"],
-        ),
-        (
-            "resources: [settings.yaml]\nreplacements:\n- source: {kind: ConfigMap, fieldPath: data.a}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.aa]}]\n",
-            "did you mean `data.a`?",
-            &["app/kustomization.yaml:4:54"],
-        ),
-        (
-            "resources: [settings.yaml]\nconfigMapGenerator:\n- {name: g, files: [setings.yaml]}\n",
-            "did you mean `settings.yaml`?",
-            &["app/kustomization.yaml:3:21"],
-        ),
-    ];
-    for (kustomization, part, parts) in table {
+    for (kustomization, part, parts) in MEANT {
         let a = a.replace("metadata:\n", "metadata:\n  labels: {x: y}\n");
         let home = home(&[
             ("app/kustomization.yaml", kustomization),
@@ -364,11 +411,23 @@ fn places_can_be_opened_from_where_the_user_stands() {
 #[test]
 fn inline_patches_have_their_places_in_the_kustomization() {
     let table = [
-        ("- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    data: }\n", "7:11"),
+        (
+            "- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    data: }\n",
+            "7:11",
+        ),
         ("- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}'\n", "3:11"),
-        ("- patch: \"{apiVersion: v1,\\n kind: ConfigMap,\\n metadata: {name: a},\\n data: {x: 1, x: 2}}\"\n", "3:85"),
-        ("- target: {kind: ConfigMap}\n  patch: |-\n    - op: add\n      path: /data/x\n      value: y\n    - op: remove\n      path: /nope\n", "8:7"),
-        ("- patch: |\n    kind: ConfigMap\n    apiVersion: v1\n    metadata:\n      name: a\n    data:\n      x: 1\n      x: 2\n", "10:7"),
+        (
+            "- patch: \"{apiVersion: v1,\\n kind: ConfigMap,\\n metadata: {name: a},\\n data: {x: 1, x: 2}}\"\n",
+            "3:85",
+        ),
+        (
+            "- target: {kind: ConfigMap}\n  patch: |-\n    - op: add\n      path: /data/x\n      value: y\n    - op: remove\n      path: /nope\n",
+            "8:7",
+        ),
+        (
+            "- patch: |\n    kind: ConfigMap\n    apiVersion: v1\n    metadata:\n      name: a\n    data:\n      x: 1\n      x: 2\n",
+            "10:7",
+        ),
     ];
     for (patch, want) in table {
         let home = home(&[
@@ -408,7 +467,12 @@ fn directives_are_taken_as_kustomize_takes_them() {
         ];
         for (i, (home, want)) in table.iter().enumerate() {
             let output = run(home.path(), &["build", "app"]);
-            assert_eq!(output.status.success(), *want, "{directive:?} {i}: {}", String::from_utf8_lossy(&output.stderr));
+            assert_eq!(
+                output.status.success(),
+                *want,
+                "{directive:?} {i}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
         }
     }
 }
@@ -430,9 +494,21 @@ fn variables_replicas_targets_and_conflicts_have_places() {
         (vars.replace("name: a,", "name: b,"), "error[no-match]", "3:9"),
         (vars.replace("name: B", "name: A"), "error[invalid-value]", "5:9"),
         ("replicas: [{name: x, count: 1}]\n".into(), "error[no-match]", "2:19"),
-        ("patches:\n- target: {name: x}\n  patch: '[{\"op\": \"remove\", \"path\": \"/x\"}]'\n".into(), "warning[unmatched-patch]", "3:"),
-        ("replacements:\n- source: {kind: ConfigMap}\n  targets:\n  - select: {name: x}\n".into(), "warning[unmatched-replacement]", "5:5"),
-        ("configMapGenerator:\n- {name: a, options: {disableNameSuffixHash: true}}\n".into(), "error[duplicate-resource]", ""),
+        (
+            "patches:\n- target: {name: x}\n  patch: '[{\"op\": \"remove\", \"path\": \"/x\"}]'\n".into(),
+            "warning[unmatched-patch]",
+            "3:",
+        ),
+        (
+            "replacements:\n- source: {kind: ConfigMap}\n  targets:\n  - select: {name: x}\n".into(),
+            "warning[unmatched-replacement]",
+            "5:5",
+        ),
+        (
+            "configMapGenerator:\n- {name: a, options: {disableNameSuffixHash: true}}\n".into(),
+            "error[duplicate-resource]",
+            "",
+        ),
     ];
     for (rest, code, want) in table {
         let home = home(&[
@@ -441,7 +517,8 @@ fn variables_replicas_targets_and_conflicts_have_places() {
         ]);
         let output = run(home.path(), &["build", "app", "--message-format", "short"]);
         let told = String::from_utf8(output.stderr).expect("text");
-        let line = told.lines().find(|line| line.contains(code)).unwrap_or_else(|| panic!("no {code}: {told}"));
+        let line =
+            told.lines().find(|line| line.contains(code)).unwrap_or_else(|| panic!("no {code}: {told}"));
         assert!(line.starts_with(&format!("app/kustomization.yaml:{want}")), "{want}: {told}");
     }
 }
@@ -449,10 +526,16 @@ fn variables_replicas_targets_and_conflicts_have_places() {
 #[test]
 fn all_errors_of_a_kustomization_are_told() {
     let home = home(&[
-        ("app/kustomization.yaml", "resources: [one.yaml, a.yaml, two.yaml, ../broken]\ncomponents: [../three]\n"),
+        (
+            "app/kustomization.yaml",
+            "resources: [one.yaml, a.yaml, two.yaml, ../broken]\ncomponents: [../three]\n",
+        ),
         ("app/a.yaml", &cm("a")),
         ("broken/kustomization.yaml", "resources: [four.yaml, five.yaml]\n"),
-        ("patched/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]\n"),
+        (
+            "patched/kustomization.yaml",
+            "resources: [a.yaml]\npatches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]\n",
+        ),
         ("patched/a.yaml", &cm("a")),
         ("patched/y.yaml", &cm("nobody")),
         ("patched/z.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: [1]\n"),
@@ -475,7 +558,10 @@ fn a_long_way_is_told_by_its_ends() {
     let mut files: Vec<(String, String)> = (0..300)
         .map(|i| (format!("b{i}/kustomization.yaml"), format!("resources: [../b{}]\n", i + 1)))
         .collect();
-    files.push(("b300/kustomization.yaml".into(), "resources: [a.yaml]\nreplicas: [{name: x, count: 1}]\n".into()));
+    files.push((
+        "b300/kustomization.yaml".into(),
+        "resources: [a.yaml]\nreplicas: [{name: x, count: 1}]\n".into(),
+    ));
     files.push(("b300/a.yaml".into(), cm("a")));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let home = home(&files);
@@ -487,9 +573,8 @@ fn a_long_way_is_told_by_its_ends() {
 #[test]
 fn long_lines_are_shown_around_the_place() {
     let list = "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ".repeat(500);
-    let home = home(&[
-        ("app/kustomization.yaml", &format!("commonAnnotations: {{x: z}}\nresources: [{list}]\n")),
-    ]);
+    let home =
+        home(&[("app/kustomization.yaml", &format!("commonAnnotations: {{x: z}}\nresources: [{list}]\n"))]);
     let told = refused(home.path(), &["build", "app"]);
     says(&told, &["app/kustomization.yaml:2:", "...", "^^^"]);
     assert!(told.lines().all(|line| line.len() < 400), "{}", told.lines().map(str::len).max().unwrap_or(0));

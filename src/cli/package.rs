@@ -169,7 +169,9 @@ pub(super) fn schema_of(packages: &[&Package], args: &SchemaArgs, sources: &Sour
     let Warned { value: schema, warnings } = looked_up(packages, args, sources)?;
     render::print_before(&warnings, sources).map_err(|refused| {
         let mut problems = Problems::default();
-        refused.into_iter().for_each(|problem| problems.add(problem.into_error()));
+        for problem in refused {
+            problems.add(problem.into_error());
+        }
         problems.or(()).err().unwrap_or_else(|| Diagnostic::error(Code::Summary, "refused by --strict"))
     })?;
     Ok(schema)

@@ -104,7 +104,8 @@ impl ConnectOptions {
     #[must_use]
     pub fn lacks_kubeconfig(&self) -> bool {
         let named = std::env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
-        self.kubeconfig.is_none() && named.is_some_and(|paths| existing(std::env::split_paths(&paths)).is_empty())
+        self.kubeconfig.is_none()
+            && named.is_some_and(|paths| existing(std::env::split_paths(&paths)).is_empty())
     }
 
     /// Reads what there is to read and chooses.
@@ -357,9 +358,7 @@ fn text_of_stream(path: &Path) -> Result<Option<String>> {
 }
 
 fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
-    yaml::decode(bytes)
-        .map(String::from)
-        .map_err(|error| unreadable(path, "the kubeconfig", error.message()))
+    yaml::decode(bytes).map_err(|error| unreadable(path, "the kubeconfig", error.message()))
 }
 
 fn unreadable(path: &Path, what: &str, why: &str) -> Diagnostic {

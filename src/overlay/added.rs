@@ -11,11 +11,7 @@ use crate::yaml::Node;
 ///
 /// # Errors
 /// It seems to be meant for something of the base, and is not whole by itself.
-pub(super) fn judge(
-    added: &Resource,
-    unmatched: &Alike,
-    schema: &Schema,
-) -> Result<Option<Diagnostic>> {
+pub(super) fn judge(added: &Resource, unmatched: &Alike, schema: &Schema) -> Result<Option<Diagnostic>> {
     let id = added.id();
     let Some(known) = unmatched.nearest(id, schema) else { return Ok(None) };
     let lacking = schema.kind(&id.gvk).map_or_else(Vec::new, |kind| lacking(added.node(), kind));

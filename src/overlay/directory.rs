@@ -269,8 +269,11 @@ fn no_manifests(root: &Root) -> Diagnostic {
     let entries = root.directory().list().unwrap_or_default();
     let names = entries.iter().filter(|entry| entry.kind == FileKind::File).filter_map(|e| e.name.to_str());
     match names.into_iter().find_map(|name| Some((name, nearest(name, &KUSTOMIZATION_FILES)?))) {
-        Some((name, meant)) => error.help(format!("rename `{name}` to `{meant}`, the name of kustomizations")),
-        None => error.help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files"),
+        Some((name, meant)) => {
+            error.help(format!("rename `{name}` to `{meant}`, the name of kustomizations"))
+        }
+        None => error
+            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files"),
     }
 }
 

@@ -147,7 +147,8 @@ impl Kustomization {
         } else {
             from_node(&node).map_err(|error| unwrapped_paths(fields).unwrap_or(error))?
         };
-        let deprecated = fields.entries().iter().filter_map(|e| deprecation(fields, &e.key.text, e.key.meta.span));
+        let deprecated =
+            fields.entries().iter().filter_map(|e| deprecation(fields, &e.key.text, e.key.meta.span));
         kustomization.check_kind()?;
         if fields.iter().all(|(key, value)| says_nothing(key, value)) {
             return Err(Diagnostic::error(Code::MissingField, "this kustomization is empty")

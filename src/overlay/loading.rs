@@ -177,7 +177,13 @@ impl Loading<'_> {
             bytes: 0,
             warnings,
         };
-        Ok(OpenTree { tree, part: EntryField::Resources, done: 0, found: Vec::new(), problems: Problems::default() })
+        Ok(OpenTree {
+            tree,
+            part: EntryField::Resources,
+            done: 0,
+            found: Vec::new(),
+            problems: Problems::default(),
+        })
     }
 
     /// Looks at one entry after the other, up to a directory that has to be read first; none when all is done.

@@ -181,9 +181,24 @@ mod tests {
             ));
             let alike = Alike::of(&base);
             let table = [
-                ("apps/v1", "Deployment", "payment-gatway", Some("did you mean Deployment `payment-gateway`?")),
-                ("apps/v1", "Deployment", "paiment-gateway", Some("did you mean Deployment `payment-gateway`?")),
-                ("apps/v1", "Deploymnt", "payment-gateway", Some("did you mean Deployment `payment-gateway`?")),
+                (
+                    "apps/v1",
+                    "Deployment",
+                    "payment-gatway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                (
+                    "apps/v1",
+                    "Deployment",
+                    "paiment-gateway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                (
+                    "apps/v1",
+                    "Deploymnt",
+                    "payment-gateway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
                 ("v1", "Service", "db", Some("did you mean Service `db` in namespace `shop`?")),
                 ("apps/v1", "StatefulSet", "payment-gateway", None),
                 ("apps/v1", "Deployment", "something-else-altogether", None),

@@ -102,7 +102,10 @@ impl<'s> Scalar<'s> {
             let trimmed = rest.trim_start();
             self.at += rest.len() - trimmed.len();
             let is_escape = self.writing == Writing::DoubleQuoted
-                && matches!(trimmed.as_bytes(), [b'\\', b'n' | b't' | b'r' | b' ' | b'\t' | b'\n' | b'\r', ..]);
+                && matches!(
+                    trimmed.as_bytes(),
+                    [b'\\', b'n' | b't' | b'r' | b' ' | b'\t' | b'\n' | b'\r', ..]
+                );
             if !is_escape {
                 return;
             }

@@ -31,15 +31,15 @@ pub(crate) fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<
     for (i, step) in path.iter().enumerate() {
         let step = step.as_ref();
         node = match &node.value {
-            Value::Map(map) => match map.get(step) {
-                Some(field) => field,
-                None => {
+            Value::Map(map) => {
+                let Some(field) = map.get(step) else {
                     let names: Vec<&str> = map.iter().map(|(name, _)| name).collect();
                     let mut meant: Vec<String> = path.iter().map(|step| step.as_ref().to_string()).collect();
                     meant[i] = nearest(step, &names)?.to_string();
                     return Some(meant);
-                }
-            },
+                };
+                field
+            }
             Value::List(list) => list.get(step.parse().unwrap_or(0))?,
             Value::Scalar(_) => return None,
         };

@@ -117,7 +117,12 @@ impl TargetBuild<'_> {
     }
 
     /// Takes all steps of a kustomization.
-    fn take_all(&mut self, steps: Vec<Step<'_>>, tree: &Tree, mut so_far: Accumulated) -> Result<Accumulated> {
+    fn take_all(
+        &mut self,
+        steps: Vec<Step<'_>>,
+        tree: &Tree,
+        mut so_far: Accumulated,
+    ) -> Result<Accumulated> {
         let mut problems = Problems::default();
         for step in steps {
             // What one entry adds does not depend on another; a change would be one of what is not there.
@@ -163,8 +168,7 @@ impl TargetBuild<'_> {
             Step::Resource(path, item) => self.resource(item, path, root, so_far)?,
             Step::Component(path, tree) => {
                 let before = mem::take(so_far);
-                *so_far =
-                    self.accumulate(tree, Some(path), before).map_err(|d| reached_by(d, root, path))?;
+                *so_far = self.accumulate(tree, Some(path), before).map_err(|d| reached_by(d, root, path))?;
             }
             Step::Generators(plugins) => {
                 let generators = self.configurations(plugins, root)?;

@@ -72,8 +72,8 @@ impl Document {
         if !matches!(error.code(), Code::MissingField | Code::TestFailed) {
             return error;
         }
-        let pointers = [&operation.path, &operation.from].into_iter().flatten();
-        let meant = pointers.filter_map(|pointer| nearest_path(&self.root, &steps(pointer, self.standard)?)).next();
+        let mut pointers = [&operation.path, &operation.from].into_iter().flatten();
+        let meant = pointers.find_map(|pointer| nearest_path(&self.root, &steps(pointer, self.standard)?));
         let shown = meant.map(|path| show(&path.into_iter().map(SmolStr::from).collect::<Vec<_>>()));
         match shown {
             Some(path) => error.help(format!("did you mean `{path}`?")),

@@ -49,7 +49,8 @@ impl SelectorArgs {
 
     /// What it names, taken for names and not for expressions.
     pub(crate) fn id(&self) -> ResId {
-        let [group, version, kind] = [&self.group, &self.version, &self.kind].map(|text| text.as_str().into());
+        let [group, version, kind] =
+            [&self.group, &self.version, &self.kind].map(|text| text.as_str().into());
         ResId {
             gvk: Gvk { group, version, kind },
             name: self.name.as_str().into(),

@@ -8,8 +8,8 @@ use crate::patch::{JsonPatch, parse_json_patch};
 use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
 use crate::yaml::{
-    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, as_yaml_1_1, check_directives, decode,
-    parse_documents,
+    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, as_yaml_1_1, check_directives,
+    decode, parse_documents,
 };
 
 /// A patch after reading.

@@ -68,7 +68,8 @@ pub fn patches_json6902(
     context: &PatchContext<'_>,
 ) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
-    let loaded = patches.iter().filter_map(|patch| Some((patch, run.loaded(load::json6902(patch, context))?)));
+    let loaded =
+        patches.iter().filter_map(|patch| Some((patch, run.loaded(load::json6902(patch, context))?)));
     let loaded: Vec<(&Patch, JsonPatch)> = loaded.collect();
     for (patch, json) in loaded {
         let selected = run.select(patch);
@@ -167,9 +168,10 @@ impl<'r> PatchRun<'r> {
         let selected = self.set.select(&target.compile()?);
         if selected.is_empty() {
             let likely = self.likely.suggestion(self.set, &target.id());
-            let help = likely.map(|likely| format!("{likely} the patch changes nothing")).unwrap_or_else(|| {
-                "the patch changes nothing; names are those of this kustomization's resources".into()
-            });
+            let help = match likely {
+                Some(likely) => format!("{likely} the patch changes nothing"),
+                None => "the patch changes nothing; names are those of this kustomization's resources".into(),
+            };
             self.warnings.push(
                 Diagnostic::warning(
                     Code::UnmatchedPatch,
