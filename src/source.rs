@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use self::secrecy::HiddenLines;
 pub(crate) use self::secrecy::may_be_secret;
-use self::within::Outer;
 
 /// Names of kustomization files.
 pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -110,6 +109,31 @@ pub struct Source {
     hidden: OnceLock<HiddenLines>,
     /// Where it stands, when that is in another text.
     outer: Option<Outer>,
+}
+
+/// Where a text stands in another one.
+#[derive(Debug)]
+struct Outer {
+    span: Span,
+    /// Where each byte stands in the outer text; found out on first use.
+    offsets: OnceLock<Vec<u32>>,
+}
+
+impl Outer {
+    /// Where a part of `inner` stands in the text that has the scalar.
+    fn place_of(&self, part: Span, inner: &str, outer: &str) -> Span {
+        let offsets = self.offsets.get_or_init(|| {
+            let scalar = outer.get(self.span.start as usize..self.span.end as usize).unwrap_or_default();
+            within::offsets(inner, scalar, self.span.start)
+        });
+        let behind = |i: u32| offsets.get(i as usize).map_or(self.span.end, |offset| offset + 1);
+        let start = match offsets.get(part.start as usize) {
+            Some(&offset) => offset,
+            None => part.start.checked_sub(1).map_or(self.span.start, behind),
+        };
+        let end = if part.end > part.start { behind(part.end - 1).max(start) } else { start };
+        Span { source: self.span.source, start, end }
+    }
 }
 
 /// How many bytes a block has at whose start characters were counted.
@@ -213,7 +237,7 @@ impl SourceMap {
             lines: OnceLock::new(),
             characters: OnceLock::new(),
             hidden: OnceLock::new(),
-            outer: (!at.is_none()).then(|| Outer::new(at)),
+            outer: (!at.is_none()).then(|| Outer { span: at, offsets: OnceLock::new() }),
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::new(source));
@@ -280,6 +304,29 @@ mod tests {
         ];
         for (path, want) in table {
             assert_eq!(as_seen_from(Path::new(path), Path::new("/home/me")), Path::new(want), "{path}");
+        }
+    }
+
+    #[test]
+    fn parts_of_scalars_are_found() {
+        let table = [
+            ("a: |-\n    x: 1\n    y:\n      z: é2\n", "x: 1\ny:\n  z: é2", "z", "4:7"),
+            ("a: |-\n    x: 1\n    y:\n      z: é2\n", "x: 1\ny:\n  z: é2", "2", "4:11"),
+            ("a: >\n  one\n  two\n", "one two\n", "two", "3:3"),
+            ("a: 'it''s {b: c}'\n", "it's {b: c}", "c}", "1:15"),
+            ("a: \"x:\\n  \\\"y\\\": \\u0041b\"\n", "x:\n  \"y\": Ab", "b", "1:24"),
+            ("a: [{b: c}]\n", "[{b: c}]", "c", "1:9"),
+        ];
+        for (outer, inner, part, want) in table {
+            let sources = SourceMap::default();
+            let of = sources.add("k.yaml", outer);
+            let begin = outer.find(['|', '>', '\'', '"', '[']).expect("a scalar");
+            let id = sources.add_within("<p>", inner, Span::new(of, begin, outer.len() - 1));
+            let at = inner.rfind(part).expect("a part");
+            let place = sources.outermost(Span::new(id, at, at + part.len()));
+            let described = sources.describe(place).expect("a place");
+            let text = &outer[place.start as usize..place.end as usize];
+            assert_eq!((text, described.as_str()), (part, format!("k.yaml:{want}").as_str()), "{outer}");
         }
     }
 

@@ -3,37 +3,9 @@
 //! Goes by what both texts look like: a scalar has the characters of its value in their order, with indentation,
 //! line breaks, quotes and escapes between them.
 
-use std::sync::OnceLock;
-
-use super::Span;
-
-/// Where a text stands.
-#[derive(Debug)]
-pub(super) struct Outer {
-    pub(super) span: Span,
-    /// Where each byte stands in the outer text; found out on first use.
-    offsets: OnceLock<Vec<u32>>,
-}
-
-impl Outer {
-    pub(super) fn new(span: Span) -> Self {
-        Self { span, offsets: OnceLock::new() }
-    }
-
-    /// Where a part of `inner` stands in the text that has the scalar.
-    pub(super) fn place_of(&self, part: Span, inner: &str, outer: &str) -> Span {
-        let offsets = self.offsets.get_or_init(|| {
-            let scalar = outer.get(self.span.start as usize..self.span.end as usize).unwrap_or_default();
-            Scalar::new(scalar, self.span.start).offsets(inner)
-        });
-        let behind = |i: u32| offsets.get(i as usize).map_or(self.span.end, |offset| offset + 1);
-        let start = match offsets.get(part.start as usize) {
-            Some(&offset) => offset,
-            None => part.start.checked_sub(1).map_or(self.span.start, behind),
-        };
-        let end = if part.end > part.start { behind(part.end - 1).max(start) } else { start };
-        Span { source: self.span.source, start, end }
-    }
+/// Where each byte of a value stands: `start` is where the scalar begins that is written as `scalar`.
+pub(super) fn offsets(value: &str, scalar: &str, start: u32) -> Vec<u32> {
+    Scalar::new(scalar, start).offsets(value)
 }
 
 /// How a scalar is written.
@@ -127,33 +99,4 @@ fn escape_length(text: &str) -> usize {
         _ => 0,
     };
     (2 + digits).min(text.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::SourceMap;
-    use super::*;
-
-    #[test]
-    fn parts_of_scalars_are_found() {
-        let table = [
-            ("a: |-\n    x: 1\n    y:\n      z: é2\n", "x: 1\ny:\n  z: é2", "z", "4:7"),
-            ("a: |-\n    x: 1\n    y:\n      z: é2\n", "x: 1\ny:\n  z: é2", "2", "4:11"),
-            ("a: >\n  one\n  two\n", "one two\n", "two", "3:3"),
-            ("a: 'it''s {b: c}'\n", "it's {b: c}", "c}", "1:15"),
-            ("a: \"x:\\n  \\\"y\\\": \\u0041b\"\n", "x:\n  \"y\": Ab", "b", "1:24"),
-            ("a: [{b: c}]\n", "[{b: c}]", "c", "1:9"),
-        ];
-        for (outer, inner, part, want) in table {
-            let sources = SourceMap::default();
-            let of = sources.add("k.yaml", outer);
-            let begin = outer.find(['|', '>', '\'', '"', '[']).expect("a scalar");
-            let id = sources.add_within("<p>", inner, Span::new(of, begin, outer.len() - 1));
-            let at = inner.rfind(part).expect("a part");
-            let place = sources.outermost(Span::new(id, at, at + part.len()));
-            let described = sources.describe(place).expect("a place");
-            let text = &outer[place.start as usize..place.end as usize];
-            assert_eq!((text, described.as_str()), (part, format!("k.yaml:{want}").as_str()), "{outer}");
-        }
-    }
 }
