@@ -125,7 +125,9 @@ impl Reader {
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let entries = self.tree.list(above).ok()?;
         let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
-        Some(path.with_file_name(nearest(name, &names)?))
+        // What has the very name is there and broken.
+        let meant = path.with_file_name(nearest(name, &names).filter(|meant| *meant != name)?);
+        self.tree.locate(Path::new(""), &meant).is_ok().then_some(meant)
     }
 
     /// Opens the target that the user named: as [`Reader::open`], or of a file the directory that it is in. The
