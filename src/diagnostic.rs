@@ -22,6 +22,7 @@ pub(crate) use self::escape::escaped;
 pub(crate) use self::escape::without_quoted;
 pub use self::name::{ObjectName, ResourceName};
 pub use self::render::{Coloring, MessageFormat, MessageRenderer};
+pub(crate) use self::status::Refusal;
 use crate::source::Span;
 
 /// How bad it is.
@@ -79,6 +80,7 @@ struct Inner {
     help: Option<String>,
     notes: Vec<String>,
     target: Option<PathBuf>,
+    refusal: Option<Refusal>,
 }
 
 /// One problem: what, where (places, resource, field path) and what to do about it.
@@ -109,6 +111,7 @@ impl Diagnostic {
             help: None,
             notes,
             target: None,
+            refusal: None,
         }))
     }
 
@@ -169,6 +172,13 @@ impl Diagnostic {
     #[must_use]
     pub fn field(mut self, field: impl fmt::Display) -> Self {
         self.0.field.get_or_insert_with(|| field.to_string());
+        self
+    }
+
+    /// Says how an API server refuses what this is about, unless a deeper call already did.
+    #[must_use]
+    pub(crate) fn refused(mut self, refusal: Refusal) -> Self {
+        self.0.refusal.get_or_insert(refusal);
         self
     }
 

@@ -27,7 +27,7 @@ use super::identity::KeyValue;
 use super::keyed_list::KeyedList;
 use super::merged::Merged;
 use super::trail::Trail;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Refusal, Result};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, List, Map, Node, Value};
 
@@ -40,7 +40,8 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     let (into, from) = fields::maps(&mut dest, patch)?;
     known(kind, &root)?;
     let warnings = ineffective(into, from, kind);
-    MergeTarget::Object.merge_map(into, from, kind, &root)?;
+    let merged = MergeTarget::Object.merge_map(into, from, kind, &root);
+    merged.map_err(|error| error.refused(Refusal::Merge))?;
     let deleted = action(from, &root)? == Some(Action::Delete);
     Ok(Merged { warnings, ..Merged::of((!deleted).then_some(dest)) })
 }

@@ -73,6 +73,75 @@ fn kinds_without_a_schema_are_refused_as_the_server_refuses_them() {
 }
 
 #[test]
+fn custom_resources_are_merged_by_choice_alone() {
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "spec": {"group": "example.com", "names": {"kind": "Gadget"}, "versions": [{"name": "v1", "schema": {
+            "openAPIV3Schema": {"type": "object", "properties": {"parts": {
+                "type": "array", "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "id",
+                "items": {"type": "object", "properties": {"id": {"type": "integer"}}},
+            }}},
+        }}]},
+    });
+    let schema = Schema::embedded().with_crds(&[crd]).expect("a definition");
+    let gadget = |parts: &Value| json!({"apiVersion": "example.com/v1", "kind": "Gadget", "parts": parts});
+    let original = gadget(&json!([{"id": 1, "a": 1}, {"id": 2}]));
+    let patch = json!({"parts": [{"id": 2, "b": 1}]});
+    let mut object = original.clone();
+    let error = apply(&mut object, &patch, PatchType::Strategic, &schema).expect_err("refused");
+    assert_eq!((error.code(), &error.to_status()["code"]), (Code::NoSchema, &json!(415)));
+    assert_eq!(object, original);
+    let made = create(&original, &gadget(&json!([])), PatchType::Strategic, &schema);
+    assert_eq!(made.expect_err("refused").code(), Code::NoSchema, "no patch that no server takes");
+    let versions = ObjectVersions { original: &original, modified: &original, current: &original };
+    let made = create_three_way(versions, PatchType::Strategic, &schema);
+    assert_eq!(made.expect_err("refused").code(), Code::NoSchema);
+
+    let merged = PatchingOptions::default().custom_resources(CustomResources::Merged);
+    apply_with(&mut object, &patch, PatchType::Strategic, &schema, &merged).expect("merged");
+    assert_eq!(object, gadget(&json!([{"id": 1, "a": 1}, {"id": 2, "b": 1}])));
+    let made = create_with(&original, &object, PatchType::Strategic, &schema, &merged).expect("made");
+    let mut got = original.clone();
+    apply_with(&mut got, &made.value, PatchType::Strategic, &schema, &merged).expect("applies");
+    assert_eq!(got, object);
+    // The other types need no permission.
+    apply(&mut object, &json!({"parts": null}), PatchType::Merge, &schema).expect("applies");
+}
+
+#[test]
+fn refused_patches_have_the_servers_status() {
+    let schema = Schema::embedded();
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"}, "spec": {
+        "strategy": {"type": "Recreate"},
+    }});
+    let table = [
+        (PatchType::Strategic, json!([1]), 400, json!("BadRequest")),
+        (PatchType::Strategic, json!(null), 400, json!("BadRequest")),
+        (PatchType::Strategic, json!({"spec": {"strategy": {"$retainKeys": "x"}}}), 400, json!("BadRequest")),
+        (
+            PatchType::Strategic,
+            json!({"spec": {"strategy": {"$retainKeys": [], "a": 1}}}),
+            400,
+            json!("BadRequest"),
+        ),
+        (PatchType::Strategic, json!({"spec": {"$patch": "odd"}}), 500, Value::Null),
+        (PatchType::Strategic, json!({"$setElementOrder/nonsuch": ["a"]}), 500, Value::Null),
+        (PatchType::Merge, json!([]), 400, json!("BadRequest")),
+        (PatchType::Json, json!({}), 400, json!("BadRequest")),
+        (PatchType::Json, json!([1]), 400, json!("BadRequest")),
+        (PatchType::Json, json!([{"op": 1, "path": "/a"}]), 400, json!("BadRequest")),
+        (PatchType::Json, json!([{"op": "test", "path": "/kind", "value": 1}]), 422, json!("Invalid")),
+        (PatchType::Json, json!([{"op": "remove", "path": "/none"}]), 422, json!("Invalid")),
+    ];
+    for (patch_type, patch, code, reason) in table {
+        let error = apply(&mut deployment.clone(), &patch, patch_type, &schema).expect_err("refused");
+        let status = error.to_status();
+        assert_eq!((&status["code"], &status["reason"]), (&json!(code), &reason), "{patch}");
+        assert!(status.pointer("/details/causes").is_none(), "{patch}");
+    }
+}
+
+#[test]
 fn patches_of_the_other_types_need_no_schema() {
     let mut object = json!({"kind": "Gadget", "a": {"b": 1, "c": 2}, "l": [1]});
     let schema = Schema::none();
