@@ -46,6 +46,13 @@ definitions:
         items: {$ref: "#/definitions/Entry"}
         x-kubernetes-patch-strategy: merge
         x-kubernetes-patch-merge-key: foo,bar
+      typed:
+        type: array
+        items: {$ref: "#/definitions/Entry"}
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [foo, bar]
+        x-kubernetes-patch-strategy: merge
+        x-kubernetes-patch-merge-key: foo,bar
       set: {type: array, items: {type: string}, x-kubernetes-list-type: set}
       atomic: {type: array, items: {$ref: "#/definitions/Entry"}, x-kubernetes-list-type: atomic}
       map:
@@ -166,7 +173,26 @@ fn all_fields_of_a_merge_key_are_required() {
     ];
     check(&BOTH, &table);
     let kustomize = Rules::Kustomize { exceptions: Exceptions::Listed };
-    check(&[kustomize], &table[..4]);
+    // To these a map or list is as good as null, since it has no text.
+    check(&[kustomize, Rules::Kyaml], &table[..4]);
+    check(
+        &[kustomize, Rules::Kyaml],
+        &[
+            (live, "both: [{foo: a, bar: {}}]", "!lacks its merge key `bar`"),
+            (live, "both: [{$patch: delete, foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            (live, "both: [{foo: a, bar: x, other: 1}]", "both: [{foo: a, bar: x, other: 1}]"),
+        ],
+    );
+    // Whatever server-side apply goes by.
+    check(
+        &[Rules::Apiserver, Rules::Overlay, kustomize, Rules::Kyaml],
+        &[
+            ("typed: [{foo: a, bar: x}]", "typed: [{foo: a}]", "!lacks its merge key `bar`"),
+            ("typed: [{foo: a, bar: x}]", "typed: [{foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            ("{}", "typed: [{foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            ("typed: [{foo: a, bar: x}]", "typed: [{bar: x}]", "!lacks its merge key `foo`"),
+        ],
+    );
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     let error = create(&node(live), &node("both: [{foo: a, bar: null, other: 1}]"), kind, Rules::Apiserver);
@@ -187,9 +213,14 @@ fn recommended_keys_begin_with_the_default_key() {
     for keys in ["foo", "foo,bar", "foo, bar, baz"] {
         assert!(with(keys).is_ok(), "{keys}");
     }
-    for (keys, why) in
-        [("bar", "is not among"), ("bar,foo", "must be the first"), ("foo,foo", "twice"), ("", "empty")]
-    {
+    for (keys, why) in [
+        ("bar", "is not among"),
+        ("bar,foo", "must be the first"),
+        ("foo,foo", "twice"),
+        ("", "empty"),
+        ("foo,,bar", "a comma without a name"),
+        ("foo,", "a comma without a name"),
+    ] {
         assert!(with(keys).expect_err(keys).contains(why), "{keys}");
     }
     let none = "definitions: {A: {type: array, x-kubernetes-recommended-patch-merge-key: a}}";

@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 use sha2::{Digest as _, Sha256};
 
 use super::Gvk;
+use super::cursor::Cursor;
 use super::directives::{ListType, MapType, PatchStrategy, Scope, TypeKind};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -191,7 +192,25 @@ impl TypeGraph {
             Some((buffer, checksum)) if Sha256::digest(buffer).as_slice() == checksum => {}
             _ => return Err(corrupt("it was cut short or changed, its checksum is wrong")),
         }
-        Self::open_unchecked(bytes)
+        let graph = Self::open_unchecked(bytes)?;
+        graph.check_keys()?;
+        Ok(graph)
+    }
+
+    /// Looks at the merge keys of all types, whoever wrote them.
+    ///
+    /// # Errors
+    /// Keys that [`Directives::key_problem`](super::Directives::key_problem) has something to say of.
+    pub(super) fn check_keys(&self) -> Result<()> {
+        for node in (0..self.sections[TYPES].1).filter_map(|node| u32::try_from(node).ok()) {
+            let has_keys = |record: &Record| record.patch_merge_key != 0 || record.recommended_merge_key != 0;
+            if self.record(node).is_some_and(|record| has_keys(&record))
+                && let Some((keyword, problem)) = Cursor::new(self, node).directives().key_problem()
+            {
+                return Err(Diagnostic::error(Code::InvalidValue, problem).field(keyword));
+            }
+        }
+        Ok(())
     }
 
     /// The graph in a form that can be stored and opened again.

@@ -22,6 +22,7 @@ use super::directive::{
     is_directive, map_without_directives,
 };
 use super::element_order::{OrderKeys, Ranked};
+use super::entry_match::{KeyPattern, ListKeys};
 use super::fields::{self, MergedField};
 use super::identity::KeyValue;
 use super::keyed_list::KeyedList;
@@ -94,7 +95,12 @@ impl MergeTarget {
         };
         fields::merge(dest, patch.entries().iter().filter(is_open), |live, entry| match live {
             Some(live) => self.merge_value(live, entry, cursor, &at.field(&entry.key.text)),
-            None => Ok(MergedField::of(self.added(&entry.value))),
+            None => {
+                if self == Self::Object {
+                    check_new(&entry.value, cursor.field(&entry.key.text), &at.field(&entry.key.text))?;
+                }
+                Ok(MergedField::of(self.added(&entry.value)))
+            }
         })
     }
 
@@ -205,6 +211,33 @@ impl MergeTarget {
         let (nodes, places) = merged.in_order_with_places();
         set_list(dest, field, from, keys.reorder(nodes, &places, order, at)?);
         Ok(())
+    }
+}
+
+/// The server takes new lists as they stand. Only of entries with several merge keys each one is needed, which no
+/// type of its own has.
+fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    match &node.value {
+        Value::Map(map) if cursor.is_known() => {
+            let mut fields = fields::plain(map);
+            fields.try_for_each(|entry| {
+                let name = &entry.key.text;
+                check_new(&entry.value, cursor.field(name), &at.field(name))
+            })
+        }
+        Value::List(list) if cursor.is_known() => {
+            let has_several = cursor.patch_merge_key().is_some_and(|keys| keys.contains(','));
+            let keys = if has_several { list_keys(cursor) } else { None };
+            list.iter().enumerate().try_for_each(|(position, entry)| {
+                let here = at.index(position);
+                let lacks = |keys: &ListKeys<'_>| keys.identify(entry, &KeyPattern::Own).is_none();
+                if let Some(keys) = keys.as_ref().filter(|keys| entry.get(PATCH).is_none() && lacks(keys)) {
+                    return Err(keys.missing_key(entry, &here));
+                }
+                check_new(entry, element(cursor), &here)
+            })
+        }
+        _ => Ok(()),
     }
 }
 
