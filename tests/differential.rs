@@ -46,18 +46,18 @@ fn disagrees(case: &Case, answer: &Answer, schemas: &Schemas) -> bool {
 #[test]
 #[ignore = "needs the oracle, see .ci/tools"]
 fn random_cases_come_out_as_the_reference_says() {
-    check_random(seeds::seeds("SMP_TEST_CASES", 20_000, 2), &Schemas::new());
+    check_random(&seeds::seeds("SMP_TEST_CASES", 20_000, 2), &Schemas::new());
 }
 
 /// The reference has the Go types, and we the same as a custom resource has it: from a CRD.
 #[test]
 #[ignore = "needs the oracle, see .ci/tools"]
 fn random_custom_resources_come_out_as_the_reference_says() {
-    check_random(seeds::seeds("SMP_TEST_CUSTOM", 5_000, 2), &custom::schemas());
+    check_random(&seeds::seeds("SMP_TEST_CUSTOM", 5_000, 2), &custom::schemas());
 }
 
 /// Cases of the built-in kinds, and what we make of them with these schemas.
-fn check_random(seeds: Vec<u64>, schemas: &Schemas) {
+fn check_random(seeds: &[u64], schemas: &Schemas) {
     let mut oracle = Oracle::start();
     let embedded = Schemas::new();
     let (mut failures, mut results, mut errors, mut unstable) = (Vec::new(), 0, 0, 0);

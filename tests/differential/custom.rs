@@ -65,7 +65,9 @@ fn described(cursor: Cursor<'_>) -> Json {
         ("x-kubernetes-patch-merge-key", directives.patch_merge_key.as_deref()),
     ];
     for (word, text) in words {
-        text.into_iter().for_each(|text| say(word, text.into()));
+        if let Some(text) = text {
+            say(word, text.into());
+        }
     }
     if !directives.list_map_keys.is_empty() {
         let keys = directives.list_map_keys.iter().map(|key| Json::from(key.as_str()));

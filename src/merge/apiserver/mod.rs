@@ -95,13 +95,16 @@ impl MergeTarget {
         };
         fields::merge(dest, patch.entries().iter().filter(is_open), |live, entry| match live {
             Some(live) => self.merge_value(live, entry, cursor, &at.field(&entry.key.text)),
-            None => {
-                if self == Self::Object {
-                    check_new(&entry.value, cursor.field(&entry.key.text), &at.field(&entry.key.text))?;
-                }
-                Ok(MergedField::of(self.added(&entry.value)))
-            }
+            None => self.new_field(entry, cursor, at),
         })
+    }
+
+    /// A field that only the patch has.
+    fn new_field(self, entry: &Entry, parent: Cursor<'_>, at: &Trail<'_>) -> Result<MergedField> {
+        if self == Self::Object {
+            check_new(&entry.value, parent.field(&entry.key.text), &at.field(&entry.key.text))?;
+        }
+        Ok(MergedField::of(self.added(&entry.value)))
     }
 
     /// Merges a field that both sides have.
