@@ -52,6 +52,14 @@ fn described(cursor: Cursor<'_>) -> Json {
     if let Some(default) = cursor.default().and_then(|text| serde_json::from_str(text).ok()) {
         say("default", default);
     }
+    out.extend(merging(cursor));
+    Json::Object(out)
+}
+
+/// What it says of how lists merge.
+fn merging(cursor: Cursor<'_>) -> Map<String, Json> {
+    let mut out = Map::new();
+    let mut say = |word: &str, value: Json| drop(out.insert(word.to_string(), value));
     let directives = cursor.directives();
     let list_type = directives.list_type.map(|list_type| match list_type {
         ListType::Atomic => "atomic",
@@ -73,5 +81,5 @@ fn described(cursor: Cursor<'_>) -> Json {
         let keys = directives.list_map_keys.iter().map(|key| Json::from(key.as_str()));
         say("x-kubernetes-list-map-keys", keys.collect());
     }
-    Json::Object(out)
+    out
 }

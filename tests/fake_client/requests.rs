@@ -276,6 +276,7 @@ fn strategic_patches() -> Vec<Row> {
 }
 
 /// What cannot be merged: the message names what is wrong, in our words with the path to it.
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn bad_strategic_patches() -> Vec<Row> {
     let unmerged = [
         (template(&json!({"containers": [{"image": "x"}]})), "merge key"),

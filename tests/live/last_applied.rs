@@ -36,6 +36,7 @@ fn changes() -> Vec<Change> {
     all
 }
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn workloads() -> Vec<Change> {
     let one = |image: &str| json!({"name": "a", "image": image});
     let with = |env: &Value| json!({"name": "a", "image": "x:1", "env": env});
@@ -89,6 +90,7 @@ fn workloads() -> Vec<Change> {
     ]
 }
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn others() -> Vec<Change> {
     let gadget = |spec: &Value| {
         let metadata = json!({"name": "g", "labels": {"a": "b"}});
