@@ -9,6 +9,7 @@
 mod code;
 mod escape;
 mod name;
+mod refusal;
 mod render;
 mod status;
 
@@ -21,8 +22,9 @@ pub(crate) use self::escape::escaped;
 #[cfg(feature = "cluster")]
 pub(crate) use self::escape::without_quoted;
 pub use self::name::{ObjectName, ResourceName};
+pub(crate) use self::refusal::PatchRefusal;
 pub use self::render::{Coloring, MessageFormat, MessageRenderer};
-pub(crate) use self::status::Refusal;
+
 use crate::source::Span;
 
 /// How bad it is.
@@ -80,7 +82,7 @@ struct Inner {
     help: Option<String>,
     notes: Vec<String>,
     target: Option<PathBuf>,
-    refusal: Option<Refusal>,
+    refusal: Option<PatchRefusal>,
 }
 
 /// One problem: what, where (places, resource, field path) and what to do about it.
@@ -177,7 +179,7 @@ impl Diagnostic {
 
     /// Says how an API server refuses what this is about, unless a deeper call already did.
     #[must_use]
-    pub(crate) fn refused(mut self, refusal: Refusal) -> Self {
+    pub(crate) fn refused(mut self, refusal: PatchRefusal) -> Self {
         self.0.refusal.get_or_insert(refusal);
         self
     }

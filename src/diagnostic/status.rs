@@ -2,20 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::refusal::PatchRefusal;
 use super::{Code, Diagnostic, ObjectName, Severity};
-
-/// How an API server refuses a patch, where that is not the same for all problems of a code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// 400: what was sent is no patch of the type that it is said to be.
-    NoPatch,
-    /// 415: no patches of that type are taken.
-    PatchType,
-    /// 422: an operation of a JSON patch cannot be done. It does not say which.
-    Operation,
-    /// 500: a strategic merge patch that cannot be merged. It has no reason for it.
-    Merge,
-}
 
 impl Diagnostic {
     /// The problem as the `metav1.Status` that an API server would answer, in JSON; what is no error is a success,
@@ -84,8 +72,8 @@ impl Diagnostic {
     fn status_details(&self, reason: &str) -> Option<Value> {
         let mut details = Map::new();
         match self.0.refusal {
-            Some(Refusal::Operation) => return Some(Value::Object(details)),
-            Some(Refusal::PatchType) => return None,
+            Some(PatchRefusal::Operation) => return Some(Value::Object(details)),
+            Some(PatchRefusal::PatchType) => return None,
             _ => {}
         }
         if !matches!(reason, "Invalid" | "NotFound" | "AlreadyExists" | "Conflict" | "UnsupportedMediaType") {
@@ -114,12 +102,12 @@ fn with_group(object: &ObjectName) -> String {
 }
 
 /// The status of HTTP, and Kubernetes' word for it.
-fn refused(refusal: Refusal) -> (u16, &'static str) {
+fn refused(refusal: PatchRefusal) -> (u16, &'static str) {
     match refusal {
-        Refusal::NoPatch => (400, "BadRequest"),
-        Refusal::PatchType => (415, "UnsupportedMediaType"),
-        Refusal::Operation => (422, "Invalid"),
-        Refusal::Merge => (500, ""),
+        PatchRefusal::NoPatch => (400, "BadRequest"),
+        PatchRefusal::PatchType => (415, "UnsupportedMediaType"),
+        PatchRefusal::Operation => (422, "Invalid"),
+        PatchRefusal::Merge => (500, ""),
     }
 }
 
@@ -216,15 +204,15 @@ mod tests {
     #[test]
     fn refused_patches_have_neither_causes_nor_names() {
         let table = [
-            (Refusal::NoPatch, 400, json!("BadRequest"), Value::Null),
-            (Refusal::PatchType, 415, json!("UnsupportedMediaType"), Value::Null),
-            (Refusal::Operation, 422, json!("Invalid"), json!({})),
-            (Refusal::Merge, 500, Value::Null, Value::Null),
+            (PatchRefusal::NoPatch, 400, json!("BadRequest"), Value::Null),
+            (PatchRefusal::PatchType, 415, json!("UnsupportedMediaType"), Value::Null),
+            (PatchRefusal::Operation, 422, json!("Invalid"), json!({})),
+            (PatchRefusal::Merge, 500, Value::Null, Value::Null),
         ];
         for (refusal, code, reason, details) in table {
             let error =
                 Diagnostic::error(Code::WrongType, "a text").resource(web()).field("spec").refused(refusal);
-            let status = error.refused(Refusal::NoPatch).to_status();
+            let status = error.refused(PatchRefusal::NoPatch).to_status();
             assert_eq!((&status["code"], &status["reason"]), (&json!(code), &reason));
             assert_eq!(status["details"], details, "{refusal:?}");
             assert_eq!(status["message"], "Deployment web: spec: a text");

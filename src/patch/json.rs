@@ -11,7 +11,7 @@ use super::{
     JsonPatchOptions, PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create_verified,
     parse_json_patch,
 };
-use crate::diagnostic::{Code, Diagnostic, ObjectName, Refusal, ResourceName, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, ObjectName, PatchRefusal, ResourceName, Result, Warned};
 use crate::merge::{Merged, Rules, apply as apply_strategic};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::yaml::{Map as YamlMap, Node};
@@ -189,7 +189,7 @@ fn no_schema(gvk: Option<&Gvk>) -> Diagnostic {
     let what = gvk.map_or_else(|| "an object without a kind".into(), Gvk::to_string);
     let message = format!("no schema is known for {what}, so that no strategic merge patch can be for it");
     Diagnostic::error(Code::NoSchema, message)
-        .refused(Refusal::PatchType)
+        .refused(PatchRefusal::PatchType)
         .help("use a JSON merge patch, as for any custom resource, or give a schema that has the kind")
 }
 
@@ -197,7 +197,7 @@ fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
     let what = gvk.map(Gvk::to_string).unwrap_or_default();
     let message =
         format!("an API server takes no strategic merge patch for {what}, which is a custom resource");
-    Diagnostic::error(Code::NoSchema, message).refused(Refusal::PatchType).help(
+    Diagnostic::error(Code::NoSchema, message).refused(PatchRefusal::PatchType).help(
         "use a JSON merge patch; `CustomResources::Merged` and the rules of overlays merge by the schema that is given",
     )
 }
@@ -306,9 +306,10 @@ fn applied(
         }
         PatchType::Json => {
             check_operations(patch)?;
-            let parsed = parse_json_patch(&patch_node).map_err(|error| error.refused(Refusal::NoPatch))?;
+            let parsed =
+                parse_json_patch(&patch_node).map_err(|error| error.refused(PatchRefusal::NoPatch))?;
             let done = parsed.apply_with(&mut dest, &options.json_patch);
-            done.map_err(|error| error.refused(Refusal::Operation))?;
+            done.map_err(|error| error.refused(PatchRefusal::Operation))?;
             Merged::of(Some(dest))
         }
     };
@@ -326,7 +327,7 @@ fn check_operations(patch: &Value) -> Result<()> {
             |word: &&str| operation.get(*word).is_some_and(|value| !value.is_string() && !value.is_null());
         if let Some(word) = ["op", "path", "from"].into_iter().find(is_odd) {
             let message = format!("the `{word}` of an operation of a JSON patch must be a string");
-            return Err(Diagnostic::error(Code::WrongType, message).refused(Refusal::NoPatch));
+            return Err(Diagnostic::error(Code::WrongType, message).refused(PatchRefusal::NoPatch));
         }
     }
     Ok(())
@@ -335,7 +336,7 @@ fn check_operations(patch: &Value) -> Result<()> {
 /// The API server takes none, either.
 fn no_object() -> Diagnostic {
     Diagnostic::error(Code::WrongType, "a patch of an object must be an object, which this one is not")
-        .refused(Refusal::NoPatch)
+        .refused(PatchRefusal::NoPatch)
         .help("to replace the whole object, send it without a patch")
 }
 

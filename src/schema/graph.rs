@@ -17,7 +17,6 @@ use std::cmp::Ordering;
 use sha2::{Digest as _, Sha256};
 
 use super::Gvk;
-use super::cursor::Cursor;
 use super::directives::{ListType, MapType, PatchStrategy, Scope, TypeKind};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -197,20 +196,9 @@ impl TypeGraph {
         Ok(graph)
     }
 
-    /// Looks at the merge keys of all types, whoever wrote them.
-    ///
-    /// # Errors
-    /// Keys that [`Directives::key_problem`](super::Directives::key_problem) has something to say of.
-    pub(super) fn check_keys(&self) -> Result<()> {
-        for node in (0..self.sections[TYPES].1).filter_map(|node| u32::try_from(node).ok()) {
-            let has_keys = |record: &Record| record.patch_merge_key != 0 || record.recommended_merge_key != 0;
-            if self.record(node).is_some_and(|record| has_keys(&record))
-                && let Some((keyword, problem)) = Cursor::new(self, node).directives().key_problem()
-            {
-                return Err(Diagnostic::error(Code::InvalidValue, problem).field(keyword));
-            }
-        }
-        Ok(())
+    /// How many types there are.
+    pub(super) fn type_count(&self) -> u32 {
+        u32::try_from(self.sections[TYPES].1).unwrap_or(u32::MAX)
     }
 
     /// The graph in a form that can be stored and opened again.

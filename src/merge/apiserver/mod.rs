@@ -28,7 +28,7 @@ use super::identity::KeyValue;
 use super::keyed_list::KeyedList;
 use super::merged::Merged;
 use super::trail::Trail;
-use crate::diagnostic::{Code, Diagnostic, Refusal, Result};
+use crate::diagnostic::{Code, Diagnostic, PatchRefusal, Result};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, List, Map, Node, Value};
 
@@ -42,7 +42,7 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     known(kind, &root)?;
     let warnings = ineffective(into, from, kind);
     let merged = MergeTarget::Object.merge_map(into, from, kind, &root);
-    merged.map_err(|error| error.refused(Refusal::Merge))?;
+    merged.map_err(|error| error.refused(PatchRefusal::Merge))?;
     let deleted = action(from, &root)? == Some(Action::Delete);
     Ok(Merged { warnings, ..Merged::of((!deleted).then_some(dest)) })
 }
