@@ -2,10 +2,16 @@
 //!
 //!     cargo run --example fake_client
 //!
-//! It serves the built-in kinds and those that it is given CRDs of, and answers what a server refuses with the server's
-//! `Status`. It validates and defaults nothing. `tests/live` sends it and a real server the same requests.
+//! It serves the built-in kinds and those that it is given CRDs of, keeps objects with finalizers until these are gone,
+//! and answers what a server refuses with the server's `Status`. It validates no fields and defaults none, namespaces
+//! need not exist, and there are no subresources. Server-side apply, watches, deletions of collections and the garbage
+//! collector are not there: who asks for one is told so, with 501. `tests/live` sends it and a real server the same
+//! requests.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+#[path = "fake_client/metadata.rs"]
+mod metadata;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +23,11 @@ use kube::client::Body;
 use kube::{Api, Client};
 use kubectl_smp::diagnostic::{Code, Diagnostic, Result};
 use kubectl_smp::patch::json::{self, PatchType};
-use kubectl_smp::schema::{Gvk, Schema, find_kind};
+use kubectl_smp::resource::LabelSelector;
+use kubectl_smp::schema::{ResourcePath, Schema};
 use serde_json::{Value, json};
+
+use self::metadata::{bad_request, is_custom, problem, text};
 
 /// What a program ends with.
 type Problem = Box<dyn std::error::Error + Send + Sync>;
@@ -28,15 +37,20 @@ type Problem = Box<dyn std::error::Error + Send + Sync>;
 /// # Errors
 /// Something that is no CustomResourceDefinition.
 pub fn client(definitions: &[Value]) -> Result<Client> {
-    let (built_in, kinds) = (Schema::embedded(), Schema::embedded().with_crds(definitions)?);
-    let server = Arc::new(Mutex::new(Server { kinds, built_in, objects: BTreeMap::new(), revision: 0 }));
+    let schema = Schema::embedded().with_crds(definitions)?;
+    let server = Arc::new(Mutex::new(Server { schema, objects: BTreeMap::new(), revision: 0 }));
     let service = tower::service_fn(move |request: Request<Body>| {
         let server = Arc::clone(&server);
         async move {
             let (head, body) = request.into_parts();
             let body = body.collect_bytes().await?;
-            let (code, answer) = server.lock().unwrap_or_else(PoisonError::into_inner).answer(&head, &body);
-            let response = Response::builder().status(code).header(CONTENT_TYPE, "application/json");
+            let mut server = server.lock().unwrap_or_else(PoisonError::into_inner);
+            let (code, answer) = server.answer(&head, &body).unwrap_or_else(|problem| {
+                let status = problem.to_status();
+                (status["code"].as_u64().unwrap_or(500), status)
+            });
+            let response = Response::builder().status(u16::try_from(code)?);
+            let response = response.header(CONTENT_TYPE, "application/json");
             Ok::<_, Problem>(response.body(Body::from(answer.to_string().into_bytes()))?)
         }
     });
@@ -57,193 +71,142 @@ fn main() -> std::result::Result<(), Problem> {
 }
 
 struct Server {
-    /// All kinds that are served.
-    kinds: Schema,
-    /// Those that strategic merge patches are for.
-    built_in: Schema,
-    objects: BTreeMap<Target, Value>,
+    schema: Schema,
+    objects: BTreeMap<ResourcePath, Value>,
     revision: u64,
 }
 
-/// What a path names.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Target {
-    gvk: Gvk,
-    /// Empty for all of them, and for objects without one.
-    namespace: String,
-    /// Empty for a collection.
-    name: String,
-}
-
-impl Target {
-    fn problem(&self, code: Code, what: &str) -> Diagnostic {
-        Diagnostic::error(code, format!("{} \"{}\" {what}", self.gvk.kind, self.name))
-    }
-}
-
-fn bad_request(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code::Usage, message)
-}
-
-fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-impl Server {
-    fn answer(&mut self, head: &Parts, body: &[u8]) -> (u16, Value) {
-        let served = self.target(&head.uri).and_then(|at| match (head.method.as_str(), at.name.as_str()) {
-            ("GET", "") => Ok((200, self.list(&at))),
-            ("GET", _) => Ok((200, self.live(&at)?.clone())),
-            ("POST", "") => Ok((201, self.create(&at, parsed(body)?)?)),
-            ("PUT", _) => Ok((200, self.update(&at, parsed(body)?)?)),
-            ("PATCH", _) => Ok((200, self.patch(&at, head, body)?)),
-            ("DELETE", _) => Ok((200, self.delete(&at)?)),
-            (method, _) => Err(bad_request(format!("{method} is not served for {}", head.uri))),
-        });
-        served.unwrap_or_else(|problem| {
-            let status = problem.to_status();
-            (status["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(500), status)
-        })
-    }
-
-    fn live(&self, target: &Target) -> Result<&Value> {
-        self.objects.get(target).ok_or_else(|| target.problem(Code::NoMatch, "not found"))
-    }
-
-    fn delete(&mut self, target: &Target) -> Result<Value> {
-        let object = self.live(target)?.clone();
-        self.objects.remove(target);
-        Ok(object)
-    }
-
-    fn target(&self, uri: &http::Uri) -> Result<Target> {
-        if uri.query().is_some_and(|query| query.contains("elector=") || query.contains("watch=true")) {
-            return Err(bad_request("selectors and watches are not served"));
-        }
-        let nothing = || Diagnostic::error(Code::NoMatch, "the server could not find the requested resource");
-        let parts: Vec<&str> = uri.path().trim_matches('/').split('/').collect();
-        let (api_version, rest) = match parts.as_slice() {
-            ["api", version, rest @ ..] => ((*version).to_string(), rest),
-            ["apis", group, version, rest @ ..] => (format!("{group}/{version}"), rest),
-            _ => return Err(nothing()),
-        };
-        let (namespace, rest) = match rest {
-            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (*namespace, rest),
-            rest => ("", rest),
-        };
-        // What stands behind the name is served by nobody here, such as a subresource.
-        let named = rest.split_first().filter(|(_, name)| name.len() < 2).ok_or_else(nothing)?;
-        let (plural, name) = (*named.0, named.1.concat());
-        let (gvk, _) = find_kind(&self.kinds, &[plural], Some(&api_version)).map_err(|_| nothing())?;
-        Ok(Target { gvk, namespace: namespace.into(), name })
-    }
-
-    fn list(&self, target: &Target) -> Value {
-        let is_in = |one: &Target| target.namespace.is_empty() || one.namespace == target.namespace;
-        let all = self.objects.iter().filter(|(one, _)| one.gvk == target.gvk && is_in(one));
-        let mut items: Vec<_> = all.map(|(_, object)| object.clone()).collect();
-        if self.built_in.kind(&target.gvk).is_some() {
-            // Of these the list alone says the kind.
-            for fields in items.iter_mut().filter_map(Value::as_object_mut) {
-                fields.retain(|name, _| name != "kind" && name != "apiVersion");
-            }
-        }
-        json!({
-            "kind": format!("{}List", target.gvk.kind), "apiVersion": target.gvk.api_version(),
-            "metadata": {"resourceVersion": self.revision.to_string()}, "items": items,
-        })
-    }
-
-    fn create(&mut self, target: &Target, mut object: Value) -> Result<Value> {
-        check_kind(target, &object)?;
-        let name = match (text(&object, "/metadata/name"), text(&object, "/metadata/generateName")) {
-            ("", "") => return Err(Diagnostic::error(Code::MissingField, "required").field("metadata.name")),
-            ("", prefix) => format!("{prefix}{:05}", self.revision),
-            (name, _) => name.to_string(),
-        };
-        let target = Target { name, ..target.clone() };
-        if self.live(&target).is_ok() {
-            return Err(target.problem(Code::DuplicateResource, "already exists"));
-        }
-        let (uid, time) =
-            (format!("00000000-0000-0000-0000-{:012x}", self.revision + 1), "2026-01-01T00:00:00Z");
-        for (field, value) in [("name", target.name.as_str()), ("uid", &uid), ("creationTimestamp", time)] {
-            object["metadata"][field] = value.into();
-        }
-        check_place(&target, &mut object)?;
-        Ok(self.store(&target, object))
-    }
-
-    fn update(&mut self, target: &Target, mut object: Value) -> Result<Value> {
-        check_kind(target, &object)?;
-        let live = self.live(target)?;
-        check_place(target, &mut object)?;
-        check_revision(target, &mut object, live)?;
-        Ok(self.store(target, object))
-    }
-
-    fn patch(&mut self, target: &Target, head: &Parts, body: &[u8]) -> Result<Value> {
-        let unknown = || Diagnostic::error(Code::NoSchema, "this format of patches is not known");
-        let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let patch_type = content_type.and_then(PatchType::from_content_type).ok_or_else(unknown)?;
-        let live = self.live(target)?;
-        let patch = parsed(body)?;
-        if patch.is_array() != (patch_type == PatchType::Json) {
-            return Err(bad_request("error decoding patch"));
-        }
-        let mut object = live.clone();
-        json::apply(&mut object, &patch, patch_type, &self.built_in)?;
-        check_place(target, &mut object)?;
-        check_revision(target, &mut object, live)?;
-        Ok(self.store(target, object))
-    }
-
-    /// Gives an object its revision, unless nothing changed.
-    fn store(&mut self, target: &Target, mut object: Value) -> Value {
-        if self.objects.get(target) != Some(&object) {
-            self.revision += 1;
-            object["metadata"]["resourceVersion"] = self.revision.to_string().into();
-            self.objects.insert(target.clone(), object.clone());
-        }
-        object
-    }
+fn not_served(what: &str) -> Diagnostic {
+    Diagnostic::error(Code::Unsupported, format!("this server in memory has no {what}"))
 }
 
 fn parsed(body: &[u8]) -> Result<Value> {
-    serde_json::from_slice(body).map_err(|error| bad_request(error.to_string()))
+    serde_json::from_slice(body).map_err(|error| bad_request(&error.to_string()))
 }
 
-fn check_kind(target: &Target, object: &Value) -> Result<()> {
-    let is_of_kind = Gvk::of(object).as_ref() == Some(&target.gvk);
-    is_of_kind.then_some(()).ok_or_else(|| bad_request(format!("this is no {}", target.gvk)))
-}
+impl Server {
+    fn answer(&mut self, head: &Parts, body: &[u8]) -> Result<(u64, Value)> {
+        let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
+        let query: BTreeMap<_, _> = query.collect();
+        let get = |name: &str| query.get(name).map_or("", |value| &**value);
+        let is_dry = !get("dryRun").is_empty();
+        let at = ResourcePath::parse(&self.schema, head.uri.path()).filter(|at| at.subresource.is_empty());
+        let nothing = || Diagnostic::error(Code::NoMatch, "the server could not find the requested resource");
+        let at = at.ok_or_else(nothing)?;
+        match (head.method.as_str(), at.name.is_empty()) {
+            ("GET", true) if !get("watch").is_empty() => Err(not_served("watches")),
+            ("GET", true) => Ok((200, self.list(&at, get("labelSelector"), get("fieldSelector"))?)),
+            ("GET", false) => Ok((200, self.live(&at)?.clone())),
+            ("POST", true) if !at.is_of_all_namespaces(&self.schema) => {
+                Ok((201, self.create(at, parsed(body)?, is_dry)?))
+            }
+            ("PUT", false) => Ok((200, self.update(&at, parsed(body)?, is_dry)?)),
+            ("PATCH", false) => {
+                let content_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+                Ok((200, self.patch(&at, content_type.unwrap_or_default(), body, is_dry)?))
+            }
+            ("DELETE", false) => Ok((200, self.delete(&at, body, is_dry)?)),
+            ("DELETE", true) => Err(not_served("deletions of collections")),
+            _ => Ok((405, metadata::method_not_allowed())),
+        }
+    }
 
-/// An object is what its path says, and nothing makes it another one.
-fn check_place(target: &Target, object: &mut Value) -> Result<()> {
-    if text(object, "/metadata/name") != target.name {
-        return Err(bad_request(format!("the URL names {}, and the object is another one", target.name)));
+    fn live(&self, at: &ResourcePath) -> Result<&Value> {
+        self.objects.get(at).ok_or_else(|| problem(at, Code::NoMatch, &at.plural, "not found"))
     }
-    object["apiVersion"] = target.gvk.api_version().as_str().into();
-    object["kind"] = target.gvk.kind.as_str().into();
-    match text(object, "/metadata/namespace") {
-        namespace if namespace == target.namespace => {}
-        "" => object["metadata"]["namespace"] = target.namespace.as_str().into(),
-        _ => return Err(bad_request("the URL names another namespace than the object")),
-    }
-    Ok(())
-}
 
-/// Who changes a revision must have seen it.
-fn check_revision(target: &Target, object: &mut Value, live: &Value) -> Result<()> {
-    let (own, there) = (text(object, "/metadata/resourceVersion"), text(live, "/metadata/resourceVersion"));
-    if !own.is_empty() && own != there {
-        return Err(target.problem(Code::Conflict, "has been modified"));
+    fn list(&self, at: &ResourcePath, labels: &str, fields: &str) -> Result<Value> {
+        let parse = |selector| LabelSelector::parse(selector).map_err(|error| bad_request(error.message()));
+        let (labels, fields) = (parse(labels)?, parse(fields)?);
+        let is_in = |one: &ResourcePath, object: &Value| {
+            let label = |name: &str| object["metadata"]["labels"][name].as_str();
+            let field = |name: &str| Some(text(object, name.strip_prefix("metadata.")?));
+            let is_there = at.namespace.is_empty() || one.namespace == at.namespace;
+            one.gvk == at.gvk && is_there && labels.matches(label) && fields.matches(field)
+        };
+        let found = self.objects.iter().filter(|(one, object)| is_in(one, object));
+        let mut items: Vec<Value> = found.map(|(_, object)| object.clone()).collect();
+        // Of built-in kinds the list alone says the kind.
+        for item in items.iter_mut().filter(|_| !is_custom(at)).filter_map(Value::as_object_mut) {
+            item.retain(|name, _| name != "kind" && name != "apiVersion");
+        }
+        let metadata = json!({"resourceVersion": self.revision.to_string()});
+        let (kind, api_version) = (format!("{}List", at.gvk.kind), at.gvk.api_version());
+        Ok(json!({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items}))
     }
-    if !text(object, "/metadata/uid").is_empty() && object["metadata"]["uid"] != live["metadata"]["uid"] {
-        return Err(Diagnostic::error(Code::InvalidValue, "field is immutable").field("metadata.uid"));
+
+    fn create(&mut self, mut at: ResourcePath, mut object: Value, is_dry: bool) -> Result<Value> {
+        metadata::check_kind(&at, &mut object)?;
+        at.name = metadata::name(&at, &object, self.revision)?;
+        object["metadata"]["name"] = at.name.as_str().into();
+        metadata::check_place(&at, &mut object)?;
+        if self.objects.contains_key(&at) {
+            return Err(problem(&at, Code::DuplicateResource, &at.plural, "already exists"));
+        }
+        metadata::begin(&at, &mut object, self.revision);
+        Ok(self.store(&at, object, is_dry))
     }
-    for field in ["resourceVersion", "uid", "creationTimestamp"] {
-        object["metadata"][field] = live["metadata"][field].clone();
+
+    fn update(&mut self, at: &ResourcePath, mut object: Value, is_dry: bool) -> Result<Value> {
+        metadata::check_kind(at, &mut object)?;
+        metadata::check_place(at, &mut object)?;
+        metadata::check_replacement(at, &object, self.live(at)?)?;
+        self.change(at, object, is_dry)
     }
-    Ok(())
+
+    fn patch(&mut self, at: &ResourcePath, content_type: &str, body: &[u8], is_dry: bool) -> Result<Value> {
+        if content_type.starts_with("application/apply-patch") {
+            return Err(not_served("server-side apply, which needs the managers of all fields"));
+        }
+        let unknown = || Diagnostic::error(Code::NoSchema, "415: Unsupported Media Type");
+        let patch_type = PatchType::from_content_type(content_type).ok_or_else(unknown)?;
+        let live = self.live(at)?;
+        let mut object = live.clone();
+        json::apply(&mut object, &parsed(body)?, patch_type, &self.schema)?;
+        metadata::check_place(at, &mut object)?;
+        metadata::check_uid(at, &object, live)?;
+        self.change(at, object, is_dry)
+    }
+
+    /// What an object becomes, unless somebody else changed it; it goes when it is deleted and has no finalizer.
+    fn change(&mut self, at: &ResourcePath, mut object: Value, is_dry: bool) -> Result<Value> {
+        let live = self.live(at)?;
+        metadata::check_change(at, &object, live)?;
+        metadata::go_on(&mut object, live);
+        if !metadata::is_deleted(&object) || metadata::is_held(&object) {
+            return Ok(self.store(at, object, is_dry));
+        }
+        if !is_dry {
+            self.objects.remove(at);
+        }
+        Ok(object)
+    }
+
+    fn delete(&mut self, at: &ResourcePath, body: &[u8], is_dry: bool) -> Result<Value> {
+        let options = if body.is_empty() { Value::Null } else { parsed(body)? };
+        let is_dry = is_dry || options["dryRun"].is_array();
+        if ["Foreground", "Orphan"].contains(&options["propagationPolicy"].as_str().unwrap_or_default()) {
+            return Err(not_served("garbage collector"));
+        }
+        let mut object = self.live(at)?.clone();
+        metadata::check_preconditions(at, &options["preconditions"], &object)?;
+        if metadata::is_held(&object) {
+            metadata::end(&mut object);
+            return Ok(self.store(at, object, is_dry));
+        }
+        if !is_dry {
+            self.objects.remove(at);
+        }
+        Ok(metadata::farewell(at, object))
+    }
+
+    /// Gives an object its revision, unless nothing changed.
+    fn store(&mut self, at: &ResourcePath, mut object: Value, is_dry: bool) -> Value {
+        if !is_dry && self.objects.get(at) != Some(&object) {
+            self.revision += 1;
+            object["metadata"]["resourceVersion"] = self.revision.to_string().into();
+            self.objects.insert(at.clone(), object.clone());
+        }
+        object
+    }
 }

@@ -11,6 +11,7 @@ mod escape;
 mod fix;
 mod name;
 mod problems;
+mod refusal;
 mod render;
 mod status;
 
@@ -26,7 +27,9 @@ pub(crate) use self::escape::without_quoted;
 pub use self::fix::Fix;
 pub use self::name::{ObjectName, ResourceName};
 pub(crate) use self::problems::Problems;
+pub(crate) use self::refusal::PatchRefusal;
 pub use self::render::{Coloring, MessageFormat, MessageRenderer};
+
 use crate::source::Span;
 
 /// How bad it is.
@@ -91,6 +94,7 @@ struct Inner {
     target: Option<PathBuf>,
     fix: Option<Fix>,
     others: Vec<Diagnostic>,
+    refusal: Option<PatchRefusal>,
 }
 
 /// One problem: what, where (places, resource, field path) and what to do about it.
@@ -124,6 +128,7 @@ impl Diagnostic {
             target: None,
             fix: None,
             others,
+            refusal: None,
         }))
     }
 
@@ -186,6 +191,13 @@ impl Diagnostic {
     #[must_use]
     pub fn field(mut self, field: impl fmt::Display) -> Self {
         self.0.field.get_or_insert_with(|| field.to_string());
+        self
+    }
+
+    /// Says how an API server refuses what this is about, unless a deeper call already did.
+    #[must_use]
+    pub(crate) fn refused(mut self, refusal: PatchRefusal) -> Self {
+        self.0.refusal.get_or_insert(refusal);
         self
     }
 

@@ -2,7 +2,7 @@
 //! kyaml's merges, over cases made at random and over recorded ones.
 //!
 //! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds. `SMP_TEST_CASES` is the number of
-//! random cases (20,000), half of them new in each run, and `SMP_TEST_CASES_SEED` the seed that all start from
+//! random cases (20,000; `SMP_TEST_CUSTOM` that of those whose kinds we know from CRDs, 5,000), half of them new in each run, and `SMP_TEST_CASES_SEED` the seed that all start from
 //! instead. That recorded cases come out as recorded is tested without the oracle.
 
 #![allow(clippy::print_stderr, reason = "tests say which seeds they used")]
@@ -13,6 +13,8 @@ mod seeds;
 
 #[path = "differential/case.rs"]
 mod case;
+#[path = "differential/custom.rs"]
+mod custom;
 #[path = "differential/oracle.rs"]
 mod oracle;
 #[path = "differential/random.rs"]
@@ -44,11 +46,23 @@ fn disagrees(case: &Case, answer: &Answer, schemas: &Schemas) -> bool {
 #[test]
 #[ignore = "needs the oracle, see .ci/tools"]
 fn random_cases_come_out_as_the_reference_says() {
+    check_random(&seeds::seeds("SMP_TEST_CASES", 20_000, 2), &Schemas::new());
+}
+
+/// The reference has the Go types, and we the same as a custom resource has it: from a CRD.
+#[test]
+#[ignore = "needs the oracle, see .ci/tools"]
+fn random_custom_resources_come_out_as_the_reference_says() {
+    check_random(&seeds::seeds("SMP_TEST_CUSTOM", 5_000, 2), &custom::schemas());
+}
+
+/// Cases of the built-in kinds, and what we make of them with these schemas.
+fn check_random(seeds: &[u64], schemas: &Schemas) {
     let mut oracle = Oracle::start();
-    let schemas = Schemas::new();
+    let embedded = Schemas::new();
     let (mut failures, mut results, mut errors, mut unstable) = (Vec::new(), 0, 0, 0);
-    for seeds in seeds::seeds("SMP_TEST_CASES", 20_000, 2).chunks(BATCH) {
-        let cases: Vec<Case> = seeds.par_iter().map(|seed| random::case(*seed, &schemas)).collect();
+    for seeds in seeds.chunks(BATCH) {
+        let cases: Vec<Case> = seeds.par_iter().map(|seed| random::case(*seed, &embedded)).collect();
         let answers = oracle.ask(&cases);
         for answer in &answers {
             match answer {
@@ -59,10 +73,10 @@ fn random_cases_come_out_as_the_reference_says() {
         }
         let wrong: Vec<usize> = (0..cases.len())
             .into_par_iter()
-            .filter(|&i| disagrees(&cases[i], &answers[i], &schemas))
+            .filter(|&i| disagrees(&cases[i], &answers[i], schemas))
             .collect();
         for i in wrong {
-            if disagrees(&cases[i], &oracle.ask_well(&cases[i]), &schemas) {
+            if disagrees(&cases[i], &oracle.ask_well(&cases[i]), schemas) {
                 failures.push((seeds[i], cases[i].clone()));
             } else {
                 unstable += 1;
@@ -72,7 +86,7 @@ fn random_cases_come_out_as_the_reference_says() {
     eprintln!("{results} results, {errors} errors, {unstable} with no answer that is always the same");
     let mut shown = String::new();
     for (seed, case) in failures.iter().take(SHOWN) {
-        let _ = writeln!(shown, "seed {seed}\n{}", report(case.clone(), &mut oracle, &schemas));
+        let _ = writeln!(shown, "seed {seed}\n{}", report(case.clone(), &mut oracle, schemas));
     }
     assert!(failures.is_empty(), "{} disagreements\n{shown}", failures.len());
     assert!(results > 2 * errors, "most cases must say something");

@@ -9,6 +9,8 @@ mod asked;
 #[path = "../examples/fake_client.rs"]
 #[allow(dead_code, reason = "the program of the example is not run here")]
 mod fake_client;
+#[path = "live/last_applied.rs"]
+mod last_applied;
 mod needs;
 #[path = "fake_client/requests.rs"]
 mod requests;

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use kubectl_smp::merge::{Exceptions, Rules, apply};
 use kubectl_smp::patch::create;
-use kubectl_smp::schema::{Gvk, Schema, TypeGraph, read_schema};
+use kubectl_smp::patch::json::PatchType;
+use kubectl_smp::schema::{Gvk, Schema, TypeGraph, read_schema, split_keys};
 use kubectl_smp::source::SourceMap;
 use kubectl_smp::yaml::{Node, ParseOptions, parse_one};
 
@@ -46,6 +47,13 @@ definitions:
         items: {$ref: "#/definitions/Entry"}
         x-kubernetes-patch-strategy: merge
         x-kubernetes-patch-merge-key: foo,bar
+      typed:
+        type: array
+        items: {$ref: "#/definitions/Entry"}
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [foo, bar]
+        x-kubernetes-patch-strategy: merge
+        x-kubernetes-patch-merge-key: foo,bar
       set: {type: array, items: {type: string}, x-kubernetes-list-type: set}
       atomic: {type: array, items: {$ref: "#/definitions/Entry"}, x-kubernetes-list-type: atomic}
       map:
@@ -53,6 +61,8 @@ definitions:
         items: {$ref: "#/definitions/Entry"}
         x-kubernetes-list-type: map
         x-kubernetes-list-map-keys: [foo]
+      silent: {type: array, items: {$ref: "#/definitions/Entry"}}
+      nested: {type: object, properties: {set: {type: array, items: {type: string}, x-kubernetes-list-type: set}}}
       replaced: {$ref: "#/definitions/Entry", x-kubernetes-patch-strategy: replace}
       merged: {$ref: "#/definitions/Entry", x-kubernetes-patch-strategy: merge}
       retained: {$ref: "#/definitions/Entry", x-kubernetes-patch-strategy: "merge,retainKeys"}
@@ -166,7 +176,26 @@ fn all_fields_of_a_merge_key_are_required() {
     ];
     check(&BOTH, &table);
     let kustomize = Rules::Kustomize { exceptions: Exceptions::Listed };
-    check(&[kustomize], &table[..4]);
+    // To these a map or list is as good as null, since it has no text.
+    check(&[kustomize, Rules::Kyaml], &table[..4]);
+    check(
+        &[kustomize, Rules::Kyaml],
+        &[
+            (live, "both: [{foo: a, bar: {}}]", "!lacks its merge key `bar`"),
+            (live, "both: [{$patch: delete, foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            (live, "both: [{foo: a, bar: x, other: 1}]", "both: [{foo: a, bar: x, other: 1}]"),
+        ],
+    );
+    // Whatever server-side apply goes by.
+    check(
+        &[Rules::Apiserver, Rules::Overlay, kustomize, Rules::Kyaml],
+        &[
+            ("typed: [{foo: a, bar: x}]", "typed: [{foo: a}]", "!lacks its merge key `bar`"),
+            ("typed: [{foo: a, bar: x}]", "typed: [{foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            ("{}", "typed: [{foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            ("typed: [{foo: a, bar: x}]", "typed: [{bar: x}]", "!lacks its merge key `foo`"),
+        ],
+    );
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     let error = create(&node(live), &node("both: [{foo: a, bar: null, other: 1}]"), kind, Rules::Apiserver);
@@ -187,9 +216,14 @@ fn recommended_keys_begin_with_the_default_key() {
     for keys in ["foo", "foo,bar", "foo, bar, baz"] {
         assert!(with(keys).is_ok(), "{keys}");
     }
-    for (keys, why) in
-        [("bar", "is not among"), ("bar,foo", "must be the first"), ("foo,foo", "twice"), ("", "empty")]
-    {
+    for (keys, why) in [
+        ("bar", "is not among"),
+        ("bar,foo", "must be the first"),
+        ("foo,foo", "twice"),
+        ("", "empty"),
+        ("foo,,bar", "a comma without a name"),
+        ("foo,", "a comma without a name"),
+    ] {
         assert!(with(keys).expect_err(keys).contains(why), "{keys}");
     }
     let none = "definitions: {A: {type: array, x-kubernetes-recommended-patch-merge-key: a}}";
@@ -569,4 +603,148 @@ fn custom_resources_merge_by_their_definitions() {
     let (live, patch) = (node("l: [{id: a, x: 1}, {id: b}]"), node("l: [{id: b, x: 2}]"));
     let merged = apply(live, &patch, kind, &Schema::none(), Rules::Overlay).expect("merged");
     assert_eq!(merged.node, Some(node("l: [{id: a, x: 1}, {id: b, x: 2}]")));
+}
+
+/// "returning a list of fields instead of one single field when looking up merge key." — "Open API will not be affected,
+/// since multi-fields merge key is still in one single string as an extension in Open API spec."
+#[test]
+fn looked_up_merge_keys_are_a_list_of_fields() {
+    let graph = read(SCHEMA).expect("readable");
+    let thing = graph.named("Thing").expect("defined");
+    for (list, written, keys) in [("both", "foo,bar", &["foo", "bar"][..]), ("plain", "foo", &["foo"])] {
+        let cursor = thing.field(list);
+        assert_eq!(cursor.patch_merge_key(), Some(written), "as it stands in the document");
+        assert_eq!(split_keys(written), keys);
+    }
+    // Also after it was compiled and opened again.
+    let again = TypeGraph::from_bytes(graph.to_bytes()).expect("opened");
+    assert_eq!(again.named("Thing").expect("defined").field("both").patch_merge_key(), Some("foo,bar"));
+}
+
+/// "The recommended merge keys should have its corresponding OpenAPI extension as `patchMergeKey` does." — "E.g. add an
+/// additional extension similar to".
+#[test]
+fn recommended_keys_have_an_extension_of_their_own() {
+    let list = r#"{"type": "array", "x-kubernetes-patch-merge-key": "foo",
+        "x-kubernetes-recommended-patch-merge-key": "foo,bar"}"#;
+    let thing = format!(r#"{{"Thing": {{"type": "object", "properties": {{"list": {list}}}}}}}"#);
+    let documents = [
+        format!(r#"{{"swagger": "2.0", "definitions": {thing}}}"#),
+        format!(r#"{{"openapi": "3.0.0", "components": {{"schemas": {thing}}}}}"#),
+        format!(r#"{{"$defs": {thing}}}"#),
+    ];
+    for document in documents {
+        let graph = read(&document).unwrap_or_else(|error| panic!("{error}: {document}"));
+        let list = graph.named("Thing").expect("defined").field("list");
+        assert_eq!(list.patch_merge_key(), Some("foo"), "{document}");
+        assert_eq!(list.recommended_merge_key(), Some("foo,bar"), "{document}");
+        let again = TypeGraph::from_bytes(graph.to_bytes()).expect("opened");
+        let list = again.named("Thing").expect("defined").field("list");
+        assert_eq!(list.recommended_merge_key(), Some("foo,bar"), "{document}");
+    }
+}
+
+/// "Server will reject patch 2, since `foo: b` cannot uniquely identify an entry in the list." — "The item in the
+/// `$patchMergeKey` list but not in the patch will be considered as". Neither takes an entry by chance.
+#[test]
+fn named_keys_never_take_one_entry_of_several() {
+    let live = "two: [{foo: a}, {foo: a, bar: x}, {foo: a}]";
+    check(
+        &BOTH,
+        &[
+            (live, "two: [{$patchMergeKey: [foo, bar], foo: a, other: 1}]", "!2 entries match"),
+            (live, "two: [{$patchMergeKey: [foo], foo: a, other: 1}]", "!3 entries match"),
+            (
+                live,
+                "two: [{$patchMergeKey: [foo, bar], foo: a, bar: x, other: 1}]",
+                "two: [{foo: a}, {foo: a, bar: x, other: 1}, {foo: a}]",
+            ),
+            // Without the directive the first counts.
+            (live, "two: [{foo: a, other: 1}]", "two: [{foo: a, other: 1}, {foo: a, bar: x}, {foo: a}]"),
+        ],
+    );
+}
+
+/// "Document what the developer should consider when adding an API with `mergeKey`." — "Document that the developer
+/// should make sure the merge key can uniquely identify an entry in all cases."
+#[test]
+fn there_is_a_guide_for_developers() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("book/merge-keys.md");
+    let guide = std::fs::read_to_string(path).expect("the guide").replace('\n', " ");
+    for said in [
+        "It is always there.",
+        "It is unique in every list",
+        "in all cases",
+        "does not change",
+        "x-kubernetes-recommended-patch-merge-key: port,protocol",
+        "the default key, is the first",
+        "$patchMergeKey: [port, protocol]",
+        "schema lint",
+    ] {
+        assert!(guide.contains(said), "{said}");
+    }
+}
+
+/// "x-kubernetes-map-type (43 occurrences) - 'granular' or 'atomic'".
+#[test]
+fn maps_are_granular_or_atomic() {
+    let schema = Schema::embedded();
+    let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
+    let live = node("metadata: {labels: {a: '1'}}\nspec: {selector: {a: '1'}}");
+    let patch = node("metadata: {labels: {b: '2'}}\nspec: {selector: {b: '2'}}");
+    let of =
+        |rules| apply(live.clone(), &patch, service, &schema, rules).expect("merged").node.expect("there");
+    let want = node("metadata: {labels: {a: '1', b: '2'}}\nspec: {selector: {b: '2'}}");
+    assert_eq!(of(Rules::Overlay), want, "a selector is one value");
+    // The server's strategic merge patches know nothing of it.
+    let want = node("metadata: {labels: {a: '1', b: '2'}}\nspec: {selector: {a: '1', b: '2'}}");
+    assert_eq!(of(Rules::Apiserver), want);
+}
+
+/// "Merge volumes by name, but with `retainKeys` strategy" — "Removes keys not mentioned in patch (for specific
+/// fields)".
+#[test]
+fn volumes_merge_by_name_and_keep_the_keys_of_the_patch() {
+    let schema = Schema::embedded();
+    let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
+    let live = node("spec: {volumes: [{name: a, emptyDir: {}}, {name: b, emptyDir: {}}]}");
+    let want = node("spec: {volumes: [{name: a, configMap: {name: m}}, {name: b, emptyDir: {}}]}");
+    let table = [
+        (Rules::Overlay, "spec: {volumes: [{name: a, configMap: {name: m}}]}"),
+        (
+            Rules::Apiserver,
+            "spec: {volumes: [{name: a, $retainKeys: [name, configMap], configMap: {name: m}}]}",
+        ),
+    ];
+    for (rules, patch) in table {
+        let merged = apply(live.clone(), &node(patch), pod, &schema, rules).expect("merged");
+        assert_eq!(merged.node.as_ref(), Some(&want), "{rules:?}");
+    }
+}
+
+/// "For arrays: use list-type semantics" — "None => Default to atomic".
+#[test]
+fn lists_without_a_word_are_replaced() {
+    check(
+        &[Rules::Overlay],
+        &[
+            ("silent: [{foo: a}]", "silent: [{foo: b}]", "silent: [{foo: b}]"),
+            ("nested: {set: [a]}", "nested: {set: [b, a, b]}", "nested: {set: [a, b]}"),
+            ("{}", "nested: {set: [b, a, b]}", "nested: {set: [b, a]}"),
+        ],
+    );
+}
+
+/// "Controllers tested with fake client will behave like production" — "Use strategic merge when
+/// `PatchType::StrategicMergePatch` is detected".
+#[test]
+fn one_line_makes_a_fake_client_true() {
+    let containers =
+        |image: &str| serde_json::json!([{"name": "nginx", "image": image}, {"name": "sidecar"}]);
+    let pod = |containers| serde_json::json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": containers}});
+    let mut existing = pod(containers("nginx:1.14"));
+    let patch = serde_json::json!({"spec": {"containers": [{"name": "nginx", "image": "nginx:1.21"}]}});
+    let detected = PatchType::from_content_type("application/strategic-merge-patch+json").expect("detected");
+    kubectl_smp::patch::json::apply(&mut existing, &patch, detected, &Schema::embedded()).expect("applied");
+    assert_eq!(existing, pod(containers("nginx:1.21")));
 }

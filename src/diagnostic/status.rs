@@ -1,17 +1,28 @@
 //! A problem as an API server answers it: a `Status` of `meta/v1`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{Code, Diagnostic, Severity};
+use super::refusal::PatchRefusal;
+use super::{Code, Diagnostic, ObjectName, Severity};
 
 impl Diagnostic {
-    /// The problem as the `metav1.Status` that an API server would answer, in JSON; of a warning one of success,
+    /// The problem as the `metav1.Status` that an API server would answer, in JSON; what is no error is a success,
     /// with its message.
     ///
-    /// `code` and `reason` are those of Kubernetes 1.36 where the server knows the problem: a conflict is its 409
-    /// `Conflict`, a strategic merge patch for a custom resource its 415 `UnsupportedMediaType`, a failed JSON patch
-    /// its 422 `Invalid`. A strategic merge patch that cannot be applied is its 500, for which it has no reason. The
-    /// messages are ours.
+    /// `code`, `reason` and the causes in `details` are those of Kubernetes 1.36 where the server knows the problem:
+    ///
+    /// | What is refused                                              | Code | Reason                 | Causes |
+    /// |--------------------------------------------------------------|------|------------------------|--------|
+    /// | what is no patch of its type, and a broken `$retainKeys`     | 400  | `BadRequest`           | none   |
+    /// | what is not there                                            | 404  | `NotFound`             | none   |
+    /// | a conflict                                                   | 409  | `Conflict`             | none   |
+    /// | a strategic merge patch of a custom resource                 | 415  | `UnsupportedMediaType` | none   |
+    /// | an operation of a JSON patch, a `test` among them            | 422  | `Invalid`              | none   |
+    /// | a value that a field cannot have                             | 422  | `Invalid`              | one    |
+    /// | a strategic merge patch that lacks a merge key or has another directive that is wrong | 500 | none | none |
+    ///
+    /// The messages have the server's form, and words of ours: its own say less, as of a JSON patch not even which
+    /// operation it was.
     ///
     /// ```
     /// use kubectl_smp::patch::json::{self, PatchType};
@@ -25,28 +36,82 @@ impl Diagnostic {
     /// ```
     #[must_use]
     pub fn to_status(&self) -> Value {
-        let status =
-            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "message": self.to_string()});
-        let Value::Object(mut status) = status else { return Value::Null };
-        if self.severity() == Severity::Warning {
-            status.insert("status".into(), "Success".into());
-            return Value::Object(status);
+        if self.severity() != Severity::Error {
+            return json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+                "message": self.to_string(), "code": 200,
+            });
         }
-        let (code, reason) = answer(self.code());
-        status.insert("status".into(), "Failure".into());
-        if !reason.is_empty() {
-            status.insert("reason".into(), reason.into());
-        }
-        status.insert("code".into(), code.into());
-        if let Some(field) = self.field_path() {
-            let cause = json!({"reason": cause(self.code()), "message": self.message(), "field": field});
-            status.insert("details".into(), json!({"causes": [cause]}));
-        }
+        let (code, reason) = self.0.refusal.map_or_else(|| answer(self.code()), refused);
+        let mut status = Map::new();
+        let fields = [("kind", "Status".into()), ("apiVersion", "v1".into()), ("metadata", json!({}))];
+        let failure = [("status", "Failure".into()), ("message", self.status_message(reason).into())];
+        let reason_field = (!reason.is_empty()).then(|| ("reason", reason.into()));
+        let details = self.status_details(reason).map(|details| ("details", details));
+        let all = fields.into_iter().chain(failure).chain(reason_field).chain(details);
+        status.extend(all.chain([("code", code.into())]).map(|(name, value)| (name.to_string(), value)));
         Value::Object(status)
+    }
+
+    /// The message in the form that the reason has at the server.
+    fn status_message(&self, reason: &str) -> String {
+        let Some(object) = self.object().filter(|_| self.0.refusal.is_none()) else {
+            return self.to_string();
+        };
+        let what = format!("{} \"{}\"", with_group(object), object.name);
+        let own = self.field_path().map_or_else(String::new, |field| format!("{field}: ")) + self.message();
+        match reason {
+            "Invalid" => format!("{what} is invalid: {own}"),
+            "NotFound" | "AlreadyExists" => format!("{what} {own}"),
+            "Conflict" => format!("Operation cannot be fulfilled on {what}: {own}"),
+            _ => self.to_string(),
+        }
+    }
+
+    /// What the server says more, which is none for what it calls a bad request or its own mistake.
+    fn status_details(&self, reason: &str) -> Option<Value> {
+        let mut details = Map::new();
+        match self.0.refusal {
+            Some(PatchRefusal::Operation) => return Some(Value::Object(details)),
+            Some(PatchRefusal::PatchType) => return None,
+            _ => {}
+        }
+        if !matches!(reason, "Invalid" | "NotFound" | "AlreadyExists" | "Conflict" | "UnsupportedMediaType") {
+            return None;
+        }
+        if let Some(object) = self.object().filter(|_| reason != "UnsupportedMediaType") {
+            let group = object.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            let parts = [("name", object.name.as_str()), ("group", group), ("kind", &object.kind)];
+            let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+            details.extend(parts.map(|(name, text)| (name.to_string(), text.into())));
+        }
+        if let Some(field) = self.field_path().filter(|_| reason == "Invalid") {
+            let cause = json!({"reason": cause(self.code()), "message": self.message(), "field": field});
+            details.insert("causes".into(), json!([cause]));
+        }
+        Some(Value::Object(details))
+    }
+}
+
+/// A kind and its group, as the server names both: `Deployment.apps`.
+fn with_group(object: &ObjectName) -> String {
+    match object.api_version.rsplit_once('/') {
+        Some((group, _)) => format!("{}.{group}", object.kind),
+        None => object.kind.clone(),
     }
 }
 
 /// The status of HTTP, and Kubernetes' word for it.
+fn refused(refusal: PatchRefusal) -> (u16, &'static str) {
+    match refusal {
+        PatchRefusal::NoPatch => (400, "BadRequest"),
+        PatchRefusal::PatchType => (415, "UnsupportedMediaType"),
+        PatchRefusal::Operation => (422, "Invalid"),
+        PatchRefusal::Merge => (500, ""),
+    }
+}
+
+/// The same for a code.
 fn answer(code: Code) -> (u16, &'static str) {
     match code {
         Code::Syntax | Code::DuplicateKey | Code::UnknownField | Code::Usage => (400, "BadRequest"),
@@ -57,7 +122,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         Code::DuplicateResource => (409, "AlreadyExists"),
         Code::Conflict => (409, "Conflict"),
         Code::LimitExceeded => (413, "RequestEntityTooLarge"),
-        Code::NoSchema | Code::Unsupported => (415, "UnsupportedMediaType"),
+        Code::NoSchema => (415, "UnsupportedMediaType"),
         Code::WrongType
         | Code::MissingField
         | Code::InvalidValue
@@ -72,6 +137,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::Summary => (422, "Invalid"),
         Code::MissingMergeKey | Code::DuplicateMergeKey | Code::Directive => (500, ""),
         Code::Io | Code::Locked | Code::NotFetched | Code::Command | Code::Failed => (500, "InternalError"),
+        Code::Unsupported => (501, "NotImplemented"),
         Code::Remote => (503, "ServiceUnavailable"),
     }
 }
@@ -80,11 +146,7 @@ fn answer(code: Code) -> (u16, &'static str) {
 fn cause(code: Code) -> &'static str {
     match code {
         Code::WrongType => "FieldValueTypeInvalid",
-        Code::MissingField | Code::MissingMergeKey => "FieldValueRequired",
-        Code::DuplicateKey | Code::DuplicateMergeKey | Code::DuplicateResource => "FieldValueDuplicate",
-        Code::NoMatch => "FieldValueNotFound",
-        Code::Conflict => "FieldManagerConflict",
-        Code::LimitExceeded => "FieldValueTooLong",
+        Code::MissingField => "FieldValueRequired",
         _ => "FieldValueInvalid",
     }
 }
@@ -92,6 +154,18 @@ fn cause(code: Code) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnostic::ResourceName;
+
+    fn web() -> ResourceName {
+        let text = str::to_string;
+        let object = ObjectName {
+            api_version: text("apps/v1"),
+            kind: text("Deployment"),
+            namespace: text("shop"),
+            name: text("web"),
+        };
+        ResourceName::of_object(text("Deployment web"), object)
+    }
 
     #[test]
     fn errors_say_what_a_server_says() {
@@ -107,7 +181,45 @@ mod tests {
         assert_eq!(error.to_status(), want);
         let missing = Diagnostic::error(Code::NoMatch, "no such thing").to_status();
         assert_eq!((&missing["code"], &missing["reason"]), (&json!(404), &json!("NotFound")));
-        assert!(missing.get("details").is_none());
+        assert_eq!(missing["details"], json!({}));
+    }
+
+    #[test]
+    fn what_is_about_an_object_has_the_servers_form() {
+        let invalid =
+            Diagnostic::error(Code::MissingField, "Required value").resource(web()).field("spec.selector");
+        let status = invalid.to_status();
+        assert_eq!(status["message"], "Deployment.apps \"web\" is invalid: spec.selector: Required value");
+        let causes =
+            [json!({"reason": "FieldValueRequired", "message": "Required value", "field": "spec.selector"})];
+        let details = json!({"name": "web", "group": "apps", "kind": "Deployment", "causes": causes});
+        assert_eq!(status["details"], details);
+
+        let conflict =
+            Diagnostic::error(Code::Conflict, "both changed it").resource(web()).field("spec.replicas");
+        let status = conflict.to_status();
+        let message =
+            "Operation cannot be fulfilled on Deployment.apps \"web\": spec.replicas: both changed it";
+        assert_eq!(status["message"], message);
+        assert_eq!(status["details"], json!({"name": "web", "group": "apps", "kind": "Deployment"}));
+    }
+
+    #[test]
+    fn refused_patches_have_neither_causes_nor_names() {
+        let table = [
+            (PatchRefusal::NoPatch, 400, json!("BadRequest"), Value::Null),
+            (PatchRefusal::PatchType, 415, json!("UnsupportedMediaType"), Value::Null),
+            (PatchRefusal::Operation, 422, json!("Invalid"), json!({})),
+            (PatchRefusal::Merge, 500, Value::Null, Value::Null),
+        ];
+        for (refusal, code, reason, details) in table {
+            let error =
+                Diagnostic::error(Code::WrongType, "a text").resource(web()).field("spec").refused(refusal);
+            let status = error.refused(PatchRefusal::NoPatch).to_status();
+            assert_eq!((&status["code"], &status["reason"]), (&json!(code), &reason));
+            assert_eq!(status["details"], details, "{refusal:?}");
+            assert_eq!(status["message"], "Deployment web: spec: a text");
+        }
     }
 
     #[test]
@@ -115,16 +227,17 @@ mod tests {
         let status =
             Diagnostic::error(Code::MissingMergeKey, "no `name`").field("spec.containers[0]").to_status();
         assert_eq!((&status["code"], status.get("reason")), (&json!(500), None));
-        assert_eq!(status["details"]["causes"][0]["reason"], json!("FieldValueRequired"));
+        assert_eq!(status.get("details"), None);
     }
 
     #[test]
-    fn warnings_are_no_failures() {
-        let status = Diagnostic::warning(Code::NoSchema, "a list was replaced").to_status();
+    fn what_is_no_error_is_a_success() {
+        let warning = Diagnostic::warning(Code::NoSchema, "a list was replaced");
+        let note = Diagnostic::info(Code::Summary, "a list was replaced");
         let want = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
-            "message": "a list was replaced",
+            "message": "a list was replaced", "code": 200,
         });
-        assert_eq!(status, want);
+        assert_eq!((warning.to_status(), note.to_status()), (want.clone(), want));
     }
 }

@@ -20,9 +20,9 @@ pub enum ListPolicy {
     /// The API server's for strategic merge patches: the patch strategy alone.
     Apiserver,
     /// kyaml's: the patch strategy says whether a list merges, and list map keys go before the patch
-    /// merge key, which is one key whatever it is.
+    /// merge key, unless that names several keys, which kyaml does not know.
     Kyaml,
-    /// kyaml's, with nothing lost: a patch merge key can be several, and keys have defaults.
+    /// kyaml's, with nothing lost: keys have defaults.
     Kustomize,
     /// The same for types that are not part of Kubernetes. They have no patch strategies, so the list
     /// type counts.
@@ -84,10 +84,7 @@ impl Association {
             Some(ListType::Map) if !names.is_empty() => Some(keys(names, Several::Refused)),
             Some(ListType::Map) | None => None,
         };
-        let merge_keys = || match policy {
-            ListPolicy::Kyaml => patch_merge_key.iter().cloned().collect(),
-            _ => patch_merge_key.as_deref().map(split_keys).unwrap_or_default(),
-        };
+        let merge_keys = || patch_merge_key.as_deref().map(split_keys).unwrap_or_default();
         let by_strategy = |names: Vec<SmolStr>, several| match names {
             _ if !patch_strategy.merge => Self::Atomic,
             names if names.is_empty() => Self::Set,
@@ -106,7 +103,8 @@ impl Association {
                 by_type(list_map_keys).unwrap_or(Self::Atomic)
             }
             ListPolicy::Kyaml | ListPolicy::Kustomize | ListPolicy::KustomizeCustom => {
-                if list_map_keys.is_empty() {
+                // Several merge keys are all needed, whatever else names entries.
+                if list_map_keys.is_empty() || merge_keys().len() > 1 {
                     by_merge_keys(Several::Refused)
                 } else {
                     by_strategy(list_map_keys, Several::Refused)
@@ -304,7 +302,18 @@ mod tests {
             (list(map, &[], "", None), ["atomic"; 6]),
             (list(set, &[], "", None), ["set", "atomic", "atomic", "atomic", "set", "set"]),
             (list(None, &[], "merge", None), ["set"; 6]),
-            (list(None, &[], "merge,retainKeys", Some("a, b")), ["a+b", "a+b", "a, b", "a+b", "a+b", "a+b"]),
+            (list(None, &[], "merge,retainKeys", Some("a, b")), ["a+b"; 6]),
+            (
+                list(map, ports, "merge", Some("port,protocol")),
+                [
+                    "port+protocol=TCP",
+                    "port+protocol",
+                    "port+protocol",
+                    "port+protocol",
+                    "port+protocol",
+                    "port+protocol=TCP",
+                ],
+            ),
             (list(None, &[], "retainKeys", Some("a")), ["atomic"; 6]),
             (
                 list(None, &[], "merge", Some("protocol")),

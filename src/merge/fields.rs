@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::directive::{RETAIN_KEYS, is_directive};
 use super::trail::Trail;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, PatchRefusal, Result};
 use crate::yaml::{Entry, Map, Node, Value};
 
 /// What a patch makes of a field.
@@ -78,7 +78,7 @@ pub(crate) fn plain(patch: &Map) -> impl Iterator<Item = &Entry> {
 pub(crate) fn maps<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut Map, &'n Map)> {
     let wrong = |node: &Node, what: &str| {
         let message = format!("{what} must be a map and is {}", node.type_name());
-        Diagnostic::error(Code::WrongType, message).at(node.span())
+        Diagnostic::error(Code::WrongType, message).at(node.span()).refused(PatchRefusal::NoPatch)
     };
     let patch = patch.as_map().ok_or_else(|| wrong(patch, "a strategic merge patch"))?;
     match dest.value {
@@ -93,7 +93,9 @@ pub(crate) fn maps<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut M
 /// A malformed directive; a field that the patch sets and the directive does not name.
 pub(crate) fn retain_keys(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> {
     let Some(directive) = patch.get(RETAIN_KEYS) else { return Ok(()) };
-    let wrong = |message: String, node: &Node| at.error(Code::Directive, message).at(node.span());
+    let wrong = |message: String, node: &Node| {
+        at.error(Code::Directive, message).at(node.span()).refused(PatchRefusal::NoPatch)
+    };
     let list = directive.as_list();
     let list = list.ok_or_else(|| wrong("`$retainKeys` must be a list of field names".into(), directive))?;
     if let Some(entry) = list.iter().find(|entry| entry.scalar_text().is_none()) {

@@ -220,6 +220,11 @@ impl MergeKeys {
         self.names.iter().zip(&self.rules)
     }
 
+    /// Whether they are several, of which no entry may lack one.
+    pub(crate) fn are_all_needed(&self) -> bool {
+        self.rules.len() > 1 && self.rules.iter().all(|rule| *rule == KeyRule::Required)
+    }
+
     /// The name of an entry; none when it lacks a key that it needs, or a key is none.
     #[must_use]
     pub fn identify(&self, entry: &Node) -> Option<Identity> {

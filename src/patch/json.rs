@@ -11,7 +11,7 @@ use super::{
     JsonPatchOptions, PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create_verified,
     parse_json_patch,
 };
-use crate::diagnostic::{Code, Diagnostic, ObjectName, ResourceName, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, ObjectName, PatchRefusal, ResourceName, Result, Warned};
 use crate::merge::{Merged, Rules, apply as apply_strategic};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::yaml::{Map as YamlMap, Node};
@@ -75,6 +75,20 @@ pub struct PatchingOptions {
     pub json_patch: JsonPatchOptions,
     /// How three-way patches are made.
     pub three_way: ThreeWayOptions,
+    /// Whether there are strategic merge patches for custom resources, by the server's rules.
+    pub custom_resources: CustomResources,
+}
+
+/// What becomes of strategic merge patches for kinds that are not built into the API server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum CustomResources {
+    /// They are refused, as the server refuses them with 415, whatever the schema knows.
+    #[default]
+    Refused,
+    /// They are merged by what the schema says, as a server would that had the kind built in: one behind the
+    /// aggregation layer, say.
+    Merged,
 }
 
 impl Default for PatchingOptions {
@@ -84,6 +98,7 @@ impl Default for PatchingOptions {
             kind: None,
             json_patch: JsonPatchOptions::default(),
             three_way: ThreeWayOptions::default(),
+            custom_resources: CustomResources::default(),
         }
     }
 }
@@ -117,26 +132,74 @@ impl PatchingOptions {
         self
     }
 
+    /// The same with strategic merge patches for custom resources, or without.
+    ///
+    /// ```
+    /// use kubectl_smp::patch::json::{CustomResources, PatchType, PatchingOptions, apply, apply_with};
+    /// use kubectl_smp::schema::Schema;
+    /// use serde_json::json;
+    ///
+    /// let definition = json!({
+    ///     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    ///     "spec": {"group": "example.com", "names": {"kind": "Gadget"}, "versions": [{"name": "v1", "schema": {
+    ///         "openAPIV3Schema": {"type": "object", "properties": {"size": {"type": "integer"}}},
+    ///     }}]},
+    /// });
+    /// let schema = Schema::embedded().with_crds(&[definition])?;
+    /// let mut gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "size": 1});
+    /// let patch = json!({"size": 2});
+    /// let refused = apply(&mut gadget, &patch, PatchType::Strategic, &schema);
+    /// assert_eq!(refused.expect_err("as by a server").to_status()["code"], 415);
+    ///
+    /// let options = PatchingOptions::default().custom_resources(CustomResources::Merged);
+    /// apply_with(&mut gadget, &patch, PatchType::Strategic, &schema, &options)?;
+    /// assert_eq!(gadget["size"], 2);
+    /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+    /// ```
+    #[must_use]
+    pub fn custom_resources(mut self, custom_resources: CustomResources) -> Self {
+        self.custom_resources = custom_resources;
+        self
+    }
+
     /// The type of an object, by the kind that it says it has, where a patch needs it.
     fn type_for<'s>(&self, patch_type: PatchType, object: &Value, schema: &'s Schema) -> Result<Cursor<'s>> {
         let own = Gvk::of(object);
         let gvk = own.as_ref().or(self.kind.as_ref());
-        match gvk.and_then(|gvk| schema.kind(gvk)) {
-            Some(cursor) => Ok(cursor),
-            // There lists are replaced.
-            None if patch_type != PatchType::Strategic || self.rules != Rules::Apiserver => {
-                Ok(Cursor::unknown())
-            }
+        let cursor = gvk.and_then(|gvk| schema.kind(gvk));
+        if patch_type != PatchType::Strategic || self.rules != Rules::Apiserver {
+            // Without a schema lists are replaced.
+            return Ok(cursor.unwrap_or_else(Cursor::unknown));
+        }
+        let is_merged = self.custom_resources == CustomResources::Merged || gvk.is_none_or(is_built_in);
+        match cursor {
+            Some(cursor) if is_merged => Ok(cursor),
+            Some(_) => Err(not_built_in(gvk)),
             None => Err(no_schema(gvk)),
         }
     }
+}
+
+/// Whether a kind is one of the API server's own.
+fn is_built_in(gvk: &Gvk) -> bool {
+    Schema::embedded().kind(gvk).is_some()
 }
 
 fn no_schema(gvk: Option<&Gvk>) -> Diagnostic {
     let what = gvk.map_or_else(|| "an object without a kind".into(), Gvk::to_string);
     let message = format!("no schema is known for {what}, so that no strategic merge patch can be for it");
     Diagnostic::error(Code::NoSchema, message)
+        .refused(PatchRefusal::PatchType)
         .help("use a JSON merge patch, as for any custom resource, or give a schema that has the kind")
+}
+
+fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
+    let what = gvk.map(Gvk::to_string).unwrap_or_default();
+    let message =
+        format!("an API server takes no strategic merge patch for {what}, which is a custom resource");
+    Diagnostic::error(Code::NoSchema, message).refused(PatchRefusal::PatchType).help(
+        "use a JSON merge patch; `CustomResources::Merged` and the rules of overlays merge by the schema that is given",
+    )
 }
 
 /// Applies a patch to an object as the API server does, and returns what there is to warn of.
@@ -168,8 +231,8 @@ fn no_schema(gvk: Option<&Gvk>) -> Diagnostic {
 /// ```
 ///
 /// # Errors
-/// A strategic merge patch for a kind that the schema does not have ([`Code::NoSchema`], as the server refuses
-/// it for custom resources); entries without their merge key, malformed directives and what else
+/// A strategic merge patch for a kind that is not built in or that the schema does not have ([`Code::NoSchema`], as
+/// the server refuses it for custom resources, see [`CustomResources`]); entries without their merge key, malformed directives and what else
 /// [`merge::apply`](crate::merge::apply) refuses; an operation that cannot be done. With field path.
 /// [`Diagnostic::to_status`] makes what a server would answer.
 pub fn apply(
@@ -231,6 +294,9 @@ fn applied(
     let merged = match patch_type {
         PatchType::Strategic => {
             let kind = options.type_for(patch_type, object, schema)?;
+            if object.is_object() && !patch.is_object() {
+                return Err(no_object());
+            }
             apply_strategic(dest, &patch_node, kind, schema, options.rules)?
         }
         PatchType::Merge if object.is_object() && !patch.is_object() => return Err(no_object()),
@@ -239,7 +305,11 @@ fn applied(
             Merged::of(Some(dest))
         }
         PatchType::Json => {
-            parse_json_patch(&patch_node)?.apply_with(&mut dest, &options.json_patch)?;
+            check_operations(patch)?;
+            let parsed =
+                parse_json_patch(&patch_node).map_err(|error| error.refused(PatchRefusal::NoPatch))?;
+            let done = parsed.apply_with(&mut dest, &options.json_patch);
+            done.map_err(|error| error.refused(PatchRefusal::Operation))?;
             Merged::of(Some(dest))
         }
     };
@@ -250,9 +320,23 @@ fn applied(
     Ok(merged.warnings)
 }
 
+/// The words of an operation are texts: of any other value the server cannot read the patch at all.
+fn check_operations(patch: &Value) -> Result<()> {
+    for operation in patch.as_array().into_iter().flatten() {
+        let is_odd =
+            |word: &&str| operation.get(*word).is_some_and(|value| !value.is_string() && !value.is_null());
+        if let Some(word) = ["op", "path", "from"].into_iter().find(is_odd) {
+            let message = format!("the `{word}` of an operation of a JSON patch must be a string");
+            return Err(Diagnostic::error(Code::WrongType, message).refused(PatchRefusal::NoPatch));
+        }
+    }
+    Ok(())
+}
+
 /// The API server takes none, either.
 fn no_object() -> Diagnostic {
     Diagnostic::error(Code::WrongType, "a patch of an object must be an object, which this one is not")
+        .refused(PatchRefusal::NoPatch)
         .help("to replace the whole object, send it without a patch")
 }
 

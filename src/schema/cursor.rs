@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 use super::Gvk;
 use super::directives::{Directives, ListType, MapType, PatchStrategy, TypeKind};
 use super::graph::{KindEntry, ListIter, NONE, Record, TypeGraph};
+use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// A position in a [`TypeGraph`], or nowhere.
 ///
@@ -199,6 +200,23 @@ impl TypeGraph {
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
         self.find_name(name).map(|node| Cursor::new(self, node)).filter(|cursor| cursor.is_known())
+    }
+}
+
+impl TypeGraph {
+    /// Looks at the merge keys of all types, whoever wrote them.
+    ///
+    /// # Errors
+    /// Keys that [`Directives::key_problem`] has something to say of.
+    pub(super) fn check_keys(&self) -> Result<()> {
+        let cursors = (0..self.type_count()).map(|node| Cursor::new(self, node));
+        let keyed = |cursor: &Cursor<'_>| {
+            cursor.record.patch_merge_key != 0 || cursor.record.recommended_merge_key != 0
+        };
+        match cursors.filter(keyed).find_map(|cursor| cursor.directives().key_problem()) {
+            Some((keyword, problem)) => Err(Diagnostic::error(Code::InvalidValue, problem).field(keyword)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -45,11 +45,19 @@ pub struct PatchStrategy {
 }
 
 impl PatchStrategy {
-    /// Reads `merge`, `replace`, `retainKeys` with commas between; other words are passed over.
+    /// Reads `merge`, `replace`, `retainKeys` with commas between; other words are passed over, see
+    /// [`PatchStrategy::unknown_word`].
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let has = |word| text.split(',').any(|part| part.trim() == word);
         Self { merge: has("merge"), replace: has("replace"), retain_keys: has("retainKeys") }
+    }
+
+    /// The first word of a strategy that is none of the three, which may be empty; none in no strategy at all.
+    #[must_use]
+    pub fn unknown_word(text: &str) -> Option<&str> {
+        let mut words = text.split(',').map(str::trim).filter(|_| !text.is_empty());
+        words.find(|word| !matches!(*word, "merge" | "replace" | "retainKeys"))
     }
 
     /// Whether the schema has none.
@@ -148,19 +156,35 @@ impl Directives {
         *self == Self::default()
     }
 
-    /// What is wrong with the recommended merge keys: patches without `$patchMergeKey` go by the default ones,
-    /// so the recommended ones begin with those, in their order, and are distinct.
+    /// What is wrong with the merge keys, and which keyword says it.
+    ///
+    /// Names stand between commas, each once; a set has no keys. Patches without `$patchMergeKey` go by the default
+    /// keys, so the recommended ones begin with those, in their order.
     #[must_use]
-    pub fn recommended_problem(&self) -> Option<String> {
+    pub fn key_problem(&self) -> Option<(&'static str, String)> {
+        let default = self.patch_merge_key.as_deref();
+        let of_default = default.and_then(|keys| list_problem("merge key", keys));
+        if let Some(problem) = of_default {
+            return Some((MERGE_KEY, problem));
+        }
+        if self.list_type == Some(ListType::Set) && default.is_some_and(|keys| !split_keys(keys).is_empty()) {
+            return Some((
+                MERGE_KEY,
+                "a list of type set has no merge key, since its entries are values".into(),
+            ));
+        }
+        Some((RECOMMENDED_KEY, self.recommended_problem()?))
+    }
+
+    fn recommended_problem(&self) -> Option<String> {
         let written = self.recommended_merge_key.as_deref()?;
         let recommended = split_keys(written);
         let default = self.patch_merge_key.as_deref().map(split_keys).unwrap_or_default();
-        let all = |keys: &[SmolStr]| format!("`{}`", keys.join("`, `"));
         if recommended.is_empty() {
             return Some("the recommended merge keys are empty".into());
         }
         if default.is_empty() {
-            let keys = all(&recommended);
+            let keys = quoted(&recommended);
             return Some(format!(
                 "the recommended merge keys {keys} need a default merge key, and there is none"
             ));
@@ -168,20 +192,39 @@ impl Directives {
         let missing: Vec<SmolStr> =
             default.iter().filter(|key| !recommended.contains(key)).cloned().collect();
         if !missing.is_empty() {
-            let (missing, recommended) = (all(&missing), all(&recommended));
+            let (missing, recommended) = (quoted(&missing), quoted(&recommended));
             return Some(format!(
                 "the default merge key {missing} is not among the recommended ones, {recommended}"
             ));
         }
         if !recommended.starts_with(&default) {
-            let (default, recommended) = (all(&default), all(&recommended));
+            let (default, recommended) = (quoted(&default), quoted(&recommended));
             return Some(format!(
                 "the default merge key {default} must be the first of the recommended ones, {recommended}"
             ));
         }
-        let double = recommended.iter().enumerate().find(|(i, key)| recommended[..*i].contains(key));
-        double.map(|(_, key)| format!("the recommended merge key `{key}` is named twice"))
+        list_problem("recommended merge key", written)
     }
+}
+
+/// `x-kubernetes-patch-merge-key`
+pub(super) const MERGE_KEY: &str = "x-kubernetes-patch-merge-key";
+/// `x-kubernetes-recommended-patch-merge-key`
+pub(super) const RECOMMENDED_KEY: &str = "x-kubernetes-recommended-patch-merge-key";
+
+fn quoted(keys: &[SmolStr]) -> String {
+    format!("`{}`", keys.join("`, `"))
+}
+
+/// What is wrong with names between commas.
+fn list_problem(what: &str, written: &str) -> Option<String> {
+    let keys = split_keys(written);
+    let double = keys.iter().enumerate().find(|(i, key)| keys[..*i].contains(key));
+    if let Some((_, key)) = double {
+        return Some(format!("the {what} `{key}` is named twice"));
+    }
+    let has_hole = written.contains(',') && written.split(',').any(|key| key.trim().is_empty());
+    has_hole.then(|| format!("the {what}s `{written}` have a comma without a name on both sides"))
 }
 
 /// Splits merge keys such as `a,b`; none when there are none.
@@ -224,6 +267,16 @@ mod tests {
                 Some("the default merge key `a`, `b` must be the first of the recommended ones, `b`, `a`"),
             ),
             (Some("a"), Some("a,b,b"), Some("the recommended merge key `b` is named twice")),
+            (
+                Some("a"),
+                Some("a,,b"),
+                Some("the recommended merge keys `a,,b` have a comma without a name on both sides"),
+            ),
+            (Some("a,,b"), None, Some("the merge keys `a,,b` have a comma without a name on both sides")),
+            (Some("a,"), None, Some("the merge keys `a,` have a comma without a name on both sides")),
+            (Some(","), None, Some("the merge keys `,` have a comma without a name on both sides")),
+            (Some("a,b,a"), None, Some("the merge key `a` is named twice")),
+            (Some(""), None, None),
         ];
         for (default, recommended, want) in table {
             let directives = Directives {
@@ -231,8 +284,25 @@ mod tests {
                 recommended_merge_key: recommended.map(Into::into),
                 ..Directives::default()
             };
-            assert_eq!(directives.recommended_problem().as_deref(), want, "{default:?} {recommended:?}");
+            let got = directives.key_problem();
+            assert_eq!(got.as_ref().map(|(_, why)| why.as_str()), want, "{default:?} {recommended:?}");
+            let keyword =
+                if recommended.is_none_or(|_| default == Some("a,,b")) { MERGE_KEY } else { RECOMMENDED_KEY };
+            assert!(got.is_none_or(|(at, _)| at == keyword), "{default:?} {recommended:?}");
         }
+    }
+
+    #[test]
+    fn sets_have_no_keys() {
+        let set = |key: Option<&str>| Directives {
+            list_type: Some(ListType::Set),
+            patch_merge_key: key.map(Into::into),
+            ..Directives::default()
+        };
+        assert_eq!(set(None).key_problem(), None);
+        let (keyword, why) = set(Some("a")).key_problem().expect("a key");
+        assert_eq!(keyword, MERGE_KEY);
+        assert!(why.contains("a list of type set has no merge key"), "{why}");
     }
 
     #[test]
@@ -246,6 +316,12 @@ mod tests {
         ];
         for (text, want) in table {
             assert_eq!(PatchStrategy::parse(text), want, "{text:?}");
+        }
+        for (text, word) in [("mergeX", "mergeX"), ("merge,", ""), ("merge, keep", "keep"), (" ", "")] {
+            assert_eq!(PatchStrategy::unknown_word(text), Some(word), "{text:?}");
+        }
+        for text in ["", "merge", "merge, retainKeys", "replace"] {
+            assert_eq!(PatchStrategy::unknown_word(text), None, "{text:?}");
         }
     }
 }

@@ -191,7 +191,14 @@ impl TypeGraph {
             Some((buffer, checksum)) if Sha256::digest(buffer).as_slice() == checksum => {}
             _ => return Err(corrupt("it was cut short or changed, its checksum is wrong")),
         }
-        Self::open_unchecked(bytes)
+        let graph = Self::open_unchecked(bytes)?;
+        graph.check_keys()?;
+        Ok(graph)
+    }
+
+    /// How many types there are.
+    pub(super) fn type_count(&self) -> u32 {
+        u32::try_from(self.sections[TYPES].1).unwrap_or(u32::MAX)
     }
 
     /// The graph in a form that can be stored and opened again.

@@ -62,6 +62,14 @@ pub fn find_kind(schema: &Schema, words: &[&str], api_version: Option<&str>) -> 
         .ok_or_else(|| unknown(schema, &word, api_version))
 }
 
+/// Finds the kind that a path of the REST API names by its plural, such as `deployments` of `apps/v1`, and nothing
+/// that is only another word for it.
+pub(super) fn find_resource(schema: &Schema, plural: &str, api_version: &str) -> Option<Gvk> {
+    let is_called = |entry: &KindEntry<'_>| entry.names().next().is_some_and(|name| name == plural);
+    let kinds = known(schema).filter(is_called).map(KindEntry::gvk);
+    kinds.into_iter().find(|gvk| gvk.api_version() == api_version)
+}
+
 /// All kinds whose fields are known.
 fn known(schema: &Schema) -> impl Iterator<Item = KindEntry<'_>> {
     schema.graphs().flat_map(|(_, graph)| graph.kind_entries()).filter(|entry| entry.root().is_known())
@@ -185,6 +193,24 @@ mod tests {
         assert_eq!(find(&["services"]), "v1 Service");
         assert_eq!(find(&["kservice"]), custom.to_string());
         assert_eq!(find(&["service", "serving", "example", "com"]), custom.to_string());
+    }
+
+    #[test]
+    fn resources_have_one_name() {
+        let schema = Schema::embedded();
+        let find = |plural, version| find_resource(&schema, plural, version).map(|gvk| gvk.kind.to_string());
+        assert_eq!(find("configmaps", "v1").as_deref(), Some("ConfigMap"));
+        assert_eq!(find("events", "events.k8s.io/v1").as_deref(), Some("Event"));
+        for (plural, version) in [
+            ("ConfigMaps", "v1"),
+            ("configmap", "v1"),
+            ("cm", "v1"),
+            ("ConfigMap", "v1"),
+            ("configmaps", "v2"),
+            ("", "v1"),
+        ] {
+            assert_eq!(find(plural, version), None, "{plural} {version}");
+        }
     }
 
     #[test]

@@ -152,6 +152,11 @@ impl<'m> Lint<'m> {
                     Diagnostic::warning(Code::MissingField, message)
                         .help("make it required, or give it a default"),
                 );
+            } else if !is_sure {
+                let message = format!("entries may lack `{key}`, which is a recommended merge key of theirs");
+                self.find(Diagnostic::warning(Code::MissingField, message).help(
+                    "make it required, or give it a default: an entry without it is another one than each that has it",
+                ));
             }
         }
     }
@@ -248,6 +253,14 @@ mod tests {
                      x-kubernetes-recommended-patch-merge-key: 'port,protocol'"
                 ),
                 vec![],
+            ),
+            (
+                format!("{merge}, {key}: port, x-kubernetes-recommended-patch-merge-key: 'port,name'"),
+                vec!["W l: entries may lack `name`, which is a recommended merge key of theirs"],
+            ),
+            (
+                format!("{merge}, {key}: port, x-kubernetes-recommended-patch-merge-key: 'port,odd'"),
+                vec!["E l: the entries have no field `odd`, which is a key of theirs"],
             ),
             ("x-kubernetes-map-type: atomic".to_string(), vec!["E l: x-kubernetes-map-type stands at array"]),
         ];

@@ -18,7 +18,7 @@ impl Model {
     /// Writes the compact form.
     ///
     /// References to definitions that are not here lead to positions of which nothing is known.
-    /// Fails only when the whole would pass 2 GiB.
+    /// Fails when the whole would pass 2 GiB, or the merge keys of a list have no meaning.
     pub fn compile(&self) -> Result<TypeGraph> {
         let mut writer = GraphWriter::new(self);
         for (id, definition) in self.definitions.values().enumerate() {
@@ -29,7 +29,9 @@ impl Model {
             }
         }
         writer.resolve_overlays();
-        writer.finish()
+        let graph = writer.finish()?;
+        graph.check_keys()?;
+        Ok(graph)
     }
 }
 

@@ -69,11 +69,13 @@ pub struct Case {
 pub struct Schemas {
     pub kubernetes: Schema,
     pub kustomize: Schema,
+    /// What it calls the version of a built-in kind.
+    pub version: fn(&str) -> String,
 }
 
 impl Schemas {
     pub fn new() -> Self {
-        Self { kubernetes: Schema::embedded(), kustomize: Schema::kustomize() }
+        Self { kubernetes: Schema::embedded(), kustomize: Schema::kustomize(), version: str::to_string }
     }
 }
 
@@ -152,7 +154,8 @@ impl Case {
 
     fn cursor<'s>(&self, schemas: &'s Schemas) -> Cursor<'s> {
         let (api_version, kind) = self.kind.split_once(' ').unwrap_or_default();
-        schemas.kubernetes.kind(&Gvk::from_manifest(api_version, kind)).unwrap_or_else(Cursor::unknown)
+        let gvk = Gvk::from_manifest(&(schemas.version)(api_version), kind);
+        schemas.kubernetes.kind(&gvk).unwrap_or_else(Cursor::unknown)
     }
 
     fn options(&self) -> MergeOptions {

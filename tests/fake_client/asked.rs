@@ -2,9 +2,9 @@
 
 use http::Request;
 use kube::{Client, Error};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::requests::{Row, named, value_named, without_own};
+use super::requests::{Row, Words, named, value_named, without_own};
 
 /// Runs to the end what waits for answers.
 pub fn block_on<T>(asked: impl Future<Output = T>) -> T {
@@ -12,8 +12,8 @@ pub fn block_on<T>(asked: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(asked)
 }
 
-/// What is answered: the object, or status and reason.
-pub async fn answer(client: &Client, row: &Row, name: &str) -> Result<Value, (u16, String)> {
+/// What is answered: the object, or the status of failure.
+pub async fn answer(client: &Client, row: &Row, name: &str) -> Result<Value, Value> {
     let body = match &row.body {
         Value::Null => Vec::new(),
         body => value_named(body, name).to_string().into_bytes(),
@@ -22,15 +22,31 @@ pub async fn answer(client: &Client, row: &Row, name: &str) -> Result<Value, (u1
     let request = request.header("content-type", row.content_type).body(body).expect("a request");
     match client.request::<Value>(request).await {
         Ok(answer) => Ok(without_own(answer)),
-        Err(Error::Api(status)) => Err((status.code, status.reason.clone())),
+        Err(Error::Api(status)) => Err(failure(&status)),
         Err(error) => panic!("{} {}: {error}", row.method, row.path),
     }
 }
 
+/// All that a status of failure says. The server tells some causes twice.
+fn failure(status: &kube::core::Status) -> Value {
+    let mut details = serde_json::to_value(&status.details).expect("JSON");
+    if let Some(causes) = details.get_mut("causes").and_then(Value::as_array_mut) {
+        causes.dedup();
+    }
+    json!({"code": status.code, "reason": status.reason, "message": status.message, "details": details})
+}
+
 /// Whether an answer is the one that was foreseen.
-pub fn is_foreseen(answer: &Result<Value, (u16, String)>, row: &Row) -> bool {
+pub fn is_foreseen(answer: &Result<Value, Value>, row: &Row) -> bool {
     match answer {
         Ok(_) => row.code < 300,
-        Err((code, reason)) => (*code, reason.as_str()) == (row.code, row.reason),
+        Err(status) => {
+            let says = |text: &str| status["message"].as_str().is_some_and(|message| message.contains(text));
+            let is_said = match row.words {
+                Words::Same => true,
+                Words::Ours { about } => says(about),
+            };
+            status["code"] == row.code && status["reason"] == row.reason && is_said
+        }
     }
 }

@@ -13,6 +13,16 @@ pub struct Row {
     pub body: Value,
     pub code: u16,
     pub reason: &'static str,
+    pub words: Words,
+}
+
+/// How a failure is told.
+#[derive(Clone, Copy)]
+pub enum Words {
+    /// In those of the real server.
+    Same,
+    /// In others, which name the same thing; of what the real server names none, it is empty.
+    Ours { about: &'static str },
 }
 
 const JSON: &str = "application/json";
@@ -31,12 +41,18 @@ const GADGET: &str = "/apis/NAME.example.com/v1/namespaces/NAME/gadgets/g";
 
 /// One that is done.
 fn ok(method: &'static str, path: &'static str, content_type: &'static str, body: Value) -> Row {
-    Row { method, path, content_type, body, code: if method == "POST" { 201 } else { 200 }, reason: "" }
+    let code = if method == "POST" { 201 } else { 200 };
+    Row { method, path, content_type, body, code, reason: "", words: Words::Same }
 }
 
 /// One that is refused.
 fn no(row: Row, code: u16, reason: &'static str) -> Row {
     Row { code, reason, ..row }
+}
+
+/// One that is refused in other words than the real server's.
+fn no_as(row: Row, code: u16, reason: &'static str, about: &'static str) -> Row {
+    Row { words: Words::Ours { about }, ..no(row, code, reason) }
 }
 
 fn get(path: &'static str) -> Row {
@@ -134,11 +150,24 @@ fn template(spec: &Value) -> Value {
     json!({"spec": {"template": {"spec": spec}}})
 }
 
+fn delete(path: &'static str, options: Value) -> Row {
+    ok("DELETE", path, JSON, options)
+}
+
+fn map_with(metadata: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+}
+
 pub fn rows() -> Vec<Row> {
     let mut rows = objects();
+    rows.extend(places());
     rows.extend(strategic_patches());
+    rows.extend(bad_strategic_patches());
     rows.extend(other_patches());
+    rows.extend(bad_merge_patches());
+    rows.extend(bad_operations());
     rows.extend(custom_resources());
+    rows.extend(deletions());
     rows
 }
 
@@ -147,24 +176,64 @@ fn objects() -> Vec<Row> {
         no(get(MAP), 404, "NotFound"),
         post(MAPS, map("c", &json!({"a": "1", "b": "1"}))),
         no(post(MAPS, map("c", &json!({}))), 409, "AlreadyExists"),
-        no(post(MAPS, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}})), 422, "Invalid"),
-        no(post(MAPS, service()), 400, "BadRequest"),
+        no(post(MAPS, map_with(&json!({}))), 422, "Invalid"),
+        no_as(post(MAPS, service()), 400, "BadRequest", "cannot be handled as a ConfigMap"),
+        no_as(post(MAPS, json!([])), 400, "BadRequest", "ConfigMap"),
+        no(post(MAPS, map_with(&json!({"name": "x", "namespace": "elsewhere"}))), 400, "BadRequest"),
+        post(MAPS, json!({"metadata": {"name": "silent", "labels": {"tier": "front"}}})),
+        post(
+            MAPS,
+            map_with(
+                &json!({"name": "odd", "generation": 7, "uid": "x", "deletionTimestamp": "2020-01-01T00:00:00Z"}),
+            ),
+        ),
         get(MAP),
         get(MAPS),
+        get("/api/v1/namespaces/NAME/configmaps?labelSelector=tier%3Dfront"),
+        get("/api/v1/namespaces/NAME/configmaps?labelSelector=%21tier"),
+        get("/api/v1/namespaces/NAME/configmaps?labelSelector=tier+in+%28front%2Cback%29"),
+        get("/api/v1/namespaces/NAME/configmaps?fieldSelector=metadata.name%3Dc"),
         put(MAP, map("c", &json!({"a": "2"}))),
         no(put(MAP, map("x", &json!({}))), 400, "BadRequest"),
-        no(
-            put(
-                MAP,
-                json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "resourceVersion": "1"}}),
-            ),
-            409,
-            "Conflict",
-        ),
+        no(put(MAP, map_with(&json!({"name": "c", "namespace": "elsewhere"}))), 400, "BadRequest"),
+        no(put(MAP, map_with(&json!({"name": "c", "resourceVersion": "1"}))), 409, "Conflict"),
+        no_as(put(MAP, map_with(&json!({"name": "c", "uid": "x"}))), 409, "Conflict", "UID in precondition"),
         no(put("/api/v1/namespaces/NAME/configmaps/none", map("none", &json!({}))), 404, "NotFound"),
+        // What is only tried is not there.
+        ok("POST", "/api/v1/namespaces/NAME/configmaps?dryRun=All", JSON, map("dry", &json!({"a": "1"}))),
+        no(get("/api/v1/namespaces/NAME/configmaps/dry"), 404, "NotFound"),
+        ok("PUT", "/api/v1/namespaces/NAME/configmaps/c?dryRun=All", JSON, map("c", &json!({"a": "dry"}))),
+        ok("PATCH", "/api/v1/namespaces/NAME/configmaps/c?dryRun=All", MERGE, json!({"data": {"a": "dry"}})),
+        delete("/api/v1/namespaces/NAME/configmaps/c?dryRun=All", Value::Null),
+        delete(MAP, json!({"kind": "DeleteOptions", "apiVersion": "v1", "dryRun": ["All"]})),
+        get(MAP),
         post(SERVICES, service()),
         post(DEPLOYMENTS, deployment()),
+        put(DEPLOYMENT, deployment()),
     ]
+}
+
+/// Where there is nothing, and what cannot be done there.
+fn places() -> Vec<Row> {
+    let nowhere = [
+        "/api/v1/namespaces/NAME/configmap",
+        "/api/v1/namespaces/NAME/ConfigMaps",
+        "/api/v1/namespaces/NAME/cm",
+        "/api/v1/namespaces/NAME/nodes",
+        "/api/v1/namespaces/NAME/nodes/a",
+        "/api/v1/configmaps/c",
+        "/api/v1/namespaces/NAME/deployments",
+        "/apis/apps/v9/deployments",
+        "/api/v1/namespaces/NAME/configmaps/c/status",
+    ];
+    let mut rows: Vec<Row> = nowhere.into_iter().map(|path| no(get(path), 404, "NotFound")).collect();
+    rows.extend([
+        no(post("/api/v1/configmaps", map("x", &json!({}))), 405, "MethodNotAllowed"),
+        no(post(MAP, map("c", &json!({}))), 405, "MethodNotAllowed"),
+        no(put(MAPS, map("c", &json!({}))), 405, "MethodNotAllowed"),
+        no(merge(MAPS, json!({})), 405, "MethodNotAllowed"),
+    ]);
+    rows
 }
 
 fn strategic_patches() -> Vec<Row> {
@@ -188,24 +257,104 @@ fn strategic_patches() -> Vec<Row> {
         ),
         strategic(DEPLOYMENT, json!({"metadata": {"labels": {"app": null, "tier": "front"}}})),
         strategic(DEPLOYMENT, json!({"metadata": {"labels": {"$patch": "replace", "only": "this"}}})),
+        strategic(DEPLOYMENT, json!({"kind": "Odd", "apiVersion": "odd/v1"})),
         // Ports are one by their number there: the first is meant.
         strategic(SERVICE, json!({"spec": {"ports": [{"port": 80, "targetPort": 8081}]}})),
         strategic(SERVICE, json!({"metadata": {"finalizers": ["a.b/c", "a.b/d"]}})),
         strategic(SERVICE, json!({"metadata": {"finalizers": ["a.b/e"]}})),
         strategic(SERVICE, json!({"metadata": {"$deleteFromPrimitiveList/finalizers": ["a.b/c", "a.b/d"]}})),
-        no(strategic(DEPLOYMENT, template(&json!({"containers": [{"image": "x"}]}))), 500, ""),
-        no(
-            strategic(DEPLOYMENT, template(&json!({"containers": [{"name": "web", "$patch": "odd"}]}))),
-            500,
-            "",
-        ),
-        no(strategic(DEPLOYMENT, json!([1])), 400, "BadRequest"),
         no(strategic(DEPLOYMENT, json!({"metadata": {"name": "x"}})), 400, "BadRequest"),
+        no(strategic(DEPLOYMENT, json!({"metadata": {"namespace": "x"}})), 400, "BadRequest"),
+        no(strategic(DEPLOYMENT, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
         no(strategic(DEPLOYMENT, json!({"metadata": {"resourceVersion": "1"}})), 409, "Conflict"),
+        no(strategic(DEPLOYMENT, json!({"$patch": "delete"})), 400, "BadRequest"),
+        no(strategic(DEPLOYMENT, json!({"$patch": "replace"})), 400, "BadRequest"),
         no(strategic("/api/v1/namespaces/NAME/configmaps/none", json!({})), 404, "NotFound"),
         get(DEPLOYMENT),
         get(SERVICE),
     ]
+}
+
+/// What cannot be merged: the message names what is wrong, in our words with the path to it.
+#[allow(clippy::too_many_lines, reason = "a table")]
+fn bad_strategic_patches() -> Vec<Row> {
+    let unmerged = [
+        (template(&json!({"containers": [{"image": "x"}]})), "merge key"),
+        (template(&json!({"containers": [{"$patch": "delete"}]})), "merge key"),
+        (template(&json!({"containers": [{"name": "web", "$patch": "odd"}]})), "odd"),
+        (template(&json!({"containers": [{"name": "web", "$patch": 1}]})), "1"),
+        (template(&json!({"$patch": "odd"})), "odd"),
+        (json!({"$patch": "odd"}), "odd"),
+        (json!({"$patch": ["delete"]}), ""),
+        (json!({"$patch": "merge"}), "merge"),
+        (template(&json!({"$setElementOrder/containers": "x"})), "string"),
+        (template(&json!({"$setElementOrder/containers": ["web"]})), ""),
+        (template(&json!({"$setElementOrder/containers": [{"image": "web"}]})), "merge key"),
+        (
+            template(&json!({
+                "$setElementOrder/containers": [{"name": "web"}],
+                "containers": [{"name": "new", "image": "z"}],
+            })),
+            "$setElementOrder",
+        ),
+        (
+            template(&json!({
+                "$setElementOrder/containers": [{"name": "new"}, {"name": "web"}],
+                "containers": [{"name": "web", "tty": true}, {"name": "new", "tty": true}],
+            })),
+            "$setElementOrder",
+        ),
+        (json!({"spec": {"$setElementOrder/nonsuch": ["a"]}}), "nonsuch"),
+        (template(&json!({"containers": ["web"]})), ""),
+        (template(&json!({"containers": [["web"]]})), ""),
+        (template(&json!({"containers": [null]})), ""),
+    ];
+    let malformed = [
+        (json!([1]), ""),
+        (json!(1), ""),
+        (json!(true), ""),
+        (json!({"spec": {"strategy": {"$retainKeys": "type"}}}), "etainKeys"),
+        (json!({"spec": {"strategy": {"$retainKeys": [1], "type": "Recreate"}}}), "etainKeys"),
+        (
+            json!({"spec": {"strategy": {"$retainKeys": ["type"], "rollingUpdate": null, "x": 1}}}),
+            "etainKeys",
+        ),
+        (
+            template(
+                &json!({"volumes": [{"name": "data", "$retainKeys": ["name"], "configMap": {"name": "c"}}]}),
+            ),
+            "etainKeys",
+        ),
+    ];
+    let unmerged =
+        unmerged.into_iter().map(|(body, about)| no_as(strategic(DEPLOYMENT, body), 500, "", about));
+    let malformed = malformed
+        .into_iter()
+        .map(|(body, about)| no_as(strategic(DEPLOYMENT, body), 400, "BadRequest", about));
+    let mut rows: Vec<Row> = unmerged.chain(malformed).collect();
+    rows.extend([
+        no_as(strategic(SERVICE, json!({"spec": {"ports": [{"targetPort": 1}]}})), 500, "", "port"),
+        no_as(strategic(SERVICE, json!({"metadata": {"finalizers": [{"a": 1}]}})), 500, "", ""),
+        no_as(
+            strategic(SERVICE, json!({"metadata": {"$deleteFromPrimitiveList/finalizers": [{"a": 1}]}})),
+            500,
+            "",
+            "",
+        ),
+        no_as(
+            strategic(
+                SERVICE,
+                json!({"metadata": {"$setElementOrder/finalizers": ["z.z/z"], "finalizers": ["y.b/c"]}}),
+            ),
+            500,
+            "",
+            "$setElementOrder",
+        ),
+        // Nothing came of any of them.
+        get(DEPLOYMENT),
+        get(SERVICE),
+    ]);
+    rows
 }
 
 fn other_patches() -> Vec<Row> {
@@ -228,30 +377,127 @@ fn other_patches() -> Vec<Row> {
             ]),
         ),
         operations(MAP, test("4")),
-        no(operations(MAP, test("5")), 422, "Invalid"),
-        no(operations(MAP, json!([{"op": "remove", "path": "/data/none"}])), 422, "Invalid"),
-        no(operations(MAP, json!([{"op": "odd", "path": "/data/a"}])), 422, "Invalid"),
-        no(operations(MAP, json!({"data": {}})), 400, "BadRequest"),
-        no(merge(MAP, json!([])), 400, "BadRequest"),
-        no(merge(MAP, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
+        no_as(operations(MAP, test("5")), 422, "Invalid", ""),
         no(ok("PATCH", MAP, JSON, json!({})), 415, "UnsupportedMediaType"),
+        no(ok("PATCH", MAP, "text/plain", json!({})), 415, "UnsupportedMediaType"),
+        no(ok("PATCH", MAP, "application/Merge-patch+json", json!({})), 415, "UnsupportedMediaType"),
+        ok("PATCH", MAP, "application/merge-patch+json; charset=utf-8", json!({"data": {"d": "1"}})),
         get(MAP),
         get(DEPLOYMENT),
     ]
 }
 
+fn bad_merge_patches() -> Vec<Row> {
+    let malformed = [json!([]), json!(1), json!(true)];
+    let mut rows: Vec<Row> =
+        malformed.into_iter().map(|body| no_as(merge(MAP, body), 400, "BadRequest", "")).collect();
+    rows.extend([
+        no(merge(MAP, json!({"metadata": {"name": "x"}})), 400, "BadRequest"),
+        no(merge(MAP, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
+        no(merge(MAP, json!({"metadata": {"resourceVersion": "1"}})), 409, "Conflict"),
+        no(merge(MAP, json!({"metadata": null})), 400, "BadRequest"),
+        merge(MAP, json!({"kind": null})),
+        get(MAP),
+    ]);
+    rows
+}
+
+/// The real server does not say which operation it is, nor why.
+fn bad_operations() -> Vec<Row> {
+    let impossible = [
+        json!({"op": "remove", "path": "/data/none"}),
+        json!({"op": "test", "path": "/data/none", "value": "x"}),
+        json!({"op": "odd", "path": "/data/a"}),
+        json!({"path": "/data/b", "value": "x"}),
+        json!({"op": "add", "value": "x"}),
+        json!({"op": "add", "path": "/x/y", "value": "x"}),
+        json!({"op": "add", "path": "", "value": {}}),
+        json!({"op": "remove", "path": ""}),
+        json!({"op": "move", "path": "/data/b"}),
+        json!({"op": "move", "from": "/data/none", "path": "/data/b"}),
+        json!({"op": "copy", "path": "/data/b"}),
+        Value::Null,
+    ];
+    let malformed = [
+        json!([1]),
+        json!(["x"]),
+        json!({"op": "add"}),
+        json!(1),
+        json!([{"op": 1, "path": "/data/b"}]),
+        json!([{"op": "add", "path": 1, "value": "x"}]),
+    ];
+    let impossible =
+        impossible.into_iter().map(|one| no_as(operations(MAP, json!([one])), 422, "Invalid", ""));
+    let malformed = malformed.into_iter().map(|body| no_as(operations(MAP, body), 400, "BadRequest", ""));
+    let mut rows: Vec<Row> = impossible.chain(malformed).collect();
+    rows.extend([
+        no(operations(MAP, json!([{"op": "replace", "path": "", "value": {}}])), 400, "BadRequest"),
+        no(
+            operations(MAP, json!([{"op": "add", "path": "/metadata/name", "value": "x"}])),
+            400,
+            "BadRequest",
+        ),
+        // What it forgives.
+        operations(MAP, json!([{"op": "replace", "path": "/data/new", "value": "x"}])),
+        operations(SERVICE, json!([{"op": "add", "path": "/metadata/finalizers/-1", "value": "a.b/z"}])),
+        get(MAP),
+        get(SERVICE),
+    ]);
+    rows
+}
+
 fn custom_resources() -> Vec<Row> {
+    let unseen = json!({"size": 9});
+    let mut of_another = gadget(&unseen);
+    of_another["metadata"]["uid"] = json!("x");
     vec![
         post(GADGETS, gadget(&json!({"size": 1, "parts": [{"id": 1}, {"id": 2}]}))),
-        no(strategic(GADGET, json!({"spec": {"size": 2}})), 415, "UnsupportedMediaType"),
+        no_as(strategic(GADGET, json!({"spec": {"size": 2}})), 415, "UnsupportedMediaType", ""),
         merge(GADGET, json!({"spec": {"size": 2, "parts": [{"id": 3}]}})),
         operations(GADGET, json!([{"op": "add", "path": "/spec/parts/-", "value": {"id": 4}}])),
+        merge(GADGET, json!({"metadata": {"labels": {"a": "b"}}})),
+        // Whoever replaces one must say which revision.
+        no(put(GADGET, gadget(&unseen)), 422, "Invalid"),
+        no_as(put(GADGET, of_another), 409, "Conflict", "UID in precondition"),
+        no(merge(GADGET, json!({"metadata": {"uid": "x"}})), 422, "Invalid"),
         get(GADGETS),
-        no(
-            ok("DELETE", "/apis/NAME.example.com/v1/namespaces/NAME/gadgets/none", JSON, Value::Null),
-            404,
-            "NotFound",
+        no(delete("/apis/NAME.example.com/v1/namespaces/NAME/gadgets/none", Value::Null), 404, "NotFound"),
+        merge(GADGET, json!({"metadata": {"finalizers": ["a.b/c"]}})),
+        delete(GADGET, Value::Null),
+        merge(GADGET, json!({"spec": {"size": 3}})),
+        merge(GADGET, json!({"metadata": {"finalizers": null}})),
+        no(get(GADGET), 404, "NotFound"),
+    ]
+}
+
+/// What has finalizers stays until they are gone.
+fn deletions() -> Vec<Row> {
+    let only =
+        |field: &str| json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {field: "1"}});
+    vec![
+        no_as(delete(MAP, only("uid")), 409, "Conflict", "the UID in the precondition (1) does not match"),
+        no_as(
+            delete(MAP, only("resourceVersion")),
+            409,
+            "Conflict",
+            "the ResourceVersion in the precondition (1) does not match",
         ),
+        merge(MAP, json!({"metadata": {"finalizers": ["a.b/c"]}})),
+        delete(MAP, Value::Null),
+        delete(MAP, Value::Null),
+        merge(MAP, json!({"metadata": {"deletionTimestamp": null}})),
+        merge(MAP, json!({"data": {"late": "1"}})),
+        merge(MAP, json!({"metadata": {"finalizers": null}})),
+        no(get(MAP), 404, "NotFound"),
+        post(MAPS, map("c", &json!({"a": "1"}))),
+        delete(MAP, Value::Null),
+        no(delete(MAP, Value::Null), 404, "NotFound"),
+        merge(DEPLOYMENT, json!({"metadata": {"finalizers": ["a.b/c"]}})),
+        delete(DEPLOYMENT, Value::Null),
+        get(DEPLOYMENT),
+        merge(SERVICE, json!({"metadata": {"finalizers": null}})),
+        delete(SERVICE, Value::Null),
+        no(get(SERVICE), 404, "NotFound"),
     ]
 }
 
@@ -263,12 +509,19 @@ pub fn without_own(mut answer: Value) -> Value {
             *item = without_own(item.take());
         }
     }
-    if let Some(object) = answer.as_object_mut() {
+    if let Some(details) = answer.get_mut("details").and_then(Value::as_object_mut) {
+        details.remove("uid");
+    }
+    let is_status = answer["kind"] == "Status";
+    if let Some(object) = answer.as_object_mut().filter(|_| !is_status) {
         object.remove("status");
     }
     if let Some(metadata) = answer.get_mut("metadata").and_then(Value::as_object_mut) {
-        let own = ["uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "continue"];
+        let own = ["uid", "resourceVersion", "creationTimestamp", "managedFields", "continue"];
         metadata.retain(|name, _| !own.contains(&name.as_str()));
+        if let Some(time) = metadata.get_mut("deletionTimestamp") {
+            *time = json!("at some time");
+        }
     }
     answer
 }

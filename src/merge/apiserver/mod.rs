@@ -22,12 +22,13 @@ use super::directive::{
     is_directive, map_without_directives,
 };
 use super::element_order::{OrderKeys, Ranked};
+use super::entry_match::{KeyPattern, ListKeys};
 use super::fields::{self, MergedField};
 use super::identity::KeyValue;
 use super::keyed_list::KeyedList;
 use super::merged::Merged;
 use super::trail::Trail;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, PatchRefusal, Result};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, List, Map, Node, Value};
 
@@ -40,7 +41,8 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     let (into, from) = fields::maps(&mut dest, patch)?;
     known(kind, &root)?;
     let warnings = ineffective(into, from, kind);
-    MergeTarget::Object.merge_map(into, from, kind, &root)?;
+    let merged = MergeTarget::Object.merge_map(into, from, kind, &root);
+    merged.map_err(|error| error.refused(PatchRefusal::Merge))?;
     let deleted = action(from, &root)? == Some(Action::Delete);
     Ok(Merged { warnings, ..Merged::of((!deleted).then_some(dest)) })
 }
@@ -93,8 +95,16 @@ impl MergeTarget {
         };
         fields::merge(dest, patch.entries().iter().filter(is_open), |live, entry| match live {
             Some(live) => self.merge_value(live, entry, cursor, &at.field(&entry.key.text)),
-            None => Ok(MergedField::of(self.added(&entry.value))),
+            None => self.new_field(entry, cursor, at),
         })
+    }
+
+    /// A field that only the patch has.
+    fn new_field(self, entry: &Entry, parent: Cursor<'_>, at: &Trail<'_>) -> Result<MergedField> {
+        if self == Self::Object {
+            check_new(&entry.value, parent.field(&entry.key.text), &at.field(&entry.key.text))?;
+        }
+        Ok(MergedField::of(self.added(&entry.value)))
     }
 
     /// Merges a field that both sides have.
@@ -204,6 +214,33 @@ impl MergeTarget {
         let (nodes, places) = merged.in_order_with_places();
         set_list(dest, field, from, keys.reorder(nodes, &places, order, at)?);
         Ok(())
+    }
+}
+
+/// The server takes new lists as they stand. Only of entries with several merge keys each one is needed, which no
+/// type of its own has.
+fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    match &node.value {
+        Value::Map(map) if cursor.is_known() => {
+            let mut fields = fields::plain(map);
+            fields.try_for_each(|entry| {
+                let name = &entry.key.text;
+                check_new(&entry.value, cursor.field(name), &at.field(name))
+            })
+        }
+        Value::List(list) if cursor.is_known() => {
+            let has_several = cursor.patch_merge_key().is_some_and(|keys| keys.contains(','));
+            let keys = if has_several { list_keys(cursor) } else { None };
+            list.iter().enumerate().try_for_each(|(position, entry)| {
+                let here = at.index(position);
+                let lacks = |keys: &ListKeys<'_>| keys.identify(entry, &KeyPattern::Own).is_none();
+                if let Some(keys) = keys.as_ref().filter(|keys| entry.get(PATCH).is_none() && lacks(keys)) {
+                    return Err(keys.missing_key(entry, &here));
+                }
+                check_new(entry, element(cursor), &here)
+            })
+        }
+        _ => Ok(()),
     }
 }
 

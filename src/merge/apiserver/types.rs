@@ -2,7 +2,7 @@
 //!
 //! It merges by Go's types, so that what a type does not have cannot be merged.
 
-use crate::diagnostic::{Code, Result};
+use crate::diagnostic::{Code, PatchRefusal, Result};
 use crate::merge::identity::KeyValue;
 use crate::merge::trail::Trail;
 use crate::schema::{Cursor, PatchStrategy, TypeKind};
@@ -19,6 +19,7 @@ pub(crate) fn known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     let message = "the API server takes no strategic merge patch for a kind without a built-in schema";
     Err(at
         .error(Code::NoSchema, message)
+        .refused(PatchRefusal::PatchType)
         .help("use a JSON merge patch, or the overlay dialect, which needs no schema"))
 }
 

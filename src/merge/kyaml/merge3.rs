@@ -256,6 +256,7 @@ impl<'s> Merge3<'s> {
         let sides = [others.original, others.updated];
         let [original, updated] =
             sides.map(|side| side.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
+        rule.check_patch(updated, here.trail)?;
         let sides = [dest.as_slice(), original, updated];
         let keys = rule.keys(&sides, self.options.infer_keys.keys(), here.trail)?;
         let tuples = Tuples::of(sides, keys);

@@ -13,7 +13,8 @@ use super::tuples::Keys;
 use crate::diagnostic::Result;
 use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::names_keys;
-use crate::merge::entry_match::ListKeys;
+use crate::merge::entry_match::{ListKeys, lacks};
+use crate::merge::identity::MergeKeys;
 use crate::merge::options::MergeOptions;
 use crate::merge::rules::{Exceptions, Rules};
 use crate::merge::trail::Trail;
@@ -41,6 +42,8 @@ pub(super) enum ListRule<'s> {
     Replace,
     /// Its entries belong together by the texts of these keys, as kyaml sees them.
     Tuples(Keys),
+    /// The same by several merge keys, of which each entry of a patch must have all.
+    AllOf(MergeKeys),
     /// By a key that is yet to be found in the entries.
     Inferred,
     /// By keys, with nothing lost silently.
@@ -59,10 +62,21 @@ impl ListRule<'_> {
     pub(super) fn keys(&self, sides: &[&[Node]], candidates: &[SmolStr], trail: &Trail<'_>) -> Result<Keys> {
         Ok(match self {
             Self::Tuples(keys) => keys.clone(),
+            Self::AllOf(keys) => Keys::of(keys),
             Self::Inferred => Keys::new(vec![infer::agreed_key(sides, candidates, trail)?]),
             Self::Keyed(keys) => keys.keys().map_or_else(Keys::whole, Keys::of),
             Self::Replace => Keys::whole(),
         })
+    }
+
+    /// Looks whether the entries of a patch have their keys, where kyaml leaves no choice of its own.
+    ///
+    /// # Errors
+    /// An entry that lacks one of several merge keys.
+    pub(super) fn check_patch(&self, patch: &[Node], trail: &Trail<'_>) -> Result<()> {
+        let Self::AllOf(keys) = self else { return Ok(()) };
+        let odd = patch.iter().enumerate().find(|(_, entry)| keys.identify(entry).is_none());
+        odd.map_or(Ok(()), |(position, entry)| Err(lacks(keys, entry, &trail.index(position))))
     }
 }
 
@@ -72,6 +86,7 @@ impl From<Association> for ListRule<'_> {
         match association {
             Association::Unknown | Association::Atomic => Self::Replace,
             Association::Set => Self::Tuples(Keys::whole()),
+            Association::Keyed { keys, .. } if keys.are_all_needed() => Self::AllOf(keys),
             Association::Keyed { keys, .. } => Self::Tuples(Keys::of(&keys)),
         }
     }

@@ -4,7 +4,7 @@ use smol_str::{SmolStr, ToSmolStr};
 
 use super::keywords::{is_true, list_at, map_at, present, str_at, strings_at, wrong_type};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::directives::{Directives, TypeKind};
+use crate::schema::directives::{Directives, MERGE_KEY, RECOMMENDED_KEY, TypeKind};
 use crate::schema::model::TypeDef;
 use crate::schema::{ListType, MapType, PatchStrategy};
 use crate::yaml::{Map, Node, Resolved};
@@ -141,25 +141,33 @@ fn directives(map: &Map) -> Result<Directives> {
         _ => None,
     })?;
     let keys = strings_at(map, "x-kubernetes-list-map-keys")?;
-    let strategy = str_at(map, "x-kubernetes-patch-strategy")?;
+    let strategy = str_at(map, STRATEGY)?;
+    if let Some((word, node)) = strategy.and_then(PatchStrategy::unknown_word).zip(map.get(STRATEGY)) {
+        return Err(Diagnostic::error(Code::InvalidValue, format!("`{word}` is no patch strategy"))
+            .at(node.span())
+            .field(STRATEGY)
+            .help("write `merge`, `replace`, or one of them with `,retainKeys`"));
+    }
     let directives = Directives {
         list_type,
         list_map_keys: keys.into_iter().map(SmolStr::from).collect(),
         patch_strategy: strategy.map(PatchStrategy::parse).unwrap_or_default(),
-        patch_merge_key: text("x-kubernetes-patch-merge-key")?,
-        recommended_merge_key: text(RECOMMENDED)?,
+        patch_merge_key: text(MERGE_KEY)?,
+        recommended_merge_key: text(RECOMMENDED_KEY)?,
         map_type,
     };
-    match directives.recommended_problem().zip(map.get(RECOMMENDED)) {
-        None => Ok(directives),
-        Some((problem, node)) => Err(Diagnostic::error(Code::InvalidValue, problem)
-            .at(node.span())
-            .field(RECOMMENDED)
-            .help("name the default merge key first, then the others: `<default>,<additional>`")),
-    }
+    let Some((keyword, problem)) = directives.key_problem() else { return Ok(directives) };
+    let error = Diagnostic::error(Code::InvalidValue, problem).field(keyword);
+    let error = map.get(keyword).map(|node| error.clone().at(node.span())).unwrap_or(error);
+    Err(match keyword {
+        RECOMMENDED_KEY => {
+            error.help("name the default merge key first, then the others: `<default>,<additional>`")
+        }
+        _ => error.help("name the fields that tell the entries of the list apart, with commas between them"),
+    })
 }
 
-const RECOMMENDED: &str = "x-kubernetes-recommended-patch-merge-key";
+const STRATEGY: &str = "x-kubernetes-patch-strategy";
 
 /// A keyword that has one of a few words for its value.
 fn word<T>(map: &Map, keyword: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {

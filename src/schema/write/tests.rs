@@ -215,3 +215,32 @@ fn each_changed_bit_of_what_is_stored_is_seen() {
     }
     assert!(TypeGraph::from_bytes([good.as_slice(), b"x"].concat()).is_err());
 }
+
+#[test]
+fn what_was_compiled_with_odd_keys_is_not_opened() {
+    let of = |default: &str, recommended: &str| {
+        let directives = Directives {
+            patch_merge_key: Some(default.into()),
+            recommended_merge_key: Some(recommended.into()),
+            ..Directives::default()
+        };
+        let list = TypeDef { directives, ..TypeDef::of(TypeKind::Array) };
+        Model { definitions: [("A".into(), list)].into(), ..Model::default() }
+    };
+    let good = of("foo", "foo,bar").compile().expect("good keys").to_bytes();
+    assert!(TypeGraph::from_bytes(good.clone()).is_ok());
+    for recommended in ["bar,foo", "bar,baz", "foo,,ba", "foo,foo"] {
+        let error = of("foo", recommended).compile().expect_err("bad keys");
+        assert_eq!(error.field_path(), Some("x-kubernetes-recommended-patch-merge-key"));
+        // As one that looked at nothing would have written it.
+        let text = |keys: &str| keys.as_bytes().to_vec();
+        let mut bad = good[..good.len() - 32].to_vec();
+        let (from, to) = (text("foo,bar"), text(recommended));
+        let at = bad.windows(from.len()).position(|window| window == from).expect("its keys");
+        bad[at..at + from.len()].copy_from_slice(&to);
+        let checksum = sha2::Digest::finalize(<sha2::Sha256 as sha2::Digest>::new_with_prefix(&bad));
+        bad.extend_from_slice(&checksum);
+        let opened = TypeGraph::from_bytes(bad).expect_err("bad keys");
+        assert_eq!(opened.message(), error.message());
+    }
+}

@@ -246,6 +246,9 @@ impl<'s> Merge2<'s> {
             let lists = Lists { keys, order: self.options.order(), trail: here.trail };
             return lists.own(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
         }
+        if side == Side::Patch {
+            rule.check_patch(list, here.trail)?;
+        }
         let keys = rule.keys(&[list.as_slice()], self.infer_keys(), here.trail)?;
         if are_distinct(list, &keys) {
             return self.distinct_entries(list, side, Here { at: &element, ..here });
@@ -286,6 +289,7 @@ impl<'s> Merge2<'s> {
             let lists = Lists { keys, order: self.options.order(), trail: here.trail };
             return lists.merge(list, theirs, |node, with, at| self.value(node, with, element.clone(), at));
         }
+        rule.check_patch(theirs, here.trail)?;
         let keys = rule.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
         let tuples = match self.options.order() {
             ListOrder::Append => Tuples::of([list.as_slice(), theirs.as_slice()], keys),
