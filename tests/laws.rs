@@ -21,8 +21,8 @@ use kubectl_smp::merge::{
     Exceptions, InferKeys, ListOrder, MergeOptions, Merged, Rules, apply, merge2, merge3,
 };
 use kubectl_smp::patch::{
-    PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create, create_three_way, create_verified,
-    parse_json_patch,
+    ApplyOptions, CreateOptions, PatchSides, PatchType, ThreeWayOptions, apply as apply_patch, create,
+    create_three_way, create_verified,
 };
 use kubectl_smp::schema::{Cursor, Schema};
 use kubectl_smp::source::{SourceMap, Span};
@@ -174,18 +174,26 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
     });
 }
 
-/// What a patch of any kind makes of an object.
-fn patched_by(kind: PatchKind, dest: &Node, patch: &Node, cursor: Cursor<'_>) -> Result<Node, String> {
-    let mut dest = dest.clone();
-    match kind {
-        PatchKind::Strategic(rules) => return patched(&dest, patch, cursor, rules),
-        PatchKind::Merge => apply_json_merge(&mut dest, patch),
-        PatchKind::Json => {
-            let patch = ok("read", parse_json_patch(patch))?;
-            ok("apply", patch.apply(&mut dest))?;
-        }
-    }
-    Ok(dest)
+/// A type of patch, and by whose rules.
+type Way = (PatchType, Rules);
+
+const SERVERS: Way = (PatchType::Strategic, Rules::Apiserver);
+const OTHERS: [Way; 3] = [
+    (PatchType::Strategic, Rules::Overlay),
+    (PatchType::Merge, Rules::Overlay),
+    (PatchType::Json, Rules::Overlay),
+];
+
+/// What a patch of any type makes of an object.
+fn patched_by(
+    (patch_type, rules): Way,
+    dest: &Node,
+    patch: &Node,
+    cursor: Cursor<'_>,
+) -> Result<Node, String> {
+    let options = ApplyOptions::default().rules(rules).kind(cursor);
+    let merged = ok("apply", apply_patch(dest.clone(), patch, patch_type, &options))?;
+    Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
 }
 
 /// What must hold of the outcome of a three-way patch, wherever the values are told apart.
@@ -294,15 +302,16 @@ impl Outcome {
 }
 
 /// Versions that their owner and others changed, and what a patch of some kind makes of them.
-fn three_way_round_trip(generator: &mut Generator<'_>, kind: PatchKind, policy: ListPolicy) -> Verdict {
+fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPolicy) -> Verdict {
     let original = generator.object();
     let (modified, current) = (generator.changed(&original), generator.changed(&original));
     let cursor = generator.root;
-    let options = ThreeWayOptions::default().same_identity(false);
+    let options = CreateOptions::default().rules(way.1);
+    let options = options.three_way(ThreeWayOptions::default().same_identity(false));
     let create = |original: &Node, modified: &Node, current: &Node| {
         let sides = PatchSides { original, modified, current: Some(current) };
-        let created = ok(&format!("{kind:?}"), create_verified(&sides, kind, cursor, &options))?;
-        patched_by(kind, current, &created.value, cursor)
+        let created = ok(&format!("{way:?}"), create_verified(&sides, way.0, cursor, &options))?;
+        patched_by(way, current, &created.value, cursor)
     };
     let inputs = || format!("\n  {}\n  {}\n  {}", json(&original), json(&modified), json(&current));
     let trip = || {
@@ -316,22 +325,20 @@ fn three_way_round_trip(generator: &mut Generator<'_>, kind: PatchKind, policy: 
         let versions = Versions { original: a, modified: b, current: a, result: Some(&alone) };
         Outcome { policy }.check(versions, cursor, false, "alone ")
     };
-    trip().map_err(|error| format!("{kind:?}: {error}{}", inputs()))
+    trip().map_err(|error| format!("{way:?}: {error}{}", inputs()))
 }
 
 #[test]
 fn three_way_patches_of_the_server_arrive() {
     check(right(Distinct::MergeKey), |generator, _| {
-        three_way_round_trip(generator, PatchKind::Strategic(Rules::Apiserver), ListPolicy::Apiserver)
+        three_way_round_trip(generator, SERVERS, ListPolicy::Apiserver)
     });
 }
 
 #[test]
 fn three_way_patches_of_all_other_kinds_arrive() {
     check(right(Distinct::AllKeys), |generator, _| {
-        [PatchKind::Strategic(Rules::Overlay), PatchKind::Merge, PatchKind::Json]
-            .into_iter()
-            .try_for_each(|kind| three_way_round_trip(generator, kind, ListPolicy::Overlay))
+        OTHERS.into_iter().try_for_each(|way| three_way_round_trip(generator, way, ListPolicy::Overlay))
     });
 }
 
@@ -343,11 +350,10 @@ fn created_patches_arrive_or_are_refused() {
         let cursor = generator.root;
         let sides = PatchSides { original: &a, modified: &b, current: None };
         for rules in [Rules::Apiserver, Rules::Overlay] {
-            let kind = PatchKind::Strategic(rules);
-            let Ok(created) = create_verified(&sides, kind, cursor, &ThreeWayOptions::default()) else {
-                continue;
-            };
-            let mut sides = [patched_by(kind, &a, &created.value, cursor)?, b.clone()];
+            let way = (PatchType::Strategic, rules);
+            let options = CreateOptions::default().rules(rules);
+            let Ok(created) = create_verified(&sides, way.0, cursor, &options) else { continue };
+            let mut sides = [patched_by(way, &a, &created.value, cursor)?, b.clone()];
             if rules == Rules::Apiserver {
                 for side in &mut sides {
                     sort_merged_scalars(side, cursor);

@@ -149,13 +149,14 @@ impl<'p> PatchCandidates<'p> {
                 if self.is_asked { "no manifest is what was asked for" } else { "there is nothing to patch" };
             let all: Vec<usize> = (0..self.manifests.len()).collect();
             let error = self.with_candidates(error(what.into()), &all, target);
-            return Err(error.help("--kind, --name, -l and --all say which manifests are meant"));
+            return Err(error.help("kind, name and labels must be those of a manifest"));
         }
         if !self.is_asked && !target.names_something() && self.meant.len() > 1 {
             let message = format!("this patch names no manifest, and there are {}", self.meant.len());
             let error = Diagnostic::error(Code::Ambiguous, message).at(patch.span().at_start());
             let error = self.with_candidates(error, &self.meant, target);
-            return Err(error.help("say which are meant: by apiVersion, kind and name in the patch, or by --kind, --name, -l or --all"));
+            return Err(error
+                .help("say which are meant: by apiVersion, kind and name in the patch, or by a selection"));
         }
         let is_for = |i: &usize| target.is_for(self.manifests[*i].node);
         let found: Vec<usize> = self.meant.iter().copied().filter(is_for).collect();
@@ -167,8 +168,8 @@ impl<'p> PatchCandidates<'p> {
             (0..self.manifests.len()).filter(|i| is_for(i)).any(|i| self.meant.binary_search(&i).is_err());
         let error = if passed_over && !self.is_asked {
             error.note(
-                "kustomizations, and documents without a kind, are patched only when asked for by --kind, --name, -l \
-                 or --all",
+                "kustomizations, and documents without a kind, are patched only when asked for: by kind, name, labels, \
+                 or with all others",
             )
         } else {
             error
