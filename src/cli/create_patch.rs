@@ -35,6 +35,9 @@ pub(super) struct CreatePatchArgs {
     modified: PathBuf,
 
     /// File with the live object: the patch is made for it, and removes what MODIFIED has no more
+    ///
+    /// What both MODIFIED and others changed since ORIGINAL is a conflict, which is an error without --overwrite. Null
+    /// in ORIGINAL or MODIFIED counts as absent.
     #[arg(long, value_name = "FILE")]
     current: Option<PathBuf>,
 
@@ -42,7 +45,7 @@ pub(super) struct CreatePatchArgs {
     #[arg(long, conflicts_with = "current")]
     from_last_applied: bool,
 
-    /// Undo what others changed in the live object; otherwise that is an error
+    /// Undo what others changed in the live object; without it such a conflict is an error
     #[arg(long)]
     overwrite: bool,
 

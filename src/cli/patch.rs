@@ -15,8 +15,8 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Exceptions, Rules};
 use crate::package::{
-    ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package, recover_target,
-    write_files,
+    ChangeKind, ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package,
+    recover_target, write_files,
 };
 use crate::patch::{PatchType, check_built_in};
 use crate::resource::LabelSelector;
@@ -53,7 +53,8 @@ pub(super) struct PatchArgs {
 
     /// Change the files instead of printing them
     ///
-    /// All of them, or none when something fails.
+    /// All of them, or none when something fails. What a patch with `$patch: delete` deletes is told; a file of which no
+    /// manifest is left is removed.
     #[arg(long)]
     in_place: bool,
 
@@ -143,8 +144,18 @@ pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
             write_files(&args.filename, &changed.files)?;
             print_changes(&changed);
         }
-        None => print(&changed.stream())?,
-        Some(format) => print_canonical(&changed, format, sources)?,
+        None => {
+            print(&changed.stream())?;
+            print_removed(&changed);
+        }
+        Some(format) => {
+            print_canonical(&changed, format, sources)?;
+            print_removed(&changed);
+        }
+    }
+    for file in changed.files.iter().filter(|file| file.is_changed && file.content.is_none()) {
+        let what = if args.in_place { "the file was removed" } else { "the file would be removed" };
+        render::print_change(&format!("{}: {what}, no manifest is left in it", file.path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -224,6 +235,12 @@ fn with_flags(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
 /// JSON patches and JSON merge patches have but one meaning.
 pub(super) fn dialect_of_no_strategic() -> Failure {
     Failure::Usage("`--dialect` is for strategic merge patches: leave it out, or use --type=strategic".into())
+}
+
+/// Says which manifests a patch deletes: they are missing in what is printed.
+fn print_removed(changed: &ChangedPackage) {
+    let removed = changed.changes.iter().filter(|change| change.kind == ChangeKind::Removed);
+    removed.for_each(|change| render::print_change(&change.to_string()));
 }
 
 fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {

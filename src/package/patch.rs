@@ -9,7 +9,7 @@ use super::read::Package;
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Merged, Rules};
-use crate::patch::{ApplyOptions, PatchType, apply, check_built_in, parse_json_patch};
+use crate::patch::{ApplyOptions, PatchType, apply, check_built_in, check_numbers, parse_json_patch};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Node, Style, Tag, Value};
 
@@ -74,6 +74,7 @@ impl Patches {
 
 impl TargetedPatch {
     fn new(node: Node, patch_type: PatchType) -> Result<Self> {
+        check_numbers(&node)?;
         let node = restyled(node);
         let is_json = patch_type == PatchType::Json;
         if is_json {
@@ -100,6 +101,13 @@ impl TargetedPatch {
             return Ok(());
         }
         check_built_in(manifest.node)
+    }
+
+    /// An error with the place of the patch, if it has none, and the file of the manifest.
+    fn failed_at(&self, error: Diagnostic, manifest: &Manifest<'_>) -> Diagnostic {
+        let has_place = !error.labels().is_empty();
+        let error = if has_place { error } else { error.at(self.node.span().at_start()) };
+        error.note(format!("it was for {} in {}", manifest.shown(), manifest.path.display()))
     }
 
     fn apply(&self, node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
@@ -144,9 +152,10 @@ pub fn patch_package(
         let named = |error: Diagnostic| error.resource(&manifest.key);
         let mut node = Some(manifest.node.clone());
         for patch in patches {
-            patch.check_schema(manifest, kind, options)?;
+            let failed = |error| named(patch.failed_at(error, manifest));
+            patch.check_schema(manifest, kind, options).map_err(failed)?;
             let Some(before) = node else { break };
-            let merged = patch.apply(before, schema, kind, options.rules).map_err(named)?;
+            let merged = patch.apply(before, schema, kind, options.rules).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
             node = merged.node;
         }

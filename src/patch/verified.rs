@@ -4,11 +4,13 @@ use super::apply::{ApplyOptions, apply};
 use super::create::create;
 use super::json_merge::create_json_merge;
 use super::json_patch::create_json_patch;
+use super::numbers::check_numbers;
+use super::owner_nulls::Nulls;
 use super::patch_type::PatchType;
 use super::sameness::{Difference, Sameness};
 use super::sides::{CreateOptions, PatchSides};
 use super::three_way::{ThreeWayOptions, create_three_way, keeps_identity};
-use super::wanted::{OthersChanges, Wanted, WantedNull};
+use super::wanted::{OthersChanges, Wanted, WholeMaps};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::merge::Rules;
 use crate::merge::association::ListPolicy;
@@ -21,8 +23,13 @@ use crate::yaml::{Map, Node};
 /// Two-way, that is the modified version. Three-way, it is the current object with all that the modified version
 /// says and without what only the original has; what others added stays. Lists merge by the schema, by its
 /// patch strategies for the API server and by all that it says otherwise; where nothing is known of the kind, for
-/// overlays, JSON merge patches and JSON patches, they are one value. For the API server the patch is that of
-/// `kubectl apply`. A null in the modified version means that there is no such field, and in a JSON patch null.
+/// overlays, JSON merge patches and JSON patches, they are one value. Maps that the schema calls atomic are one value
+/// to strategic merge patches alone: the others name single fields. For the API server the patch is that of `kubectl
+/// apply`.
+///
+/// Three-way, a field that is null in the original or the modified version counts as absent. Two-way, it is null in
+/// a JSON patch; the others cannot say that, so that it must be a field whose type is known: there null is none. To
+/// kubectl's patches null is none in all fields, and in one that has no type it removes what others say.
 ///
 /// A warning tells of each list that an overlay's patch replaces for want of a schema.
 ///
@@ -46,6 +53,21 @@ use crate::yaml::{Map, Node};
 /// As [`create`] and [`create_three_way`]; [`Code::Unsupported`] where no patch of this type gets to what is
 /// wanted, such as a change of one of two entries with the same merge key: [`ways_out`] says which others do.
 pub fn create_verified(
+    sides: &PatchSides<'_>,
+    patch_type: PatchType,
+    kind: Cursor<'_>,
+    options: &CreateOptions,
+) -> Result<Warned<Node>> {
+    check_numbers(sides.modified)?;
+    let Some(current) = sides.current else { return tried(sides, patch_type, kind, options) };
+    let way = PatchWay { patch_type, rules: options.rules };
+    let nulls = if way.policy() == ListPolicy::Apiserver { Nulls::Typed } else { Nulls::All };
+    let [original, modified] = [sides.original, sides.modified].map(|side| nulls.left_out(side, kind));
+    let sides = PatchSides { original: &original, modified: &modified, current: Some(current) };
+    tried(&sides, patch_type, kind, options)
+}
+
+fn tried(
     sides: &PatchSides<'_>,
     patch_type: PatchType,
     kind: Cursor<'_>,
@@ -170,8 +192,9 @@ fn wanted(sides: &PatchSides<'_>, way: PatchWay, kind: Cursor<'_>, options: Thre
     } else {
         OthersChanges::Refused
     };
-    let null = if way.patch_type == PatchType::Json { WantedNull::Value } else { WantedNull::Removal };
-    let wanted = Wanted { policy, null, others };
+    let is_strategic = way.patch_type == PatchType::Strategic;
+    let whole_maps = if is_strategic { WholeMaps::BySchema } else { WholeMaps::None };
+    let wanted = Wanted { policy, whole_maps, others };
     let wanted = wanted.object(sides.original, sides.modified, current, kind)?;
     if options.same_identity {
         keeps_identity(current, &wanted)?;

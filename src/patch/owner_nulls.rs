@@ -1,0 +1,51 @@
+//! Fields that are null in what an owner says of an object: they say nothing.
+//!
+//! Programs that write manifests put `creationTimestamp: null` into them. To an API server such a field is not
+//! there, wherever it has a type for it.
+
+use crate::schema::Cursor;
+use crate::yaml::{Map, Node, Value};
+
+/// The map that every object has, and templates of objects.
+const METADATA: &str = "metadata";
+
+/// Whether null is no value in the fields of a map: their types are known, or it is the metadata of an object.
+pub(super) fn is_nothing(map: Cursor<'_>, map_name: &str, field: &str) -> bool {
+    map.has_field(field) || map_name == METADATA
+}
+
+/// Which fields of an object say nothing when they are null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    /// Those of which the type is known. To kubectl others are removals.
+    Typed,
+    /// All but those in entries of lists, where any patch of a list can say them, unless their types are known.
+    All,
+}
+
+impl Nulls {
+    /// What an owner says of an object.
+    pub(super) fn left_out(self, object: &Node, kind: Cursor<'_>) -> Node {
+        let mut object = object.clone();
+        self.clean(&mut object, kind, "");
+        object
+    }
+
+    fn clean(self, node: &mut Node, cursor: Cursor<'_>, name: &str) {
+        match &mut node.value {
+            Value::Map(map) => self.clean_map(map, cursor, name),
+            Value::List(list) => {
+                list.iter_mut().for_each(|entry| Self::Typed.clean(entry, cursor.element(), ""));
+            }
+            Value::Scalar(_) => {}
+        }
+    }
+
+    fn clean_map(self, map: &mut Map, cursor: Cursor<'_>, name: &str) {
+        let stays = |field: &str| self == Self::Typed && !is_nothing(cursor, name, field);
+        map.entries_mut().retain(|entry| !entry.value.is_null() || stays(&entry.key.text));
+        for (field, value) in map.iter_mut() {
+            self.clean(value, cursor.field(field), field);
+        }
+    }
+}
