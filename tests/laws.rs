@@ -199,6 +199,8 @@ fn patched_by(
 /// What must hold of the outcome of a three-way patch, wherever the values are told apart.
 struct Outcome {
     policy: ListPolicy,
+    /// Whether the schema says of maps that they are one value. A patch that names single fields does not ask.
+    has_whole_maps: bool,
 }
 
 /// The same value in the versions of an object.
@@ -251,7 +253,9 @@ impl Outcome {
     }
 
     fn is_whole(&self, at: Cursor<'_>) -> bool {
-        if self.policy == ListPolicy::Apiserver { at.patch_strategy().replace } else { is_atomic(at) }
+        let by_schema =
+            if self.policy == ListPolicy::Apiserver { at.patch_strategy().replace } else { is_atomic(at) };
+        self.has_whole_maps && by_schema
     }
 
     fn fields(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
@@ -301,11 +305,51 @@ impl Outcome {
     }
 }
 
-/// Versions that their owner and others changed, and what a patch of some kind makes of them.
+/// Makes some fields of what an owner says null, and some maps and lists empty, as programs do that write manifests.
+fn hollow(node: &mut Node, at: Cursor<'_>, dice: &mut Dice, policy: ListPolicy) {
+    match &mut node.value {
+        Value::Map(map) => {
+            for (name, value) in map.iter_mut() {
+                let is_name = matches!(name, "apiVersion" | "kind" | "metadata");
+                // To kubectl null removes what has no type.
+                let may_be_null = policy == ListPolicy::Overlay || at.has_field(name);
+                match &mut value.value {
+                    Value::Scalar(_) if !is_name && may_be_null && dice.one_in(8) => *value = Node::null(),
+                    Value::Map(map) if !is_name && dice.one_in(12) => *map = Map::new(),
+                    Value::List(list) if dice.one_in(12) => list.clear(),
+                    _ => hollow(value, at.field(name), dice, policy),
+                }
+            }
+        }
+        Value::List(list) => {
+            let keys = at.patch_merge_key().into_iter().flat_map(|keys| keys.split(','));
+            let keys: Vec<&str> = keys.chain(at.list_map_keys()).collect();
+            for entry in list {
+                let names: Map =
+                    keys.iter().filter_map(|key| Some((*key, entry.get(key)?.clone()))).collect();
+                hollow(entry, at.element(), dice, policy);
+                for (key, value) in entry.as_map_mut().into_iter().flat_map(Map::iter_mut) {
+                    if let Some(name) = names.get(key) {
+                        *value = name.clone();
+                    }
+                }
+            }
+        }
+        Value::Scalar(_) => {}
+    }
+}
+
+/// Versions that their owner and others changed, and what a patch of some type makes of them: what the owner changed
+/// arrives, what others added stays, and when it is applied again nothing changes.
 fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPolicy) -> Verdict {
-    let original = generator.object();
-    let (modified, current) = (generator.changed(&original), generator.changed(&original));
+    let mut original = generator.object();
+    let (mut modified, current) = (generator.changed(&original), generator.changed(&original));
     let cursor = generator.root;
+    if generator.dice.one_in(2) {
+        for side in [&mut original, &mut modified] {
+            hollow(side, cursor, &mut generator.dice, policy);
+        }
+    }
     let options = CreateOptions::default().rules(way.1);
     let options = options.three_way(ThreeWayOptions::default().same_identity(false));
     let create = |original: &Node, modified: &Node, current: &Node| {
@@ -313,17 +357,18 @@ fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPol
         let created = ok(&format!("{way:?}"), create_verified(&sides, way.0, cursor, &options))?;
         patched_by(way, current, &created.value, cursor)
     };
+    let outcome = Outcome { policy, has_whole_maps: way.0 == PatchType::Strategic };
     let inputs = || format!("\n  {}\n  {}\n  {}", json(&original), json(&modified), json(&current));
     let trip = || {
         let result = create(&original, &modified, &current)?;
         let [a, b, c, d] = [&original, &modified, &current, &result].map(Some);
         let versions = Versions { original: a, modified: b, current: c, result: d };
-        Outcome { policy }.check(versions, cursor, false, "")?;
+        outcome.check(versions, cursor, false, "")?;
         let again = create(&modified, &modified, &result)?;
         same("applied again", &decoded(&again), &decoded(&result), &[])?;
         let alone = create(&original, &modified, &original)?;
         let versions = Versions { original: a, modified: b, current: a, result: Some(&alone) };
-        Outcome { policy }.check(versions, cursor, false, "alone ")
+        outcome.check(versions, cursor, false, "alone ")
     };
     trip().map_err(|error| format!("{way:?}: {error}{}", inputs()))
 }
@@ -349,10 +394,15 @@ fn created_patches_arrive_or_are_refused() {
         let (a, b) = two(generator);
         let cursor = generator.root;
         let sides = PatchSides { original: &a, modified: &b, current: None };
-        for rules in [Rules::Apiserver, Rules::Overlay] {
-            let way = (PatchType::Strategic, rules);
+        for way in [SERVERS].into_iter().chain(OTHERS) {
+            let rules = way.1;
             let options = CreateOptions::default().rules(rules);
-            let Ok(created) = create_verified(&sides, way.0, cursor, &options) else { continue };
+            let options = options.three_way(ThreeWayOptions::default().same_identity(false));
+            let created = match create_verified(&sides, way.0, cursor, &options) {
+                Ok(created) => created,
+                Err(_) if way == SERVERS => continue,
+                Err(error) => return Err(format!("{way:?}: {error}")),
+            };
             let mut sides = [patched_by(way, &a, &created.value, cursor)?, b.clone()];
             if rules == Rules::Apiserver {
                 for side in &mut sides {
@@ -361,10 +411,55 @@ fn created_patches_arrive_or_are_refused() {
                 }
             }
             let [got, want] = sides.map(|side| decoded(&side));
-            same(&format!("{rules:?}"), &got, &want, &[&a, &created.value])?;
+            same(&format!("{way:?}"), &got, &want, &[&a, &created.value])?;
         }
         Ok(())
     });
+}
+
+#[test]
+fn three_way_patches_arrive_or_are_refused() {
+    // Nothing tells entries apart.
+    check(Options { distinct: Distinct::Nothing, wrong: false }, |generator, _| {
+        let original = generator.object();
+        let (modified, current) = (generator.changed(&original), generator.changed(&original));
+        let cursor = generator.root;
+        for way in [SERVERS].into_iter().chain(OTHERS) {
+            let options = CreateOptions::default().rules(way.1);
+            let options = options.three_way(ThreeWayOptions::default().same_identity(false));
+            let make = |original, modified, current| {
+                let sides = PatchSides { original, modified, current: Some(current) };
+                create_verified(&sides, way.0, cursor, &options)
+            };
+            let Ok(created) = make(&original, &modified, &current) else { continue };
+            let result = patched_by(way, &current, &created.value, cursor)?;
+            let again = ok("again", make(&modified, &modified, &result))?;
+            let again = patched_by(way, &result, &again.value, cursor)?;
+            let mut sides = [&again, &result].map(decoded);
+            for side in &mut sides {
+                sort_merged_scalars(side, cursor);
+                drop_doubles(side, cursor);
+                if way == SERVERS {
+                    // kubectl's patches leave open where entries of others stand.
+                    sort_lists(side);
+                }
+            }
+            let [again, result] = sides;
+            same(&format!("{way:?} again"), &again, &result, &[&original, &modified, &current])?;
+        }
+        Ok(())
+    });
+}
+
+fn sort_lists(node: &mut Node) {
+    match &mut node.value {
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| sort_lists(value)),
+        Value::List(list) => {
+            list.iter_mut().for_each(sort_lists);
+            list.sort_by_key(json);
+        }
+        Value::Scalar(_) => {}
+    }
 }
 
 /// To the API server, scalars in lists that merge are a set.

@@ -19,7 +19,7 @@ pub(super) fn is_nothing(map: Cursor<'_>, map_name: &str, field: &str) -> bool {
 pub(super) enum Nulls {
     /// Those of which the type is known. To kubectl others are removals.
     Typed,
-    /// All but those in entries of lists, where any patch of a list can say them, unless their types are known.
+    /// All but those in lists of which nothing is known: any patch has such a list as it is.
     All,
 }
 
@@ -35,7 +35,9 @@ impl Nulls {
         match &mut node.value {
             Value::Map(map) => self.clean_map(map, cursor, name),
             Value::List(list) => {
-                list.iter_mut().for_each(|entry| Self::Typed.clean(entry, cursor.element(), ""));
+                let element = cursor.element();
+                let nulls = if element.is_known() { self } else { Self::Typed };
+                list.iter_mut().for_each(|entry| nulls.clean(entry, element, ""));
             }
             Value::Scalar(_) => {}
         }
