@@ -210,6 +210,8 @@ struct Versions<'n> {
     modified: Option<&'n Node>,
     current: Option<&'n Node>,
     result: Option<&'n Node>,
+    /// Whether the owner says null.
+    is_null: bool,
 }
 
 impl<'n> Versions<'n> {
@@ -220,6 +222,7 @@ impl<'n> Versions<'n> {
             modified: of(self.modified),
             current: of(self.current),
             result: of(self.result),
+            is_null: self.modified.and_then(|node| node.get(name)).is_some_and(Node::is_null),
         }
     }
 }
@@ -227,11 +230,13 @@ impl<'n> Versions<'n> {
 impl Outcome {
     /// What the owner has is there; what only the owner had is gone; what only others have stays.
     fn check(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
-        let Versions { original, modified, current, result } = versions;
+        let Versions { original, modified, current, result, is_null } = versions;
         let Some(modified) = modified else {
             let wanted = if original.is_some() { None } else { current };
             // Another thing in the place of a union may take what others said of it along.
-            let is_fine = result == wanted || is_union && result.is_none();
+            // kubectl's patch takes away what others say where its owner says null.
+            let may_be_gone = is_union || is_null && self.policy == ListPolicy::Apiserver;
+            let is_fine = result == wanted || may_be_gone && result.is_none();
             return if is_fine {
                 Ok(())
             } else {
@@ -259,7 +264,7 @@ impl Outcome {
     }
 
     fn fields(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
-        let Versions { original, modified, current, result } = versions;
+        let Versions { original, modified, current, result, .. } = versions;
         let sides = [original, modified, current, result];
         let names = sides.into_iter().flatten().filter_map(Node::as_map).flat_map(Map::iter);
         let mut names: Vec<&str> = names.map(|(name, _)| name).collect();
@@ -292,7 +297,7 @@ impl Outcome {
         for row in rows {
             let [original, modified, current, result] =
                 std::array::from_fn(|side| row.at[side].map(|i| &lists[side][i]));
-            let versions = Versions { original, modified, current, result };
+            let versions = Versions { original, modified, current, result, is_null: false };
             let here = format!("{path}[{:?}]", row.name);
             let is_map = |node: Option<&Node>| node.is_some_and(|node| node.as_map().is_some());
             if is_map(modified) && is_map(current) && is_map(result) && !self.is_whole(at.element()) {
@@ -362,12 +367,13 @@ fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPol
     let trip = || {
         let result = create(&original, &modified, &current)?;
         let [a, b, c, d] = [&original, &modified, &current, &result].map(Some);
-        let versions = Versions { original: a, modified: b, current: c, result: d };
+        let versions = Versions { original: a, modified: b, current: c, result: d, is_null: false };
         outcome.check(versions, cursor, false, "")?;
         let again = create(&modified, &modified, &result)?;
         same("applied again", &decoded(&again), &decoded(&result), &[])?;
         let alone = create(&original, &modified, &original)?;
-        let versions = Versions { original: a, modified: b, current: a, result: Some(&alone) };
+        let result = Some(&alone);
+        let versions = Versions { original: a, modified: b, current: a, result, is_null: false };
         outcome.check(versions, cursor, false, "alone ")
     };
     trip().map_err(|error| format!("{way:?}: {error}{}", inputs()))

@@ -649,6 +649,11 @@ fn directives_that_do_something_else_are_warned_of() {
             succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch, "--dialect", "overlay"]);
         assert_eq!(said.contains(want), is_common, "{patch}: {said}");
     }
+}
+
+#[test]
+fn directives_that_do_what_they_look_like_are_not() {
+    let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
     for patch in [
         spec("{containers: [{$patch: replace}, {name: b, image: 'b:1'}]}"),
         spec("{containers: [{name: web, $patch: delete}]}"),
@@ -661,11 +666,15 @@ fn directives_that_do_something_else_are_warned_of() {
         let files = directory(&[("web.yaml", &with)]);
         assert_eq!(succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]).1, "", "{patch}");
     }
-    // A key that is null: the server adds the entry, an overlay says that it lacks its key.
-    let null = spec("{containers: [{name: null, image: 'b:1'}]}");
-    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &null]);
+}
+
+#[test]
+fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
+    let files = directory(&[("web.yaml", WEB)]);
+    let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
     assert!(patched.contains("- name: null\n        image: b:1\n"), "{patched}");
-    let said = fail(files.path(), &["patch", "-f", "web.yaml", "-p", &null, "--dialect", "overlay"]);
+    let said = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "overlay"]);
     assert!(said.contains("lacks its merge key `name`"), "{said}");
 }
 

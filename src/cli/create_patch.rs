@@ -148,7 +148,7 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };
     let kind = known.unwrap_or_else(Cursor::unknown);
     let patch = create_verified(&sides, args.patch_type, kind, &options);
-    let patch = patch.map_err(|error| with_way_out(error, &sides, args.patch_type, kind, &options))?;
+    let patch = patch.map_err(|error| with_way_out(error, &sides, args.patch_type, kind, options))?;
     render::print(&patch.warnings, sources);
     print(&match args.output {
         PatchOutput::Yaml => yaml::to_yaml(&patch.value)?,
@@ -172,7 +172,7 @@ fn with_way_out(
     sides: &PatchSides<'_>,
     patch_type: PatchType,
     kind: Cursor<'_>,
-    options: &CreateOptions,
+    options: CreateOptions,
 ) -> Diagnostic {
     if error.code() == Code::Conflict {
         let overwriting = options.three_way(options.three_way.overwrite(true));
@@ -184,7 +184,7 @@ fn with_way_out(
             error
         };
     }
-    let flags: Vec<&str> = ways_out(sides, patch_type, kind, options).iter().map(flag).collect();
+    let flags: Vec<&str> = ways_out(sides, patch_type, kind, &options).into_iter().map(flag).collect();
     let way = match flags.as_slice() {
         [] => return error,
         [one] => format!("`{one}` makes a patch that says it"),
@@ -194,7 +194,7 @@ fn with_way_out(
 }
 
 /// The flag that asks for a patch of some sort.
-fn flag(way: &PatchWay) -> &'static str {
+fn flag(way: PatchWay) -> &'static str {
     match way.patch_type {
         PatchType::Strategic => "--dialect overlay",
         PatchType::Merge => "--type merge",

@@ -179,8 +179,8 @@ impl PatchArgs {
     }
 
     fn options(&self) -> Result<PackagePatchOptions> {
-        let mut options = PackagePatchOptions::default();
-        options.rules = self.dialect.map_or(Rules::Apiserver, PatchDialect::rules);
+        let rules = self.dialect.map_or(Rules::Apiserver, PatchDialect::rules);
+        let mut options = PackagePatchOptions { rules, ..PackagePatchOptions::default() };
         options.selection.kind.clone_from(&self.kind);
         options.selection.name.clone_from(&self.name);
         options.selection.labels = self.selector.as_deref().map(LabelSelector::parse).transpose()?;

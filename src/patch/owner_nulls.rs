@@ -17,7 +17,9 @@ pub(super) fn is_nothing(map: Cursor<'_>, map_name: &str, field: &str) -> bool {
 /// Which fields of an object say nothing when they are null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// Those of which the type is known. To kubectl others are removals.
+    /// Those of metadata, which the server keeps to itself.
+    Metadata,
+    /// Those of which the type is known.
     Typed,
     /// All but those in lists of which nothing is known: any patch has such a list as it is.
     All,
@@ -36,15 +38,21 @@ impl Nulls {
             Value::Map(map) => self.clean_map(map, cursor, name),
             Value::List(list) => {
                 let element = cursor.element();
-                let nulls = if element.is_known() { self } else { Self::Typed };
-                list.iter_mut().for_each(|entry| nulls.clean(entry, element, ""));
+                let nulls = if self == Self::All && !element.is_known() { Self::Typed } else { self };
+                for entry in list {
+                    nulls.clean(entry, element, "");
+                }
             }
             Value::Scalar(_) => {}
         }
     }
 
     fn clean_map(self, map: &mut Map, cursor: Cursor<'_>, name: &str) {
-        let stays = |field: &str| self == Self::Typed && !is_nothing(cursor, name, field);
+        let stays = |field: &str| match self {
+            Self::Metadata => name != METADATA,
+            Self::Typed => !is_nothing(cursor, name, field),
+            Self::All => false,
+        };
         map.entries_mut().retain(|entry| !entry.value.is_null() || stays(&entry.key.text));
         for (field, value) in map.iter_mut() {
             self.clean(value, cursor.field(field), field);

@@ -42,7 +42,6 @@ impl Sameness {
     }
 
     /// The two values of a field of that name, or of entries of a list, which have none.
-
     fn values(
         self,
         [got, wanted]: [Option<&Node>; 2],

@@ -28,8 +28,9 @@ use crate::yaml::{Map, Node};
 /// apply`.
 ///
 /// Three-way, a field that is null in the original or the modified version counts as absent. Two-way, it is null in
-/// a JSON patch; the others cannot say that, so that it must be a field whose type is known: there null is none. To
-/// kubectl's patches null is none in all fields, and in one that has no type it removes what others say.
+/// a JSON patch; the others cannot say that, so that it must be a field whose type is known: there null is none. For
+/// the API server, a patch that may overwrite takes away what others say in a field that is null, as kubectl's do, but
+/// for metadata.
 ///
 /// A warning tells of each list that an overlay's patch replaces for want of a schema.
 ///
@@ -59,21 +60,26 @@ pub fn create_verified(
     options: &CreateOptions,
 ) -> Result<Warned<Node>> {
     check_numbers(sides.modified)?;
-    let Some(current) = sides.current else { return tried(sides, patch_type, kind, options) };
+    let Some(current) = sides.current else { return tried(sides, patch_type, kind, *options) };
     let way = PatchWay { patch_type, rules: options.rules };
-    let nulls = if way.policy() == ListPolicy::Apiserver { Nulls::Typed } else { Nulls::All };
+    let nulls = match (way.policy(), options.three_way.overwrite) {
+        // To kubectl null takes away what others say, which is no conflict only where that is asked for.
+        (ListPolicy::Apiserver, true) => Nulls::Metadata,
+        (ListPolicy::Apiserver, false) => Nulls::Typed,
+        _ => Nulls::All,
+    };
     let [original, modified] = [sides.original, sides.modified].map(|side| nulls.left_out(side, kind));
     let sides = PatchSides { original: &original, modified: &modified, current: Some(current) };
-    tried(&sides, patch_type, kind, options)
+    tried(&sides, patch_type, kind, *options)
 }
 
 fn tried(
     sides: &PatchSides<'_>,
     patch_type: PatchType,
     kind: Cursor<'_>,
-    options: &CreateOptions,
+    options: CreateOptions,
 ) -> Result<Warned<Node>> {
-    let CreateOptions { rules, three_way } = *options;
+    let CreateOptions { rules, three_way } = options;
     let way = PatchWay { patch_type, rules };
     let wanted = wanted(sides, way, kind, three_way)?;
     let trial = Trial { sides, wanted: &wanted, way, kind };
