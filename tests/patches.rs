@@ -699,6 +699,23 @@ fn errors_say_of_which_patch_and_which_file() {
 }
 
 #[test]
+fn errors_of_orders_name_keys() {
+    let files = directory(&[("web.yaml", WEB)]);
+    let patch = |order: &str| {
+        let spec =
+            format!("{{$setElementOrder/containers: {order}, containers: [{{name: web, image: 'web:2'}}]}}");
+        fail(
+            files.path(),
+            &["patch", "-f", "web.yaml", "-p", &format!("{{spec: {{template: {{spec: {spec}}}}}}}")],
+        )
+    };
+    let said = patch("[{name: b}]");
+    assert!(said.contains("field: spec.template.spec.containers[name=web]"), "{said}");
+    assert!(patch("[5]").contains("must be a map with its merge key `name`, and is an integer"));
+    assert!(patch("[{image: x}]").contains("lacks its merge key `name`"));
+}
+
+#[test]
 fn what_a_patch_deletes_is_told() {
     let two = format!("{WEB}---\n{}", WEB.replace("name: web\n  labels", "name: db\n  labels"));
     let delete = "{kind: Deployment, metadata: {name: web}, $patch: delete}";

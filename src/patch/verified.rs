@@ -62,13 +62,13 @@ pub fn create_verified(
     check_numbers(sides.modified)?;
     let Some(current) = sides.current else { return tried(sides, patch_type, kind, *options) };
     let way = PatchWay { patch_type, rules: options.rules };
-    let nulls = match (way.policy(), options.three_way.overwrite) {
+    let (before, after) = match (way.policy(), options.three_way.overwrite) {
         // To kubectl null takes away what others say, which is no conflict only where that is asked for.
-        (ListPolicy::Apiserver, true) => Nulls::Metadata,
-        (ListPolicy::Apiserver, false) => Nulls::Typed,
-        _ => Nulls::All,
+        (ListPolicy::Apiserver, true) => (Nulls::Typed, Nulls::Metadata),
+        (ListPolicy::Apiserver, false) => (Nulls::Typed, Nulls::Typed),
+        _ => (Nulls::All, Nulls::All),
     };
-    let [original, modified] = [sides.original, sides.modified].map(|side| nulls.left_out(side, kind));
+    let (original, modified) = (before.left_out(sides.original, kind), after.left_out(sides.modified, kind));
     let sides = PatchSides { original: &original, modified: &modified, current: Some(current) };
     tried(&sides, patch_type, kind, *options)
 }
