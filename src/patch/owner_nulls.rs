@@ -11,7 +11,7 @@ const METADATA: &str = "metadata";
 
 /// Whether null is no value in the fields of a map: their types are known, or it is the metadata of an object.
 pub(super) fn is_nothing(map: Cursor<'_>, map_name: &str, field: &str) -> bool {
-    map.has_field(field) || map_name == METADATA
+    map.has_field(field) || map.field(field).is_known() || map_name == METADATA
 }
 
 /// Which fields of an object say nothing when they are null.
