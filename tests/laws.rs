@@ -21,8 +21,8 @@ use kubectl_smp::merge::{
     Exceptions, InferKeys, ListOrder, MergeOptions, Merged, Rules, apply, merge2, merge3,
 };
 use kubectl_smp::patch::{
-    PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create, create_three_way, create_verified,
-    parse_json_patch,
+    ApplyOptions, CreateOptions, PatchSides, PatchType, ThreeWayOptions, apply as apply_patch, create,
+    create_three_way, create_verified,
 };
 use kubectl_smp::schema::{Cursor, Schema};
 use kubectl_smp::source::{SourceMap, Span};
@@ -174,23 +174,33 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
     });
 }
 
-/// What a patch of any kind makes of an object.
-fn patched_by(kind: PatchKind, dest: &Node, patch: &Node, cursor: Cursor<'_>) -> Result<Node, String> {
-    let mut dest = dest.clone();
-    match kind {
-        PatchKind::Strategic(rules) => return patched(&dest, patch, cursor, rules),
-        PatchKind::Merge => apply_json_merge(&mut dest, patch),
-        PatchKind::Json => {
-            let patch = ok("read", parse_json_patch(patch))?;
-            ok("apply", patch.apply(&mut dest))?;
-        }
-    }
-    Ok(dest)
+/// A type of patch, and by whose rules.
+type Way = (PatchType, Rules);
+
+const SERVERS: Way = (PatchType::Strategic, Rules::Apiserver);
+const OTHERS: [Way; 3] = [
+    (PatchType::Strategic, Rules::Overlay),
+    (PatchType::Merge, Rules::Overlay),
+    (PatchType::Json, Rules::Overlay),
+];
+
+/// What a patch of any type makes of an object.
+fn patched_by(
+    (patch_type, rules): Way,
+    dest: &Node,
+    patch: &Node,
+    cursor: Cursor<'_>,
+) -> Result<Node, String> {
+    let options = ApplyOptions::default().rules(rules).kind(cursor);
+    let merged = ok("apply", apply_patch(dest.clone(), patch, patch_type, &options))?;
+    Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
 }
 
 /// What must hold of the outcome of a three-way patch, wherever the values are told apart.
 struct Outcome {
     policy: ListPolicy,
+    /// Whether the schema says of maps that they are one value. A patch that names single fields does not ask.
+    has_whole_maps: bool,
 }
 
 /// The same value in the versions of an object.
@@ -200,6 +210,8 @@ struct Versions<'n> {
     modified: Option<&'n Node>,
     current: Option<&'n Node>,
     result: Option<&'n Node>,
+    /// Whether the owner says null.
+    is_null: bool,
 }
 
 impl<'n> Versions<'n> {
@@ -210,6 +222,7 @@ impl<'n> Versions<'n> {
             modified: of(self.modified),
             current: of(self.current),
             result: of(self.result),
+            is_null: self.modified.and_then(|node| node.get(name)).is_some_and(Node::is_null),
         }
     }
 }
@@ -217,11 +230,13 @@ impl<'n> Versions<'n> {
 impl Outcome {
     /// What the owner has is there; what only the owner had is gone; what only others have stays.
     fn check(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
-        let Versions { original, modified, current, result } = versions;
+        let Versions { original, modified, current, result, is_null } = versions;
         let Some(modified) = modified else {
             let wanted = if original.is_some() { None } else { current };
             // Another thing in the place of a union may take what others said of it along.
-            let is_fine = result == wanted || is_union && result.is_none();
+            // kubectl's patch takes away what others say where its owner says null.
+            let may_be_gone = is_union || is_null && self.policy == ListPolicy::Apiserver;
+            let is_fine = result == wanted || may_be_gone && result.is_none();
             return if is_fine {
                 Ok(())
             } else {
@@ -243,11 +258,13 @@ impl Outcome {
     }
 
     fn is_whole(&self, at: Cursor<'_>) -> bool {
-        if self.policy == ListPolicy::Apiserver { at.patch_strategy().replace } else { is_atomic(at) }
+        let by_schema =
+            if self.policy == ListPolicy::Apiserver { at.patch_strategy().replace } else { is_atomic(at) };
+        self.has_whole_maps && by_schema
     }
 
     fn fields(&self, versions: Versions<'_>, at: Cursor<'_>, is_union: bool, path: &str) -> Verdict {
-        let Versions { original, modified, current, result } = versions;
+        let Versions { original, modified, current, result, .. } = versions;
         let sides = [original, modified, current, result];
         let names = sides.into_iter().flatten().filter_map(Node::as_map).flat_map(Map::iter);
         let mut names: Vec<&str> = names.map(|(name, _)| name).collect();
@@ -280,7 +297,7 @@ impl Outcome {
         for row in rows {
             let [original, modified, current, result] =
                 std::array::from_fn(|side| row.at[side].map(|i| &lists[side][i]));
-            let versions = Versions { original, modified, current, result };
+            let versions = Versions { original, modified, current, result, is_null: false };
             let here = format!("{path}[{:?}]", row.name);
             let is_map = |node: Option<&Node>| node.is_some_and(|node| node.as_map().is_some());
             if is_map(modified) && is_map(current) && is_map(result) && !self.is_whole(at.element()) {
@@ -293,45 +310,86 @@ impl Outcome {
     }
 }
 
-/// Versions that their owner and others changed, and what a patch of some kind makes of them.
-fn three_way_round_trip(generator: &mut Generator<'_>, kind: PatchKind, policy: ListPolicy) -> Verdict {
-    let original = generator.object();
-    let (modified, current) = (generator.changed(&original), generator.changed(&original));
+/// Makes some fields of what an owner says null, and some maps and lists empty, as programs do that write manifests.
+fn hollow(node: &mut Node, at: Cursor<'_>, dice: &mut Dice, policy: ListPolicy) {
+    match &mut node.value {
+        Value::Map(map) => {
+            for (name, value) in map.iter_mut() {
+                let is_name = matches!(name, "apiVersion" | "kind" | "metadata");
+                // To kubectl null removes what has no type.
+                let may_be_null = policy == ListPolicy::Overlay || at.has_field(name);
+                match &mut value.value {
+                    Value::Scalar(_) if !is_name && may_be_null && dice.one_in(8) => *value = Node::null(),
+                    Value::Map(map) if !is_name && dice.one_in(12) => *map = Map::new(),
+                    Value::List(list) if dice.one_in(12) => list.clear(),
+                    _ => hollow(value, at.field(name), dice, policy),
+                }
+            }
+        }
+        Value::List(list) => {
+            let keys = at.patch_merge_key().into_iter().flat_map(|keys| keys.split(','));
+            let keys: Vec<&str> = keys.chain(at.list_map_keys()).collect();
+            for entry in list {
+                let names: Map =
+                    keys.iter().filter_map(|key| Some((*key, entry.get(key)?.clone()))).collect();
+                hollow(entry, at.element(), dice, policy);
+                for (key, value) in entry.as_map_mut().into_iter().flat_map(Map::iter_mut) {
+                    if let Some(name) = names.get(key) {
+                        *value = name.clone();
+                    }
+                }
+            }
+        }
+        Value::Scalar(_) => {}
+    }
+}
+
+/// Versions that their owner and others changed, and what a patch of some type makes of them: what the owner changed
+/// arrives, what others added stays, and when it is applied again nothing changes.
+fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPolicy) -> Verdict {
+    let mut original = generator.object();
+    let (mut modified, current) = (generator.changed(&original), generator.changed(&original));
     let cursor = generator.root;
-    let options = ThreeWayOptions::default().same_identity(false);
+    if generator.dice.one_in(2) {
+        for side in [&mut original, &mut modified] {
+            hollow(side, cursor, &mut generator.dice, policy);
+        }
+    }
+    let options = CreateOptions::default().rules(way.1);
+    let options = options.three_way(ThreeWayOptions::default().same_identity(false));
     let create = |original: &Node, modified: &Node, current: &Node| {
         let sides = PatchSides { original, modified, current: Some(current) };
-        let created = ok(&format!("{kind:?}"), create_verified(&sides, kind, cursor, &options))?;
-        patched_by(kind, current, &created.value, cursor)
+        let created = ok(&format!("{way:?}"), create_verified(&sides, way.0, cursor, &options))?;
+        patched_by(way, current, &created.value, cursor)
     };
+    let outcome = Outcome { policy, has_whole_maps: way.0 == PatchType::Strategic };
     let inputs = || format!("\n  {}\n  {}\n  {}", json(&original), json(&modified), json(&current));
     let trip = || {
         let result = create(&original, &modified, &current)?;
         let [a, b, c, d] = [&original, &modified, &current, &result].map(Some);
-        let versions = Versions { original: a, modified: b, current: c, result: d };
-        Outcome { policy }.check(versions, cursor, false, "")?;
+        let versions = Versions { original: a, modified: b, current: c, result: d, is_null: false };
+        outcome.check(versions, cursor, false, "")?;
         let again = create(&modified, &modified, &result)?;
         same("applied again", &decoded(&again), &decoded(&result), &[])?;
         let alone = create(&original, &modified, &original)?;
-        let versions = Versions { original: a, modified: b, current: a, result: Some(&alone) };
-        Outcome { policy }.check(versions, cursor, false, "alone ")
+        let result = Some(&alone);
+        let versions = Versions { original: a, modified: b, current: a, result, is_null: false };
+        outcome.check(versions, cursor, false, "alone ")
     };
-    trip().map_err(|error| format!("{kind:?}: {error}{}", inputs()))
+    trip().map_err(|error| format!("{way:?}: {error}{}", inputs()))
 }
 
 #[test]
 fn three_way_patches_of_the_server_arrive() {
     check(right(Distinct::MergeKey), |generator, _| {
-        three_way_round_trip(generator, PatchKind::Strategic(Rules::Apiserver), ListPolicy::Apiserver)
+        three_way_round_trip(generator, SERVERS, ListPolicy::Apiserver)
     });
 }
 
 #[test]
 fn three_way_patches_of_all_other_kinds_arrive() {
     check(right(Distinct::AllKeys), |generator, _| {
-        [PatchKind::Strategic(Rules::Overlay), PatchKind::Merge, PatchKind::Json]
-            .into_iter()
-            .try_for_each(|kind| three_way_round_trip(generator, kind, ListPolicy::Overlay))
+        OTHERS.into_iter().try_for_each(|way| three_way_round_trip(generator, way, ListPolicy::Overlay))
     });
 }
 
@@ -342,12 +400,16 @@ fn created_patches_arrive_or_are_refused() {
         let (a, b) = two(generator);
         let cursor = generator.root;
         let sides = PatchSides { original: &a, modified: &b, current: None };
-        for rules in [Rules::Apiserver, Rules::Overlay] {
-            let kind = PatchKind::Strategic(rules);
-            let Ok(created) = create_verified(&sides, kind, cursor, &ThreeWayOptions::default()) else {
-                continue;
+        for way in [SERVERS].into_iter().chain(OTHERS) {
+            let rules = way.1;
+            let options = CreateOptions::default().rules(rules);
+            let options = options.three_way(ThreeWayOptions::default().same_identity(false));
+            let created = match create_verified(&sides, way.0, cursor, &options) {
+                Ok(created) => created,
+                Err(_) if way == SERVERS => continue,
+                Err(error) => return Err(format!("{way:?}: {error}")),
             };
-            let mut sides = [patched_by(kind, &a, &created.value, cursor)?, b.clone()];
+            let mut sides = [patched_by(way, &a, &created.value, cursor)?, b.clone()];
             if rules == Rules::Apiserver {
                 for side in &mut sides {
                     sort_merged_scalars(side, cursor);
@@ -355,10 +417,55 @@ fn created_patches_arrive_or_are_refused() {
                 }
             }
             let [got, want] = sides.map(|side| decoded(&side));
-            same(&format!("{rules:?}"), &got, &want, &[&a, &created.value])?;
+            same(&format!("{way:?}"), &got, &want, &[&a, &created.value])?;
         }
         Ok(())
     });
+}
+
+#[test]
+fn three_way_patches_arrive_or_are_refused() {
+    // Nothing tells entries apart.
+    check(Options { distinct: Distinct::Nothing, wrong: false }, |generator, _| {
+        let original = generator.object();
+        let (modified, current) = (generator.changed(&original), generator.changed(&original));
+        let cursor = generator.root;
+        for way in [SERVERS].into_iter().chain(OTHERS) {
+            let options = CreateOptions::default().rules(way.1);
+            let options = options.three_way(ThreeWayOptions::default().same_identity(false));
+            let make = |original, modified, current| {
+                let sides = PatchSides { original, modified, current: Some(current) };
+                create_verified(&sides, way.0, cursor, &options)
+            };
+            let Ok(created) = make(&original, &modified, &current) else { continue };
+            let result = patched_by(way, &current, &created.value, cursor)?;
+            let again = ok("again", make(&modified, &modified, &result))?;
+            let again = patched_by(way, &result, &again.value, cursor)?;
+            let mut sides = [&again, &result].map(decoded);
+            for side in &mut sides {
+                sort_merged_scalars(side, cursor);
+                drop_doubles(side, cursor);
+                if way == SERVERS {
+                    // kubectl's patches leave open where entries of others stand.
+                    sort_lists(side);
+                }
+            }
+            let [again, result] = sides;
+            same(&format!("{way:?} again"), &again, &result, &[&original, &modified, &current])?;
+        }
+        Ok(())
+    });
+}
+
+fn sort_lists(node: &mut Node) {
+    match &mut node.value {
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| sort_lists(value)),
+        Value::List(list) => {
+            list.iter_mut().for_each(sort_lists);
+            list.sort_by_key(json);
+        }
+        Value::Scalar(_) => {}
+    }
 }
 
 /// To the API server, scalars in lists that merge are a set.

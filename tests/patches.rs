@@ -433,3 +433,331 @@ fn a_namespace_keeps_the_objects_of_others_as_they_are() {
     let (got, _) = succeed(files.path(), &["patch", "-f", "a.yaml", "-n", "staging", "-p", patch]);
     assert_eq!(got, format!("{}---\n{}", config("prod"), config("staging").replace("old", "new")));
 }
+
+/// What a patch of some type makes of a manifest, as JSON.
+fn made_of(files: &TempDir, manifest: &str, create: &[&str], of: &[&str]) -> serde_json::Value {
+    let (patch, _) = succeed(files.path(), &[create, of].concat());
+    fs::write(files.path().join("patch.yaml"), patch).expect("written");
+    let apply = ["patch", "-f", manifest, "--patch-file", "patch.yaml", "-o", "json"];
+    serde_json::from_str(&succeed(files.path(), &[&apply[..], of].concat()).0).expect("JSON")
+}
+
+#[test]
+fn what_a_type_cannot_say_names_only_what_can() {
+    let thing =
+        |more: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{more}\n");
+    let files = directory(&[
+        ("a.yaml", &thing("")),
+        ("map.yaml", &thing("z: {q: null}")),
+        ("field.yaml", &thing("z: null")),
+        ("list.yaml", &thing("z: [{q: null}]")),
+    ]);
+    // The modified version, how it cannot be said, the flags that the error names.
+    let table: [(&str, &[&str], &[&str]); 5] = [
+        ("map.yaml", TYPES[1], &["--type json"]),
+        ("field.yaml", TYPES[1], &["--type json"]),
+        ("map.yaml", TYPES[3], &["--type json"]),
+        ("list.yaml", TYPES[3], &["--type merge", "--type json"]),
+        ("field.yaml", TYPES[3], &["--type json"]),
+    ];
+    for (modified, of, ways) in table {
+        let said = fail(files.path(), &[&["create-patch", "a.yaml", modified], of].concat());
+        for flag in ["--dialect overlay", "--type merge", "--type json"] {
+            assert_eq!(said.contains(flag), ways.contains(&flag), "{modified} {of:?} {flag}: {said}");
+        }
+        for way in ways {
+            let way: Vec<&str> = way.split(' ').collect();
+            let got = made_of(&files, "a.yaml", &["create-patch", "a.yaml", modified], &way);
+            let want = serde_json::json!({
+                "apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"},
+                "z": match modified { "map.yaml" => serde_json::json!({"q": null}), "list.yaml" => serde_json::json!([{"q": null}]), _ => serde_json::json!(null) },
+            });
+            assert_eq!(got, want, "{modified} {way:?}");
+        }
+    }
+    // In an entry of a list null is a value to a merge patch.
+    let (patch, _) = succeed(files.path(), &["create-patch", "a.yaml", "list.yaml", "--type", "merge"]);
+    assert_eq!(patch, "z:\n- q: null\n");
+    // What goes wrong before a patch is made has a way out, too.
+    let config =
+        |more: &str| WEB.replace("spec:\n  replicas: 1 # one\n", &format!("spec:\n  nope: {{a: {more}}}\n"));
+    let files = directory(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
+    let said = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
+    assert!(said.contains("no field `nope`") && said.contains("`--type merge` or `--type json`"), "{said}");
+}
+
+/// As `kubectl create deployment --dry-run=client -o yaml` writes it.
+const DRY_RUN: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  creationTimestamp: null
+  name: web
+spec:
+  selector: {matchLabels: {app: web}}
+  strategy: {}
+  template:
+    metadata:
+      creationTimestamp: null
+      labels: {app: web}
+    spec:
+      nodeSelector: {disk: ssd}
+      containers:
+      - image: web:1
+        name: web
+        resources: {}
+status: {}
+";
+/// What a server makes of it, with what others added.
+const CREATED: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  creationTimestamp: '2024-01-01T00:00:00Z'
+  name: web
+  uid: 6a0c
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web, others: x}}
+  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      nodeSelector: {disk: ssd, zone: a}
+      containers:
+      - image: web:1
+        name: web
+        resources: {limits: {cpu: '1'}}
+status: {replicas: 1}
+";
+
+#[test]
+fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
+    let files = directory(&[
+        ("applied.yaml", DRY_RUN),
+        ("new.yaml", &DRY_RUN.replace("web:1", "web:2")),
+        ("live.yaml", CREATED),
+        // The server's fields were never there.
+        (
+            "plain.yaml",
+            &DRY_RUN.replace("creationTimestamp: null", "generateName: ''").replace("\nstatus: {}", ""),
+        ),
+    ]);
+    let mut want: serde_json::Value = serde_json::from_str(
+        &succeed(files.path(), &["patch", "-f", "live.yaml", "-p", "{}", "-o", "json"]).0,
+    )
+    .expect("JSON");
+    want["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2".into();
+    for of in &TYPES[..3] {
+        for overwrite in [&[][..], &["--overwrite"]] {
+            let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+            let got = made_of(&files, "live.yaml", &[&create, overwrite].concat(), of);
+            assert_eq!(got, want, "{of:?} {overwrite:?}");
+        }
+    }
+    // An overlay takes maps that the schema calls atomic as one value: what others put in is a conflict.
+    let create =
+        ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
+    let said = fail(files.path(), &create);
+    assert!(said.contains("spec.selector") && said.contains("--overwrite"), "{said}");
+    let got = made_of(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
+    assert_eq!(got["metadata"], want["metadata"]);
+    // Two-way, null is what it is in a JSON patch, and nothing to all others.
+    for of in TYPES {
+        let got = made_of(&files, "plain.yaml", &["create-patch", "plain.yaml", "new.yaml"], of);
+        assert!(got["metadata"]["creationTimestamp"].is_null(), "{of:?}");
+        assert_eq!(got["spec"]["template"]["spec"]["containers"][0]["image"], "web:2", "{of:?}");
+    }
+}
+
+#[test]
+fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
+    let files = directory(&[
+        ("applied.yaml", DRY_RUN),
+        (
+            "new.yaml",
+            &DRY_RUN
+                .replace("disk: ssd", "disk: hdd")
+                .replace("matchLabels: {app: web}", "matchLabels: {app: web2}"),
+        ),
+        ("live.yaml", CREATED),
+    ]);
+    for of in &TYPES[1..3] {
+        let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--overwrite"];
+        let got = made_of(&files, "live.yaml", &create, of);
+        let selector = serde_json::json!({"app": "web2", "others": "x"});
+        assert_eq!(got["spec"]["selector"]["matchLabels"], selector, "{of:?}");
+        let nodes = serde_json::json!({"disk": "hdd", "zone": "a"});
+        assert_eq!(got["spec"]["template"]["spec"]["nodeSelector"], nodes, "{of:?}");
+    }
+}
+
+#[test]
+fn conflicts_name_the_flag_that_undoes_them() {
+    let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
+    let files = directory(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+    for of in TYPES {
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(said.contains("--overwrite undoes the other change"), "{of:?}: {said}");
+    }
+    // Nothing undoes another name.
+    fs::write(files.path().join("new.yaml"), NEW.replace("name: web, labels", "name: wob, labels"))
+        .expect("written");
+    for of in TYPES {
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(!said.contains("--overwrite"), "{of:?}: {said}");
+    }
+}
+
+#[test]
+fn directives_that_do_something_else_are_warned_of() {
+    let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
+    // The patch, what is said in `apiserver`, whether it is said in `overlay`, too, and a text of the outcome there.
+    let table = [
+        (spec("{containers: [{$patch: replace, name: web, image: 'web:2'}]}"), "this one is left out", true),
+        (spec("{volumes: [{$patch: replace, name: v}]}"), "this one is left out", true),
+        (
+            "{spec: {strategy: {$patch: replace, type: Recreate}}}".into(),
+            "leaves out what stands beside it",
+            false,
+        ),
+        (
+            spec("{containers: [{name: b, env: [{$patch: delete, name: X}]}]}"),
+            "adds the entry without",
+            false,
+        ),
+        (
+            spec("{containers: [{name: b, resources: {$patch: delete, limits: {cpu: '1'}}}]}"),
+            "adds what stands",
+            false,
+        ),
+        (
+            spec(
+                "{containers: [{name: web, env: [{$patch: replace}, {name: Y, valueFrom: {$patch: replace, fieldRef: {}}}]}]}",
+            ),
+            "leaves out what stands beside it",
+            false,
+        ),
+    ];
+    let files = directory(&[("web.yaml", WEB)]);
+    for (patch, want, is_common) in table {
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]);
+        assert!(said.contains(want), "{patch}: {said}");
+        let (_, said) =
+            succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch, "--dialect", "overlay"]);
+        assert_eq!(said.contains(want), is_common, "{patch}: {said}");
+    }
+}
+
+#[test]
+fn directives_that_do_what_they_look_like_are_not() {
+    let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
+    for patch in [
+        spec("{containers: [{$patch: replace}, {name: b, image: 'b:1'}]}"),
+        spec("{containers: [{name: web, $patch: delete}]}"),
+        spec(
+            "{containers: [{name: web, resources: {$patch: replace, limits: {cpu: '1'}}}, {name: new, image: x}]}",
+        ),
+        "{metadata: {labels: {$patch: replace, a: b}}}".into(),
+    ] {
+        let with = WEB.replace("image: web:1\n", "image: web:1\n        resources: {requests: {cpu: '2'}}\n");
+        let files = directory(&[("web.yaml", &with)]);
+        assert_eq!(succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]).1, "", "{patch}");
+    }
+}
+
+#[test]
+fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
+    let files = directory(&[("web.yaml", WEB)]);
+    let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
+    assert!(patched.contains("- name: null\n        image: b:1\n"), "{patched}");
+    let said = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "overlay"]);
+    assert!(said.contains("lacks its merge key `name`"), "{said}");
+}
+
+#[test]
+fn errors_say_of_which_patch_and_which_file() {
+    let files = application();
+    fs::write(files.path().join("patch.yaml"), "kind: Deployment\nspec: {replicas: {a: 1}, nope: {}}\n")
+        .expect("written");
+    fs::write(
+        files.path().join("app/db.yaml"),
+        WEB.replace("name: web\n  labels", "name: db\n  labels")
+            .replace("  replicas: 1 # one\n", "  nope: {b: 1}\n"),
+    )
+    .expect("written");
+    let said = fail(files.path(), &["patch", "-f", "app", "--patch-file", "patch.yaml"]);
+    assert!(said.contains("patch.yaml:") && said.contains("Deployment db in db.yaml"), "{said}");
+    let said =
+        fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--kind", "deployment"]);
+    assert!(said.contains("did you mean `Deployment`?"), "{said}");
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--name", "wbe"]);
+    assert!(said.contains("did you mean `web`?"), "{said}");
+}
+
+#[test]
+fn errors_of_orders_name_keys() {
+    let files = directory(&[("web.yaml", WEB)]);
+    let patch = |order: &str| {
+        let spec =
+            format!("{{$setElementOrder/containers: {order}, containers: [{{name: web, image: 'web:2'}}]}}");
+        fail(
+            files.path(),
+            &["patch", "-f", "web.yaml", "-p", &format!("{{spec: {{template: {{spec: {spec}}}}}}}")],
+        )
+    };
+    let said = patch("[{name: b}]");
+    assert!(said.contains("field: spec.template.spec.containers[name=web]"), "{said}");
+    assert!(patch("[5]").contains("must be a map with its merge key `name`, and is an integer"));
+    assert!(patch("[{image: x}]").contains("lacks its merge key `name`"));
+}
+
+#[test]
+fn what_a_patch_deletes_is_told() {
+    let two = format!("{WEB}---\n{}", WEB.replace("name: web\n  labels", "name: db\n  labels"));
+    let delete = "{kind: Deployment, metadata: {name: web}, $patch: delete}";
+    for in_place in [&[][..], &["--in-place"]] {
+        let files = directory(&[("a.yaml", &two)]);
+        let (_, said) =
+            succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
+        assert!(said.contains("Deployment.apps web: removed") && !said.contains("the file"), "{said}");
+        let files = directory(&[("a.yaml", WEB)]);
+        let (_, said) =
+            succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
+        let file = if in_place.is_empty() { "the file would be removed" } else { "the file was removed" };
+        assert!(said.contains("Deployment.apps web: removed") && said.contains(file), "{said}");
+        assert_eq!(files.path().join("a.yaml").exists(), in_place.is_empty());
+    }
+}
+
+#[test]
+fn numbers_stay_what_they_are() {
+    let files = directory(&[("a.yaml", CUSTOM)]);
+    for (patch, of) in [
+        (r#"{"spec": {"x": 1e400}}"#, "merge"),
+        (r#"[{"op": "add", "path": "/spec/x", "value": 1e400}]"#, "json"),
+    ] {
+        let said = fail(files.path(), &["patch", "-f", "a.yaml", "-p", patch, "--type", of]);
+        assert!(said.contains("`1e400` is a larger number than any"), "{said}");
+    }
+    let json = r#"{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"x": 1e400}}"#;
+    fs::write(files.path().join("b.json"), json).expect("written");
+    for of in ["merge", "json"] {
+        let said = fail(files.path(), &["create-patch", "a.yaml", "b.json", "--type", of]);
+        assert!(said.contains("larger number than any"), "{said}");
+    }
+    // As YAML it is a text, and stays one.
+    let (patched, _) =
+        succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "spec: {x: 7e12345}", "--type", "merge"]);
+    assert!(patched.contains("x: 7e12345"), "{patched}");
+    // kubectl sends `80.0` of YAML as 80.
+    let ports = WEB.replace("image: web:1\n", "image: web:1\n        ports:\n        - containerPort: 80\n");
+    let files = directory(&[("web.yaml", &ports)]);
+    let patch =
+        "{spec: {template: {spec: {containers: [{name: web, ports: [{containerPort: 80.0, name: x}]}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+    assert_eq!(patched, ports.replace("containerPort: 80\n", "containerPort: 80\n          name: x\n"));
+}

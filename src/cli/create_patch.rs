@@ -7,14 +7,15 @@ use clap::{Args, ValueEnum};
 
 use super::document::{gvk_of, read_document, type_of};
 use super::package::print;
-use super::patch::{PatchOutput, TypeArg, check_servers_kind, dialect_of_no_strategic};
+use super::patch::{PatchOutput, check_servers_kind, dialect_of_no_strategic};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Rules;
 use crate::overlay::ChainUse;
 use crate::patch::{
-    PatchKind, PatchSides, ThreeWayOptions, create_verified, last_applied, with_last_applied,
+    CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied, ways_out,
+    with_last_applied,
 };
 use crate::schema::{Cursor, Schema, SchemaChoice};
 use crate::source::SourceMap;
@@ -34,6 +35,9 @@ pub(super) struct CreatePatchArgs {
     modified: PathBuf,
 
     /// File with the live object: the patch is made for it, and removes what MODIFIED has no more
+    ///
+    /// What both MODIFIED and others changed since ORIGINAL is a conflict, which is an error without --overwrite. Null
+    /// in ORIGINAL or MODIFIED counts as absent.
     #[arg(long, value_name = "FILE")]
     current: Option<PathBuf>,
 
@@ -41,13 +45,13 @@ pub(super) struct CreatePatchArgs {
     #[arg(long, conflicts_with = "current")]
     from_last_applied: bool,
 
-    /// Undo what others changed in the live object; otherwise that is an error
+    /// Undo what others changed in the live object; without it such a conflict is an error
     #[arg(long)]
     overwrite: bool,
 
     /// Type of the patch
-    #[arg(long = "type", value_enum, default_value_t = TypeArg::Strategic)]
-    patch_type: TypeArg,
+    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
+    patch_type: PatchType,
 
     /// By whose rules the strategic patch will be applied; without it the API server's
     #[arg(long, value_enum)]
@@ -83,18 +87,20 @@ struct Manifests {
 impl CreatePatchArgs {
     /// # Errors
     /// Arguments that would have no effect.
-    fn kind(&self) -> std::result::Result<PatchKind, Failure> {
+    fn options(&self) -> std::result::Result<CreateOptions, Failure> {
         if self.overwrite && self.current.is_none() && !self.from_last_applied {
             let message = "`--overwrite` is for three-way patches: give --current or --from-last-applied";
             return Err(Failure::Usage(message.into()));
         }
-        Ok(match (self.patch_type, self.dialect) {
-            (TypeArg::Strategic, Some(CreateDialect::Overlay)) => PatchKind::Strategic(Rules::Overlay),
-            (TypeArg::Strategic, _) => PatchKind::Strategic(Rules::Apiserver),
-            (_, Some(_)) => return Err(dialect_of_no_strategic()),
-            (TypeArg::Merge, None) => PatchKind::Merge,
-            (TypeArg::Json, None) => PatchKind::Json,
-        })
+        if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
+            return Err(dialect_of_no_strategic());
+        }
+        let rules = match self.dialect {
+            Some(CreateDialect::Overlay) => Rules::Overlay,
+            Some(CreateDialect::Apiserver) | None => Rules::Apiserver,
+        };
+        let three_way = ThreeWayOptions::default().overwrite(self.overwrite);
+        Ok(CreateOptions::default().rules(rules).three_way(three_way))
     }
 
     fn manifests(&self, sources: &SourceMap) -> Result<Manifests> {
@@ -109,7 +115,8 @@ impl CreatePatchArgs {
         let (original, modified) = (read(&self.original)?, read(&self.modified)?);
         if self.from_last_applied {
             let (modified, current) = (with_last_applied(&modified)?, Some(original));
-            let original = current.as_ref().map_or_else(|| Ok(Node::null()), last_applied)?;
+            let original = current.as_ref().map_or_else(|| Ok(Node::null()), last_applied);
+            let original = original.map_err(without_annotation)?;
             return Ok(Manifests { original, modified, current });
         }
         let current = self.current.as_deref().map(read).transpose()?;
@@ -117,8 +124,8 @@ impl CreatePatchArgs {
     }
 
     /// The schema that the patch goes by. What is no strategic patch needs none, so nobody is asked for one.
-    fn schema(&self, kind: PatchKind, modified: &Node, sources: &SourceMap) -> Result<Schema> {
-        let is_needed = matches!(kind, PatchKind::Strategic(_)) || self.schema.schema != SchemaChoice::Auto;
+    fn schema(&self, modified: &Node, sources: &SourceMap) -> Result<Schema> {
+        let is_needed = self.patch_type == PatchType::Strategic || self.schema.schema != SchemaChoice::Auto;
         if !is_needed {
             return Ok(Schema::embedded());
         }
@@ -131,20 +138,66 @@ impl CreatePatchArgs {
 
 /// Prints the patch that turns the original into the modified manifest.
 pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
-    let kind = args.kind()?;
+    let options = args.options()?;
     let Manifests { original, modified, current } = args.manifests(sources)?;
-    let schema = args.schema(kind, &modified, sources)?;
+    let schema = args.schema(&modified, sources)?;
     let known = type_of(&modified, &schema, args.schema_type.as_deref())?;
-    if kind == PatchKind::Strategic(Rules::Apiserver) {
+    if args.patch_type == PatchType::Strategic && options.rules == Rules::Apiserver {
         check_servers_kind(&modified, &args.schema, args.schema_type.as_deref())?;
     }
     let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };
-    let options = ThreeWayOptions::default().overwrite(args.overwrite);
-    let patch = create_verified(&sides, kind, known.unwrap_or_else(Cursor::unknown), &options)?;
+    let kind = known.unwrap_or_else(Cursor::unknown);
+    let patch = create_verified(&sides, args.patch_type, kind, &options);
+    let patch = patch.map_err(|error| with_way_out(error, &sides, args.patch_type, kind, options))?;
     render::print(&patch.warnings, sources);
     print(&match args.output {
         PatchOutput::Yaml => yaml::to_yaml(&patch.value)?,
         PatchOutput::Json => yaml::to_json_pretty(&patch.value)?,
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn without_annotation(error: Diagnostic) -> Diagnostic {
+    match error.code() {
+        Code::MissingField => error.help(
+            "kubectl apply did not make it: give what was applied last as a file, and this one as --current",
+        ),
+        _ => error,
+    }
+}
+
+/// The same error with the flags by which a patch can be made. All that it names was tried.
+fn with_way_out(
+    error: Diagnostic,
+    sides: &PatchSides<'_>,
+    patch_type: PatchType,
+    kind: Cursor<'_>,
+    options: CreateOptions,
+) -> Diagnostic {
+    if error.code() == Code::Conflict {
+        let overwriting = options.three_way(options.three_way.overwrite(true));
+        let is_way =
+            !options.three_way.overwrite && create_verified(sides, patch_type, kind, &overwriting).is_ok();
+        return if is_way {
+            error.help("--overwrite undoes the other change; or take it over into the manifest")
+        } else {
+            error
+        };
+    }
+    let flags: Vec<&str> = ways_out(sides, patch_type, kind, &options).into_iter().map(flag).collect();
+    let way = match flags.as_slice() {
+        [] => return error,
+        [one] => format!("`{one}` makes a patch that says it"),
+        [some @ .., last] => format!("`{}` or `{last}` makes a patch that says it", some.join("`, `")),
+    };
+    if error.help_text().is_some() { error.note(way) } else { error.help(way) }
+}
+
+/// The flag that asks for a patch of some sort.
+fn flag(way: PatchWay) -> &'static str {
+    match way.patch_type {
+        PatchType::Strategic => "--dialect overlay",
+        PatchType::Merge => "--type merge",
+        PatchType::Json => "--type json",
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use smol_str::SmolStr;
 
@@ -14,10 +15,10 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::{Exceptions, Rules};
 use crate::package::{
-    ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package, recover_target,
-    write_files,
+    ChangeKind, ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package,
+    recover_target, write_files,
 };
-use crate::patch::{PatchKind, check_built_in};
+use crate::patch::{PatchType, check_built_in};
 use crate::resource::LabelSelector;
 use crate::schema::SchemaChoice;
 use crate::source::{Reading, SourceMap};
@@ -39,8 +40,8 @@ pub(super) struct PatchArgs {
     patch: Option<String>,
 
     /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
-    #[arg(long = "type", value_enum, default_value_t = TypeArg::Strategic)]
-    patch_type: TypeArg,
+    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
+    patch_type: PatchType,
 
     /// Rules of strategic merges; without it the API server's
     #[arg(long, value_enum)]
@@ -52,7 +53,8 @@ pub(super) struct PatchArgs {
 
     /// Change the files instead of printing them
     ///
-    /// All of them, or none when something fails.
+    /// All of them, or none when something fails. What a patch with `$patch: delete` deletes is told; a file of which no
+    /// manifest is left is removed.
     #[arg(long)]
     in_place: bool,
 
@@ -80,11 +82,19 @@ pub(super) struct PatchArgs {
     schema_type: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum TypeArg {
-    Strategic,
-    Merge,
-    Json,
+/// The words of `--type`.
+impl ValueEnum for PatchType {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(match self {
+            Self::Strategic => "strategic",
+            Self::Merge => "merge",
+            Self::Json => "json",
+        }))
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -119,40 +129,44 @@ pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     if args.in_place {
         recover_target(&args.filename)?;
     }
-    let patches = Patches::new(read_patches(args, sources)?, args.patch_kind()?)?;
+    let patches = Patches::new(read_patches(args, sources)?, args.patch_type);
+    let patches = patches.map_err(|error| with_flags(error, args.patch_type))?;
     let package = read_package(args, sources)?;
     for problem in package.definition_problems() {
         render::print(&[problem.clone().into_warning()], sources);
     }
     let schema = schema_of(&[&package], &args.schema, sources)?;
-    let changed = patch_package(&package, &patches, &schema, &args.options()?)?;
+    let changed = patch_package(&package, &patches, &schema, &args.options()?);
+    let changed = changed.map_err(|error| with_flags(error, args.patch_type))?;
     render::print_before(&changed.warnings, sources)?;
     match args.output {
         _ if args.in_place => {
             write_files(&args.filename, &changed.files)?;
             print_changes(&changed);
         }
-        None => print(&changed.stream())?,
-        Some(format) => print_canonical(&changed, format, sources)?,
+        None => {
+            print(&changed.stream())?;
+            print_removed(&changed);
+        }
+        Some(format) => {
+            print_canonical(&changed, format, sources)?;
+            print_removed(&changed);
+        }
+    }
+    for file in changed.files.iter().filter(|file| file.is_changed && file.content.is_none()) {
+        let what = if args.in_place { "the file was removed" } else { "the file would be removed" };
+        render::print_change(&format!("{}: {what}, no manifest is left in it", file.path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 impl PatchArgs {
-    fn patch_kind(&self) -> std::result::Result<PatchKind, Failure> {
-        match (self.patch_type, self.dialect) {
-            (TypeArg::Strategic, dialect) => {
-                Ok(PatchKind::Strategic(dialect.map_or(Rules::Apiserver, PatchDialect::rules)))
-            }
-            (_, Some(_)) => Err(dialect_of_no_strategic()),
-            (TypeArg::Merge, None) => Ok(PatchKind::Merge),
-            (TypeArg::Json, None) => Ok(PatchKind::Json),
-        }
-    }
-
     /// # Errors
-    /// A selector that says nothing, as of a variable that is not set.
+    /// A selector that says nothing, as of a variable that is not set; a dialect of what has none.
     fn check(&self) -> std::result::Result<(), Failure> {
+        if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
+            return Err(dialect_of_no_strategic());
+        }
         let given = [
             ("--kind", self.kind.as_deref()),
             ("--name", self.name.as_deref()),
@@ -165,7 +179,8 @@ impl PatchArgs {
     }
 
     fn options(&self) -> Result<PackagePatchOptions> {
-        let mut options = PackagePatchOptions::default();
+        let rules = self.dialect.map_or(Rules::Apiserver, PatchDialect::rules);
+        let mut options = PackagePatchOptions { rules, ..PackagePatchOptions::default() };
         options.selection.kind.clone_from(&self.kind);
         options.selection.name.clone_from(&self.name);
         options.selection.labels = self.selector.as_deref().map(LabelSelector::parse).transpose()?;
@@ -194,12 +209,38 @@ pub(super) fn check_servers_kind(
     schema: &SchemaArgs,
     schema_type: Option<&str>,
 ) -> Result<()> {
-    if names_schema(schema, schema_type) { Ok(()) } else { check_built_in(object) }
+    if names_schema(schema, schema_type) {
+        return Ok(());
+    }
+    check_built_in(object).map_err(|error| with_flags(error, PatchType::Strategic))
+}
+
+/// The same error with the flags that lead out of it, where there are any.
+fn with_flags(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
+    match error.code() {
+        Code::NoSchema => error.help(
+            "use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with \
+             --schema-type for documents without a kind) names a schema to merge by",
+        ),
+        Code::WrongType if patch_type != PatchType::Json && error.resource_name().is_none() => {
+            error.help("for a JSON patch, a list of operations, say --type=json")
+        }
+        Code::Ambiguous => error.help(
+            "say which are meant: by apiVersion, kind and name in the patch, or by --kind, --name, -l or --all",
+        ),
+        _ => error,
+    }
 }
 
 /// JSON patches and JSON merge patches have but one meaning.
 pub(super) fn dialect_of_no_strategic() -> Failure {
     Failure::Usage("`--dialect` is for strategic merge patches: leave it out, or use --type=strategic".into())
+}
+
+/// Says which manifests a patch deletes: they are missing in what is printed.
+fn print_removed(changed: &ChangedPackage) {
+    let removed = changed.changes.iter().filter(|change| change.kind == ChangeKind::Removed);
+    removed.for_each(|change| render::print_change(&change.to_string()));
 }
 
 fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {

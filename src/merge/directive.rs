@@ -3,7 +3,7 @@
 //! Knows their names and how they are written; what they do, the algorithms decide.
 
 use super::trail::Trail;
-use crate::diagnostic::{Code, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::{Entry, Map, Node, Value};
 
 /// Says what happens to the whole map, or to an entry of a list.
@@ -66,6 +66,25 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
 /// Whether an entry asks to be deleted: in a patch, that is; elsewhere such a field is data.
 pub(crate) fn is_delete(entry: &Node) -> bool {
     entry.get(PATCH).and_then(Node::as_str) == Some("delete")
+}
+
+/// Whether an entry says that the others take the place of the whole list.
+pub(crate) fn is_replace(entry: &Node) -> bool {
+    entry.get(PATCH).and_then(Node::as_str) == Some("replace")
+}
+
+/// A warning for each entry that lets the others take the place of a list, and says more than that, which is lost.
+pub(crate) fn left_out(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
+    let says_more = |entry: &Node| is_replace(entry) && entry.as_map().is_some_and(|map| map.len() > 1);
+    let warning = |(i, entry): (usize, &Node)| {
+        let message =
+            "`$patch: replace` replaces the whole list by the entries without it: this one is left out";
+        Diagnostic::warning(Code::Directive, message)
+            .field(at.index(i).path())
+            .at(entry.span())
+            .help("write `- $patch: replace` as an entry of its own, before all entries of the new list")
+    };
+    patch.iter().enumerate().filter(|(_, entry)| says_more(entry)).map(warning).collect()
 }
 
 /// Reads the fields that are the directive `name` for a list: each with the field that it is about.

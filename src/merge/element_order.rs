@@ -164,8 +164,9 @@ impl OrderKeys {
             }
             if !found {
                 let message = format!("this entry is not in `{}`, or at another place", directive.key.text);
+                let names = self.default.as_ref().map(MergeKeys::names).unwrap_or_default();
                 return Err(at
-                    .index(position)
+                    .entry(entry, names, position)
                     .error(Code::Directive, message)
                     .at(entry.span())
                     .label(directive.value.span(), "the order")

@@ -275,6 +275,11 @@ pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnosti
     if !missing.is_empty() {
         return missing_keys(&missing, entry, at);
     }
+    if entry.as_map().is_none() {
+        let names = quoted_keys("merge key", &keys.names().iter().map(SmolStr::as_str).collect::<Vec<_>>());
+        let message = format!("this entry must be a map with its {names}, and is {}", entry.type_name());
+        return at.error(Code::MissingMergeKey, message).at(entry.span());
+    }
     let unusable = quoted_keys("merge key", &keys.unusable(entry));
     let message = format!("the {unusable} of this entry must be a string, number or boolean");
     at.error(Code::MissingMergeKey, message).at(entry.span())

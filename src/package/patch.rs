@@ -8,8 +8,8 @@ use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{Merged, Rules, apply};
-use crate::patch::{JsonPatch, PatchKind, apply_json_merge, check_built_in, parse_json_patch};
+use crate::merge::{Merged, Rules};
+use crate::patch::{ApplyOptions, PatchType, apply, check_built_in, check_numbers, parse_json_patch};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Node, Style, Tag, Value};
 
@@ -20,20 +20,30 @@ pub struct Patches(Vec<TargetedPatch>);
 #[derive(Debug, Clone)]
 struct TargetedPatch {
     node: Node,
-    kind: Kind,
+    patch_type: PatchType,
     target: NamedTarget,
 }
 
 /// How a package is patched.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PackagePatchOptions {
+    /// By whose rules strategic merge patches are applied.
+    pub rules: Rules,
     /// Which manifests are meant, beside what the patches name.
     pub selection: ManifestSelection,
     /// The definition that describes manifests without a kind.
     pub type_name: Option<String>,
     /// What becomes of strategic patches by the API server's rules for kinds that are not built into it.
     pub custom_kinds: CustomKinds,
+}
+
+impl Default for PackagePatchOptions {
+    /// As the API server, which refuses strategic patches of custom resources.
+    fn default() -> Self {
+        let (selection, custom_kinds) = (ManifestSelection::default(), CustomKinds::default());
+        Self { rules: Rules::Apiserver, selection, type_name: None, custom_kinds }
+    }
 }
 
 /// What becomes of strategic patches for custom resources.
@@ -46,21 +56,15 @@ pub enum CustomKinds {
     Patched,
 }
 
-#[derive(Debug, Clone)]
-enum Kind {
-    Strategic(Rules),
-    Merge,
-    Json(JsonPatch),
-}
-
 impl Patches {
     /// Reads patches; empty documents are passed over.
     ///
     /// # Errors
     /// None is left, or one is malformed.
-    pub fn new(documents: Vec<Node>, kind: PatchKind) -> Result<Self> {
+    pub fn new(documents: Vec<Node>, patch_type: PatchType) -> Result<Self> {
         let patches = documents.into_iter().filter(|node| !node.is_null());
-        let patches: Vec<_> = patches.map(|node| TargetedPatch::new(node, kind)).collect::<Result<_>>()?;
+        let patches: Vec<_> =
+            patches.map(|node| TargetedPatch::new(node, patch_type)).collect::<Result<_>>()?;
         if patches.is_empty() {
             return Err(Diagnostic::error(Code::MissingField, "the patch is empty"));
         }
@@ -69,22 +73,20 @@ impl Patches {
 }
 
 impl TargetedPatch {
-    fn new(node: Node, kind: PatchKind) -> Result<Self> {
+    fn new(node: Node, patch_type: PatchType) -> Result<Self> {
+        check_numbers(&node)?;
         let node = restyled(node);
-        let kind = match kind {
-            PatchKind::Strategic(rules) => Kind::Strategic(rules),
-            PatchKind::Merge => Kind::Merge,
-            PatchKind::Json => Kind::Json(parse_json_patch(&node)?),
-        };
-        let is_json = matches!(kind, Kind::Json(_));
-        if !is_json && node.as_map().is_none() {
+        let is_json = patch_type == PatchType::Json;
+        if is_json {
+            parse_json_patch(&node)?;
+        } else if node.as_map().is_none() {
             let message = format!("a patch of this type must be a map, not {}", node.type_name());
             return Err(Diagnostic::error(Code::WrongType, message)
                 .at(node.span().at_start())
-                .help("for a JSON patch, a list of operations, say --type json"));
+                .help("a list of operations is a JSON patch"));
         }
         let target = if is_json { NamedTarget::default() } else { NamedTarget::of(&node) };
-        Ok(Self { node, kind, target })
+        Ok(Self { node, patch_type, target })
     }
 
     /// The API server refuses strategic patches of what it has no types for.
@@ -95,19 +97,22 @@ impl TargetedPatch {
         options: &PackagePatchOptions,
     ) -> Result<()> {
         let is_given = options.custom_kinds == CustomKinds::Patched && kind.is_known();
-        if is_given || !matches!(self.kind, Kind::Strategic(Rules::Apiserver)) {
+        if is_given || self.patch_type != PatchType::Strategic || options.rules != Rules::Apiserver {
             return Ok(());
         }
         check_built_in(manifest.node)
     }
 
-    fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>) -> Result<Merged> {
-        match &self.kind {
-            Kind::Strategic(rules) => return apply(node, &self.node, kind, schema, *rules),
-            Kind::Merge => apply_json_merge(&mut node, &self.node),
-            Kind::Json(patch) => patch.apply(&mut node)?,
-        }
-        Ok(Merged::of(Some(node)))
+    /// An error with the place of the patch, if it has none, and the file of the manifest.
+    fn failed_at(&self, error: Diagnostic, manifest: &Manifest<'_>) -> Diagnostic {
+        let has_place = !error.labels().is_empty();
+        let error = if has_place { error } else { error.at(self.node.span().at_start()) };
+        error.note(format!("it was for {} in {}", manifest.shown(), manifest.path.display()))
+    }
+
+    fn apply(&self, node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
+        let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
+        apply(node, &self.node, self.patch_type, &options)
     }
 }
 
@@ -127,7 +132,7 @@ pub fn patch_package(
         None => Cursor::unknown(),
         Some(name) => schema.named(name).ok_or_else(|| {
             Diagnostic::error(Code::NoMatch, format!("the schema has no type `{name}`"))
-                .help("name a definition of the document given with --schema")
+                .help("name a definition of the document that the schema was read from")
         })?,
     };
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
@@ -147,9 +152,10 @@ pub fn patch_package(
         let named = |error: Diagnostic| error.resource(manifest);
         let mut node = Some(manifest.node.clone());
         for patch in patches {
-            patch.check_schema(manifest, kind, options)?;
+            let failed = |error| named(patch.failed_at(error, manifest));
+            patch.check_schema(manifest, kind, options).map_err(failed)?;
             let Some(before) = node else { break };
-            let merged = patch.apply(before, schema, kind).map_err(named)?;
+            let merged = patch.apply(before, schema, kind, options.rules).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
             node = merged.node;
         }

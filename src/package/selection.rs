@@ -114,15 +114,15 @@ fn is_usual(manifest: &Manifest<'_>) -> bool {
 
 /// The manifests that one may select from.
 pub(super) struct PatchCandidates<'p> {
+    selection: &'p ManifestSelection,
     manifests: Vec<Manifest<'p>>,
     /// The positions of those that are meant.
     meant: Vec<usize>,
-    is_asked: bool,
 }
 
 impl<'p> PatchCandidates<'p> {
     /// Of manifests those that are asked for. The only document of a file that the user names is always meant.
-    pub fn new(manifests: Vec<Manifest<'p>>, selection: &ManifestSelection, is_directory: bool) -> Self {
+    pub fn new(manifests: Vec<Manifest<'p>>, selection: &'p ManifestSelection, is_directory: bool) -> Self {
         let is_only = manifests.len() == 1 && !is_directory;
         let is_asked = selection.is_given();
         let is_meant = |manifest: &Manifest<'_>| {
@@ -131,7 +131,7 @@ impl<'p> PatchCandidates<'p> {
             is_asked_for && selection.has_namespace(manifest)
         };
         let meant = manifests.iter().enumerate().filter(|(_, manifest)| is_meant(manifest)).map(|(i, _)| i);
-        Self { meant: meant.collect(), manifests, is_asked }
+        Self { selection, meant: meant.collect(), manifests }
     }
 
     pub fn manifests(&self) -> &[Manifest<'p>] {
@@ -143,19 +143,24 @@ impl<'p> PatchCandidates<'p> {
     /// # Errors
     /// There are none; there are several, and neither the patch nor the user says which.
     pub fn targets(&self, target: &NamedTarget, patch: &Node) -> Result<Vec<usize>> {
+        let is_asked = self.selection.is_given();
         let error = |message: String| Diagnostic::error(Code::NoMatch, message).at(patch.span().at_start());
         if self.meant.is_empty() {
             let what =
-                if self.is_asked { "no manifest is what was asked for" } else { "there is nothing to patch" };
+                if is_asked { "no manifest is what was asked for" } else { "there is nothing to patch" };
             let all: Vec<usize> = (0..self.manifests.len()).collect();
             let error = self.with_candidates(error(what.into()), &all, target);
-            return Err(error.help("--kind, --name, -l and --all say which manifests are meant"));
+            let help = self
+                .nearest_asked()
+                .unwrap_or_else(|| "kind, name and labels must be those of a manifest".into());
+            return Err(error.help(help));
         }
-        if !self.is_asked && !target.names_something() && self.meant.len() > 1 {
+        if !is_asked && !target.names_something() && self.meant.len() > 1 {
             let message = format!("this patch names no manifest, and there are {}", self.meant.len());
             let error = Diagnostic::error(Code::Ambiguous, message).at(patch.span().at_start());
             let error = self.with_candidates(error, &self.meant, target);
-            return Err(error.help("say which are meant: by apiVersion, kind and name in the patch, or by --kind, --name, -l or --all"));
+            return Err(error
+                .help("say which are meant: by apiVersion, kind and name in the patch, or by a selection"));
         }
         let is_for = |i: &usize| target.is_for(self.manifests[*i].node);
         let found: Vec<usize> = self.meant.iter().copied().filter(is_for).collect();
@@ -165,15 +170,31 @@ impl<'p> PatchCandidates<'p> {
         let error = error(format!("this patch is for {target}, and there is no such manifest"));
         let passed_over =
             (0..self.manifests.len()).filter(|i| is_for(i)).any(|i| self.meant.binary_search(&i).is_err());
-        let error = if passed_over && !self.is_asked {
+        let error = if passed_over && !is_asked {
             error.note(
-                "kustomizations, and documents without a kind, are patched only when asked for by --kind, --name, -l \
-                 or --all",
+                "kustomizations, and documents without a kind, are patched only when asked for: by kind, name, labels, \
+                 or with all others",
             )
         } else {
             error
         };
         Err(self.with_candidates(error, &self.meant, target))
+    }
+
+    /// What the user probably asks for.
+    fn nearest_asked(&self) -> Option<String> {
+        let suggested = |wanted: Option<&str>, of: &dyn Fn(&Manifest<'_>) -> SmolStr| {
+            let wanted = wanted?;
+            let known: Vec<SmolStr> = self.manifests.iter().map(of).collect();
+            if known.iter().any(|known| known == wanted) {
+                return None;
+            }
+            suggestion(wanted, &known.iter().map(SmolStr::as_str).collect::<Vec<_>>())
+        };
+        let ManifestSelection { kind, name, .. } = self.selection;
+        let kind = kind.as_deref().and_then(|kind| kind.split('.').next());
+        suggested(kind, &|manifest| manifest.gvk.kind.clone())
+            .or_else(|| suggested(name.as_deref(), &|manifest| GroupKindName::of(manifest.node).name))
     }
 
     /// Lists the manifests that there are, the likeliest first.

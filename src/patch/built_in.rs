@@ -16,15 +16,15 @@ pub fn check_built_in(object: &Node) -> Result<()> {
         return Ok(());
     }
     let error = if gvk.kind.is_empty() {
-        Diagnostic::error(Code::NoSchema, "no schema is known for a document without a kind")
-            .help("name one with --schema (and --schema-type), or use --type=merge or --dialect=overlay")
+        Diagnostic::error(Code::NoSchema, "no schema is known for a document without a kind").help(
+            "name its type in a schema, or use a JSON merge patch or the rules of overlays, which need none",
+        )
     } else {
         let message = format!(
             "the API server takes no strategic merge patch for {gvk}, which is not built in: 415 Unsupported Media Type"
         );
-        Diagnostic::error(Code::NoSchema, message).help(
-            "use --type=merge, which the server takes, or --dialect=overlay; --schema FILE names a schema to merge by",
-        )
+        Diagnostic::error(Code::NoSchema, message)
+            .help("use a JSON merge patch, which the server takes, or the rules of overlays")
     };
     Err(error.at(object.span().at_start()))
 }

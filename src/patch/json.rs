@@ -7,53 +7,15 @@
 use serde_json::{Map as JsonMap, Value};
 use smol_str::SmolStr;
 
+pub use super::PatchType;
 use super::{
-    JsonPatchOptions, PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create_verified,
-    parse_json_patch,
+    ApplyOptions, CreateOptions, JsonPatchOptions, PatchSides, ThreeWayOptions, apply as apply_to_tree,
+    create_verified,
 };
 use crate::diagnostic::{Code, Diagnostic, ObjectName, PatchRefusal, ResourceName, Result, Warned};
-use crate::merge::{Merged, Rules, apply as apply_strategic};
+use crate::merge::{Merged, Rules};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::yaml::{Map as YamlMap, Node};
-
-/// The types of patches that an API server takes, but for those of server-side apply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum PatchType {
-    /// A strategic merge patch: lists merge by what the schema says.
-    Strategic,
-    /// A JSON merge patch (RFC 7386): maps merge, null removes, all else is replaced.
-    Merge,
-    /// A JSON patch (RFC 6902): a list of operations.
-    Json,
-}
-
-impl PatchType {
-    /// The type that a content type names, with or without parameters behind it.
-    ///
-    /// ```
-    /// use kubectl_smp::patch::json::PatchType;
-    ///
-    /// let strategic = PatchType::from_content_type("application/strategic-merge-patch+json; charset=utf-8");
-    /// assert_eq!(strategic, Some(PatchType::Strategic));
-    /// assert_eq!(PatchType::from_content_type("text/plain"), None);
-    /// ```
-    #[must_use]
-    pub fn from_content_type(text: &str) -> Option<Self> {
-        let name = text.split(';').next().unwrap_or_default().trim();
-        [Self::Strategic, Self::Merge, Self::Json].into_iter().find(|one| one.content_type() == name)
-    }
-
-    /// Its content type.
-    #[must_use]
-    pub fn content_type(self) -> &'static str {
-        match self {
-            Self::Strategic => "application/strategic-merge-patch+json",
-            Self::Merge => "application/merge-patch+json",
-            Self::Json => "application/json-patch+json",
-        }
-    }
-}
 
 /// How patches are applied and made. By default as the API server and kubectl do.
 ///
@@ -289,30 +251,21 @@ fn applied(
         PatchType::Json => None,
     };
     let are_alone = fields.is_some();
-    let mut dest = fields.unwrap_or_else(|| Node::from(&*object));
-    let patch_node = Node::from(patch);
-    let merged = match patch_type {
-        PatchType::Strategic => {
-            let kind = options.type_for(patch_type, object, schema)?;
-            if object.is_object() && !patch.is_object() {
-                return Err(no_object());
-            }
-            apply_strategic(dest, &patch_node, kind, schema, options.rules)?
-        }
-        PatchType::Merge if object.is_object() && !patch.is_object() => return Err(no_object()),
-        PatchType::Merge => {
-            apply_json_merge(&mut dest, &patch_node);
-            Merged::of(Some(dest))
-        }
+    let dest = fields.unwrap_or_else(|| Node::from(&*object));
+    let kind = match patch_type {
+        PatchType::Strategic => options.type_for(patch_type, object, schema)?,
+        PatchType::Merge => Cursor::unknown(),
         PatchType::Json => {
             check_operations(patch)?;
-            let parsed =
-                parse_json_patch(&patch_node).map_err(|error| error.refused(PatchRefusal::NoPatch))?;
-            let done = parsed.apply_with(&mut dest, &options.json_patch);
-            done.map_err(|error| error.refused(PatchRefusal::Operation))?;
-            Merged::of(Some(dest))
+            Cursor::unknown()
         }
     };
+    if patch_type != PatchType::Json && object.is_object() && !patch.is_object() {
+        return Err(no_object());
+    }
+    let how = ApplyOptions::default().rules(options.rules).kind(kind).schema(schema);
+    let how = how.json_patch(options.json_patch);
+    let merged = apply_to_tree(dest, &Node::from(patch), patch_type, &how)?;
     if are_alone {
         return Ok(put_fields(object, patch, merged));
     }
@@ -508,12 +461,8 @@ fn made(
     let [original, modified] = [original, modified].map(Node::from);
     let current = current.map(Node::from);
     let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };
-    let patch_kind = match patch_type {
-        PatchType::Strategic => PatchKind::Strategic(options.rules),
-        PatchType::Merge => PatchKind::Merge,
-        PatchType::Json => PatchKind::Json,
-    };
-    let Warned { value, warnings } = create_verified(&sides, patch_kind, kind, &options.three_way)?;
+    let how = CreateOptions::default().rules(options.rules).three_way(options.three_way);
+    let Warned { value, warnings } = create_verified(&sides, patch_type, kind, &how)?;
     Ok(Warned { value: value.to_json_value(), warnings })
 }
 

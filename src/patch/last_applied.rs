@@ -16,9 +16,9 @@ pub fn last_applied(live: &Node) -> Result<Node> {
     let annotation = live.get_path(&["metadata", "annotations", LAST_APPLIED]);
     let Some(annotation) = annotation.filter(|node| !node.is_null()) else {
         let message = format!("the object has no annotation `{LAST_APPLIED}`");
-        return Err(Diagnostic::error(Code::MissingField, message).at(live.span().at_start()).help(
-            "kubectl apply did not make it: give what was applied last as a file, and this one as --current",
-        ));
+        return Err(Diagnostic::error(Code::MissingField, message)
+            .at(live.span().at_start())
+            .help("kubectl apply did not make it: what was applied last must come from elsewhere"));
     };
     let json: Option<Json> = annotation.as_str().and_then(|text| serde_json::from_str(text).ok());
     let mut applied = json.filter(Json::is_object).map(|json| Node::from(&json)).ok_or_else(|| {

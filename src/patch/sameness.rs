@@ -1,5 +1,6 @@
 //! Whether a patched object is the one that was wanted, as far as an API server tells them apart.
 
+use super::owner_nulls::is_nothing;
 use crate::merge::Trail;
 use crate::merge::align;
 use crate::merge::apiserver::types::element;
@@ -15,7 +16,7 @@ use crate::yaml::{Map, Node, Value, to_json};
 pub(super) enum Sameness {
     /// The same data.
     Exact,
-    /// The same data, where a field that is null is none, and the order of sets does not count.
+    /// The same data, where null is none in a field whose type is known, and the order of sets does not count.
     Decoded(ListPolicy),
     /// The same, where the order of entries with keys does not count, either.
     Unordered(ListPolicy),
@@ -37,21 +38,20 @@ impl Sameness {
         if got == wanted {
             return None;
         }
-        self.values(Some(got), Some(wanted), kind, &Trail::root())
+        self.values([Some(got), Some(wanted)], kind, &Trail::root(), "")
     }
 
+    /// The two values of a field of that name, or of entries of a list, which have none.
     fn values(
         self,
-        got: Option<&Node>,
-        wanted: Option<&Node>,
+        [got, wanted]: [Option<&Node>; 2],
         cursor: Cursor<'_>,
         at: &Trail<'_>,
+        name: &str,
     ) -> Option<Difference> {
-        let present = |node: &&Node| self == Self::Exact || !node.is_null();
-        let (got, wanted) = (got.filter(present), wanted.filter(present));
         match (got.map(|node| &node.value), wanted.map(|node| &node.value)) {
             (None, None) => None,
-            (Some(Value::Map(got)), Some(Value::Map(wanted))) => self.maps(got, wanted, cursor, at),
+            (Some(Value::Map(got)), Some(Value::Map(wanted))) => self.maps([got, wanted], cursor, at, name),
             (Some(Value::List(got)), Some(Value::List(wanted))) => {
                 // Who wants something deleted wants it gone.
                 let stays = |entry: &&Node| self == Self::Exact || !is_delete(entry);
@@ -68,12 +68,28 @@ impl Sameness {
         }
     }
 
-    fn maps(self, got: &Map, wanted: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Option<Difference> {
+    fn maps(
+        self,
+        [got, wanted]: [&Map; 2],
+        cursor: Cursor<'_>,
+        at: &Trail<'_>,
+        map_name: &str,
+    ) -> Option<Difference> {
         align::fields([wanted, got]).into_iter().find_map(|[wanted, got]| {
             let name = wanted.or(got)?.key.text.as_str();
-            let (got, wanted) = (got.map(|entry| &entry.value), wanted.map(|entry| &entry.value));
-            self.values(got, wanted, cursor.field(name), &at.field(name))
+            let is_there = |node: &&Node| !node.is_null() || !self.is_nothing(cursor, map_name, name);
+            let values = [got, wanted].map(|entry| entry.map(|entry| &entry.value).filter(is_there));
+            self.values(values, cursor.field(name), &at.field(name), name)
         })
+    }
+
+    /// Whether a field of a map is not there when it is null. kubectl's patches never tell.
+    fn is_nothing(self, map: Cursor<'_>, map_name: &str, field: &str) -> bool {
+        match self {
+            Self::Exact => false,
+            Self::Decoded(ListPolicy::Apiserver) | Self::Unordered(ListPolicy::Apiserver) => true,
+            Self::Decoded(_) | Self::Unordered(_) => is_nothing(map, map_name, field),
+        }
     }
 
     fn association(self, list: Cursor<'_>) -> Association {
@@ -98,7 +114,7 @@ impl Sameness {
                 let [in_wanted, in_got] = row.at;
                 let here = at.index(in_wanted.or(in_got).unwrap_or_default());
                 let (got, wanted) = (entry(in_got, got), entry(in_wanted, wanted));
-                self.values(got.as_ref(), wanted.as_ref(), element(list), &here)
+                self.values([got.as_ref(), wanted.as_ref()], element(list), &here, "")
             });
         }
         if association == Association::Set {
@@ -113,6 +129,6 @@ impl Sameness {
             return differ.then(|| Difference { path: at.path(), span, equal_keys: false });
         }
         (0..got.len().max(wanted.len()))
-            .find_map(|i| self.values(got.get(i), wanted.get(i), element(list), &at.index(i)))
+            .find_map(|i| self.values([got.get(i), wanted.get(i)], element(list), &at.index(i), ""))
     }
 }

@@ -1,31 +1,41 @@
 //! Patches that were tried before they are given out.
 
+use super::apply::{ApplyOptions, apply};
 use super::create::create;
-use super::json_merge::{apply_json_merge, create_json_merge};
-use super::json_patch::{create_json_patch, parse_json_patch};
-use super::kind::{PatchKind, PatchSides};
+use super::json_merge::create_json_merge;
+use super::json_patch::create_json_patch;
+use super::numbers::check_numbers;
+use super::owner_nulls::Nulls;
+use super::patch_type::PatchType;
 use super::sameness::{Difference, Sameness};
+use super::sides::{CreateOptions, PatchSides};
 use super::three_way::{ThreeWayOptions, create_three_way, keeps_identity};
-use super::wanted::{OthersChanges, Wanted, WantedNull};
+use super::wanted::{OthersChanges, Wanted, WholeMaps};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::merge::Rules;
 use crate::merge::association::ListPolicy;
-use crate::merge::{Merged, Rules, apply};
-use crate::schema::{Cursor, Schema};
+use crate::schema::Cursor;
 use crate::yaml::{Map, Node};
 
-/// Makes a patch of any kind, two-way or, with a current object, three-way, and tries it: what comes back makes
+/// Makes a patch of any type, two-way or, with a current object, three-way, and tries it: what comes back makes
 /// of the input what was wanted.
 ///
 /// Two-way, that is the modified version. Three-way, it is the current object with all that the modified version
 /// says and without what only the original has; what others added stays. Lists merge by the schema, by its
 /// patch strategies for the API server and by all that it says otherwise; where nothing is known of the kind, for
-/// overlays, JSON merge patches and JSON patches, they are one value. For the API server the patch is that of
-/// `kubectl apply`. A null in the modified version means that there is no such field, and in a JSON patch null.
+/// overlays, JSON merge patches and JSON patches, they are one value. Maps that the schema calls atomic are one value
+/// to strategic merge patches alone: the others name single fields. For the API server the patch is that of `kubectl
+/// apply`.
+///
+/// Three-way, a field that is null in the original or the modified version counts as absent. Two-way, it is null in
+/// a JSON patch; the others cannot say that, so that it must be a field whose type is known: there null is none. For
+/// the API server, a patch that may overwrite takes away what others say in a field that is null, as kubectl's do, but
+/// for metadata.
 ///
 /// A warning tells of each list that an overlay's patch replaces for want of a schema.
 ///
 /// ```
-/// use kubectl_smp::patch::{PatchKind, PatchSides, ThreeWayOptions, create_verified};
+/// use kubectl_smp::patch::{CreateOptions, PatchSides, PatchType, create_verified};
 /// use kubectl_smp::schema::Cursor;
 /// use kubectl_smp::yaml::Node;
 /// use serde_json::json;
@@ -35,41 +45,113 @@ use crate::yaml::{Map, Node};
 /// let live = Node::from(&json!({"metadata": {"uid": "1", "finalizers": ["others"]}, "spec": {"size": 1, "color": "red"}}));
 ///
 /// let sides = PatchSides { original: &applied, modified: &wanted, current: Some(&live) };
-/// let patch = create_verified(&sides, PatchKind::Merge, Cursor::unknown(), &ThreeWayOptions::default())?;
+/// let patch = create_verified(&sides, PatchType::Merge, Cursor::unknown(), &CreateOptions::default())?;
 /// assert_eq!(patch.value.to_json_value(), json!({"spec": {"size": 2, "color": null}}));
 /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// As [`create`] and [`create_three_way`]; [`Code::Unsupported`] where no patch of this kind gets to what is
-/// wanted, such as a change of one of two entries with the same merge key, with the way out.
+/// As [`create`] and [`create_three_way`]; [`Code::Unsupported`] where no patch of this type gets to what is
+/// wanted, such as a change of one of two entries with the same merge key: [`ways_out`] says which others do.
 pub fn create_verified(
     sides: &PatchSides<'_>,
-    patch_kind: PatchKind,
+    patch_type: PatchType,
     kind: Cursor<'_>,
-    options: &ThreeWayOptions,
+    options: &CreateOptions,
 ) -> Result<Warned<Node>> {
-    let wanted = wanted(sides, patch_kind, kind, *options)?;
-    let trial = Trial { sides, wanted: &wanted, patch_kind, kind };
+    check_numbers(sides.modified)?;
+    let Some(current) = sides.current else { return tried(sides, patch_type, kind, *options) };
+    let way = PatchWay { patch_type, rules: options.rules };
+    let (before, after) = match (way.policy(), options.three_way.overwrite) {
+        // To kubectl null takes away what others say, which is no conflict only where that is asked for.
+        (ListPolicy::Apiserver, true) => (Nulls::Typed, Nulls::Metadata),
+        (ListPolicy::Apiserver, false) => (Nulls::Typed, Nulls::Typed),
+        _ => (Nulls::All, Nulls::All),
+    };
+    let (original, modified) = (before.left_out(sides.original, kind), after.left_out(sides.modified, kind));
+    let sides = PatchSides { original: &original, modified: &modified, current: Some(current) };
+    tried(&sides, patch_type, kind, *options)
+}
+
+fn tried(
+    sides: &PatchSides<'_>,
+    patch_type: PatchType,
+    kind: Cursor<'_>,
+    options: CreateOptions,
+) -> Result<Warned<Node>> {
+    let CreateOptions { rules, three_way } = options;
+    let way = PatchWay { patch_type, rules };
+    let wanted = wanted(sides, way, kind, three_way)?;
+    let trial = Trial { sides, wanted: &wanted, way, kind };
     let input = sides.input();
-    match (patch_kind, sides.current) {
-        (PatchKind::Strategic(Rules::Apiserver), Some(current)) => {
-            let kubectls = create_three_way(sides.original, sides.modified, current, kind, options)?;
+    match (patch_type, sides.current) {
+        (PatchType::Strategic, Some(current)) if rules == Rules::Apiserver => {
+            let kubectls = create_three_way(sides.original, sides.modified, current, kind, &three_way)?;
             // What it tells of deletions comes to stand in entries that others took away, as data.
-            let otherwise = || trial.run(create(current, &wanted, kind, Rules::Apiserver)?);
+            let otherwise = || trial.run(create(current, &wanted, kind, rules)?);
             trial.run(kubectls).or_else(|error| otherwise().map_err(|_| error))
         }
-        (PatchKind::Strategic(rules), _) => trial.run(create(input, &wanted, kind, rules)?),
-        (PatchKind::Merge, _) => trial.run(create_json_merge(input, &wanted)),
-        (PatchKind::Json, _) => trial.run(create_json_patch(input, &wanted)),
+        (PatchType::Strategic, _) => trial.run(create(input, &wanted, kind, rules)?),
+        (PatchType::Merge, _) => trial.run(create_json_merge(input, &wanted)),
+        (PatchType::Json, _) => trial.run(create_json_patch(input, &wanted)),
     }
+}
+
+/// A way to say a change: a type of patch and, where that is strategic, by whose rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PatchWay {
+    /// The type of the patch.
+    pub patch_type: PatchType,
+    /// By whose rules it will be applied, if it is a strategic merge patch.
+    pub rules: Rules,
+}
+
+impl PatchWay {
+    fn policy(self) -> ListPolicy {
+        match (self.patch_type, self.rules) {
+            (PatchType::Strategic, Rules::Apiserver) => ListPolicy::Apiserver,
+            _ => ListPolicy::Overlay,
+        }
+    }
+}
+
+/// The other ways in which a change can be said that [`create_verified`] cannot make a patch for. Each was tried.
+///
+/// ```
+/// use kubectl_smp::patch::{CreateOptions, PatchSides, PatchType, create_verified, ways_out};
+/// use kubectl_smp::schema::Cursor;
+/// use kubectl_smp::yaml::Node;
+///
+/// let (original, modified): (Node, Node) = ("{}".parse()?, "{size: {limit: null}}".parse()?);
+/// let sides = PatchSides { original: &original, modified: &modified, current: None };
+/// let options = CreateOptions::default();
+/// // In a JSON merge patch null removes.
+/// assert!(create_verified(&sides, PatchType::Merge, Cursor::unknown(), &options).is_err());
+/// let ways = ways_out(&sides, PatchType::Merge, Cursor::unknown(), &options);
+/// assert_eq!(ways.iter().map(|way| way.patch_type).collect::<Vec<_>>(), [PatchType::Json]);
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+#[must_use]
+pub fn ways_out(
+    sides: &PatchSides<'_>,
+    patch_type: PatchType,
+    kind: Cursor<'_>,
+    options: &CreateOptions,
+) -> Vec<PatchWay> {
+    let ways = PatchType::ALL.map(|patch_type| PatchWay { patch_type, rules: Rules::Overlay });
+    let was_tried = |way: &PatchWay| {
+        way.patch_type == patch_type && (patch_type != PatchType::Strategic || way.rules == options.rules)
+    };
+    let leads_there =
+        |way: &PatchWay| create_verified(sides, way.patch_type, kind, &options.rules(way.rules)).is_ok();
+    ways.into_iter().filter(|way| !was_tried(way) && leads_there(way)).collect()
 }
 
 /// What a patch is tried with.
 struct Trial<'t> {
     sides: &'t PatchSides<'t>,
     wanted: &'t Node,
-    patch_kind: PatchKind,
+    way: PatchWay,
     kind: Cursor<'t>,
 }
 
@@ -79,57 +161,46 @@ impl Trial<'_> {
     /// # Errors
     /// It does not.
     fn run(&self, patch: Node) -> Result<Warned<Node>> {
-        let merged = self.apply(&patch).map_err(|error| error.help(way_out(self.patch_kind)))?;
+        let options = ApplyOptions::default().rules(self.way.rules).kind(self.kind);
+        let merged = apply(self.sides.input().clone(), &patch, self.way.patch_type, &options)?;
         let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
         match self.sameness().difference(&got, self.wanted, self.kind) {
             None => Ok(Warned { value: patch, warnings: merged.warnings }),
-            Some(difference) => Err(cannot_say(&difference, self.patch_kind)),
+            Some(difference) => Err(cannot_say(&difference, self.way)),
         }
-    }
-
-    fn apply(&self, patch: &Node) -> Result<Merged> {
-        let mut node = self.sides.input().clone();
-        match self.patch_kind {
-            PatchKind::Strategic(rules) => return apply(node, patch, self.kind, &Schema::none(), rules),
-            PatchKind::Merge => apply_json_merge(&mut node, patch),
-            PatchKind::Json => parse_json_patch(patch)?.apply(&mut node)?,
-        }
-        Ok(Merged::of(Some(node)))
     }
 
     fn sameness(&self) -> Sameness {
-        match self.patch_kind {
-            PatchKind::Json => Sameness::Exact,
+        let policy = self.way.policy();
+        match self.way.patch_type {
+            PatchType::Json => Sameness::Exact,
             // kubectl's patches let the server put entries of others between those of the patch.
-            PatchKind::Strategic(Rules::Apiserver) if self.sides.current.is_some() => {
-                Sameness::Unordered(ListPolicy::Apiserver)
+            PatchType::Strategic if policy == ListPolicy::Apiserver && self.sides.current.is_some() => {
+                Sameness::Unordered(policy)
             }
-            _ => Sameness::Decoded(policy(self.patch_kind)),
+            PatchType::Strategic | PatchType::Merge => Sameness::Decoded(policy),
         }
     }
 }
 
 /// What the object shall be.
-fn wanted(
-    sides: &PatchSides<'_>,
-    patch_kind: PatchKind,
-    kind: Cursor<'_>,
-    options: ThreeWayOptions,
-) -> Result<Node> {
+fn wanted(sides: &PatchSides<'_>, way: PatchWay, kind: Cursor<'_>, options: ThreeWayOptions) -> Result<Node> {
     let Some(current) = sides.current else {
         if options.same_identity {
             keeps_identity(sides.original, sides.modified)?;
         }
         return Ok(sides.modified.clone());
     };
+    let policy = way.policy();
     // For the API server, kubectl's own check for conflicts counts.
-    let others = if options.overwrite || policy(patch_kind) == ListPolicy::Apiserver {
+    let others = if options.overwrite || policy == ListPolicy::Apiserver {
         OthersChanges::Undone
     } else {
         OthersChanges::Refused
     };
-    let null = if patch_kind == PatchKind::Json { WantedNull::Value } else { WantedNull::Removal };
-    let wanted = Wanted { policy: policy(patch_kind), null, others };
+    let is_strategic = way.patch_type == PatchType::Strategic;
+    let whole_maps = if is_strategic { WholeMaps::BySchema } else { WholeMaps::None };
+    let wanted = Wanted { policy, whole_maps, others };
     let wanted = wanted.object(sides.original, sides.modified, current, kind)?;
     if options.same_identity {
         keeps_identity(current, &wanted)?;
@@ -137,40 +208,22 @@ fn wanted(
     Ok(wanted)
 }
 
-fn policy(patch_kind: PatchKind) -> ListPolicy {
-    match patch_kind {
-        PatchKind::Strategic(Rules::Apiserver) => ListPolicy::Apiserver,
-        _ => ListPolicy::Overlay,
-    }
-}
-
-fn cannot_say(difference: &Difference, patch_kind: PatchKind) -> Diagnostic {
-    let what = match patch_kind {
-        PatchKind::Strategic(Rules::Apiserver) => {
+fn cannot_say(difference: &Difference, way: PatchWay) -> Diagnostic {
+    let what = match way.patch_type {
+        PatchType::Strategic if way.policy() == ListPolicy::Apiserver => {
             "no strategic merge patch for the API server makes this change"
         }
-        PatchKind::Strategic(_) => "no strategic merge patch by these rules makes this change",
-        PatchKind::Merge => "no JSON merge patch makes this change",
-        PatchKind::Json => "no JSON patch makes this change",
+        PatchType::Strategic => "no strategic merge patch by these rules makes this change",
+        PatchType::Merge => "no JSON merge patch makes this change",
+        PatchType::Json => "no JSON patch makes this change",
     };
     let error = Diagnostic::error(Code::Unsupported, what)
         .at(difference.span)
         .field(difference.path.clone())
         .note("the patch was tried, and something else came out here");
-    let error = if difference.equal_keys {
+    if difference.equal_keys {
         error.note("entries of this list have the same merge key, which is all that such a patch tells them apart by")
     } else {
         error
-    };
-    error.help(way_out(patch_kind))
-}
-
-fn way_out(patch_kind: PatchKind) -> &'static str {
-    match patch_kind {
-        PatchKind::Strategic(Rules::Apiserver) => {
-            "make a patch for overlays (`--dialect overlay`), or a JSON merge patch (`--type merge`)"
-        }
-        PatchKind::Strategic(_) => "make a JSON merge patch (`--type merge`)",
-        PatchKind::Merge | PatchKind::Json => "make a JSON patch (`--type json`)",
     }
 }

@@ -16,15 +16,6 @@ use crate::merge::order::{Rank, permuted, server_order};
 use crate::schema::{Cursor, PatchStrategy};
 use crate::yaml::{Entry, Map, Node, Value};
 
-/// What a null in the modified version means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WantedNull {
-    /// That the field goes.
-    Removal,
-    /// That the field is null.
-    Value,
-}
-
 /// What becomes of a field that others changed and that the owner has another value for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OthersChanges {
@@ -32,12 +23,21 @@ pub(super) enum OthersChanges {
     Refused,
 }
 
-/// How versions are joined.
+/// Which maps are one value, so that all of one is the owner's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WholeMaps {
+    /// Those that the schema says to be.
+    BySchema,
+    /// None: the patch can name single fields of any.
+    None,
+}
+
+/// How versions are joined. In those of the owner no field is null that says nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     /// Whose reading of lists counts.
     pub policy: ListPolicy,
-    pub null: WantedNull,
+    pub whole_maps: WholeMaps,
     pub others: OthersChanges,
 }
 
@@ -95,9 +95,10 @@ impl Wanted {
 
     /// Whether a map is one value.
     fn is_whole(self, map: Cursor<'_>) -> bool {
-        match self.policy {
-            ListPolicy::Apiserver => map.patch_strategy().replace,
-            _ => is_atomic(map),
+        match (self.whole_maps, self.policy) {
+            (WholeMaps::None, _) => false,
+            (WholeMaps::BySchema, ListPolicy::Apiserver) => map.patch_strategy().replace,
+            (WholeMaps::BySchema, _) => is_atomic(map),
         }
     }
 
@@ -108,6 +109,11 @@ impl Wanted {
             self.undo(modified, current, at)?;
         }
         Ok(modified.clone())
+    }
+
+    /// Whether a value of the owner takes away what is there: null, to kubectl.
+    fn removes(self, modified: &Node) -> bool {
+        self.policy == ListPolicy::Apiserver && modified.is_null()
     }
 
     fn undo(self, ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Result<()> {
@@ -130,28 +136,31 @@ impl Wanted {
             let Some(Entry { key, .. }) = row.into_iter().flatten().next() else { continue };
             let [current, modified, original] = row.map(|entry| entry.map(|entry| &entry.value));
             let here = at.field(&key.text);
-            match modified.filter(|node| self.null == WantedNull::Value || !node.is_null()) {
+            match modified.filter(|node| !self.removes(node)) {
                 Some(modified) => {
-                    let versions =
-                        WantedVersions { original: original.filter(|o| !o.is_null()), modified, current };
+                    let versions = WantedVersions { original, modified, current };
                     let field = map.field(&key.text);
                     let value = self.value(&versions, field, field.patch_strategy(), &here)?;
                     is_touched |= current != Some(&value);
                     out.push(key.clone(), value);
                 }
                 // It was the owner's, or the owner wants it gone.
-                None if modified.is_some() || original.is_some_and(|node| !node.is_null()) => {
+                None if original.is_some() || modified.is_some() => {
                     let Some(theirs) = current else { continue };
                     is_touched = true;
-                    if original.is_some_and(|original| original != theirs) {
-                        self.undo(original.unwrap_or(theirs), current, &here)?;
+                    match original {
+                        Some(ours) if ours != theirs => self.undo(ours, current, &here)?,
+                        _ => {}
                     }
                 }
                 None => others.extend(current.map(|node| Entry { key: key.clone(), value: node.clone() })),
             }
         }
-        // A union holds one thing: with another one, what others said of the former one goes.
-        let is_other = strategy.retain_keys && (is_touched || self.policy == ListPolicy::Apiserver);
+        // A union holds one thing: with another one, what others said of the former one goes. An owner who says
+        // nothing of it names no other one.
+        let is_other = strategy.retain_keys
+            && !modified.is_empty()
+            && (is_touched || self.policy == ListPolicy::Apiserver);
         if !is_other {
             out.entries_mut().extend(others);
         }

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kubectl_smp::diagnostic::Code;
-use kubectl_smp::merge::{Rules, apply};
+use kubectl_smp::merge::Rules;
 use kubectl_smp::package::Package;
-use kubectl_smp::patch::{
-    PatchKind, PatchSides, ThreeWayOptions, apply_json_merge, create_verified, parse_json_patch,
-};
+use kubectl_smp::patch::{ApplyOptions, CreateOptions, PatchSides, PatchType, apply, create_verified};
 use kubectl_smp::schema::{Cursor, Gvk, Schema};
 use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp::yaml::Node;
@@ -119,57 +117,50 @@ impl Triple {
         let [original, modified, current] = &self.sides;
         let (version, kind) = self.kind.split_once(' ').expect("a kind");
         let cursor = schema.kind(&Gvk::from_manifest(version, kind));
-        let options = ThreeWayOptions::default();
-        for kind in [
-            PatchKind::Strategic(Rules::Apiserver),
-            PatchKind::Strategic(Rules::Overlay),
-            PatchKind::Merge,
-            PatchKind::Json,
+        let options = CreateOptions::default();
+        for way in [
+            (PatchType::Strategic, Rules::Apiserver),
+            (PatchType::Strategic, Rules::Overlay),
+            (PatchType::Merge, Rules::Overlay),
+            (PatchType::Json, Rules::Overlay),
         ] {
-            if kind == PatchKind::Strategic(Rules::Apiserver) && !self.is_built_in() {
+            let is_servers = way.1 == Rules::Apiserver;
+            if is_servers && !self.is_built_in() {
                 continue;
             }
             let cursor = cursor.unwrap_or_else(Cursor::unknown);
             let make = |original, modified, current: Option<&Node>| {
                 let sides = PatchSides { original, modified, current };
-                let created = create_verified(&sides, kind, cursor, &options);
-                created.map(|created| patched(kind, sides.input(), &created.value, cursor))
+                let created = create_verified(&sides, way.0, cursor, &options.rules(way.1));
+                created.map(|created| patched(way, sides.input(), &created.value, cursor))
             };
             // What cannot be said is refused, and only by kubectl's patches.
             let made = |result: kubectl_smp::diagnostic::Result<Node>| match result {
                 Ok(node) => Some(node),
                 Err(error) => {
-                    let is_servers = kind == PatchKind::Strategic(Rules::Apiserver);
                     assert!(
                         is_servers && error.code() == Code::Unsupported,
-                        "{} {kind:?}: {error}",
+                        "{} {way:?}: {error}",
                         self.kind
                     );
                     None
                 }
             };
             if let Some(result) = made(make(original, modified, None)) {
-                assert_eq!(without_nulls(&result), without_nulls(modified), "{} {kind:?}", self.kind);
+                assert_eq!(without_nulls(&result), without_nulls(modified), "{} {way:?}", self.kind);
             }
             if let Some(result) = made(make(original, modified, Some(current))) {
                 let again = made(make(modified, modified, Some(&result))).expect("nothing to say");
-                assert_eq!(without_nulls(&again), without_nulls(&result), "{} {kind:?}", self.kind);
+                assert_eq!(without_nulls(&again), without_nulls(&result), "{} {way:?}", self.kind);
             }
         }
     }
 }
 
-fn patched(kind: PatchKind, input: &Node, patch: &Node, cursor: Cursor<'_>) -> Node {
-    let mut node = input.clone();
-    match kind {
-        PatchKind::Strategic(rules) => {
-            let merged = apply(node, patch, cursor, &Schema::none(), rules).expect("a patch that was tried");
-            return merged.node.expect("not deleted");
-        }
-        PatchKind::Merge => apply_json_merge(&mut node, patch),
-        PatchKind::Json => parse_json_patch(patch).and_then(|patch| patch.apply(&mut node)).expect("tried"),
-    }
-    node
+fn patched((patch_type, rules): (PatchType, Rules), input: &Node, patch: &Node, cursor: Cursor<'_>) -> Node {
+    let options = ApplyOptions::default().rules(rules).kind(cursor);
+    let merged = apply(input.clone(), patch, patch_type, &options).expect("a patch that was tried");
+    merged.node.expect("not deleted")
 }
 
 /// As a server keeps it, with the lists of finalizers and the like in one order.

@@ -1,75 +1,155 @@
-//! What a patch says to the API server and does not mean there: `$patch` in lists that do not merge.
+//! What a patch says to the API server and does not mean there: `$patch` where there is nothing to delete or to
+//! replace, and in lists that do not merge.
 
 use rustc_hash::FxHashMap;
 
 use super::lists::list_keys;
 use super::types::element;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::merge::directive::PATCH;
+use crate::merge::directive::{PATCH, is_replace, left_out};
 use crate::merge::entry_match::KeyPattern;
 use crate::merge::fields::plain;
 use crate::merge::trail::Trail;
 use crate::schema::Cursor;
 use crate::yaml::{Map, Node, Value};
 
-/// A warning for each `$patch` that stands in an entry of a list which is replaced, and what becomes of the entry.
+/// A warning for each `$patch` that does something else than it looks like.
 pub(super) fn ineffective(live: &Map, patch: &Map, kind: Cursor<'_>) -> Vec<Diagnostic> {
-    let mut warnings = Vec::new();
-    maps(None, patch, kind, &Trail::root(), &mut warnings);
-    // Hardly ever: only then it counts what there is.
-    if !warnings.is_empty() {
-        warnings.clear();
-        maps(Some(live), patch, kind, &Trail::root(), &mut warnings);
+    // Hardly ever has a patch directives below its root.
+    if !plain(patch).any(|entry| has_directive(&entry.value)) {
+        return Vec::new();
     }
-    warnings
+    maps(Meets::Map(live), patch, kind, &Trail::root())
 }
 
-fn maps(live: Option<&Map>, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>, warnings: &mut Vec<Diagnostic>) {
+fn has_directive(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.iter().any(|(name, value)| name == PATCH || has_directive(value)),
+        Value::List(list) => list.iter().any(has_directive),
+        Value::Scalar(_) => false,
+    }
+}
+
+/// What a map of a patch meets.
+#[derive(Clone, Copy)]
+enum Meets<'n> {
+    /// A map, which it is merged into.
+    Map(&'n Map),
+    /// Nothing that it could be merged into. Maps with `$patch` are left out of what is added.
+    Nothing,
+    /// A list, to which it is added as it stands.
+    List,
+}
+
+impl<'n> Meets<'n> {
+    /// What the value of a field meets.
+    fn field(self, name: &str) -> Option<&'n Node> {
+        match self {
+            Self::Map(map) => map.get(name),
+            Self::Nothing | Self::List => None,
+        }
+    }
+
+    /// What a value meets below this one, where there is no map for it.
+    fn without_map(self) -> Self {
+        if matches!(self, Self::List) { Self::List } else { Self::Nothing }
+    }
+}
+
+fn maps(meets: Meets<'_>, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
     for entry in plain(patch) {
         let (name, here) = (entry.key.text.as_str(), at.field(&entry.key.text));
-        let (live, field) = (|| live.and_then(|map| map.get(name)), cursor.field(name));
+        let (live, field) = (meets.field(name), cursor.field(name));
         match &entry.value.value {
-            Value::Map(map) => maps(live().and_then(Node::as_map), map, field, &here, warnings),
+            Value::Map(map) => {
+                let meets = live.and_then(Node::as_map).map_or(meets.without_map(), Meets::Map);
+                warnings.extend(alone(meets, map, &entry.value, &here));
+                warnings.extend(maps(meets, map, field, &here));
+            }
             Value::List(list) => {
-                lists(live().and_then(Node::as_list).map(Vec::as_slice), list, field, &here, warnings);
+                let live = live.and_then(Node::as_list).map(Vec::as_slice);
+                warnings.extend(lists((meets, live), list, field, &here));
             }
             Value::Scalar(_) => {}
         }
     }
+    warnings
+}
+
+/// What is said of a map that is for one which is not there.
+fn alone(meets: Meets<'_>, map: &Map, node: &Node, at: &Trail<'_>) -> Option<Diagnostic> {
+    let action = map.get(PATCH).and_then(Node::as_str)?;
+    let becomes = match (meets, action) {
+        (Meets::Map(_), _) | (Meets::Nothing, "delete") | (Meets::List, "replace") => return None,
+        (Meets::Nothing, _) => "leaves out what stands beside it",
+        (Meets::List, _) => "adds what stands beside it",
+    };
+    let message = format!("`$patch: {action}` finds nothing here: the API server {becomes}");
+    Some(warning(message, node, at).help("leave the directive out where nothing is there yet"))
 }
 
 fn lists(
-    live: Option<&[Node]>,
+    (meets, live): (Meets<'_>, Option<&[Node]>),
     patch: &[Node],
     list: Cursor<'_>,
     at: &Trail<'_>,
-    warnings: &mut Vec<Diagnostic>,
-) {
+) -> Vec<Diagnostic> {
+    if matches!(meets, Meets::List) {
+        let entries = patch.iter().enumerate();
+        return entries.flat_map(|(i, entry)| added(entry, list, &at.index(i))).collect();
+    }
     let is_keyed = list.patch_strategy().merge && list.patch_merge_key().is_some();
-    let keys = if live.is_some() { list_keys(list) } else { None };
+    if !is_keyed {
+        return unmerged(live, patch, at);
+    }
+    let below = |i: usize, map: &Map, meets| maps(meets, map, element(list), &at.index(i));
+    let Some(live) = live.filter(|_| !patch.iter().any(is_replace)) else {
+        let meets = if live.is_some() { Meets::List } else { Meets::Nothing };
+        let entries = patch.iter().enumerate().filter(|(_, entry)| !is_replace(entry));
+        let entries = entries.filter_map(|(i, entry)| Some(below(i, entry.as_map()?, meets)));
+        return left_out(patch, at).into_iter().chain(entries.flatten()).collect();
+    };
+    let keys = list_keys(list);
     let name = |entry: &Node| keys.as_ref()?.identify(entry, &KeyPattern::Own);
     let by_name: FxHashMap<_, _> =
-        live.into_iter().flatten().rev().filter_map(|entry| Some((name(entry)?, entry))).collect();
-    for (i, entry) in patch.iter().enumerate() {
-        let Some(map) = entry.as_map() else { continue };
-        let here = at.index(i);
-        if is_keyed {
-            let live = name(entry).and_then(|name| by_name.get(&name).copied());
-            maps(live.and_then(Node::as_map), map, element(list), &here, warnings);
-        } else if let Some(action) = map.get(PATCH).and_then(Node::as_str) {
-            let becomes = match live {
-                Some(_) => "puts the patch's list in its place, this entry with it",
-                None => "makes a new list, without this entry",
-            };
-            let message = format!(
-                "`$patch: {action}` takes nothing out of this list, which does not merge: the API server {becomes}"
-            );
-            warnings.push(
-                Diagnostic::warning(Code::Directive, message)
-                    .field(here.path())
-                    .at(entry.span())
-                    .help("write out the whole list as it shall be"),
-            );
-        }
-    }
+        live.iter().rev().filter_map(|entry| Some((name(entry)?, entry))).collect();
+    let entry = |(i, entry): (usize, &Node)| {
+        let live = name(entry).and_then(|name| by_name.get(&name).copied()).and_then(Node::as_map);
+        let Some(map) = entry.as_map().filter(|map| !map.contains_key(PATCH)) else { return Vec::new() };
+        below(i, map, live.map_or(Meets::List, Meets::Map))
+    };
+    patch.iter().enumerate().flat_map(entry).collect()
+}
+
+/// An entry of a list that comes along with what is added as it stands.
+fn added(entry: &Node, list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
+    let Some(map) = entry.as_map() else { return Vec::new() };
+    let directive = map.get(PATCH).and_then(Node::as_str).map(|action| {
+        let message = format!(
+            "`$patch: {action}` stands in an entry that is new: the API server adds the entry without the directive"
+        );
+        warning(message, entry, at).help("leave out the entry, or only the directive")
+    });
+    directive.into_iter().chain(maps(Meets::List, map, element(list), at)).collect()
+}
+
+/// A list that does not merge.
+fn unmerged(live: Option<&[Node]>, patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
+    let becomes = match live {
+        Some(_) => "puts the patch's list in its place, this entry with it",
+        None => "makes a new list, without this entry",
+    };
+    let said = patch.iter().enumerate().filter_map(|(i, entry)| {
+        let action = entry.get(PATCH).and_then(Node::as_str)?;
+        let message = format!(
+            "`$patch: {action}` takes nothing out of this list, which does not merge: the API server {becomes}"
+        );
+        Some(warning(message, entry, &at.index(i)).help("write out the whole list as it shall be"))
+    });
+    said.collect()
+}
+
+fn warning(message: String, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    Diagnostic::warning(Code::Directive, message).field(at.path()).at(entry.span())
 }

@@ -6,7 +6,7 @@ use super::target::MergeTarget;
 use super::types::element;
 use crate::diagnostic::Result;
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{Action, PATCH, action, is_delete, names_keys};
+use crate::merge::directive::{Action, action, is_delete, names_keys};
 use crate::merge::element_order::Ranked;
 use crate::merge::entry_match::{KeyPattern, ListKeys, merge_in_list};
 use crate::merge::identity::{Identity, KeyValue};
@@ -55,11 +55,6 @@ pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -
         ranks.push(Rank { patch, live, last: is_delete(entry) });
     }
     Ok(Ranked { ranks, deleted: list.deleted, nodes: list.into_entries() })
-}
-
-/// Whether an entry says that the others take the place of the whole list.
-pub(super) fn is_replace(entry: &Node) -> bool {
-    entry.get(PATCH).and_then(Node::as_str) == Some("replace")
 }
 
 /// The entries of a patch that take the place of a whole list.

@@ -14,12 +14,12 @@ pub(crate) mod types;
 use rustc_hash::FxHashSet;
 
 use self::ineffective::ineffective;
-use self::lists::{is_replace, list_keys, ranked, replacement, union};
+use self::lists::{list_keys, ranked, replacement, union};
 use self::target::MergeTarget;
 use self::types::{EntryKind, declared, declared_list, element, entry_kind, known, strategy};
 use super::directive::{
     Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
-    is_directive, map_without_directives,
+    is_directive, is_replace, map_without_directives,
 };
 use super::element_order::{OrderKeys, Ranked};
 use super::entry_match::{KeyPattern, ListKeys};

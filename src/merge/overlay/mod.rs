@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::association::{Association, ListPolicy, is_atomic, replaced_unknown};
 use super::directive::{
     Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
-    is_directive, list_of, names_keys, without_directives,
+    is_directive, is_replace, left_out, list_of, names_keys, without_directives,
 };
 use super::element_order::OrderKeys;
 use super::entry_match::ListKeys;
@@ -134,7 +134,8 @@ impl Overlay {
 
     fn merge_list(&mut self, live: List, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<List> {
         let entries = patch.as_list().map(Vec::as_slice).unwrap_or_default();
-        if entries.iter().any(|entry| action_of(entry) == Some("replace")) {
+        if entries.iter().any(is_replace) {
+            self.warnings.extend(left_out(entries, at));
             return self.replacement(entries.iter().filter(|entry| action_of(entry).is_none()), cursor, at);
         }
         let association = Association::of(cursor, ListPolicy::Overlay);

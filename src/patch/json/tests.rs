@@ -2,6 +2,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::merge::apply as apply_strategic;
+use crate::patch::apply_json_merge;
 
 fn pod(spec: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": ["b", "a"]}, "spec": spec})

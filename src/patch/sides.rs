@@ -1,0 +1,56 @@
+//! What a patch is made of, and how.
+
+use super::three_way::ThreeWayOptions;
+use crate::merge::Rules;
+use crate::yaml::Node;
+
+/// The versions of an object that a patch is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct PatchSides<'n> {
+    /// The object as it was applied last; as it is, where there is no other version of it.
+    pub original: &'n Node,
+    /// The object as it shall be.
+    pub modified: &'n Node,
+    /// The object as it is, if others may have changed it since: the patch is for this one.
+    pub current: Option<&'n Node>,
+}
+
+impl<'n> PatchSides<'n> {
+    /// The object that the patch will be applied to.
+    #[must_use]
+    pub fn input(&self) -> &'n Node {
+        self.current.unwrap_or(self.original)
+    }
+}
+
+/// How a patch is made. By default as kubectl does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CreateOptions {
+    /// By whose rules a strategic merge patch will be applied.
+    pub rules: Rules,
+    /// What becomes of what others changed, and of what names the object.
+    pub three_way: ThreeWayOptions,
+}
+
+impl Default for CreateOptions {
+    fn default() -> Self {
+        Self { rules: Rules::Apiserver, three_way: ThreeWayOptions::default() }
+    }
+}
+
+impl CreateOptions {
+    /// The same by other rules of strategic merge patches.
+    #[must_use]
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The same with three-way patches made in another way.
+    #[must_use]
+    pub fn three_way(mut self, options: ThreeWayOptions) -> Self {
+        self.three_way = options;
+        self
+    }
+}
