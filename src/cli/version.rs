@@ -29,7 +29,7 @@ enum VersionFormat {
 
 /// What `-o json` and `-o yaml` print; programs read it.
 #[derive(Serialize)]
-struct Version {
+struct ThisProgram {
     version: &'static str,
     /// Of git; none where the source came without its history, or was built for debugging.
     commit: Option<&'static str>,
@@ -60,8 +60,8 @@ struct KustomizeLevel {
 const OPTIONAL_PARTS: [(&str, bool); 2] =
     [("cluster", cfg!(feature = "cluster")), ("remote", cfg!(feature = "remote"))];
 
-impl Version {
-    fn of_this_program() -> Self {
+impl ThisProgram {
+    fn new() -> Self {
         let [oldest, newest] = KUBERNETES_VERSIONS;
         Self {
             version: env!("CARGO_PKG_VERSION"),
@@ -95,11 +95,11 @@ fn date(seconds: u64) -> Option<String> {
 }
 
 pub(super) fn run(args: &VersionArgs) -> Outcome {
-    let version = Version::of_this_program();
+    let program = ThisProgram::new();
     let text = match args.output {
-        VersionFormat::Text => version.text(),
-        VersionFormat::Json => serde_json::to_string(&version).context("no JSON")? + "\n",
-        VersionFormat::Yaml => serde_yaml::to_string(&version).context("no YAML")?,
+        VersionFormat::Text => program.text(),
+        VersionFormat::Json => serde_json::to_string(&program).context("no JSON")? + "\n",
+        VersionFormat::Yaml => serde_yaml::to_string(&program).context("no YAML")?,
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
