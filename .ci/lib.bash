@@ -51,7 +51,7 @@ fuzz_all() {
   # Instrumentation is for nightly compilers only; this one is told that it is one. Our code has no `unsafe`, so that a
   # sanitizer would find nothing in it.
   export RUSTC_BOOTSTRAP=1
-  options=(--sanitizer none --target-dir target/fuzz)
+  options=(--sanitizer none --codegen-units 16 --target-dir target/fuzz)
   cargo fuzz build "${options[@]}"
   for target in "${fuzz_targets[@]}"; do
     found=$cache/fuzz/$target
