@@ -6,11 +6,18 @@ export CARGO_INCREMENTAL=0
 # What is slow to get is kept outside the checkout, by version.
 cache=${SMP_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kubectl-smp-test}
 
-# The release build.
+# The program, built quickly.
 bin=$PWD/target/release/kubectl-smp
 release() {
   cargo build --release --locked
   "$bin" version
+}
+
+# The program as it is shipped.
+dist=$PWD/target/dist/kubectl-smp
+dist() {
+  cargo build --profile dist --locked
+  "$dist" version
 }
 
 # Gets tools, and sets the variables that name them.
@@ -31,16 +38,21 @@ cargo_tool() { # name, version
   printf '%s\n' "$folder/bin"
 }
 
+cargo_deny=0.20.2
 cargo_fuzz=0.13.2
 fuzz_targets=(parse kustomization schema repository pattern json_patch openapi kubeconfig apply merge3)
 
 # Each target for SMP_FUZZ_SECONDS. Continues from the kept inputs, from what earlier runs have found, and from the
 # manifests of the repository. What fails is kept in `fuzz/artifacts`.
 fuzz_all() {
-  local target found
-  PATH=$(cargo_tool cargo-fuzz "$cargo_fuzz"):$PATH
-  # Instrumentation is for nightly compilers only; this one is told that it is one.
+  local target found tool options
+  tool=$(cargo_tool cargo-fuzz "$cargo_fuzz")
+  PATH=$tool:$PATH
+  # Instrumentation is for nightly compilers only; this one is told that it is one. Our code has no `unsafe`, so that a
+  # sanitizer would find nothing in it.
   export RUSTC_BOOTSTRAP=1
+  options=(--sanitizer none --codegen-units 16 --target-dir target/fuzz)
+  cargo fuzz build "${options[@]}"
   for target in "${fuzz_targets[@]}"; do
     found=$cache/fuzz/$target
     mkdir -p "$found"
@@ -48,7 +60,7 @@ fuzz_all() {
     parse | apply | merge3 | openapi) git ls-files -z 'examples/*.yaml' 'tests/cases/*.yaml' | seed "$found" ;;
     kustomization) git ls-files -z 'examples/*kustomization.yaml' 'tests/cases/*kustomization.yaml' | seed "$found" ;;
     esac
-    cargo fuzz run "$target" --target-dir target/fuzz "$found" "fuzz/corpus/$target" -- \
+    cargo fuzz run "$target" "${options[@]}" "$found" "fuzz/corpus/$target" -- \
       -max_total_time="$SMP_FUZZ_SECONDS" -timeout=30 -verbosity=0 -print_final_stats=1
   done
 }

@@ -321,13 +321,12 @@
 //!
 //! # Features
 //!
-//! - `cli`: the program, and what fetches remote files.
+//! - `cli`: the program.
 //! - `cluster`: everything that talks to an API server.
 //! - `remote`: remote files over HTTP; remote bases need only the git of the system.
 //!
-//! The first two are on by default, and `cli` turns on the third. The library needs none: without them no async
-//! runtime, no HTTP client and no argument parser is compiled, and it builds for `wasm32-unknown-unknown` and
-//! `wasm32-wasip1`.
+//! All are on by default. The library needs none: without them no async runtime, no HTTP client and no argument
+//! parser is compiled, and it builds for `wasm32-unknown-unknown` and `wasm32-wasip1`.
 
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]

@@ -36,3 +36,21 @@ fn with_all_features_there_are() {
     let missing: Vec<_> = OF_OTHERS.iter().filter(|name| !packages.contains(**name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
+
+#[test]
+fn what_is_published_is_what_the_program_is_built_from() {
+    let output = Command::new(std::env::var_os("CARGO").expect("cargo runs this"))
+        .args(["package", "--list", "--allow-dirty", "--offline", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .expect("cargo");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let first = |line: &str| line.split(['/', '\\']).next().unwrap_or(line).to_string();
+    let folders: BTreeSet<_> = text.lines().filter(|line| line.contains(['/', '\\'])).map(first).collect();
+    assert_eq!(folders, ["book", "examples", "src"].map(String::from).into());
+    for needed in ["build.rs", "Cargo.lock", "LICENSE", "README.md"] {
+        assert!(text.lines().any(|line| line == needed), "{needed}");
+    }
+    assert!(text.contains("kubernetes.smpschema"), "{text}");
+}

@@ -198,7 +198,7 @@ fn bytes(number: u64) -> String {
 }
 
 /// A time in UTC, such as `2026-11-22T05:30:00Z`.
-fn rfc3339(time: SystemTime) -> String {
+pub(super) fn rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     // Years that begin in March, so that the day of a leap year comes last.

@@ -31,6 +31,7 @@ mod sandbox;
 mod schema;
 mod select;
 mod target;
+mod version;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -82,8 +83,8 @@ enum Command {
     Cache(cache::CacheCommand),
     /// List the flags of all commands
     Options,
-    /// Print the version
-    Version,
+    /// Print the version, and what the program was built from
+    Version(version::VersionArgs),
 }
 
 /// Runs a command line, whose first word is the program's name, and returns its exit status:
@@ -128,7 +129,7 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
         Command::Lock(args) => lock::run(&args, sources),
         Command::Cache(args) => cache::run(&args),
         Command::Options => package::print(&help::options(all)).map(|()| ExitCode::SUCCESS),
-        Command::Version => print_version(),
+        Command::Version(args) => version::run(&args),
     }
 }
 
@@ -136,6 +137,10 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
 fn not_run(error: &clap::Error) -> ExitCode {
     // Help and version go to stdout with status 0, mistakes to stderr with status 2.
     let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    #[cfg(not(feature = "cluster"))]
+    if let Some(failure) = version::left_out(error) {
+        return report(&failure, &SourceMap::default());
+    }
     if error.use_stderr() && !render::is_for_people() {
         let text = error.render().to_string();
         let (message, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
@@ -147,9 +152,4 @@ fn not_run(error: &clap::Error) -> ExitCode {
         Err(failure) if !error.use_stderr() => report(&failure.into(), &SourceMap::default()),
         _ => status,
     }
-}
-
-fn print_version() -> Outcome {
-    writeln!(io::stdout(), "kubectl smp {}", env!("CARGO_PKG_VERSION"))?;
-    Ok(ExitCode::SUCCESS)
 }

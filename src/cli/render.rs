@@ -288,6 +288,7 @@ pub(super) fn shown(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerm
 }
 
 /// Whether what is written there is shown in colour.
+#[cfg(feature = "cluster")]
 pub(super) fn has_colour(out: &impl IsTerminal) -> bool {
     speaker().args.coloring(out) == Coloring::Ansi
 }

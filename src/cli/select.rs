@@ -44,11 +44,13 @@ pub(super) struct Selection {
 
 impl SelectArgs {
     /// Whether nothing is named.
+    #[cfg(feature = "cluster")]
     pub(super) fn is_empty(&self) -> bool {
         self.targets.is_empty() && self.kustomize.is_empty()
     }
 
     /// Whether directories are searched.
+    #[cfg(feature = "cluster")]
     pub(super) fn is_recursive(&self) -> bool {
         self.recursive
     }

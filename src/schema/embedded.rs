@@ -12,6 +12,9 @@ static KUBERNETES: LazyLock<Arc<TypeGraph>> =
 static KUSTOMIZE: LazyLock<Arc<TypeGraph>> =
     LazyLock::new(|| open(include_bytes!("embedded/kustomize.smpschema")));
 
+/// The oldest version of Kubernetes whose kinds are embedded, and the newest one.
+pub const KUBERNETES_VERSIONS: [&str; 2] = ["1.21", "1.37"];
+
 /// Kubernetes 1.37, and the kinds that were removed since 1.21.
 pub(super) fn kubernetes() -> Arc<TypeGraph> {
     Arc::clone(&KUBERNETES)

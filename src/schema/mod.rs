@@ -28,6 +28,7 @@ mod write;
 pub use chain::{Links, OnFailure, SchemaChain, SchemaChoice};
 pub use cursor::{Cursor, ListMapKeys};
 pub use directives::{Directives, ListType, MapType, PatchStrategy, Scope, TypeKind, split_keys};
+pub use embedded::KUBERNETES_VERSIONS;
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
 pub use kinds::find_kind;

@@ -1,0 +1,230 @@
+//! The README is right: its commands run, its bounds are those of the code, and so are the variables that it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn readme() -> String {
+    fs::read_to_string(root().join("README.md")).expect("there")
+}
+
+/// A section, up to the next heading.
+fn section<'t>(text: &'t str, heading: &str) -> &'t str {
+    let (_, behind) = text.split_once(&format!("\n## {heading}\n")).expect("the section is there");
+    behind.split("\n## ").next().unwrap_or(behind)
+}
+
+/// The rows of the table of a section, without its heading.
+fn rows(section: &str) -> Vec<Vec<&str>> {
+    let lines = section.lines().filter(|line| line.starts_with('|')).skip(2);
+    lines.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+/// The commands in a section, without the prompt and what is said of them.
+fn commands(section: &str) -> Vec<String> {
+    let whole = section.replace("\\\n", "");
+    let lines = whole.lines().filter_map(|line| line.strip_prefix("$ "));
+    lines.map(|line| line.split("  #").next().unwrap_or(line).trim().to_string()).collect()
+}
+
+/// A directory with the examples and a `kubectl` that has the plugin.
+fn clone() -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    let script = format!(
+        "cp -r '{}/examples' . && mkdir bin && printf '#!/bin/sh\\nshift\\nexec \"{}\" \"$@\"\\n' >bin/kubectl && chmod +x bin/kubectl",
+        root().display(),
+        env!("CARGO_BIN_EXE_kubectl-smp"),
+    );
+    let made = Command::new("sh").args(["-c", &script]).current_dir(home.path()).status();
+    assert!(made.expect("a shell").success());
+    home
+}
+
+fn run(home: &Path, line: &str) -> String {
+    let path = format!("{}/bin:{}", home.display(), std::env::var("PATH").expect("a path"));
+    let output = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(home)
+        .env("PATH", path)
+        .env("KUBECONFIG", "/dev/null")
+        .env("KUBECTL_SMP_CACHE_DIR", home.join("cache"))
+        .output()
+        .expect("a shell");
+    assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[cfg(unix)]
+#[test]
+fn the_first_command_renders_what_is_said_of_it() {
+    let text = readme();
+    let first = &commands(section(&text, "Two commands"))[0];
+    let (cargo, arguments) = first.split_once(" -- ").expect("arguments behind cargo's");
+    assert!(cargo.contains("--no-default-features --features cli"), "it is to build quickly: {cargo}");
+    let printed = run(clone().path(), &format!("kubectl smp {arguments}"));
+    assert_eq!(printed.matches("port: 53").count(), 2, "{printed}");
+}
+
+#[cfg(unix)]
+#[test]
+fn ten_minutes_go_well() {
+    let text = readme();
+    let commands = commands(section(&text, "Ten minutes"));
+    assert!(commands.len() >= 7, "{commands:?}");
+    let home = clone();
+    for line in commands {
+        run(home.path(), &line);
+    }
+    let merged = fs::read_to_string(home.path().join("mine/web.yaml")).expect("there");
+    assert!(merged.contains("replicas: 5") && merged.contains("nginx:1.30.0"), "{merged}");
+    assert!(home.path().join("rendered").is_dir());
+}
+
+/// The source files, without tests.
+fn sources() -> BTreeMap<PathBuf, String> {
+    fn walk(directory: &Path, files: &mut BTreeMap<PathBuf, String>) {
+        for entry in fs::read_dir(directory).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                walk(&path, files);
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && !path.ends_with("tests.rs")
+            {
+                let text = fs::read_to_string(&path).expect("text");
+                let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_string();
+                files.insert(path.strip_prefix(root().join("src")).expect("below").to_path_buf(), code);
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    walk(&root().join("src"), &mut files);
+    files.retain(|path, _| !path.components().any(|part| part.as_os_str() == "tests"));
+    files
+}
+
+/// The rows of the table, and the constants that stand for them; of those without a row, why.
+const BOUNDS: &[(&str, &str, &str)] = &[
+    ("nested directories (bases, components, plugins)", "overlay/loading.rs", "MAX_NESTING"),
+    ("directories of a build, each path to one counted", "overlay/build/nesting.rs", "MAX_DIRECTORIES"),
+    ("manifests repeated through shared directories", "overlay/build/nesting.rs", "MAX_REPEATED"),
+    ("maps and lists in a text, nested", "yaml/events/mod.rs", "MAX_DEPTH"),
+    ("levels that patches and replacements create", "yaml/failure.rs", "MAX_DEPTH"),
+    ("inline values of a chart, nested", "overlay/helm/values.rs", "MAX_DEPTH"),
+    ("parts of a field path", "transform/value_path/parts.rs", "MAX_PARTS"),
+    ("names in a path of a transformer's configuration", "transform/field_spec/path.rs", "MAX_NAMES"),
+    ("anchors and aliases of a text", "yaml/parse/builder.rs", "MAX_COPIED"),
+    ("anchors and aliases of a text", "yaml/parse/builder.rs", "MAX_COPIED_FOR_BYTE"),
+    ("copies by replacements and variables, in a target", "resource/copied.rs", "MAX_COPIED"),
+    ("copies by a JSON patch", "patch/json_patch/operation.rs", "MAX_COPIED"),
+    ("an input file", "files/tree.rs", "MAX_FILE_SIZE"),
+    ("what helm, a function or git prints", "overlay/process.rs", "MAX_OUTPUT"),
+    ("a file that comes over HTTP", "overlay/remote/http.rs", "MAX_SIZE"),
+    ("an answer of an API server", "cluster/client.rs", "MAX_ANSWER"),
+];
+
+/// Those of which nobody needs to know: what they bound.
+const INNER: &[(&str, &str)] = &[
+    ("files/memory.rs", "MAX_LINKS"),          // as the system
+    ("files/write/place.rs", "MAX_LINKS"),     // as the system
+    ("merge/kyaml/tuples.rs", "MAX_KEYS"),     // further keys have no meaning
+    ("overlay/function.rs", "MAX_VARIABLE"),   // of the system
+    ("schema/write.rs", "MAX_REFERENCES"),     // a circle
+    ("transform/config/crds.rs", "MAX_DEPTH"), // a circle, and told as one
+    ("yaml/emit/text.rs", "MAX_SIMPLE_KEY"),   // of YAML
+];
+
+/// The `MAX_...` constants: their file, name and what they are.
+fn constants(files: &BTreeMap<PathBuf, String>) -> BTreeMap<(String, String), String> {
+    let mut found = BTreeMap::new();
+    for (path, text) in files {
+        for line in text.lines() {
+            let Some((_, behind)) = line.split_once("const MAX_") else { continue };
+            let Some((name, value)) = behind.split_once(" = ") else { continue };
+            let name = format!("MAX_{}", name.split(':').next().unwrap_or(name));
+            found.insert((path.display().to_string(), name), value.trim_end_matches(';').to_string());
+        }
+    }
+    found
+}
+
+/// `256 << 20` as `256 MiB`, `2_500` as `2,500`.
+fn in_words(value: &str) -> String {
+    match value.split_once(" << ") {
+        Some((number, "20")) => format!("{number} MiB"),
+        Some((number, "30")) => format!("{number} GiB"),
+        _ => value.replace('_', ","),
+    }
+}
+
+#[test]
+fn bounds_are_those_of_the_code() {
+    let text = readme();
+    let rows = rows(section(&text, "Bounds"));
+    let constants = constants(&sources());
+    for (what, file, name) in BOUNDS {
+        let value = constants.get(&((*file).to_string(), (*name).to_string()));
+        let value = in_words(value.unwrap_or_else(|| panic!("there is no {name} in {file}")));
+        let row = rows.iter().find(|row| row[0] == *what).unwrap_or_else(|| panic!("no row: {what}"));
+        assert!(
+            format!(" {} ", row[1].replace(", ", " ")).contains(&format!(" {value} ")),
+            "{row:?}, not {value}"
+        );
+    }
+    let named: BTreeSet<_> = BOUNDS.iter().map(|(what, ..)| *what).collect();
+    let told: BTreeSet<_> = rows.iter().map(|row| row[0]).collect();
+    assert_eq!(told, named);
+    let known = BOUNDS.iter().map(|(_, file, name)| (*file, *name)).chain(INNER.iter().copied());
+    let known: BTreeSet<_> = known.map(|(file, name)| (file.to_string(), name.to_string())).collect();
+    let unknown: Vec<_> = constants.keys().filter(|constant| !known.contains(*constant)).collect();
+    assert!(unknown.is_empty(), "bounds that the README does not tell: {unknown:?}");
+}
+
+#[test]
+fn bounds_are_read_as_they_are_written() {
+    assert_eq!([in_words("2_500"), in_words("1 << 30"), in_words("64")], ["2,500", "1 GiB", "64"]);
+    let files = BTreeMap::from([("a.rs".into(), "/// x\npub(super) const MAX_A: u64 = 3 << 20;\n".into())]);
+    let want = BTreeMap::from([(("a.rs".to_string(), "MAX_A".to_string()), "3 << 20".to_string())]);
+    assert_eq!(constants(&files), want);
+}
+
+/// The variables of the environment that the code asks for.
+fn variables(text: &str) -> BTreeSet<&str> {
+    const ASKS: [&str; 9] = [
+        "var(\"",
+        "var_os(\"",
+        "env = \"",
+        "is_set(\"",
+        "given(\"",
+        "read(\"",
+        "secure { \"",
+        "windows) { \"",
+        "else { \"",
+    ];
+    let is_name = |name: &&str| name.len() > 3 && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let lists = text.split('"').skip(1).step_by(2).filter(|name| name.starts_with("SSL_CERT_"));
+    let asked =
+        ASKS.iter().flat_map(|ask| text.split(ask).skip(1)).filter_map(|behind| behind.split('"').next());
+    asked.chain(lists).filter(is_name).collect()
+}
+
+#[test]
+fn variables_are_those_of_the_code() {
+    let text = readme();
+    let rows = rows(section(&text, "Environment"));
+    let told: BTreeSet<_> = rows.iter().flat_map(|row| row[0].split('`').skip(1).step_by(2)).collect();
+    let sources = sources();
+    let asked: BTreeSet<_> = sources.values().flat_map(|text| variables(text)).collect();
+    assert!(asked.contains("KUBECONFIG") && asked.contains("NO_PROXY"), "{asked:?}");
+    let missing: Vec<_> = asked.difference(&told).collect();
+    assert!(missing.is_empty(), "variables that the README does not tell: {missing:?}");
+    // What libraries ask for.
+    let others = BTreeSet::from(["XDG_CACHE_HOME"]);
+    let made_up: Vec<_> =
+        told.iter().filter(|name| !asked.contains(**name) && !others.contains(**name)).collect();
+    assert!(made_up.is_empty(), "nothing asks for {made_up:?}");
+}
