@@ -13,6 +13,8 @@ use crate::files::{DiskTree, FileTree as _};
 use crate::merge::{Exceptions, Rules};
 use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, LockUse, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
+#[cfg(feature = "cluster")]
+use crate::schema::cache::ServerId;
 use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::{KUSTOMIZATION_FILES, SourceMap};
 
@@ -120,7 +122,7 @@ impl SchemaArgs {
         }
         let options = self.connect.options();
         let server = match cluster {
-            ClusterLink::Live => options.server_url(),
+            ClusterLink::Live => options.server_id(),
             ClusterLink::Outside(server) => server.clone(),
         };
         if auto && server.as_ref().is_err_and(|error| error.code() == Code::Remote) {
@@ -147,9 +149,9 @@ pub(super) enum ClusterUse {
 /// The cluster's place in a chain.
 enum ClusterLink {
     Live,
-    /// It is not asked. The URL of its server was found before a sandbox was closed.
+    /// It is not asked. Which server it is was found before a sandbox was closed.
     #[cfg(feature = "cluster")]
-    Outside(Result<String, Diagnostic>),
+    Outside(Result<ServerId, Diagnostic>),
 }
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
@@ -240,7 +242,7 @@ impl TargetArgs {
         let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
         let cluster = match cluster {
             #[cfg(feature = "cluster")]
-            ClusterUse::Refused => ClusterLink::Outside(schema.connect.options().server_url()),
+            ClusterUse::Refused => ClusterLink::Outside(schema.connect.options().server_id()),
             _ => ClusterLink::Live,
         };
         let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster));

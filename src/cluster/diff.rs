@@ -4,8 +4,9 @@ use futures::StreamExt as _;
 use futures::future::join;
 
 use super::apply::{ApplyRequest, FieldValidation, PARALLEL, is_being_deleted};
-use super::client::{Answer, Ask, Cluster};
+use super::client::Cluster;
 use super::conflict::ApplyConflict;
+use super::exchange::{Answer, Ask};
 use super::failure::{Refusal, not_understood};
 use super::plan::{Object, ObjectPlan, PlannedObject};
 use super::{json, secret};

@@ -8,7 +8,8 @@ use futures::future::try_join_all;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::client::{Ask, Cluster};
+use super::client::Cluster;
+use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::mapping::{Mapping, encode};

@@ -17,6 +17,7 @@ use super::failure::{Endpoint, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result, without_quoted};
 use crate::files::{DiskTree, FileKind, FileTree as _, OpenFile};
+use crate::schema::cache::ServerId;
 use crate::yaml;
 
 /// What kubectl's own flags say about the connection; everything may be left open.
@@ -79,16 +80,25 @@ impl Access {
         let proxy = proxy.map(|uri| format!("{}{}", uri.host().unwrap_or_default(), port(uri)));
         Endpoint { server, context: self.context.clone(), proxy }
     }
+
+    /// The server as caches know it.
+    pub(super) fn server_id(&self) -> ServerId {
+        let text = |uri: &Uri| uri.to_string().into_bytes();
+        let proxy = self.config.proxy_url.as_ref().map_or_else(Vec::new, text);
+        let name = self.config.tls_server_name.as_deref().unwrap_or_default();
+        let mut parts = vec![name.as_bytes(), proxy.as_slice()];
+        parts.extend(self.config.root_cert.iter().flatten().map(Vec::as_slice));
+        ServerId::new(self.endpoint().server, &parts)
+    }
 }
 
 impl ConnectOptions {
-    /// The URL of the server that would be asked, as [`Cluster::server`](super::Cluster::server)
-    /// has it. Reads the kubeconfig and nothing else.
+    /// The server that would be asked. Reads the kubeconfig and what it names, and nothing else.
     ///
     /// # Errors
     /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
-    pub fn server_url(&self) -> Result<String> {
-        Ok(self.access()?.endpoint().server)
+    pub fn server_id(&self) -> Result<ServerId> {
+        Ok(self.access()?.server_id())
     }
 
     /// Reads what there is to read and chooses.
@@ -389,7 +399,7 @@ contexts:
             file.write_all(bytes).expect("writable");
             let options =
                 ConnectOptions { kubeconfig: Some(file.path().into()), ..ConnectOptions::default() };
-            let error = options.server_url().expect_err("no text");
+            let error = options.server_id().expect_err("no text");
             assert!(error.message().contains("cannot be read: the text is not valid UTF"), "{error}");
         }
     }

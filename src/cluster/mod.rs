@@ -7,6 +7,7 @@ mod client;
 mod conflict;
 mod diff;
 mod discovery;
+mod exchange;
 mod external;
 mod failure;
 #[cfg(test)]
