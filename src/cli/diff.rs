@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::connect::ServerSideArg;
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render, report};
 use crate::cluster::{self, ApplyConflict, Cluster, DiffOptions, FIELD_MANAGER, ObjectDiff, PARALLEL};
@@ -42,9 +43,8 @@ pub(super) struct DiffArgs {
     #[arg(long, value_name = "N", default_value_t = PARALLEL)]
     concurrency: usize,
 
-    /// Accepted, since kubectl needs it: nothing else is done here
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = ["true"])]
-    server_side: Option<String>,
+    #[command(flatten)]
+    server_side: ServerSideArg,
 }
 
 /// The status for "differences were found".

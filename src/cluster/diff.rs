@@ -3,15 +3,18 @@
 use futures::StreamExt as _;
 use futures::future::join;
 
-use super::apply::{ApplyRequest, FieldValidation, PARALLEL, is_being_deleted};
+use serde_json::Value;
+
+use super::apply::{ApplyRequest, FieldValidation, PARALLEL, is_being_deleted, left_behind};
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
 use super::exchange::{Answer, Ask};
 use super::failure::{Refusal, not_understood};
 use super::plan::{Object, ObjectPlan, PlannedObject};
-use super::{json, secret};
+use super::{field_set, json, secret};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::diff::canonical;
+use crate::patch::LAST_APPLIED;
 use crate::resource::Resource;
 use crate::yaml::Node;
 
@@ -167,8 +170,11 @@ impl DiffRun<'_> {
         let said = merged.warnings.iter();
         let mut warnings: Vec<_> = said.map(|text| secret::without_values(text, target.resource)).collect();
         let read = |answer: &Answer| self.read(target, &get.path, answer).map_err(stop);
-        let live = live.as_ref().map(read).transpose()?;
-        let merged = read(&merged)?;
+        let mut after = read(&merged)?;
+        if let Some(left) = live.as_ref().and_then(|live| self.left_behind(live, &merged)) {
+            field_set::remove(&mut after, &left);
+        }
+        let (live, merged) = (live.as_ref().map(read).transpose()?, after);
         if live.as_ref().is_some_and(is_being_deleted) {
             warnings.push(format!("{} is being deleted", target.object));
         }
@@ -204,6 +210,19 @@ impl DiffRun<'_> {
             }
             return Ok((answer, conflict));
         }
+    }
+
+    /// What goes when the fields of client-side appliers become those of the manager that applies, as applying
+    /// has it before it applies. A dry run cannot do one after the other.
+    fn left_behind(&self, live: &Answer, merged: &Answer) -> Option<Value> {
+        memchr::memmem::find(&live.body, LAST_APPLIED.as_bytes())?;
+        let manager = &self.options.field_manager;
+        let (live, merged) =
+            (json::decode::<Value>(&live.body).ok()?, json::decode::<Value>(&merged.body).ok()?);
+        let entries = merged.pointer("/metadata/managedFields")?.as_array()?;
+        let is_own = |entry: &&Value| entry["manager"] == **manager && entry["operation"] == "Apply";
+        let applied = entries.iter().find(is_own).map_or(&Value::Null, |entry| &entry["fieldsV1"]);
+        left_behind(&live, manager, applied)
     }
 
     /// The object that was asked for. Anything else would look like one without changes.

@@ -58,7 +58,8 @@ pub struct ConnectOptions {
     pub insecure_skip_tls_verify: bool,
     /// `--tls-server-name`
     pub tls_server_name: Option<String>,
-    /// `--request-timeout`: the most that one request may take; none waits for ever.
+    /// `--request-timeout`: the most that one request may take, with all that is sent again; zero is no limit.
+    /// Without it, a server may be silent for 30 seconds.
     pub request_timeout: Option<Duration>,
 }
 
@@ -99,6 +100,16 @@ impl ConnectOptions {
     /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
     pub fn server_id(&self) -> Result<ServerId> {
         Ok(self.access()?.server_id())
+    }
+
+    /// The namespace of objects that name none, as the kubeconfig says; none is needed.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read or lacks what was asked for.
+    pub fn default_namespace(&self) -> Result<String> {
+        let own = || -> Result<_> { Ok(self.context(&self.read()?)?.1.namespace) };
+        let namespace = self.namespace.clone().map_or_else(own, |namespace| Ok(Some(namespace)))?;
+        Ok(namespace.filter(|name| !name.is_empty()).unwrap_or_else(|| "default".into()))
     }
 
     /// Reads what there is to read and chooses.

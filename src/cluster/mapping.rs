@@ -23,6 +23,11 @@ pub struct Mapping {
 impl Mapping {
     /// The path of an object; the namespace counts only for kinds that have one.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
+        format!("{}/{}", self.collection(namespace), encode(name))
+    }
+
+    /// The path of all objects, of one namespace if the kind has them in namespaces.
+    pub(super) fn collection(&self, namespace: &str) -> String {
         let Gvk { group, version, .. } = &self.gvk;
         let version = match group.as_str() {
             "" => format!("/api/{}", encode(version)),
@@ -30,7 +35,7 @@ impl Mapping {
         };
         let namespace =
             if self.namespaced { format!("/namespaces/{}", encode(namespace)) } else { String::new() };
-        format!("{version}{namespace}/{}/{}", encode(&self.plural), encode(name))
+        format!("{version}{namespace}/{}", encode(&self.plural))
     }
 }
 

@@ -12,6 +12,7 @@ mod external;
 mod failure;
 #[cfg(test)]
 mod fake;
+mod field_set;
 mod json;
 mod kubeconfig;
 mod lock;
@@ -25,8 +26,8 @@ mod tests;
 mod wait;
 
 pub use apply::{
-    ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL,
-    ServerSideApplyOptions, apply,
+    AppliedObject, ApplyFailure, ApplySummary, Change, DryRun, Event, FIELD_MANAGER, FieldValidation,
+    PARALLEL, ServerSideApplyOptions, WAVE, apply,
 };
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};

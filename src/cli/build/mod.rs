@@ -1,7 +1,6 @@
 //! `kubectl smp build`: render overlays.
 
 mod directory;
-mod form;
 mod output;
 
 use std::path::{Path, PathBuf};

@@ -3,11 +3,16 @@
 //! Namespaces go first, then CRDs, which are waited for, then the rest side by side. What happens
 //! is reported in the order of the objects, whatever order the server answers in.
 
+mod before;
+mod migrate;
+mod one;
 mod report;
 mod request;
 mod run;
+mod steps;
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::client::Cluster;
@@ -15,10 +20,14 @@ use super::conflict::ApplyConflict;
 use super::plan::{Object, ObjectPlan, PlannedObject, all_or_none};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::Resource;
+use crate::yaml::Node;
+pub use before::Change;
+use before::Listed;
+pub(super) use migrate::left_behind;
+pub(super) use one::is_being_deleted;
 use report::Reporter;
 pub(super) use request::ApplyRequest;
 use run::ApplyRun;
-pub(super) use run::is_being_deleted;
 
 /// How much of an apply is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,8 +35,6 @@ pub enum DryRun {
     /// All of it.
     #[default]
     None,
-    /// The objects are checked and mapped; the server is only asked what kinds it has.
-    Client,
     /// The server does everything but keep the result.
     Server,
 }
@@ -57,6 +64,9 @@ impl FieldValidation {
 /// The field manager that is used when none is named.
 pub const FIELD_MANAGER: &str = "kubectl-smp";
 
+/// The annotation with an object's wave: a whole number, 0 without it.
+pub const WAVE: &str = "smp.kubectl.dev/wave";
+
 /// How many requests are under way at a time when nothing else is said.
 pub const PARALLEL: usize = 8;
 
@@ -76,6 +86,15 @@ pub struct ServerSideApplyOptions {
     pub parallel: usize,
     /// How long to wait for CRDs to be established.
     pub crd_timeout: Duration,
+    /// Kinds whose objects are deleted and made anew when nothing but fields that never change stands in the
+    /// way; in any case.
+    pub replace_immutable: Vec<String>,
+    /// How long to wait until an object that is made anew is gone.
+    pub delete_timeout: Duration,
+    /// The annotations with the number of the wave in which an object is sent; the first that it has counts.
+    pub waves: Vec<String>,
+    /// When it is set, what is under way is still waited for, and nothing more is sent.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Default for ServerSideApplyOptions {
@@ -87,6 +106,10 @@ impl Default for ServerSideApplyOptions {
             field_validation: FieldValidation::Strict,
             parallel: PARALLEL,
             crd_timeout: Duration::from_secs(60),
+            replace_immutable: Vec::new(),
+            delete_timeout: Duration::from_secs(60),
+            waves: vec![WAVE.into()],
+            stop: None,
         }
     }
 }
@@ -95,11 +118,22 @@ impl Default for ServerSideApplyOptions {
 #[derive(Debug)]
 pub enum Event<'e> {
     /// An object was applied, or would be.
-    Applied(&'e Object),
+    Applied(&'e AppliedObject),
     /// An object was not applied.
     Failed(&'e ApplyFailure),
     /// The server, or this room, has something to say; each text comes once.
     Warning(&'e str),
+}
+
+/// An object that was applied, or would be.
+#[derive(Debug, Clone)]
+pub struct AppliedObject {
+    /// The object.
+    pub object: Object,
+    /// What that did to it.
+    pub change: Change,
+    /// As the server has it now, or would have it.
+    pub live: Node,
 }
 
 /// An object that was not applied.
@@ -120,7 +154,8 @@ pub struct ApplySummary {
     pub applied: usize,
     /// Those that were not.
     pub failures: Vec<ApplyFailure>,
-    /// Those that were not sent, since the server did not answer any more.
+    /// Those that were not sent: the server did not answer any more, an earlier wave failed,
+    /// or the run was stopped.
     pub skipped: Vec<Object>,
 }
 
@@ -153,7 +188,10 @@ pub fn apply(
             plan.targets.iter().map(PlannedObject::body).partition(Result::is_ok);
         all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
         let bodies = bodies.into_iter().flatten().collect();
-        let run = ApplyRun { cluster, options, plan: &plan, bodies, unanswered: AtomicUsize::new(0) };
-        Ok(run.all(&mut Reporter::new(&plan, report)).await)
+        let steps = steps::steps(&plan, &options.waves)?;
+        let (unanswered, listed) = (AtomicUsize::new(0), Mutex::new(Listed::default()));
+        let run = ApplyRun { cluster, options, plan: &plan, bodies, unanswered, listed };
+        let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
+        Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)
     })
 }

@@ -1,24 +1,20 @@
-//! Sending objects, phase by phase, side by side within a phase.
+//! Sending objects, wave by wave and phase by phase, side by side within a phase.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 use futures::StreamExt as _;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use super::before::Listed;
+use super::one::OneObject;
 use super::report::{ApplyOutcome, Reporter};
-use super::request::ApplyRequest;
+use super::steps::Step;
 use super::{ApplySummary, DryRun, ServerSideApplyOptions};
 use crate::cluster::client::Cluster;
-use crate::cluster::conflict::ApplyConflict;
-use crate::cluster::exchange::Answer;
-use crate::cluster::failure::{Refusal, not_understood};
-use crate::cluster::json;
-use crate::cluster::plan::{ObjectPlan, Phase, PlannedObject};
-use crate::cluster::secret::without_values;
+use crate::cluster::plan::{ObjectPlan, Phase};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::yaml::Node;
 
 /// A run over all objects.
 pub(super) struct ApplyRun<'a> {
@@ -28,6 +24,7 @@ pub(super) struct ApplyRun<'a> {
     pub(super) bodies: Vec<Vec<u8>>,
     /// How many requests in a row were not answered.
     pub(super) unanswered: AtomicUsize,
+    pub(super) listed: Mutex<Listed>,
 }
 
 /// After so many requests in a row without an answer, each sent several times, the server is not there.
@@ -37,115 +34,89 @@ const GONE: usize = 10;
 pub(super) type Broken = FxHashMap<SmolStr, Diagnostic>;
 
 impl ApplyRun<'_> {
-    pub(super) async fn all(&self, reporter: &mut Reporter<'_>) -> ApplySummary {
-        let mut broken = Broken::default();
-        for phase in Phase::ALL {
-            self.phase(phase, &broken, reporter).await;
-            if phase == Phase::Definitions && self.options.dry_run == DryRun::None && !self.is_gone() {
-                broken = self.establish().await;
-                reporter.broken(self.plan, &broken);
+    /// Sends everything. What is in a later wave than an object that was not applied is not sent.
+    pub(super) async fn all(&self, steps: &[Step], reporter: &mut Reporter<'_>) -> ApplySummary {
+        let mut wave = None;
+        let mut is_blocked = false;
+        for step in steps {
+            if wave.replace(step.wave) != Some(step.wave) {
+                is_blocked = !reporter.summary.failures.is_empty();
+            }
+            if is_blocked {
+                step.objects.iter().for_each(|index| reporter.done(*index, ApplyOutcome::Skipped));
+            } else {
+                self.step(step, reporter).await;
             }
         }
         std::mem::take(&mut reporter.summary)
     }
 
-    /// Sends the objects of one phase; those whose CRD is broken are not sent.
-    async fn phase(&self, phase: Phase, broken: &Broken, reporter: &mut Reporter<'_>) {
-        let targets = self.plan.targets.iter().enumerate();
-        let of_phase = targets.filter(|(_, t)| Phase::of(&t.object.gvk) == phase).map(|(i, _)| i);
-        let outcomes = of_phase.collect::<Vec<_>>().into_iter().map(|i| async move {
-            if self.is_gone() {
-                return (i, ApplyOutcome::Skipped);
-            }
-            (i, self.one(i, broken).await)
-        });
+    /// Sends the objects of a step; those whose CRD is broken are not sent.
+    async fn step(&self, step: &Step, reporter: &mut Reporter<'_>) {
+        self.list(&step.objects).await;
+        let broken = &reporter.broken_crds.clone();
+        let outcomes =
+            step.objects.iter().map(|&index| async move { (index, self.outcome(index, broken).await) });
+        let outcomes = outcomes.collect::<Vec<_>>();
         let mut outcomes = futures::stream::iter(outcomes).buffer_unordered(self.options.parallel.max(1));
-        while let Some((i, outcome)) = outcomes.next().await {
-            reporter.done(i, outcome);
+        while let Some((index, outcome)) = outcomes.next().await {
+            reporter.done(index, outcome);
+        }
+        if step.phase == Phase::Definitions && self.options.dry_run == DryRun::None && !self.is_over() {
+            let broken = self.establish(step).await;
+            reporter.broken(self.plan, broken);
         }
     }
 
-    fn is_gone(&self) -> bool {
-        self.unanswered.load(Ordering::Relaxed) >= GONE
+    /// Learns what is there of the objects that are due, where one answer tells of many. What is not learnt
+    /// here is asked for one by one, where it is also told what does not work.
+    async fn list(&self, due: &[usize]) {
+        if self.options.dry_run == DryRun::None && !self.is_over() {
+            let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
+            let listed = Listed::of(self.cluster, &targets).await.unwrap_or_default();
+            *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = listed;
+        }
     }
 
-    async fn one(&self, index: usize, broken: &Broken) -> ApplyOutcome {
+    /// Whether nothing more is sent.
+    fn is_over(&self) -> bool {
+        let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        is_stopped || self.unanswered.load(Ordering::Relaxed) >= GONE
+    }
+
+    async fn outcome(&self, index: usize, broken: &Broken) -> ApplyOutcome {
+        if self.is_over() {
+            return ApplyOutcome::Skipped;
+        }
         let target = &self.plan.targets[index];
         let crd = self.plan.defined.get(&target.object.gvk).map(|(_, crd)| crd);
+        let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).take(target);
+        let one = OneObject {
+            cluster: self.cluster,
+            options: self.options,
+            namespaces: &self.plan.namespaces,
+            target,
+            has_new_crd: crd.is_some(),
+        };
         if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
             let message = format!("not sent, since its CustomResourceDefinition {crd} cannot be used");
-            let problem = Diagnostic::error(Code::Remote, message).note(reason.message());
-            return failed(target, problem);
+            return one.failed(Diagnostic::error(Code::Remote, message).note(reason.message()));
         }
-        match self.options.dry_run {
-            DryRun::Client => ApplyOutcome::Applied { warnings: Vec::new() },
-            DryRun::Server if !target.served => unchecked(target, "CustomResourceDefinition"),
-            _ => {
-                let attempts = if crd.is_some() { 1 + MORE_ATTEMPTS } else { 1 };
-                self.send(target, self.bodies[index].clone(), attempts).await
-            }
-        }
-    }
-
-    /// Sends an object, so many times at most while the server does not have its kind.
-    async fn send(&self, target: &PlannedObject<'_>, body: Vec<u8>, attempts: u32) -> ApplyOutcome {
-        let request = ApplyRequest {
-            field_manager: &self.options.field_manager,
-            force: self.options.force_conflicts,
-            dry_run: self.options.dry_run == DryRun::Server,
-            field_validation: self.options.field_validation,
-        };
-        let Some(ask) = request.ask(target, body) else {
-            return failed(target, self.cluster.unknown_kind(&target.object.gvk));
-        };
-        let mut more = attempts.saturating_sub(1);
-        loop {
-            let answer = match self.cluster.ask(&ask).await {
-                Ok(answer) => answer,
-                Err(problem) => {
-                    self.unanswered.fetch_add(1, Ordering::Relaxed);
-                    return failed(target, problem);
-                }
-            };
+        let (outcome, is_answered) = one.apply(&self.bodies[index], known).await;
+        if is_answered {
             self.unanswered.store(0, Ordering::Relaxed);
-            match answer.accepted() {
-                Ok(answer) => return self.applied(target, &ask.path, answer),
-                Err(refusal) if refusal.lacks_kind() && more > 0 => more -= 1,
-                Err(refusal) => return self.refused(target, &refusal),
-            }
-            tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+        } else {
+            self.unanswered.fetch_add(1, Ordering::Relaxed);
         }
+        outcome
     }
 
-    /// What answers with anything but an object did not apply one.
-    fn applied(&self, target: &PlannedObject<'_>, path: &str, answer: Answer) -> ApplyOutcome {
-        let object = match json::read_object(&answer.body) {
-            Ok(object) => object,
-            Err(error) => return failed(target, not_understood(&self.cluster.endpoint, path, &error)),
-        };
-        let said = answer.warnings.into_iter();
-        let mut warnings: Vec<_> = said.map(|text| without_values(&text, target.resource)).collect();
-        if is_being_deleted(&object) {
-            warnings.push(format!("{} is being deleted, and what was applied with it", target.object));
-        }
-        ApplyOutcome::Applied { warnings }
-    }
-
-    fn refused(&self, target: &PlannedObject<'_>, refusal: &Refusal) -> ApplyOutcome {
-        let namespace = &target.object.namespace;
-        let coming = self.options.dry_run == DryRun::Server && self.plan.namespaces.contains(namespace);
-        if coming && refusal.lacks_namespace(namespace) {
-            return unchecked(target, "namespace");
-        }
-        match ApplyConflict::read(&target.object, refusal) {
-            Some(conflict) => ApplyOutcome::Failed { problem: conflict.error(), conflict: Some(conflict) },
-            None => failed(target, refusal.diagnostic(&self.cluster.endpoint)),
-        }
-    }
-
-    /// Waits for the CRDs among the objects. Returns those that did not come up.
-    async fn establish(&self) -> Broken {
-        let crds: FxHashSet<SmolStr> = self.plan.defined.values().map(|(_, crd)| crd.clone()).collect();
+    /// Waits for the CRDs of a step. Returns those that did not come up.
+    async fn establish(&self, step: &Step) -> Broken {
+        let names: FxHashSet<&SmolStr> =
+            step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();
+        let crds = self.plan.defined.values().map(|(_, crd)| crd).filter(|crd| names.contains(crd));
+        let crds: FxHashSet<SmolStr> = crds.cloned().collect();
         if crds.is_empty() {
             return Broken::default();
         }
@@ -159,25 +130,4 @@ impl ApplyRun<'_> {
         self.cluster.discovery.forget();
         broken
     }
-}
-
-/// How many more times an object is sent whose CRD is new. Established is said by one server of a
-/// cluster; others may serve the kind a little later.
-const MORE_ATTEMPTS: u32 = 50;
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
-
-fn failed(target: &PlannedObject<'_>, problem: Diagnostic) -> ApplyOutcome {
-    let place = target.resource.node().span().at_start();
-    let problem = problem.reworded(|text| without_values(text, target.resource));
-    ApplyOutcome::Failed { problem: problem.resource(target.resource.id()).at(place), conflict: None }
-}
-
-fn unchecked(target: &PlannedObject<'_>, lacking: &str) -> ApplyOutcome {
-    let text = format!("{} was not checked by the server: its {lacking} is not there yet", target.object);
-    ApplyOutcome::Applied { warnings: vec![text] }
-}
-
-/// Whether an object that the server sent has a time of deletion.
-pub(in crate::cluster) fn is_being_deleted(object: &Node) -> bool {
-    object.get_path(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
 }
