@@ -170,7 +170,10 @@ const NAMED: usize = 20;
 fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
     let left = all - summary.applied.min(all);
     let message = format!("{left} of {all} objects were not applied");
-    let mut problem = Diagnostic::error(Code::Summary, message).note(counts);
+    let mut problem = Diagnostic::error(Code::Summary, message);
+    if summary.applied > 0 {
+        problem = problem.note(counts);
+    }
     if !summary.skipped.is_empty() {
         let named = summary.skipped.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
         let more = summary.skipped.len().saturating_sub(NAMED);

@@ -18,9 +18,7 @@ const KUBECTL: &str = "kubectl";
 pub(super) fn migration(object: &Value, manager: &str) -> Option<Value> {
     let metadata = object.get("metadata")?;
     let entries = metadata.get("managedFields")?.as_array()?;
-    let mut appliers: Vec<&str> = entries.iter().filter(|e| owns_annotation(e)).map(name).collect();
-    appliers.sort_unstable();
-    appliers.dedup();
+    let appliers = client_side_appliers(object);
     let moved = appliers.iter().fold(entries.clone(), |entries, applier| moved(entries, applier, manager));
     if appliers.is_empty() || moved == *entries {
         return None;
@@ -43,7 +41,7 @@ pub(super) fn migration(object: &Value, manager: &str) -> Option<Value> {
 /// Takes the object as it is, and the field set of `manager` after applying. In the form of managed fields.
 pub(in crate::cluster) fn left_behind(object: &Value, manager: &str, applied: &Value) -> Option<Value> {
     let entries = object.pointer("/metadata/managedFields")?.as_array()?;
-    let appliers: Vec<&str> = entries.iter().filter(|entry| owns_annotation(entry)).map(name).collect();
+    let appliers = client_side_appliers(object);
     let is_moved = |entry: &Value| is_update(entry) && appliers.contains(&name(entry));
     let mut fields = entries.iter().filter(|e| is_moved(e)).map(field_set).reduce(|a, b| union(&a, &b))?;
     let is_own = |entry: &Value| name(entry) == manager && text(entry, "operation") == "Apply";
@@ -56,6 +54,15 @@ pub(in crate::cluster) fn left_behind(object: &Value, manager: &str, applied: &V
     }
     let fields = difference(&fields, applied);
     (fields != json!({})).then_some(fields)
+}
+
+/// The managers that applied the object client-side, sorted.
+pub(in crate::cluster) fn client_side_appliers(object: &Value) -> Vec<&str> {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
+    let mut appliers: Vec<&str> = entries.filter(|entry| owns_annotation(entry)).map(name).collect();
+    appliers.sort_unstable();
+    appliers.dedup();
+    appliers
 }
 
 fn text<'v>(entry: &'v Value, field: &str) -> &'v str {
@@ -107,7 +114,7 @@ fn moved(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    fn entry(manager: &str, operation: &str, fields: Value) -> Value {
+    fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
         json!({"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsV1": fields})
     }
 
@@ -123,8 +130,8 @@ mod tests {
     #[test]
     fn client_side_appliers_become_the_one_that_applies() {
         let spec = json!({"f:spec": {"f:replicas": {}}});
-        let old = entry("kubectl-client-side-apply", "Update", annotated(spec));
-        let other = entry("kube-controller-manager", "Update", json!({"f:status": {}}));
+        let old = entry("kubectl-client-side-apply", "Update", &annotated(spec));
+        let other = entry("kube-controller-manager", "Update", &json!({"f:status": {}}));
         let patch = migration(&object(&[old.clone(), other.clone()]), "kubectl-smp").expect("needed");
         assert_eq!(patch[0]["value"][0]["manager"], "kubectl-smp");
         assert_eq!(patch[0]["value"][0]["operation"], "Apply");
@@ -132,7 +139,7 @@ mod tests {
         assert_eq!(patch[1]["value"], "7");
         let path = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
         assert_eq!((patch[2]["op"].as_str(), patch[2]["path"].as_str()), (Some("remove"), Some(path)));
-        let own = entry("kubectl-smp", "Apply", json!({"f:spec": {"f:paused": {}}}));
+        let own = entry("kubectl-smp", "Apply", &json!({"f:spec": {"f:paused": {}}}));
         let patch = migration(&object(&[old.clone(), own]), "kubectl-smp").expect("needed");
         let both = &patch[0]["value"];
         assert_eq!(both.as_array().map(Vec::len), Some(1));
@@ -144,8 +151,8 @@ mod tests {
     #[test]
     fn others_stay_as_they_are() {
         let others = [
-            entry("kubectl-smp", "Apply", json!({"f:spec": {}})),
-            entry("kubectl-edit", "Update", json!({"f:spec": {}})),
+            entry("kubectl-smp", "Apply", &json!({"f:spec": {}})),
+            entry("kubectl-edit", "Update", &json!({"f:spec": {}})),
         ];
         assert_eq!(migration(&object(&others), "kubectl-smp"), None);
         assert_eq!(migration(&json!({}), "kubectl-smp"), None);
@@ -155,8 +162,8 @@ mod tests {
     #[test]
     fn what_is_left_behind_is_nobodys() {
         let old = json!({"f:spec": {"f:replicas": {}, "f:paused": {}, "f:x": {".": {}, "f:y": {}}}});
-        let old = entry("kubectl-client-side-apply", "Update", annotated(old));
-        let scaler = entry("scaler", "Update", json!({"f:spec": {"f:replicas": {}}}));
+        let old = entry("kubectl-client-side-apply", "Update", &annotated(old));
+        let scaler = entry("scaler", "Update", &json!({"f:spec": {"f:replicas": {}}}));
         let applied = json!({"f:spec": {"f:x": {"f:z": {}}}});
         let left = left_behind(&object(&[old, scaler]), "kubectl-smp", &applied).expect("some");
         assert_eq!(left["f:spec"], json!({"f:paused": {}, "f:x": {".": {}, "f:y": {}}}));

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
 use super::before::{Before, Change};
-use super::migrate::migration;
+use super::migrate::{client_side_appliers, migration};
 use super::report::ApplyOutcome;
 use super::request::ApplyRequest;
 use super::{DryRun, ServerSideApplyOptions};
@@ -17,7 +17,7 @@ use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::{Answer, Ask};
 use crate::cluster::failure::{Refusal, not_understood};
 use crate::cluster::json;
-use crate::cluster::plan::PlannedObject;
+use crate::cluster::plan::{Object, PlannedObject};
 use crate::cluster::secret::without_values;
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Node;
@@ -65,13 +65,8 @@ impl OneObject<'_> {
         if self.options.dry_run == DryRun::Server && !self.target.served {
             return Ok(self.unchecked("CustomResourceDefinition"));
         }
-        let request = ApplyRequest {
-            field_manager: &self.options.field_manager,
-            force: self.options.force_conflicts,
-            dry_run: self.options.dry_run == DryRun::Server,
-            field_validation: self.options.field_validation,
-        };
-        let Some((ask, path)) = request.ask(self.target, body.to_vec()).zip(self.path()) else {
+        let force = self.options.force_conflicts;
+        let Some((ask, path)) = self.request(body, force).zip(self.path()) else {
             return Err(Stop::Problem(self.cluster.unknown_kind(&self.target.object.gvk)));
         };
         let before = match known {
@@ -80,7 +75,13 @@ impl OneObject<'_> {
             None => Before::ask(self.cluster, &path, self.options.dry_run).await.map_err(Stop::Unanswered)?,
         };
         self.migrate(&path, &before).await?;
-        match self.send(&ask).await {
+        let sent = match self.send(&ask).await {
+            Err(Stop::Refused(refusal)) if self.will_be_moved(&refusal, &before) => {
+                self.send(&self.request(body, true).unwrap_or(ask.clone())).await
+            }
+            sent => sent,
+        };
+        match sent {
             Ok(answer) => self.applied(&ask.path, answer, |after| before.change(after, self.options.dry_run)),
             Err(Stop::Refused(refusal)) if self.may_replace(&refusal) => {
                 if self.options.dry_run == DryRun::None {
@@ -96,6 +97,24 @@ impl OneObject<'_> {
             }
             Err(stop) => Err(stop),
         }
+    }
+
+    fn request(&self, body: &[u8], force: bool) -> Option<Ask> {
+        let request = ApplyRequest {
+            field_manager: &self.options.field_manager,
+            force,
+            dry_run: self.options.dry_run == DryRun::Server,
+            field_validation: self.options.field_validation,
+        };
+        request.ask(self.target, body.to_vec())
+    }
+
+    /// Whether a dry run is refused for nothing but fields of client-side appliers, which applying would make its
+    /// own before.
+    fn will_be_moved(&self, refusal: &Refusal, before: &Before) -> bool {
+        let (DryRun::Server, Before::Present(object)) = (self.options.dry_run, before) else { return false };
+        let conflict = ApplyConflict::read(&self.target.object, refusal);
+        conflict.is_some_and(|conflict| conflict.without(&client_side_appliers(object)).is_none())
     }
 
     fn path(&self) -> Option<String> {
@@ -231,18 +250,7 @@ impl OneObject<'_> {
             return self.failed_with(conflict.error(), Some(conflict));
         }
         let problem = refusal.diagnostic(&self.cluster.endpoint);
-        let immutable = refusal.immutable_fields();
-        if immutable.is_empty() {
-            return self.failed(problem);
-        }
-        let kind = &self.target.object.gvk.kind;
-        let problem = immutable
-            .iter()
-            .fold(problem, |problem, field| problem.note(format!("{field} cannot be changed")));
-        self.failed(problem.help(format!(
-            "give the field the value that it has, or delete the object and make it anew with \
-             --replace-immutable={kind}"
-        )))
+        self.failed(immutable_fields(problem, refusal, &self.target.object))
     }
 
     pub(super) fn failed(&self, problem: Diagnostic) -> ApplyOutcome {
@@ -264,6 +272,25 @@ impl OneObject<'_> {
             object: self.target.manifest(),
         }
     }
+}
+
+/// Adds which fields the server refuses to change, and the way out.
+pub(in crate::cluster) fn immutable_fields(
+    problem: Diagnostic,
+    refusal: &Refusal,
+    object: &Object,
+) -> Diagnostic {
+    let fields = refusal.immutable_fields();
+    if fields.is_empty() {
+        return problem;
+    }
+    let problem =
+        fields.iter().fold(problem, |problem, field| problem.note(format!("{field} cannot be changed")));
+    problem.help(format!(
+        "give the field the value that it has, or let `kubectl smp apply` delete the object and make it anew with \
+         --replace-immutable={}",
+        object.gvk.kind
+    ))
 }
 
 /// Whether an object that the server sent has a time of deletion.
