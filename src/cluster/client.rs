@@ -4,13 +4,15 @@
 
 use std::future::Future;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use kube::Client;
 use kube::client::ClientBuilder;
-use kube::config::ExecConfig;
+use kube::{Client, Config};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::exchange::Patience;
+use super::exec::{Asked, user_with_credentials};
 use super::failure::{Endpoint, no_answer};
 use super::kubeconfig::ConnectOptions;
 use super::mapping::Discovery;
@@ -37,7 +39,8 @@ use crate::schema::cache::ServerId;
 pub struct Cluster {
     /// None only while it is being dropped.
     runtime: Option<Runtime>,
-    pub(super) client: Client,
+    client: Mutex<Client>,
+    login: Login,
     pub(super) endpoint: Endpoint,
     id: ServerId,
     namespace: String,
@@ -73,28 +76,39 @@ impl Cluster {
     pub fn connect(options: &ConnectOptions) -> Result<Self> {
         let access = options.access()?;
         let (endpoint, id) = (access.endpoint(), access.server_id());
-        let command = access.config.auth_info.exec.clone();
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Diagnostic::error(Code::Io, format!("the network cannot be used: {error}")))?;
-        let client = {
-            // kube starts a task for each client.
-            let _inside = runtime.enter();
-            let builder = ClientBuilder::try_from(access.config);
-            builder.map_err(|error| command_note(no_answer(&endpoint, &error), command.as_ref()))?.build()
-        };
+        let patience = Patience::new(options.request_timeout);
+        let login = Login { config: access.config, endpoint: endpoint.clone(), limit: patience.total() };
+        let client = block_on(&runtime, login.client(Asked::Once))?;
         Ok(Self {
             runtime: Some(runtime),
-            client,
+            client: Mutex::new(client),
+            login,
             endpoint,
             id,
             namespace: access.namespace,
             enforced: options.namespace.is_some(),
-            patience: Patience::new(options.request_timeout),
+            patience,
             has_answered: AtomicBool::new(false),
             discovery: Discovery::default(),
         })
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gets other credentials, where a command gives them; false where none does.
+    pub(super) async fn log_in_again(&self) -> Result<bool> {
+        if self.login.config.auth_info.exec.is_none() {
+            return Ok(false);
+        }
+        let client = self.login.client(Asked::Anew).await?;
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
+        Ok(true)
     }
 
     /// The server's URL.
@@ -132,21 +146,36 @@ impl Cluster {
         let Some(runtime) = &self.runtime else {
             return Err(Diagnostic::error(Code::Remote, "the connection is closed"));
         };
-        if Handle::try_current().is_err() {
-            return runtime.block_on(future);
-        }
-        // tokio does not let one runtime wait in another's thread.
-        std::thread::scope(|scope| match scope.spawn(|| runtime.block_on(future)).join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
+        block_on(runtime, future)
     }
 }
 
-/// Says which command should have given the credentials, and what its makers say of getting it.
-fn command_note(error: Diagnostic, exec: Option<&ExecConfig>) -> Diagnostic {
-    let command = exec.and_then(|exec| exec.command.as_ref());
-    let error = command.into_iter().fold(error, |e, c| e.note(format!("the kubeconfig's command is `{c}`")));
-    let hint = exec.and_then(|exec| exec.install_hint.as_ref());
-    hint.into_iter().fold(error, |e, hint| e.note(hint.trim()))
+/// Runs a future to its end, within another runtime, too.
+fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    if Handle::try_current().is_err() {
+        return runtime.block_on(future);
+    }
+    // tokio does not let one runtime wait in another's thread.
+    std::thread::scope(|scope| match scope.spawn(|| runtime.block_on(future)).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// How clients are made.
+struct Login {
+    config: Config,
+    endpoint: Endpoint,
+    /// How long a command for credentials may take.
+    limit: Option<Duration>,
+}
+
+impl Login {
+    /// A client with credentials; must be called within a runtime, since kube starts a task for each.
+    async fn client(&self, asked: Asked) -> Result<Client> {
+        let mut config = self.config.clone();
+        config.auth_info = user_with_credentials(config.auth_info, asked, self.limit, &self.endpoint).await?;
+        let builder = ClientBuilder::try_from(config).map_err(|error| no_answer(&self.endpoint, &error))?;
+        Ok(builder.build())
+    }
 }

@@ -60,7 +60,8 @@ impl Patience {
         }
     }
 
-    fn total(self) -> Option<Duration> {
+    /// The most that a request may take in all, if there is such a limit.
+    pub(super) fn total(self) -> Option<Duration> {
         match self {
             Self::Total(limit) => Some(limit),
             Self::Silence(_) | Self::Endless => None,
@@ -145,7 +146,7 @@ impl Cluster {
 
     /// No attempt begins that could not end in time: the last answer says more than that it came late.
     async fn ask_until(&self, ask: &Ask, until: Option<Instant>) -> Result<Answer> {
-        let (mut ask, mut redirects, mut pauses) = (ask.clone(), 0, Pauses::default());
+        let (mut ask, mut redirects, mut replaced, mut pauses) = (ask.clone(), 0, false, Pauses::default());
         loop {
             let (pause, outcome) = match self.attempt(&ask).await {
                 Attempt::Failed(problem) => return Err(problem),
@@ -156,6 +157,10 @@ impl Cluster {
                     if let Some(path) = elsewhere.filter(|_| redirects < REDIRECTS) {
                         redirects += 1;
                         ask.path = path;
+                        continue;
+                    }
+                    if answer.status == 401 && !replaced && self.log_in_again().await? {
+                        replaced = true;
                         continue;
                     }
                     (pauses.after(answer.status, retry_after), Ok(answer))
@@ -189,7 +194,7 @@ impl Cluster {
         };
         let lost = |error: kube::Error| Attempt::Lost(no_answer(&self.endpoint, &error));
         let late = |limit| Attempt::Failed(too_late(&self.endpoint, limit));
-        let (head, body) = match self.patience.hear(self.client.send(request)).await {
+        let (head, body) = match self.patience.hear(self.client().send(request)).await {
             Ok(Ok(response)) => response.into_parts(),
             Ok(Err(error)) => return lost(error),
             Err(limit) => return late(limit),

@@ -8,6 +8,7 @@ mod conflict;
 mod diff;
 mod discovery;
 mod exchange;
+mod exec;
 mod external;
 mod failure;
 #[cfg(test)]
