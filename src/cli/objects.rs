@@ -92,6 +92,7 @@ impl ObjectArgs {
             }
         }
         render::print_before(&builder.take_warnings(), sources)?;
+        render::print_schema_sources(&builder.schema_sources());
         if problems.is_empty() { Ok(resources) } else { Err(Failure::Problems(problems)) }
     }
 

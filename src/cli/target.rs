@@ -320,4 +320,8 @@ impl crate::schema::SchemaSource for ClusterOutside {
         Err(Diagnostic::error(Code::Remote, "builds of fetched directories ask no cluster")
             .note("with --sandbox=off it is asked"))
     }
+
+    fn kinds(&self) -> std::result::Result<Vec<crate::schema::NamedKind>, Diagnostic> {
+        Ok(Vec::new())
+    }
 }

@@ -18,6 +18,8 @@ pub struct Mapping {
     pub plural: SmolStr,
     /// Whether its objects are in namespaces.
     pub namespaced: bool,
+    /// Its singular and short names.
+    pub names: Vec<SmolStr>,
 }
 
 impl Mapping {
@@ -81,6 +83,7 @@ mod tests {
             gvk: Gvk::from_manifest(api_version, kind),
             plural: plural.into(),
             namespaced,
+            names: Vec::new(),
         };
         let deployment = mapping("apps/v1", "Deployment", "deployments", true);
         assert_eq!(deployment.path("shop", "web"), "/apis/apps/v1/namespaces/shop/deployments/web");

@@ -37,5 +37,5 @@ pub use external::external_diff;
 pub use kubeconfig::ConnectOptions;
 pub use lock::locked_schemas;
 pub use mapping::Mapping;
-pub use openapi::LiveSchema;
+pub use openapi::{FetchedFrom, LiveSchema};
 pub use plan::Object;

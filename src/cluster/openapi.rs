@@ -6,6 +6,7 @@
 //! for everything.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
@@ -16,12 +17,12 @@ use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
+use super::mapping::Mapping;
 use crate::diagnostic::Result;
 use crate::files::hex;
-use crate::schema::SchemaSource;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
 use crate::schema::openapi::read_document;
-use crate::schema::{Gvk, TypeGraph};
+use crate::schema::{Gvk, NamedKind, SchemaSource, Scope, TypeGraph};
 
 /// The live link of the schema chain. It connects when it is asked for the first time.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct LiveSchema {
     cache: Option<SchemaCache>,
     cluster: OnceLock<Result<Cluster>>,
     known: Mutex<KnownSchemas>,
+    /// How many documents the server gave.
+    fetched: AtomicUsize,
 }
 
 /// What the server has said so far.
@@ -64,7 +67,41 @@ impl LiveSchema {
     /// The schema of the cluster that the options name, kept in `cache` if there is one.
     #[must_use]
     pub fn new(options: ConnectOptions, cache: Option<SchemaCache>) -> Self {
-        Self { options, cache, cluster: OnceLock::new(), known: Mutex::default() }
+        Self {
+            options,
+            cache,
+            cluster: OnceLock::new(),
+            known: Mutex::default(),
+            fetched: AtomicUsize::new(0),
+        }
+    }
+
+    /// The group-versions whose schemas the server has; [`ALL_GROUPS`] where it has one document for all.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub fn group_versions(&self) -> Result<Vec<String>> {
+        let cluster = self.cluster()?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.documents.is_none() {
+            *known = self.index(cluster)?;
+        }
+        let documents = known.documents.iter().flat_map(BTreeMap::keys).cloned();
+        let graphs = known.graphs.keys().filter(|key| key.as_str() == ALL_GROUPS).cloned();
+        Ok(documents.chain(graphs).collect())
+    }
+
+    /// Brings the schema of a group-version into the cache; none when the server has no such one.
+    ///
+    /// # Errors
+    /// The server cannot be asked, or its answer cannot be used.
+    pub fn fetch(&self, api_version: &str) -> Result<Option<(FetchedFrom, Arc<TypeGraph>)>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.fetched.load(Ordering::Relaxed);
+        let graph = self.graph(&mut known, api_version)?;
+        let is_new = self.fetched.load(Ordering::Relaxed) > before;
+        let from = if is_new { FetchedFrom::Server } else { FetchedFrom::Cache };
+        Ok(graph.map(|graph| (from, graph)))
     }
 
     fn cluster(&self) -> Result<&Cluster> {
@@ -89,6 +126,7 @@ impl LiveSchema {
             graph
         } else {
             let fetched = document(cluster, &address.path)?;
+            self.fetched.fetch_add(1, Ordering::Relaxed);
             let moved = fetched.path != address.path;
             if moved {
                 *address = DocumentAddress::new(fetched.path);
@@ -147,6 +185,24 @@ impl SchemaSource for LiveSchema {
         let graph = self.graph(&mut known, &gvk.api_version())?;
         Ok(graph.filter(|graph| graph.kind(gvk).is_some()))
     }
+
+    fn kinds(&self) -> Result<Vec<NamedKind>> {
+        let named = |mapping: Mapping| {
+            let scope = if mapping.namespaced { Scope::Namespaced } else { Scope::Cluster };
+            let names = std::iter::once(mapping.plural).chain(mapping.names).collect();
+            NamedKind { gvk: mapping.gvk, scope: Some(scope), names }
+        };
+        Ok(self.cluster()?.resources()?.into_iter().map(named).collect())
+    }
+}
+
+/// What [`LiveSchema::fetch`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchedFrom {
+    /// The cache had the document that the server has now.
+    Cache,
+    /// The server gave it.
+    Server,
 }
 
 /// Asks for the documents of OpenAPI v3; none when the server has no such index.

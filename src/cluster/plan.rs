@@ -223,6 +223,7 @@ fn defined_by(crd: &Node) -> impl Iterator<Item = Mapping> {
         gvk: Gvk { group: group.into(), version: version.into(), kind: kind.into() },
         plural: plural.into(),
         namespaced: scope == "Namespaced",
+        names: Vec::new(),
     })
 }
 

@@ -16,7 +16,8 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::graph::MAGIC;
-use super::source::SchemaSource;
+use super::kinds::named_kinds;
+use super::source::{NamedKind, SchemaSource};
 use super::{Gvk, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{Store, key, user_cache};
@@ -186,22 +187,37 @@ impl CacheSource {
     }
 }
 
+impl CacheSource {
+    fn indexes(&self) -> Vec<ServerIndex> {
+        match &self.server {
+            Some(server) => self.cache.index(server).into_iter().collect(),
+            None => self.cache.indexes(),
+        }
+    }
+}
+
 impl SchemaSource for CacheSource {
     fn name(&self) -> &'static str {
         "cache"
     }
 
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
-        let indexes = match &self.server {
-            Some(server) => self.cache.index(server).into_iter().collect(),
-            None => self.cache.indexes(),
-        };
+        let indexes = self.indexes();
         let api_version = gvk.api_version();
         let graphs = indexes.iter().filter_map(|index| {
             let (document, hash) = index.document(&api_version)?;
             self.cache.get(document, hash)
         });
         Ok(graphs.into_iter().find(|graph| graph.kind(gvk).is_some()))
+    }
+
+    fn kinds(&self) -> Result<Vec<NamedKind>> {
+        let indexes = self.indexes();
+        let graphs = indexes
+            .iter()
+            .flat_map(|index| &index.hashes)
+            .filter_map(|(document, hash)| self.cache.get(document, hash));
+        Ok(graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>()).collect())
     }
 }
 

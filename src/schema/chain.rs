@@ -4,7 +4,7 @@
 //! Owns the order of the links and when they are asked; knows no network. The live link comes from
 //! outside, as a [`SchemaSource`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
@@ -12,8 +12,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::cache::{CacheSource, SchemaCache, ServerId};
+use super::kinds::named_kinds;
 use super::lookup::EMBEDDED;
-use super::source::SchemaSource;
+use super::source::{NamedKind, SchemaSource};
 use super::{Gvk, Schema, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -182,6 +183,42 @@ impl SchemaChain {
         Ok(schema)
     }
 
+    /// All kinds that any source knows, each with the name of the source that would answer, sorted.
+    ///
+    /// # Errors
+    /// As [`SchemaChain::resolve`].
+    pub fn kinds(&mut self) -> Result<Vec<(String, NamedKind)>> {
+        let at_hand = self.schema.graphs().chain(self.last.graphs());
+        let mut all: BTreeMap<Gvk, (String, NamedKind)> = BTreeMap::new();
+        for (name, graph) in at_hand {
+            for kind in named_kinds(graph) {
+                all.entry(kind.gvk.clone()).or_insert_with(|| (name.to_string(), kind));
+            }
+        }
+        for link in self.links.iter_mut().filter(|link| !link.down) {
+            match link.source.kinds() {
+                Ok(kinds) => {
+                    for kind in kinds {
+                        let name = link.source.name().to_string();
+                        all.entry(kind.gvk.clone()).or_insert_with(|| (name, kind));
+                    }
+                }
+                Err(error) if link.failure == OnFailure::Fail => return Err(error),
+                Err(error) => {
+                    link.down = true;
+                    let message = format!(
+                        "the {} could not be asked for kinds: {}",
+                        link.source.name(),
+                        error.message()
+                    );
+                    let warning = Diagnostic::warning(error.code(), message);
+                    self.warnings.push(error.notes().iter().fold(warning, Diagnostic::note));
+                }
+            }
+        }
+        Ok(all.into_values().collect())
+    }
+
     /// What went wrong on the way, each source once.
     pub fn take_warnings(&mut self) -> Vec<Diagnostic> {
         std::mem::take(&mut self.warnings)
@@ -243,6 +280,11 @@ mod tests {
                 return Err(Diagnostic::error(code, "out of order"));
             }
             Ok(self.knows.contains(gvk).then(|| graph(gvk)))
+        }
+
+        fn kinds(&self) -> Result<Vec<NamedKind>> {
+            let named = |gvk: &Gvk| NamedKind { gvk: gvk.clone(), scope: None, names: Vec::new() };
+            Ok(self.knows.iter().map(named).collect())
         }
     }
 

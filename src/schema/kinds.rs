@@ -2,8 +2,11 @@
 
 use std::cmp::Reverse;
 
+use smol_str::SmolStr;
+
 use super::graph::KindEntry;
-use super::{Gvk, Schema};
+use super::source::NamedKind;
+use super::{Gvk, Schema, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::suggestion;
 
@@ -60,6 +63,15 @@ pub fn find_kind(schema: &Schema, words: &[&str], api_version: Option<&str>) -> 
     });
     best.map(|gvk| (gvk.clone(), 1 + qualifiers(&gvk, rest)))
         .ok_or_else(|| unknown(schema, &word, api_version))
+}
+
+/// The kinds of a graph, with what they are called.
+pub(super) fn named_kinds(graph: &TypeGraph) -> impl Iterator<Item = NamedKind> {
+    graph.kind_entries().filter(|entry| entry.root().is_known()).map(|entry| NamedKind {
+        gvk: entry.gvk(),
+        scope: graph.scope(&entry.gvk()),
+        names: entry.names().map(SmolStr::from).collect(),
+    })
 }
 
 /// All kinds whose fields are known.

@@ -36,4 +36,4 @@ pub use lock::{LockedSchema, part_of_document};
 pub use lookup::Schema;
 pub use model::{KindDef, Model, TypeDef};
 pub use read::{read_model, read_schema};
-pub use source::SchemaSource;
+pub use source::{NamedKind, SchemaSource};

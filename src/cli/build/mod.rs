@@ -84,6 +84,7 @@ fn fill<'a>(
             }
         }
     }
+    render::print_schema_sources(&builder.schema_sources());
     Ok((sink, failed))
 }
 
