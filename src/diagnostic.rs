@@ -8,10 +8,13 @@
 
 mod code;
 mod escape;
+mod fix;
 mod name;
+mod problems;
 mod render;
 mod status;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +23,9 @@ pub use self::code::Code;
 pub(crate) use self::escape::escaped;
 #[cfg(feature = "cluster")]
 pub(crate) use self::escape::without_quoted;
+pub use self::fix::Fix;
 pub use self::name::{ObjectName, ResourceName};
+pub(crate) use self::problems::Problems;
 pub use self::render::{Coloring, MessageFormat, MessageRenderer};
 use crate::source::Span;
 
@@ -68,6 +73,9 @@ pub enum Excerpt {
     Hidden,
 }
 
+/// How many entries of each end of a long way are told.
+const TOLD_OF_TRAIL: usize = 3;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Inner {
     severity: Severity,
@@ -78,7 +86,11 @@ struct Inner {
     field: Option<String>,
     help: Option<String>,
     notes: Vec<String>,
+    /// By what it was reached, the innermost first.
+    trail: Vec<String>,
     target: Option<PathBuf>,
+    fix: Option<Fix>,
+    others: Vec<Diagnostic>,
 }
 
 /// One problem: what, where (places, resource, field path) and what to do about it.
@@ -98,7 +110,7 @@ pub struct Diagnostic(Box<Inner>);
 
 impl Diagnostic {
     fn new(severity: Severity, code: Code, message: String) -> Self {
-        let (labels, notes) = (Vec::new(), Vec::new());
+        let (labels, notes, others) = (Vec::new(), Vec::new(), Vec::new());
         Self(Box::new(Inner {
             severity,
             code,
@@ -108,7 +120,10 @@ impl Diagnostic {
             field: None,
             help: None,
             notes,
+            trail: Vec::new(),
             target: None,
+            fix: None,
+            others,
         }))
     }
 
@@ -158,11 +173,13 @@ impl Diagnostic {
         self
     }
 
-    /// Names the target that was being built, unless a deeper call already did.
+    /// Names the target that was being built, of the other problems, too, unless a deeper call already did.
     #[must_use]
-    pub fn target(mut self, target: &Path) -> Self {
-        self.0.target.get_or_insert_with(|| target.to_path_buf());
-        self
+    pub fn target(self, target: &Path) -> Self {
+        self.map_each(|mut problem| {
+            problem.0.target.get_or_insert_with(|| target.to_path_buf());
+            problem
+        })
     }
 
     /// Names the field path, unless a deeper call already did.
@@ -179,10 +196,50 @@ impl Diagnostic {
         self
     }
 
+    /// Says which text in the place of which one most likely mends it; a span that is no place is left out.
+    #[must_use]
+    pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
+        if !span.is_none() {
+            self.0.fix = Some(Fix { span, replacement: replacement.into() });
+        }
+        self
+    }
+
+    /// The same with another problem, and those that came with it, behind its own.
+    #[must_use]
+    pub(crate) fn and(mut self, mut other: Self) -> Self {
+        let more = std::mem::take(&mut other.0.others);
+        self.0.others.push(other);
+        self.0.others.extend(more);
+        self
+    }
+
+    /// It and the problems that came with it, each by itself.
+    pub(crate) fn into_each(mut self) -> impl Iterator<Item = Self> {
+        let others = std::mem::take(&mut self.0.others);
+        std::iter::once(self).chain(others)
+    }
+
+    /// What `change` makes of it and of each problem that came with it.
+    #[must_use]
+    pub(crate) fn map_each(mut self, change: impl Fn(Self) -> Self) -> Self {
+        let others = std::mem::take(&mut self.0.others);
+        let mut changed = change(self);
+        changed.0.others = others.into_iter().map(change).collect();
+        changed
+    }
+
     /// Adds a line of background, such as which kustomization led here.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.0.notes.push(note.into());
+        self
+    }
+
+    /// Adds by what it was reached, from the inside out; of a long way messages tell both ends.
+    #[must_use]
+    pub(crate) fn reached_by(mut self, entry: impl Into<String>) -> Self {
+        self.0.trail.push(entry.into());
         self
     }
 
@@ -263,10 +320,40 @@ impl Diagnostic {
         self.0.help.as_deref()
     }
 
+    /// What most likely mends it, where that is known.
+    #[must_use]
+    pub fn known_fix(&self) -> Option<&Fix> {
+        self.0.fix.as_ref()
+    }
+
+    /// The other problems of what was tried: the first does not hide those behind it.
+    #[must_use]
+    pub fn others(&self) -> &[Self] {
+        &self.0.others
+    }
+
     /// Lines of background.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.0.notes
+    }
+
+    /// All lines of background, with the way to the place; of a long way both ends.
+    fn shown_notes(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let trail = self.0.trail.as_slice();
+        let left_out = trail.len().saturating_sub(2 * TOLD_OF_TRAIL);
+        let (first, last) = match left_out {
+            0 => (trail, &trail[..0]),
+            _ => (&trail[..TOLD_OF_TRAIL], &trail[trail.len() - TOLD_OF_TRAIL..]),
+        };
+        let between = (left_out > 0).then(|| format!("... {left_out} more").into());
+        self.0
+            .notes
+            .iter()
+            .chain(first)
+            .map(|note| note.as_str().into())
+            .chain(between)
+            .chain(last.iter().map(|note| note.as_str().into()))
     }
 }
 

@@ -4,8 +4,10 @@
 //! columns. Knows nothing of YAML.
 
 mod secrecy;
+mod within;
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use self::secrecy::HiddenLines;
@@ -105,6 +107,33 @@ pub struct Source {
     characters: OnceLock<Vec<usize>>,
     /// Found out on first use, too.
     hidden: OnceLock<HiddenLines>,
+    /// Where it stands, when that is in another text.
+    outer: Option<Outer>,
+}
+
+/// Where a text stands in another one.
+#[derive(Debug)]
+struct Outer {
+    span: Span,
+    /// Where each byte stands in the outer text; found out on first use.
+    offsets: OnceLock<Vec<u32>>,
+}
+
+impl Outer {
+    /// Where a part of `inner` stands in the text that has the scalar.
+    fn place_of(&self, part: Span, inner: &str, outer: &str) -> Span {
+        let offsets = self.offsets.get_or_init(|| {
+            let scalar = outer.get(self.span.start as usize..self.span.end as usize).unwrap_or_default();
+            within::offsets(inner, scalar, self.span.start)
+        });
+        let behind = |i: u32| offsets.get(i as usize).map_or(self.span.end, |offset| offset + 1);
+        let start = match offsets.get(part.start as usize) {
+            Some(&offset) => offset,
+            None => part.start.checked_sub(1).map_or(self.span.start, behind),
+        };
+        let end = if part.end > part.start { behind(part.end - 1).max(start) } else { start };
+        Span { source: self.span.source, start, end }
+    }
 }
 
 /// How many bytes a block has at whose start characters were counted.
@@ -196,12 +225,19 @@ pub struct SourceMap {
 impl SourceMap {
     /// Adds a text and returns its id.
     pub fn add(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
+        self.add_within(name, text, Span::default())
+    }
+
+    /// Adds a text that is the value of a scalar of another text, and returns its id. Places in it are told as
+    /// places there.
+    pub fn add_within(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>, at: Span) -> SourceId {
         let source = Source {
             name: name.into(),
             text: text.into(),
             lines: OnceLock::new(),
             characters: OnceLock::new(),
             hidden: OnceLock::new(),
+            outer: (!at.is_none()).then(|| Outer { span: at, offsets: OnceLock::new() }),
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::new(source));
@@ -215,18 +251,84 @@ impl SourceMap {
         id.0.checked_sub(1).and_then(|i| sources.get(i as usize)).cloned()
     }
 
+    /// The place of a span in a text that stands in no other.
+    #[must_use]
+    pub fn outermost(&self, mut span: Span) -> Span {
+        while let Some(inner) = self.get(span.source)
+            && let Some(at) = &inner.outer
+            && let Some(outer) = self.get(at.span.source)
+        {
+            span = at.place_of(span, &inner.text, &outer.text);
+        }
+        span
+    }
+
     /// `path:line:column` of a span's start, or none when the span is no place.
     #[must_use]
     pub fn describe(&self, span: Span) -> Option<String> {
+        let span = self.outermost(span);
         let source = self.get(span.source)?;
         let (line, column) = source.line_column(span.start);
         Some(format!("{}:{line}:{column}", source.name().display()))
     }
 }
 
+/// A path as it is written by someone in a directory: with `..` where both lie in one directory that is not the
+/// root, as it is where they do not, or where it is relative already.
+pub(crate) fn as_seen_from<'p>(path: &'p Path, directory: &Path) -> Cow<'p, Path> {
+    if let Ok(below) = path.strip_prefix(directory) {
+        return if below.as_os_str().is_empty() { Path::new(".").into() } else { below.into() };
+    }
+    let shared = path.components().zip(directory.components()).take_while(|(a, b)| a == b).count();
+    let is_root = |part: Component<'_>| matches!(part, Component::RootDir | Component::Prefix(_));
+    if directory.components().take(shared).all(is_root) {
+        return path.into();
+    }
+    let up = directory.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(path.components().skip(shared)).collect::<PathBuf>().into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_seen_from_directories() {
+        let table = [
+            ("/home/me/a/b.yaml", "a/b.yaml"),
+            ("/home/me", "."),
+            ("/home/you/b.yaml", "../you/b.yaml"),
+            ("/home", ".."),
+            ("/etc/b.yaml", "/etc/b.yaml"),
+            ("a/b.yaml", "a/b.yaml"),
+        ];
+        for (path, want) in table {
+            assert_eq!(as_seen_from(Path::new(path), Path::new("/home/me")), Path::new(want), "{path}");
+        }
+    }
+
+    #[test]
+    fn parts_of_scalars_are_found() {
+        let table = [
+            ("a: |-\n    x: 1\n    y:\n      z: é2\n", "x: 1\ny:\n  z: é2", "z", "4:7"),
+            ("a: |-\n    x: 1\n    y:\n      z: é2\n", "x: 1\ny:\n  z: é2", "2", "4:11"),
+            ("a: >\n  one\n  two\n", "one two\n", "two", "3:3"),
+            ("a: 'it''s {b: c}'\n", "it's {b: c}", "c}", "1:15"),
+            ("a: \"x:\\n  \\\"y\\\": \\u0041b\"\n", "x:\n  \"y\": Ab", "b", "1:24"),
+            ("a: [{b: c}]\n", "[{b: c}]", "c", "1:9"),
+        ];
+        for (outer, inner, part, want) in table {
+            let sources = SourceMap::default();
+            let of = sources.add("k.yaml", outer);
+            let begin = outer.find(['|', '>', '\'', '"', '[']).expect("a scalar");
+            let id = sources.add_within("<p>", inner, Span::new(of, begin, outer.len() - 1));
+            let at = inner.rfind(part).expect("a part");
+            let place = sources.outermost(Span::new(id, at, at + part.len()));
+            let described = sources.describe(place).expect("a place");
+            let text = &outer[place.start as usize..place.end as usize];
+            assert_eq!((text, described.as_str()), (part, format!("k.yaml:{want}").as_str()), "{outer}");
+        }
+    }
 
     #[test]
     fn lines_and_columns_count_from_one() {

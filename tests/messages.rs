@@ -50,7 +50,11 @@ fn stderr(output: &Output) -> String {
 fn page() -> String {
     let mut page = "# Messages\n\nEvery message on stderr has a code, such as `warning[unmatched-patch]`. Codes \
                     are stable: a later version may have more\nof them, and means the same by those that there \
-                    are.\n"
+                    are.\n\n`--message-format json` has one object a line: `code`, `severity`, `message`, `target`, `places`, \
+                    `resource`, `field`, `help`,\n`notes` where there are some, and `fix`. `fix` is null, or the change that \
+                    most likely mends what is wrong, such as the\nname that was meant: \
+                    `{\"file\", \"line\", \"column\", \"end_line\", \"end_column\", \"replacement\"}`. What stands from\n\
+                    line and column up to the end, which is the first character behind it, is replaced; all count from 1.\n"
         .to_string();
     for code in Code::ALL {
         page.extend(["\n## ", code.name(), "\n\n", code.meaning(), "\n\n", code.remedy(), "\n"]);

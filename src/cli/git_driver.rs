@@ -7,11 +7,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::package::schema_of;
+use super::package::looked_up;
 use super::report::conflicts;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Result, Severity, Warned};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::merge::MergeOptions;
 use crate::package::{
@@ -121,7 +121,9 @@ impl DriverVersions<'_> {
         }
         // What comes of a merge of git must not depend on a cluster.
         let schema = SchemaArgs { offline: true, ..options.schema.clone() };
-        let schema = schema_of(&packages, &schema, sources)?;
+        let Warned { value: schema, warnings } = looked_up(&packages, &schema, sources)?;
+        // git needs a file, whatever there is to say of it.
+        render::print(&warnings, sources);
         let merge = PackageMerge3 {
             original: &original,
             updated: &updated,

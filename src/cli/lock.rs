@@ -11,6 +11,7 @@ use clap::Args;
 #[cfg(feature = "cluster")]
 use clap::ValueEnum;
 
+use super::select::{SelectArgs, Selection, is_stream};
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic};
@@ -29,12 +30,11 @@ use crate::yaml;
 /// Builds the targets as if there were no lock file, and writes what they used of elsewhere: the commit of
 /// each branch and tag, and the checksum of each file. Each target's lock file is the nearest smp.lock in its
 /// directory and those above; where there is none, it is made in the target's directory. A lock file has
-/// what the targets named here use, and nothing else.
+/// what the targets named here use, and nothing else: those that go by one lock file must be named together.
 #[derive(Debug, Args)]
 pub(super) struct LockCommand {
-    /// Directories whose references are locked; those that go by one lock file must be named together
-    #[arg(value_name = "TARGET", default_value = ".")]
-    targets: Vec<PathBuf>,
+    #[command(flatten)]
+    select: SelectArgs,
 
     /// Also write down the schemas of custom resources, as this source has them now
     #[cfg(feature = "cluster")]
@@ -59,12 +59,13 @@ pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
         return Err(Failure::Usage(message.into()));
     }
     let mut groups: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    for target in &args.targets {
+    let selection = args.select.select(args.target.bases(), sources)?;
+    for target in &selection.targets {
         groups.entry(lock_file(args, target)?).or_default().push(target.clone());
     }
     let mut texts = Vec::new();
     for (file, targets) in groups {
-        let lock = lock_of(args, &file, &targets, sources)?;
+        let lock = lock_of(args, &file, (&selection, &targets), sources)?;
         texts.push((lock.to_text()?, lock, file));
     }
     for (text, lock, file) in texts {
@@ -84,11 +85,14 @@ fn lock_file(args: &LockCommand, target: &Path) -> Result<PathBuf, Failure> {
     if let Some(file) = &args.target.lock_file {
         return Ok(file.clone());
     }
+    let target = if is_stream(target) { Path::new(".") } else { target };
     if let Some(file) = LockFile::nearest(&DiskTree, target)? {
         return Ok(file);
     }
     match DiskTree.locate(Path::new(""), target) {
         Ok(found) if found.is_directory() => Ok(found.path().join(LOCK_FILE)),
+        // What a file stands for, or is merged over, lies where its name does.
+        Ok(_) => Ok(target.with_file_name(LOCK_FILE)),
         _ => {
             let message = format!("{} is no directory that could have a lock file", target.display());
             Err(Diagnostic::error(Code::Io, message).help("name the lock file with --lock-file").into())
@@ -105,18 +109,23 @@ fn shown(file: &Path) -> &Path {
 fn lock_of(
     args: &LockCommand,
     file: &Path,
-    targets: &[PathBuf],
+    (selection, targets): (&Selection, &[PathBuf]),
     sources: &SourceMap,
 ) -> Result<LockFile, Failure> {
     let builder = args.target.builder_by(LockUse::Ignore, sources, targets, ClusterUse::Asked)?;
     let (mut built, mut problems) = (Vec::new(), Vec::new());
     for target in targets {
-        match builder.build(target) {
+        let of_target = |problem: Diagnostic| match targets.len() {
+            1 => problem,
+            _ => problem.target(target),
+        };
+        match selection.build(&builder, target) {
             Ok(mut one) => {
-                render::print_before(&std::mem::take(&mut one.warnings), sources)?;
+                let warnings = std::mem::take(&mut one.warnings).into_iter().map(of_target);
+                render::print_before(&warnings.collect::<Vec<_>>(), sources)?;
                 built.push(one);
             }
-            Err(problem) => problems.push(problem),
+            Err(problem) => problems.push(of_target(problem)),
         }
     }
     if !problems.is_empty() {

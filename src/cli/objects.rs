@@ -75,7 +75,7 @@ impl ObjectArgs {
     /// What the targets are built to.
     fn built(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
         let selection = self.select.select(self.target.bases(), sources)?;
-        let builder = self.target.builder(sources, &selection.targets, ClusterUse::Asked)?;
+        let builder = self.target.builder(sources, &selection.targets, ClusterUse::Needed)?;
         let (mut resources, mut problems) = (Vec::new(), Vec::new());
         for target in &selection.targets {
             let of_target = |problem: Diagnostic| match selection.targets.len() {

@@ -10,7 +10,7 @@ pub(super) use super::report::print;
 use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::files::{DiskTree, FileTree as _, Located, replace_file};
 use crate::overlay::ChainUse;
 use crate::package::{ChangedPackage, ConflictWriting, Package, recover_target, write_copy, write_files};
@@ -161,8 +161,28 @@ fn must_be_empty(directory: &Path) -> Result<()> {
 }
 
 /// The schema for the manifests of packages: the one that was asked for, then the CRDs among them, those of the
-/// first package before the others, then what else there is.
+/// first package before the others, then what else there is. What is odd about it is said.
+///
+/// # Errors
+/// A chosen source does not answer; `--strict` refuses what is odd.
 pub(super) fn schema_of(packages: &[&Package], args: &SchemaArgs, sources: &SourceMap) -> Result<Schema> {
+    let Warned { value: schema, warnings } = looked_up(packages, args, sources)?;
+    render::print_before(&warnings, sources).map_err(|refused| {
+        let mut problems = Problems::default();
+        for problem in refused {
+            problems.add(problem.into_error());
+        }
+        problems.or(()).err().unwrap_or_else(|| Diagnostic::error(Code::Summary, "refused by --strict"))
+    })?;
+    Ok(schema)
+}
+
+/// As [`schema_of`], and says nothing.
+pub(super) fn looked_up(
+    packages: &[&Package],
+    args: &SchemaArgs,
+    sources: &SourceMap,
+) -> Result<Warned<Schema>> {
     let file = args.file(sources)?;
     let mut chain = args.chain_with(file.clone(), ChainUse::Manifests)?;
     let mut own = Schema::none();
@@ -171,12 +191,12 @@ pub(super) fn schema_of(packages: &[&Package], args: &SchemaArgs, sources: &Sour
     own.push_back("kustomization", kustomization_files());
     let kinds = packages.iter().flat_map(|package| package.kinds());
     let mut schema = chain.resolve(&kinds.filter(|gvk| own.kind(gvk).is_none()).collect::<Vec<Gvk>>())?;
-    render::print(&chain.take_warnings(), sources);
+    let warnings = chain.take_warnings();
     for (name, graph) in own.graphs().rev() {
         schema.push_types(name, graph.clone());
     }
     if let Some(file) = file {
         schema.push_types("file", file);
     }
-    Ok(schema)
+    Ok(Warned { value: schema, warnings })
 }

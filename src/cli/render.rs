@@ -187,12 +187,17 @@ impl Speaker {
 /// Says what is wrong, or worth knowing, on stderr.
 pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
     let mut speaker = speaker();
-    for problem in problems {
+    for problem in problems.iter().flat_map(each) {
         if let Some(problem) = speaker.heard(problem, sources) {
             // When stderr is closed there is nobody left to tell.
             let _ = writeln!(io::stderr(), "{}", rendered(&problem, sources, speaker.args, &io::stderr()));
         }
     }
+}
+
+/// A problem and those that came with it.
+fn each(problem: &Diagnostic) -> impl Iterator<Item = &Diagnostic> {
+    std::iter::once(problem).chain(problem.others())
 }
 
 /// Says warnings before something is done; under `--strict` it is not done.

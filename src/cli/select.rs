@@ -15,7 +15,7 @@ use crate::source::SourceMap;
 /// Which targets.
 #[derive(Debug, Args)]
 pub(super) struct SelectArgs {
-    /// What to build: directories, kustomization files, manifests, or - for a stream of manifests; printed in
+    /// Targets: directories, kustomization files, manifests, or - for a stream of manifests; taken in
     /// this order
     #[arg(value_name = "TARGET")]
     targets: Vec<PathBuf>,
@@ -88,7 +88,8 @@ impl SelectArgs {
     }
 }
 
-fn is_stream(target: &Path) -> bool {
+/// Whether a target is standard input.
+pub(super) fn is_stream(target: &Path) -> bool {
     target == Path::new("-")
 }
 

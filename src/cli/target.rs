@@ -15,7 +15,7 @@ use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, LockUse, Reord
 use crate::schema::cache::SchemaCache;
 #[cfg(feature = "cluster")]
 use crate::schema::cache::ServerId;
-use crate::schema::{Links, SchemaChain, SchemaChoice, TypeGraph, read_schema};
+use crate::schema::{Links, OnFailure, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// What to build and how.
@@ -83,7 +83,7 @@ impl SchemaArgs {
         file: Option<Arc<TypeGraph>>,
         used: ChainUse,
     ) -> Result<SchemaChain, Diagnostic> {
-        self.chain_over(file, used, &ClusterLink::Live)
+        self.chain_over(file, used, &ClusterLink::Live(OnFailure::PassOver))
     }
 
     /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
@@ -104,7 +104,7 @@ impl SchemaArgs {
         let hermetic = used == ChainUse::Kustomizations;
         let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
         #[cfg(feature = "cluster")]
-        let links = self.with_cluster(links, cluster);
+        let links = self.with_cluster(links, cluster)?;
         #[cfg(not(feature = "cluster"))]
         let _ = cluster;
         SchemaChain::new(&self.schema, links)
@@ -112,28 +112,45 @@ impl SchemaArgs {
 
     /// Adds the cluster, which is not asked before a kind needs it.
     #[cfg(feature = "cluster")]
-    fn with_cluster(&self, links: Links, cluster: &ClusterLink) -> Links {
+    fn with_cluster(&self, links: Links, cluster: &ClusterLink) -> Result<Links, Diagnostic> {
         use crate::cluster::LiveSchema;
         use crate::schema::SchemaSource;
         let auto = self.schema == SchemaChoice::Auto;
         let may_ask = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
-        if !may_ask || (auto && links.hermetic) {
-            return links;
-        }
+        let asks = may_ask && !(auto && links.hermetic);
         let options = self.connect.options();
+        if !asks && !options.names_something() {
+            return Ok(links);
+        }
         let server = match cluster {
-            ClusterLink::Live => options.server_id(),
+            ClusterLink::Live(_) => options.server_id(),
             ClusterLink::Outside(server) => server.clone(),
         };
-        if auto && server.as_ref().is_err_and(|error| error.code() == Code::Remote) {
-            // No cluster is configured: that is no news to those who have none.
-            return links;
+        let has_none = server.as_ref().is_err_and(|error| error.code() == Code::Remote);
+        if let Err(error) = &server
+            && !has_none
+            && (options.names_something() || !auto)
+        {
+            return Err(error.clone());
         }
-        let live: Box<dyn SchemaSource> = match cluster {
-            ClusterLink::Live => Box::new(LiveSchema::new(options, links.cache.clone())),
-            ClusterLink::Outside(_) => Box::new(ClusterOutside),
+        if !asks {
+            return Ok(links);
+        }
+        if auto && has_none {
+            // No cluster is configured: that is no news to those who have none. Where one was meant, what
+            // another one said does not stand in for it.
+            let cache = links.cache.filter(|_| !options.lacks_kubeconfig());
+            return Ok(Links { cache, ..links });
+        }
+        let (live, on_failure): (Box<dyn SchemaSource>, _) = match cluster {
+            ClusterLink::Live(on_failure) => {
+                (Box::new(LiveSchema::new(options, links.cache.clone())), *on_failure)
+            }
+            ClusterLink::Outside(_) => (Box::new(ClusterOutside), OnFailure::PassOver),
         };
-        Links { server: server.ok(), live: Some(live), ..links }
+        // Which records are those of a server that nobody can name?
+        let cache = links.cache.filter(|_| server.is_ok() || has_none);
+        Ok(Links { server: server.ok(), live: Some(live), cache, on_failure, ..links })
     }
 }
 
@@ -142,13 +159,17 @@ impl SchemaArgs {
 pub(super) enum ClusterUse {
     /// Where a kind needs it.
     Asked,
+    /// Where a kind needs it, and without its answer nothing is done.
+    #[cfg(feature = "cluster")]
+    Needed,
     /// Where a kind needs it, a warning says that it is not asked.
     Refused,
 }
 
 /// The cluster's place in a chain.
 enum ClusterLink {
-    Live,
+    /// It is asked; without an answer it is as said.
+    Live(OnFailure),
     /// It is not asked. Which server it is was found before a sandbox was closed.
     #[cfg(feature = "cluster")]
     Outside(Result<ServerId, Diagnostic>),
@@ -239,11 +260,19 @@ impl TargetArgs {
             );
             return Err(Failure::Usage(message));
         }
+        #[cfg(feature = "cluster")]
+        if cluster != ClusterUse::Needed && self.schema.connect.options().namespace.is_some() {
+            let message = "`--namespace` says where objects go that are sent to a cluster: what is rendered gets its \
+                           namespace by `namespace:` in a kustomization, or by its manifests";
+            return Err(Failure::Usage(message.into()));
+        }
         let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
         let cluster = match cluster {
             #[cfg(feature = "cluster")]
             ClusterUse::Refused => ClusterLink::Outside(schema.connect.options().server_id()),
-            _ => ClusterLink::Live,
+            #[cfg(feature = "cluster")]
+            ClusterUse::Needed => ClusterLink::Live(OnFailure::Fail),
+            _ => ClusterLink::Live(OnFailure::PassOver),
         };
         let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster));
         Ok(Builder::with_chain(

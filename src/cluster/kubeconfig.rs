@@ -3,7 +3,9 @@
 //! Files, contexts and overrides are chosen as kubectl does (client-go's `clientcmd`); how a file
 //! is read, and how credentials are got from it, is kube's affair.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -16,9 +18,9 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 use super::failure::{Endpoint, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result, without_quoted};
-use crate::files::{DiskTree, FileKind, FileTree as _, OpenFile};
+use crate::files::{DiskTree, FileTree as _, OpenFile};
 use crate::schema::cache::ServerId;
-use crate::yaml;
+use crate::yaml::{self, suggestion};
 
 /// What kubectl's own flags say about the connection; everything may be left open.
 #[derive(Debug, Clone, Default)]
@@ -112,11 +114,27 @@ impl ConnectOptions {
         Ok(namespace.filter(|name| !name.is_empty()).unwrap_or_else(|| "default".into()))
     }
 
+    /// Whether they name something that a kubeconfig must have, or the kubeconfig itself.
+    #[must_use]
+    pub fn names_something(&self) -> bool {
+        let names = [&self.context, &self.cluster, &self.user];
+        self.kubeconfig.is_some() || names.into_iter().any(Option::is_some)
+    }
+
+    /// Whether there is no cluster since `KUBECONFIG` names only files that are not there.
+    #[must_use]
+    pub fn lacks_kubeconfig(&self) -> bool {
+        let named = std::env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
+        self.kubeconfig.is_none()
+            && named.is_some_and(|paths| existing(std::env::split_paths(&paths)).is_empty())
+    }
+
     /// Reads what there is to read and chooses.
     pub(super) fn access(&self) -> Result<Access> {
         let kubeconfig = self.read()?;
         let nothing_said = self.server.is_none() && self.context.is_none() && self.cluster.is_none();
         if nothing_said && kubeconfig.clusters.is_empty() {
+            self.user(&kubeconfig, &Context::default())?;
             return self.in_cluster();
         }
         let (context_name, context) = self.context(&kubeconfig)?;
@@ -142,8 +160,11 @@ impl ConnectOptions {
             _ => existing(dirs::home_dir().map(|home| home.join(".kube").join("config"))),
         };
         paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
-            check_text(path)?;
-            let read = Kubeconfig::read_from(path).and_then(|next| merged.merge(next));
+            let read = match text_of_stream(path)? {
+                Some(text) => Kubeconfig::from_yaml(&text),
+                None => Kubeconfig::read_from(path),
+            };
+            let read = read.and_then(|next| merged.merge(next));
             read.map_err(|error| match &error {
                 KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", &chain(cause)),
                 // A parser names the value that it stumbles over, and shows the lines around it.
@@ -338,19 +359,27 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| DiskTree.has(path)).collect()
 }
 
-/// Looks whether a file is text: kube panics at half a character of UTF-16. Pipes can be read only once, by kube.
-fn check_text(path: &Path) -> Result<()> {
-    if DiskTree.locate(Path::new(""), path).is_ok_and(|found| found.kind() != FileKind::File) {
-        return Ok(());
+/// The texts of pipes, which can be read only once, while a program asks for its cluster several times.
+static STREAMS: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// The text of a kubeconfig that is a pipe; none for a file that can be read again. Paths in a pipe are not seen from
+/// its place. kube panics at half a character of UTF-16, so that all is looked at before it is kube's.
+fn text_of_stream(path: &Path) -> Result<Option<String>> {
+    if let Ok(bytes) = DiskTree.read(path) {
+        return text_of(path, bytes).map(|_| None);
     }
-    match DiskTree.read(path) {
-        Ok(bytes) => yaml::decode(bytes).map(drop).map_err(|error| {
-            let message = format!("the kubeconfig {} cannot be read: {}", path.display(), error.message());
-            Diagnostic::error(Code::Io, message)
-        }),
-        // What cannot be read, kube says of it.
-        Err(_) => Ok(()),
+    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = streams.get(path) {
+        return Ok(Some(text.clone()));
     }
+    let bytes = DiskTree.read_stream(path).map_err(|e| unreadable(path, "the kubeconfig", &chain(&e)))?;
+    let text = text_of(path, bytes)?;
+    streams.insert(path.to_path_buf(), text.clone());
+    Ok(Some(text))
+}
+
+fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    yaml::decode(bytes).map_err(|error| unreadable(path, "the kubeconfig", error.message()))
 }
 
 fn unreadable(path: &Path, what: &str, why: &str) -> Diagnostic {
@@ -369,7 +398,8 @@ fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) 
     if known.is_empty() {
         return error.help("check --kubeconfig and the environment variable KUBECONFIG");
     }
-    error.help(format!("it has {}", known.join(", ")))
+    let near = suggestion(name, &known).map(|near| format!("{near} "));
+    error.help(format!("{}it has {}", near.unwrap_or_default(), known.join(", ")))
 }
 
 fn no_server(kubeconfig: &Kubeconfig) -> Diagnostic {

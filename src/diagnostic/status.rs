@@ -51,7 +51,9 @@ fn answer(code: Code) -> (u16, &'static str) {
     match code {
         Code::Syntax | Code::DuplicateKey | Code::UnknownField | Code::Usage => (400, "BadRequest"),
         Code::OutsideRoot => (403, "Forbidden"),
-        Code::NoMatch | Code::UnmatchedPatch | Code::UnmatchedReplacement => (404, "NotFound"),
+        Code::NoMatch | Code::AddedDocument | Code::UnmatchedPatch | Code::UnmatchedReplacement => {
+            (404, "NotFound")
+        }
         Code::DuplicateResource => (409, "AlreadyExists"),
         Code::Conflict => (409, "Conflict"),
         Code::LimitExceeded => (413, "RequestEntityTooLarge"),
@@ -65,6 +67,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         // Warnings only.
         | Code::DeprecatedField
         | Code::UnusedVariable
+        | Code::ComponentAlone
         | Code::ServerWarning
         | Code::SchemaSource
         | Code::Summary => (422, "Invalid"),

@@ -5,17 +5,21 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use super::added::judge;
 use super::build::{self, BuildContext};
 use super::load::{Reader, Root};
 use super::options::Built;
 use super::types::TypesInBuild;
-use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{Merged, Rules, apply};
-use crate::resource::{Resource, ResourceSet, flatten_lists};
+use crate::resource::{Alike, Resource, ResourceSet, flatten_lists};
 use crate::schema::{Cursor, Gvk, Schema};
-use crate::source::{KUSTOMIZATION_FILES, SourceId};
-use crate::yaml::{Map, Node, ParseOptions, parse_documents};
+use crate::source::{KUSTOMIZATION_FILES, SourceId, Span};
+use crate::yaml::{Map, Node, ParseOptions, nearest, parse_documents};
+
+/// The group of what only kustomize reads.
+const KUSTOMIZE_GROUP: &str = "kustomize.config.k8s.io";
 
 /// What makes two manifests the same: the version is no part of it, since it changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -66,8 +70,11 @@ impl Directories<'_> {
     /// Builds a plain directory over its base.
     pub(super) fn directory(&self, root: &Root) -> Result<Built> {
         let overlay = self.manifests(root)?;
+        if overlay.is_empty() {
+            return Err(no_manifests(root));
+        }
         let bases = bases_of(root, &self.context.options.bases)?;
-        let bases = bases.ok_or_else(|| no_base(root, &overlay))?;
+        let bases = bases.ok_or_else(|| no_base(root))?;
         self.over(bases, overlay)
     }
 
@@ -136,14 +143,39 @@ impl Directories<'_> {
             if walked.depth > 1 && KUSTOMIZATION_FILES.iter().any(is_kustomization) {
                 return Err(kustomization_inside(&self.reader.shown(&path)));
             }
-            resources.extend(self.resources(root.text_at(&path)?)?);
+            resources.extend(self.resources_of_file(&walked.path, root.text_at(&path)?)?);
         }
         Ok(resources)
     }
 
+    /// The manifests of a file, which is no kustomization by another name.
+    fn resources_of_file(&self, path: &Path, source: SourceId) -> Result<Vec<Resource>> {
+        let documents = self.documents(source)?;
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_near = nearest(name, &KUSTOMIZATION_FILES).is_some();
+        let is_kustomization = |node: &Node| match node.get("apiVersion").and_then(Node::as_str) {
+            Some(version) => version.split('/').next() == Some(KUSTOMIZE_GROUP),
+            None => is_near && node.get("kind").is_none(),
+        };
+        if documents.iter().any(is_kustomization) {
+            let message = format!("`{name}` is no name of a kustomization, and no manifest can be like that");
+            return Err(Diagnostic::error(Code::InvalidValue, message)
+                .at(Span::new(source, 0, 0))
+                .help("rename it to `kustomization.yaml`"));
+        }
+        self.made(documents)
+    }
+
     /// The manifests of a text.
     fn resources(&self, source: SourceId) -> Result<Vec<Resource>> {
-        let documents = parse_documents(self.reader.sources(), source, ParseOptions::kubectl())?;
+        self.made(self.documents(source)?)
+    }
+
+    fn documents(&self, source: SourceId) -> Result<Vec<Node>> {
+        parse_documents(self.reader.sources(), source, ParseOptions::kubectl())
+    }
+
+    fn made(&self, documents: Vec<Node>) -> Result<Vec<Resource>> {
         let known = self.context.types.known();
         flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, known)).collect()
     }
@@ -156,15 +188,21 @@ impl Directories<'_> {
             over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
         let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, &merged)?;
         let rules = self.context.options.rules.directories;
+        let unmatched = unmatched(layer, &over);
+        let mut problems = Problems::default();
         for patch in over {
             let Some(i) = layer.position(&patch) else {
-                layer.add(added(&patch, rules, &schema)?);
+                match self.add(layer, &patch, &unmatched, &schema) {
+                    Ok(warning) => warnings.extend(warning),
+                    Err(problem) => problems.add(problem),
+                }
                 continue;
             };
             let Some(resource) = layer.resources[i].as_mut() else { continue };
             let id = resource.id().clone();
             let dest = std::mem::replace(resource.node_mut(), Node::null());
-            let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id))?;
+            let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id));
+            let Some(merged) = problems.value_of(merged) else { continue };
             warnings.extend(merged.warnings.into_iter().map(|warning| warning.resource(&id)));
             if let Some(node) = merged.node {
                 *resource.node_mut() = node;
@@ -173,8 +211,32 @@ impl Directories<'_> {
                 layer.resources[i] = None;
             }
         }
-        Ok(warnings)
+        problems.or(warnings)
     }
+
+    /// Adds a document that matches nothing; returns what is odd about it.
+    fn add(
+        &self,
+        layer: &mut DirectoryLayer,
+        patch: &Resource,
+        unmatched: &Alike,
+        schema: &Schema,
+    ) -> Result<Option<Diagnostic>> {
+        let resource = added(patch, self.context.options.rules.directories, schema)?;
+        let odd = judge(&resource, unmatched, schema)?;
+        layer.add(resource);
+        Ok(odd)
+    }
+}
+
+/// What the base has that no document matches; nothing where all documents match something.
+fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> Alike {
+    let positions: FxHashSet<Option<usize>> = over.iter().map(|patch| layer.position(patch)).collect();
+    if !positions.contains(&None) {
+        return Alike::default();
+    }
+    let base = layer.resources.iter().enumerate().filter(|(i, _)| !positions.contains(&Some(*i)));
+    Alike::of(base.filter_map(|(_, resource)| resource.as_ref()))
 }
 
 /// The bases of a plain directory: those that are given, else `base/` beside it, else beside its parent; none
@@ -200,13 +262,23 @@ pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root
     })
 }
 
-fn no_base(root: &Root, overlay: &[Resource]) -> Diagnostic {
-    let shown = root.shown();
-    if overlay.is_empty() {
-        let message = format!("{} has no kustomization file and no manifests", shown.display());
-        return Diagnostic::error(Code::MissingField, message)
-            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files");
+/// A directory that says nothing: what lies beside it is not meant by its name.
+fn no_manifests(root: &Root) -> Diagnostic {
+    let message = format!("{} has no kustomization file and no manifests", root.shown().display());
+    let error = Diagnostic::error(Code::MissingField, message);
+    let entries = root.directory().list().unwrap_or_default();
+    let names = entries.iter().filter(|entry| entry.kind == FileKind::File).filter_map(|e| e.name.to_str());
+    match names.into_iter().find_map(|name| Some((name, nearest(name, &KUSTOMIZATION_FILES)?))) {
+        Some((name, meant)) => {
+            error.help(format!("rename `{name}` to `{meant}`, the name of kustomizations"))
+        }
+        None => error
+            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files"),
     }
+}
+
+fn no_base(root: &Root) -> Diagnostic {
+    let shown = root.shown();
     let message = format!("{} is a plain directory, and no base was found for it", shown.display());
     Diagnostic::error(Code::MissingField, message)
         .note("looked for a directory `base` beside it and beside its parent")

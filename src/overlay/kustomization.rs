@@ -6,13 +6,15 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::helm::{HelmChart, HelmChartArgs, HelmGlobals};
-use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::transform::{
     GeneratorArgs, GeneratorOptions, Image, LabelArgs, Patch, Replacement, Replica, SortOptions, Var,
     is_path_of_patch,
 };
-use crate::yaml::{DuplicateKeys, Map, Node, ParseOptions, Spanned, from_node, parse_documents};
+use crate::yaml::{
+    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, check_directives, from_node, parse_documents,
+};
 
 /// A kustomization file, older field names already moved to their successors.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -102,15 +104,21 @@ pub struct Metadata {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// Fields that have a successor, with what to write instead.
+/// Fields that have a successor, with what to do.
 const DEPRECATED: [(&str, &str); 6] = [
-    ("bases", "resources"),
-    ("commonLabels", "labels"),
-    ("imageTags", "images"),
-    ("patchesJson6902", "patches"),
-    ("patchesStrategicMerge", "patches"),
-    ("vars", "replacements"),
+    ("bases", "use `resources` instead"),
+    (
+        "commonLabels",
+        "use `labels` instead; what keeps the selectors as they are is `labels: [{pairs: {...}, includeSelectors: true}]`",
+    ),
+    ("imageTags", "use `images` instead"),
+    ("patchesJson6902", "use `patches` instead"),
+    ("patchesStrategicMerge", "use `patches` instead, each file as `path: FILE`"),
+    ("vars", "use `replacements` instead"),
 ];
+
+/// Those whose successor takes the same values.
+const RENAMED: [(&str, &str); 2] = [("bases", "resources"), ("imageTags", "images")];
 
 impl Kustomization {
     /// Reads a kustomization file.
@@ -122,6 +130,7 @@ impl Kustomization {
     /// Malformed YAML, unknown fields, values of wrong types, a wrong kind, a file without content.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Warned<Self>> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+        check_directives(sources, source, Separation::None)?;
         let node = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
         let at = if node.span().is_none() { Span::new(source, 0, 0) } else { node.span().at_start() };
         let empty = Map::new();
@@ -133,8 +142,13 @@ impl Kustomization {
                 return Err(Diagnostic::error(Code::WrongType, message).at(at));
             }
         };
-        let mut kustomization: Self = if node.is_null() { Self::default() } else { from_node(&node)? };
-        let deprecated = fields.entries().iter().filter_map(|e| deprecation(&e.key.text, e.key.meta.span));
+        let mut kustomization: Self = if node.is_null() {
+            Self::default()
+        } else {
+            from_node(&node).map_err(|error| unwrapped_paths(fields).unwrap_or(error))?
+        };
+        let deprecated =
+            fields.entries().iter().filter_map(|e| deprecation(fields, &e.key.text, e.key.meta.span));
         kustomization.check_kind()?;
         if fields.iter().all(|(key, value)| says_nothing(key, value)) {
             return Err(Diagnostic::error(Code::MissingField, "this kustomization is empty")
@@ -205,13 +219,40 @@ impl Kustomization {
     }
 }
 
-fn deprecation(field: &str, span: Span) -> Option<Diagnostic> {
-    let (name, successor) = DEPRECATED.iter().find(|(name, _)| name.eq_ignore_ascii_case(field))?;
-    Some(
-        Diagnostic::warning(Code::DeprecatedField, format!("`{name}` is deprecated"))
-            .at(span)
-            .help(format!("use `{successor}` instead")),
-    )
+/// Lists whose entries name files by a field `path`.
+const WITH_PATHS: [&str; 3] = ["patches", "patchesJson6902", "replacements"];
+
+/// Errors for entries that are the bare path of a file.
+fn unwrapped_paths(fields: &Map) -> Option<Diagnostic> {
+    let mut problems = Problems::default();
+    for (name, list) in fields.iter() {
+        let Some(name) = WITH_PATHS.iter().find(|known| known.eq_ignore_ascii_case(name)) else { continue };
+        for (i, entry) in list.as_list().into_iter().flatten().enumerate() {
+            let Some(path) = entry.as_str().filter(|text| is_path_of_patch(text)) else { continue };
+            problems.add(
+                Diagnostic::error(Code::WrongType, "expected a map, found a string")
+                    .at(entry.span())
+                    .field(format!("{name}[{i}]"))
+                    .help(format!("name the file under `path`: write `path: {path}`"))
+                    .fix(entry.span(), format!("{{path: {path}}}")),
+            );
+        }
+    }
+    problems.or(()).err()
+}
+
+/// What there is to say of a field, if it is an older one.
+fn deprecation(fields: &Map, field: &str, span: Span) -> Option<Diagnostic> {
+    let (name, remedy) = DEPRECATED.iter().find(|(name, _)| name.eq_ignore_ascii_case(field))?;
+    let warning =
+        Diagnostic::warning(Code::DeprecatedField, format!("`{name}` is deprecated")).at(span).help(*remedy);
+    let successor = RENAMED.iter().find(|(renamed, _)| renamed == name).map(|(_, successor)| *successor);
+    // Where there are both, their entries have to be joined by hand.
+    let is_free = |successor: &&str| !fields.iter().any(|(key, _)| key.eq_ignore_ascii_case(successor));
+    Some(match successor.filter(is_free) {
+        Some(successor) => warning.fix(span, successor),
+        None => warning,
+    })
 }
 
 /// Whether a field leaves the kustomization as it would be without it.

@@ -18,9 +18,9 @@ use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_finished, leads_out};
-use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span};
+use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, as_seen_from};
 use crate::transform::Files;
-use crate::yaml;
+use crate::yaml::{self, nearest};
 
 /// What all reading of one run shares.
 #[derive(Debug, Clone)]
@@ -77,13 +77,10 @@ impl Reader {
         &self.sources
     }
 
-    /// A path as the user would write it: relative when it is below the working directory.
+    /// A path as the user would write it, from the working directory.
     #[must_use]
     pub fn shown(&self, path: &Path) -> PathBuf {
-        if let Ok(below) = path.strip_prefix(&self.working_directory) {
-            return if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.to_path_buf() };
-        }
-        path.to_path_buf()
+        as_seen_from(path, &self.working_directory).into_owned()
     }
 
     /// What fetches files and repositories from elsewhere.
@@ -107,7 +104,10 @@ impl Reader {
                 Code::Io,
                 format!("{}: {}", without_password(&path.display().to_string()), plain(&error)),
             )
-            .help("name a directory that has a kustomization file or manifests")
+            .help(self.nearest_target(path).map_or_else(
+                || "name a directory that has a kustomization file or manifests".into(),
+                |meant| format!("did you mean `{}`?", meant.display()),
+            ))
         })?;
         if !found.is_directory() {
             return Err(Diagnostic::error(
@@ -117,6 +117,17 @@ impl Reader {
             .help("name the directory that the file is in"));
         }
         self.enter(found)
+    }
+
+    /// A name beside a target that is not there, if it is nearly the same.
+    fn nearest_target(&self, path: &Path) -> Option<PathBuf> {
+        let name = path.file_name()?.to_str()?;
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let entries = self.tree.list(above).ok()?;
+        let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
+        // What has the very name is there and broken.
+        let meant = path.with_file_name(nearest(name, &names).filter(|meant| *meant != name)?);
+        self.tree.locate(Path::new(""), &meant).is_ok().then_some(meant)
     }
 
     /// Opens the target that the user named: as [`Reader::open`], or of a file the directory that it is in. The
@@ -346,8 +357,36 @@ impl Root {
                 return Diagnostic::error(Code::InvalidValue, message).at(at);
             }
             let message = format!("`{path}` cannot be read: {}", plain(&error));
-            Diagnostic::error(Code::Io, message).at(at).help(format!("looked for {}", shown.display()))
+            let error = Diagnostic::error(Code::Io, message).at(at);
+            match self.nearest_path(path) {
+                Some(meant) => error
+                    .help(format!("did you mean `{meant}`? looked for {}", shown.display()))
+                    .fix(at, meant),
+                None => error.help(format!("looked for {}", shown.display())),
+            }
         })
+    }
+
+    /// The path that was probably meant: the same with the first part that is not there replaced by a name beside it.
+    fn nearest_path(&self, path: &str) -> Option<String> {
+        let parts: Vec<&str> = path.split('/').collect();
+        let missing = (1..=parts.len()).find(|i| self.directory.locate(parts[..*i].join("/")).is_err())? - 1;
+        let above = parts[..missing].join("/");
+        let directory = match above.as_str() {
+            "" => self.directory.clone(),
+            above => {
+                let found = self.directory.locate(above).ok().filter(Located::is_directory)?;
+                self.directory.at(found.into_path())
+            }
+        };
+        let entries = directory.list().ok()?;
+        let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
+        let name = nearest(parts[missing], &names).filter(|name| !name.starts_with('.'))?;
+        let mut meant = parts.clone();
+        meant[missing] = name;
+        let meant = meant.join("/");
+        // What a part more is wrong with is no suggestion.
+        self.directory.locate(&meant).is_ok().then_some(meant)
     }
 
     /// Reads a text file that the kustomization names.

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::kustomization::Kustomization;
 use super::load::{Root, Target};
 use super::tree::{Item, Plugins, SharedTrees, Tree, find, inline_manifests, manifests};
-use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::source::{SourceId, Span};
 use crate::yaml::{Node, Spanned};
 
@@ -36,8 +36,10 @@ pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<War
     // What has become of the directory that was read last.
     let mut below = None;
     while let Some(mut last) = open.pop() {
-        let taken = below.take().map_or(Ok(()), |below| last.take(below));
-        match taken.and_then(|()| loading.go_on(&mut last, open.len() + 1)) {
+        if let Some(below) = below.take() {
+            last.take(below);
+        }
+        match loading.go_on(&mut last, open.len() + 1) {
             Ok(Some(entered)) => {
                 open.push(last);
                 match Loading::open(entered.root, entered.role, entered.at) {
@@ -124,8 +126,8 @@ struct OpenTree {
     done: usize,
     /// What they lead to, where the part is not of plugins.
     found: Vec<Unread>,
-    /// The first that may not be fetched.
-    missing: Option<Diagnostic>,
+    /// What is wrong with the entries: the first that is does not hide the others.
+    problems: Problems,
 }
 
 /// What an entry leads to, before its file is read.
@@ -175,7 +177,13 @@ impl Loading<'_> {
             bytes: 0,
             warnings,
         };
-        Ok(OpenTree { tree, part: EntryField::Resources, done: 0, found: Vec::new(), missing: None })
+        Ok(OpenTree {
+            tree,
+            part: EntryField::Resources,
+            done: 0,
+            found: Vec::new(),
+            problems: Problems::default(),
+        })
     }
 
     /// Looks at one entry after the other, up to a directory that has to be read first; none when all is done.
@@ -183,8 +191,10 @@ impl Loading<'_> {
     fn go_on(&self, open: &mut OpenTree, depth: usize) -> Result<Option<Entered>> {
         loop {
             let Some(entry) = open.part.entries(&open.tree.kustomization).get(open.done) else {
-                self.finish_part(open)?;
-                let Some(next) = open.part.next() else { return Ok(None) };
+                self.finish_part(open);
+                let Some(next) = open.part.next() else {
+                    return mem::take(&mut open.problems).or(None);
+                };
                 (open.part, open.done) = (next, 0);
                 continue;
             };
@@ -195,28 +205,26 @@ impl Loading<'_> {
                         plugins.inline.extend(documents);
                     }
                 }
-                Ok(Looked::Found(unread)) => open.add(unread)?,
+                Ok(Looked::Found(unread)) => open.add(unread),
                 Ok(Looked::Enter(entered)) => {
                     let known = self.trees.get(entered.root.path());
                     check_nesting(depth + known.as_ref().map_or(1, |tree| tree.depth), &entered)?;
                     let Some(tree) = known else { return Ok(Some(entered)) };
                     let Entered { root, role, at } = entered;
-                    open.take(check_role(&tree.kustomization, role, at, &root).map(|()| tree))?;
+                    open.take(check_role(&tree.kustomization, role, at, &root).map(|()| tree));
                 }
-                Err(problem) => open.take(Err(problem))?,
+                Err(problem) => open.problems.add(problem),
             }
         }
     }
 
     /// Reads what the entries of a part lead to.
-    fn finish_part(&self, open: &mut OpenTree) -> Result<()> {
-        if let Some(problem) = open.missing.take() {
-            return Err(problem);
-        }
+    fn finish_part(&self, open: &mut OpenTree) {
         let found = mem::take(&mut open.found);
         match open.part {
             EntryField::Resources => {
-                let read = self.read(&open.tree.root, found)?;
+                let read = self.read(&open.tree.root, found);
+                let read: Vec<_> = read.into_iter().filter_map(|item| open.problems.value_of(item)).collect();
                 open.tree.bytes = read.iter().map(|(_, bytes)| bytes).sum();
                 open.tree.resources = read.into_iter().map(|(item, _)| item).collect();
             }
@@ -226,21 +234,20 @@ impl Loading<'_> {
             EntryField::Generators | EntryField::Transformers => {}
             EntryField::Validators => {
                 let path = open.tree.kustomization.openapi.get("path");
-                open.tree.openapi = path.map(|path| open.tree.root.text(path, path.span)).transpose()?;
+                let text = path.map(|path| open.tree.root.text(path, path.span));
+                open.tree.openapi = text.and_then(|text| open.problems.value_of(text));
             }
         }
-        Ok(())
     }
 
-    /// Reads what entries lead to, many at a time; of several errors the first one counts.
-    fn read(&self, root: &Root, found: Vec<Unread>) -> Result<Vec<(Item, usize)>> {
+    /// Reads what entries lead to, many at a time.
+    fn read(&self, root: &Root, found: Vec<Unread>) -> Vec<Result<(Item, usize)>> {
         // Several targets keep all processors busy as it is, and threads that wait for files here would
         // begin other targets meanwhile, one upon the other.
         if !self.alone || found.len() < MANY {
             return found.into_iter().map(|unread| unread.read(root)).collect();
         }
-        let read: Vec<Result<_>> = found.into_par_iter().map(|unread| unread.read(root)).collect();
-        read.into_iter().collect()
+        found.into_par_iter().map(|unread| unread.read(root)).collect()
     }
 }
 
@@ -275,32 +282,24 @@ impl OpenTree {
     }
 
     /// Takes what the entry that was looked at last leads to; configurations of plugins are read at once.
-    fn add(&mut self, unread: Unread) -> Result<()> {
+    fn add(&mut self, unread: Unread) {
         let entry = self.part.entries(&self.tree.kustomization).get(self.done - 1).cloned();
         if matches!(self.part, EntryField::Resources | EntryField::Components) {
             self.found.push(unread);
-            return Ok(());
+            return;
         }
-        let (item, _) = unread.read(&self.tree.root)?;
-        if let (Some(plugins), Some(entry)) = (self.plugins(), entry) {
+        let read = unread.read(&self.tree.root);
+        let item = self.problems.value_of(read);
+        if let (Some((item, _)), Some(plugins), Some(entry)) = (item, self.plugins(), entry) {
             plugins.items.push((item, entry));
         }
-        Ok(())
     }
 
-    /// Takes the directory that the entry leads to, or what is wrong with it. Entries behind one that may not be
-    /// fetched are looked at, too, so that the error has all of them; any other problem is one by itself.
-    fn take(&mut self, directory: Result<Arc<Tree>>) -> Result<()> {
-        match directory {
-            Ok(tree) => {
-                self.tree.depth = self.tree.depth.max(tree.depth + 1);
-                self.add(Unread::Directory(tree))
-            }
-            Err(problem) if problem.code() == Code::NotFetched && self.plugins().is_none() => {
-                self.missing.get_or_insert(problem);
-                Ok(())
-            }
-            Err(problem) => Err(problem),
+    /// Takes the directory that the entry leads to, or what is wrong with it.
+    fn take(&mut self, directory: Result<Arc<Tree>>) {
+        if let Some(tree) = self.problems.value_of(directory) {
+            self.tree.depth = self.tree.depth.max(tree.depth + 1);
+            self.add(Unread::Directory(tree));
         }
     }
 
@@ -422,13 +421,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_many_errors_counts() {
+    fn all_errors_are_told_the_first_one_first() {
         for count in [20, 2 * MANY] {
             let (tree, sources) = loaded(count, &[(7, "a: [\n"), (15, "\tb"), (19, "{")]);
             let error = tree.expect_err("malformed files");
             let place =
                 error.labels().first().and_then(|label| sources.describe(label.span)).expect("a place");
             assert!(place.contains("7.yaml") && !place.contains("17.yaml"), "{place}");
+            assert_eq!(error.others().len(), 2);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Owns the kustomization file format, which files a build may read, the order of steps and the loop over
 //! them. Each step is the work of one function of `transform`.
 
+mod added;
 mod build;
 mod builder;
 mod directory;

@@ -331,8 +331,13 @@ impl Remotes {
     /// says more than the first of it.
     #[must_use]
     pub fn explained(&self, problem: Diagnostic) -> Diagnostic {
-        let all = (problem.code() == Code::NotFetched).then(|| self.missing()).flatten();
-        all.unwrap_or(problem)
+        let Some(all) = self.missing() else { return problem };
+        let (missing, others): (Vec<_>, Vec<_>) =
+            problem.into_each().partition(|problem| problem.code() == Code::NotFetched);
+        let all = (!missing.is_empty()).then_some(all);
+        let mut each = all.into_iter().chain(others);
+        let first = each.next().unwrap_or_else(|| Diagnostic::error(Code::NotFetched, "nothing is missing"));
+        each.fold(first, Diagnostic::and)
     }
 
     /// What was used of elsewhere, and the commit or the SHA-256 that it was.

@@ -16,7 +16,8 @@ use super::remote::Remotes;
 use super::repo_spec::RepoSpec;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DirectoryEntry, FileKind, FileTree, Located};
-use crate::source::{KUSTOMIZATION_FILES, SourceMap};
+use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap};
+use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
 /// Directories that hold no targets.
 const LEFT_OUT: [&str; 2] = ["node_modules", "charts"];
@@ -154,9 +155,13 @@ impl SearchWalk<'_> {
     fn kustomization(&mut self, root: &Root) {
         let sources = self.search.reader.sources();
         let file = root.kustomization_file().ok().flatten();
-        let read = file.and_then(|file| Kustomization::read(sources, root.text_at(&file).ok()?).ok());
+        let source = file.and_then(|file| root.text_at(&file).ok());
+        let read = source.and_then(|source| Kustomization::read(sources, source).ok());
         let Some(kustomization) = read.map(|read| read.value) else {
-            self.found.targets.insert(root.path().to_path_buf());
+            // A Component that says nothing cannot be built, and nobody builds it.
+            if !source.is_some_and(|source| is_component(sources, source)) {
+                self.found.targets.insert(root.path().to_path_buf());
+            }
             return;
         };
         if !kustomization.is_component() {
@@ -185,6 +190,13 @@ impl SearchWalk<'_> {
         self.found.used.extend(bases.iter().map(|base| base.path().to_path_buf()));
         Ok(true)
     }
+}
+
+/// Whether a text says that it is a Component, whatever is wrong with it.
+fn is_component(sources: &SourceMap, source: SourceId) -> bool {
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+    let documents = parse_documents(sources, source, options).unwrap_or_default();
+    documents.first().and_then(|node| node.get("kind")).and_then(Node::as_str) == Some("Component")
 }
 
 fn is_manifest(entry: &DirectoryEntry) -> bool {

@@ -13,7 +13,7 @@ use super::load::{Root, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::flatten_lists;
 use crate::source::{SourceId, Span};
-use crate::yaml::{Node, ParseOptions, Spanned, parse_documents};
+use crate::yaml::{Node, ParseOptions, Separation, Spanned, check_directives, parse_documents};
 
 /// One kustomization and what its `resources` and `components` lead to.
 #[derive(Debug, Clone)]
@@ -217,18 +217,19 @@ pub(super) fn find(root: &Root, path: &str, at: Span) -> Result<Target> {
 
 /// The manifests of a text.
 pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
+    check_directives(root.reader().sources(), source, Separation::AtMarkers)?;
     flatten_lists(parse_documents(root.reader().sources(), source, ParseOptions::default())?)
 }
 
 /// The manifests that a string of the kustomization is, if it is no path. They get a text of their
-/// own, which is named after the kustomization.
+/// own, whose places are told as those in the kustomization.
 pub(super) fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
     if !text.contains('\n') && !text.contains(':') {
         return None;
     }
     let sources = root.reader().sources();
     let name = sources.get(text.span.source).map(|s| s.name().to_path_buf()).unwrap_or_default();
-    let id = sources.add(name, text.value.as_str());
+    let id = sources.add_within(name, text.value.as_str(), text.span);
     let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default()).ok()?).ok()?;
     let is_manifest =
         |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();

@@ -119,11 +119,12 @@ pub(super) fn gvk_of(node: &Node) -> Gvk {
     Gvk::from_manifest(text("apiVersion"), text("kind"))
 }
 
-impl From<&ManifestKey> for ResourceName {
-    fn from(key: &ManifestKey) -> Self {
-        let GroupKindName { kind, namespace, name, .. } = key.names();
+impl From<&Manifest<'_>> for ResourceName {
+    fn from(manifest: &Manifest<'_>) -> Self {
+        let GroupKindName { kind, namespace, name, .. } = manifest.key.names();
         let [kind, namespace, name] = [kind, namespace, name].map(ToString::to_string);
-        Self::of_object(key.to_string(), ObjectName { kind, namespace, name, ..ObjectName::default() })
+        let api_version = gvk_of(manifest.node).api_version().into();
+        Self::of_object(manifest.key.to_string(), ObjectName { api_version, kind, namespace, name })
     }
 }
 

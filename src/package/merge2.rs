@@ -51,7 +51,7 @@ pub fn merge2_packages(
         let (dest, patch) = (dest.map(|i| &of_dest[i]), &of_source[patch?]);
         let kind = patch.unsaid_kind(schema);
         let merged = merge2_as(dest.map(|d| d.node.clone()), patch.node, kind, schema, options);
-        Some(merged.map(|merged| (dest, patch, merged)).map_err(|error| error.resource(&patch.key)))
+        Some(merged.map(|merged| (dest, patch, merged)).map_err(|error| error.resource(patch)))
     };
     let merged = rows.into_par_iter().filter_map(merge).collect::<Result<Vec<_>>>()?;
     let mut plan = RewritePlan::new(dest);
@@ -59,7 +59,7 @@ pub fn merge2_packages(
     plan.warn(kept_for_links(&plain).into_iter().chain(replaced_by_source([source, dest], form)));
     plan.warn(unclear);
     for (dest, patch, Merged { node, warnings, conflicts }) in merged {
-        plan.warn(warnings.into_iter().map(|warning| warning.resource(&patch.key)));
+        plan.warn(warnings.into_iter().map(|warning| warning.resource(patch)));
         plan.conflict(field_conflicts(ConflictKind::OtherSort, &conflicts, [None, Some(patch), dest]));
         match (dest, node) {
             (Some(dest), Some(merged)) => plan.change(dest, NewValue::of(dest, merged, schema)),

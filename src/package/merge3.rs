@@ -203,10 +203,10 @@ impl<'p> PackageMerge3<'p> {
         let kind = dest.unsaid_kind(self.schema);
         let versions = [original.map(|manifest| manifest.node), Some(updated.node)];
         let merged = merge3_as(versions, Some(dest.node.clone()), kind, self.schema, options)
-            .map_err(|error| error.resource(&dest.key))?;
+            .map_err(|error| error.resource(dest))?;
         let fate =
             merged.node.map_or(Fate::Goes, |node| Fate::Becomes(NewValue::of(dest, node, self.schema)));
-        let warnings = merged.warnings.into_iter().map(|warning| warning.resource(&dest.key)).collect();
+        let warnings = merged.warnings.into_iter().map(|warning| warning.resource(dest)).collect();
         Ok(Verdict { fate, fields: merged.conflicts, whole: None, warnings })
     }
 

@@ -144,7 +144,7 @@ pub fn patch_package(
         let is_meant = candidates.manifests().len() == 1 || gvk_of(manifest.node).kind.is_empty();
         let rest = if is_meant { type_of_rest } else { Cursor::unknown() };
         let kind = schema.kind(&gvk_of(manifest.node)).unwrap_or(rest);
-        let named = |error: Diagnostic| error.resource(&manifest.key);
+        let named = |error: Diagnostic| error.resource(manifest);
         let mut node = Some(manifest.node.clone());
         for patch in patches {
             patch.check_schema(manifest, kind, options)?;

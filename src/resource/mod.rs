@@ -4,6 +4,7 @@
 //! nothing of kustomizations or of how resources are changed.
 
 mod absorb;
+mod alike;
 mod build_annotations;
 mod copied;
 mod generated;
@@ -16,6 +17,7 @@ mod selector;
 mod set;
 mod shared;
 
+pub(crate) use alike::{Alike, Likely};
 pub(crate) use build_annotations::INTERNAL;
 pub use copied::Copied;
 pub use generated::{Behavior, Generated};

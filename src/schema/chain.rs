@@ -62,6 +62,8 @@ pub struct Links {
     pub server: Option<ServerId>,
     /// The cluster, if it can be asked.
     pub live: Option<Box<dyn SchemaSource>>,
+    /// What comes of it when the cluster does not answer.
+    pub on_failure: OnFailure,
     /// Nothing may be asked over the network.
     pub offline: bool,
     /// The result must not depend on where it is made: no cache and no cluster unless chosen.
@@ -85,11 +87,12 @@ struct Link {
 }
 
 /// What comes of it when a source fails.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OnFailure {
-    /// The whole fails: the source was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnFailure {
+    /// The whole fails: the source was chosen, or what is merged goes to a cluster.
     Fail,
     /// A warning; the next source is asked.
+    #[default]
     PassOver,
 }
 
@@ -106,14 +109,14 @@ impl SchemaChain {
     /// `auto`: the overlay's own, embedded, cluster, cache. A chosen source comes
     /// behind the overlay's own; kinds that it does not know are still looked up in the embedded table.
     pub fn new(choice: &SchemaChoice, links: Links) -> Result<Self> {
-        let Links { pins, file, cache, server, live, offline, hermetic } = links;
+        let Links { pins, file, cache, server, live, on_failure, offline, hermetic } = links;
         let mut chain = Self::of(pins);
         let cached = || cache.map(|cache| CacheSource::new(cache, server));
         match choice {
             SchemaChoice::Auto => {
                 chain.schema.push_back(EMBEDDED, super::embedded::kubernetes());
                 if !hermetic {
-                    chain.then_nearest(cached(), live.filter(|_| !offline));
+                    chain.then_nearest(cached(), live.filter(|_| !offline), on_failure);
                 }
                 return Ok(chain);
             }
@@ -157,9 +160,14 @@ impl SchemaChain {
     }
 
     /// With a cluster, the cache only stands in for it: what it had a moment ago may have changed.
-    fn then_nearest(&mut self, cache: Option<CacheSource>, live: Option<Box<dyn SchemaSource>>) {
+    fn then_nearest(
+        &mut self,
+        cache: Option<CacheSource>,
+        live: Option<Box<dyn SchemaSource>>,
+        on_failure: OnFailure,
+    ) {
         if let Some(live) = live {
-            self.push(live, OnFailure::PassOver);
+            self.push(live, on_failure);
         }
         if let Some(cache) = cache {
             self.push(Box::new(cache), OnFailure::PassOver);
@@ -232,7 +240,9 @@ impl SchemaChain {
                     return Ok(());
                 }
                 Ok(None) => {}
-                Err(error) if link.failure == OnFailure::Fail => return Err(error),
+                Err(error) if link.failure == OnFailure::Fail => {
+                    return Err(error.note(format!("{gvk} cannot be merged without its schema")));
+                }
                 Err(error) => {
                     link.down = matches!(error.code(), Code::Remote | Code::Io);
                     self.warnings.push(passed_over(link.source.name(), gvk, &error));

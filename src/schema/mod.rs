@@ -24,7 +24,7 @@ pub mod show;
 mod source;
 mod write;
 
-pub use chain::{Links, SchemaChain, SchemaChoice};
+pub use chain::{Links, OnFailure, SchemaChain, SchemaChoice};
 pub use cursor::{Cursor, ListMapKeys};
 pub use directives::{Directives, ListType, MapType, PatchStrategy, Scope, TypeKind, split_keys};
 pub use graph::TypeGraph;

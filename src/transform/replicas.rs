@@ -4,17 +4,17 @@ use serde::Deserialize;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::field_spec::{Create, FieldSpecs, set_scalar};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{ResId, ResourceSet};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
+use crate::resource::{ResId, Resource, ResourceSet};
 use crate::schema::Schema;
-use crate::yaml::Tag;
+use crate::yaml::{Spanned, Tag, nearest};
 
 /// An entry of a kustomization's `replicas`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Replica {
     /// The name of the workload, now or before.
-    pub name: SmolStr,
+    pub name: Spanned<SmolStr>,
     /// The number of replicas.
     pub count: i64,
 }
@@ -29,12 +29,14 @@ pub fn replicas(
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
+    let mut problems = Problems::default();
     for replica in counts {
         let is_meant =
-            |id: &ResId| id.name == replica.name && specs.as_slice().iter().any(|s| s.selects(&id.gvk));
+            |id: &ResId| id.name == *replica.name && specs.as_slice().iter().any(|s| s.selects(&id.gvk));
         let named = set.find(Some(&replica.name), None, |resource| resource.ids().any(is_meant));
         if named.is_empty() {
-            return Err(unknown(replica, specs));
+            problems.add(unknown(replica, specs, set));
+            continue;
         }
         let count = format_smolstr!("{}", replica.count);
         for i in named {
@@ -44,18 +46,25 @@ pub fn replicas(
                 resource.sync(schema);
                 Ok(())
             });
-            done.unwrap_or(Ok(()))?;
+            problems.value_of(done.unwrap_or(Ok(())));
         }
     }
-    Ok(())
+    problems.or(())
 }
 
-fn unknown(replica: &Replica, specs: &FieldSpecs) -> Diagnostic {
+fn unknown(replica: &Replica, specs: &FieldSpecs, set: &ResourceSet) -> Diagnostic {
     let kinds: Vec<&str> = specs.as_slice().iter().map(|s| s.kind.as_str()).collect();
     let message = format!("no resource with replicas is named `{}`", replica.name);
-    Diagnostic::error(Code::NoMatch, message)
-        .note(format!("looked for {}", kinds.join(", ")))
-        .help("use the name as the base writes it, without prefix and suffix")
+    let error = Diagnostic::error(Code::NoMatch, message)
+        .at(replica.name.span)
+        .note(format!("looked for {}", kinds.join(", ")));
+    let has_replicas = |id: &&ResId| specs.as_slice().iter().any(|s| s.selects(&id.gvk));
+    let names: Vec<&str> =
+        set.iter().flat_map(Resource::ids).filter(has_replicas).map(|id| id.name.as_str()).collect();
+    match nearest(&replica.name, &names) {
+        Some(name) => error.help(format!("did you mean `{name}`?")).fix(replica.name.span, name),
+        None => error.help("use the name as the base writes it, without prefix and suffix"),
+    }
 }
 
 #[cfg(test)]
@@ -80,7 +89,7 @@ mod tests {
         let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
         name_prefix(&mut set, "p-", &config.name_prefix, &schema)?;
         let counts: Vec<_> =
-            counts.iter().map(|&(name, count)| Replica { name: name.into(), count }).collect();
+            counts.iter().map(|&(name, count)| Replica { name: SmolStr::new(name).into(), count }).collect();
         replicas(&mut set, &counts, &config.replicas, &schema).map(|()| set)
     }
 

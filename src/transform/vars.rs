@@ -11,14 +11,14 @@ use super::references::{Contents, Uses, content_at, replace};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{ResId, ResourceSet};
 use crate::schema::{Gvk, Schema};
-use crate::yaml::Node;
+use crate::yaml::{Node, Spanned};
 
 /// An entry of a kustomization's `vars`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Var {
     /// The name between `$(` and `)`.
-    pub name: SmolStr,
+    pub name: Spanned<SmolStr>,
     /// The resource.
     #[serde(rename = "objref")]
     pub object: VarTarget,
@@ -83,13 +83,16 @@ impl VarSet {
     /// A name that is there already.
     pub fn extend(&mut self, vars: impl IntoIterator<Item = Var>) -> Result<()> {
         vars.into_iter().try_for_each(|var| {
-            if self.0.contains_key(&var.name) {
+            if let Some(first) = self.0.get(&*var.name) {
                 let message = format!("there are two variables with the name `{}`", var.name);
-                return Err(Diagnostic::error(Code::InvalidValue, message).field("vars").help(
+                let error = Diagnostic::error(Code::InvalidValue, message)
+                    .label(var.name.span, "the second one")
+                    .label(first.name.span, "the first one");
+                return Err(error.field("vars").help(
                     "give one of them another name; bases share their variables with what contains them",
                 ));
             }
-            self.0.insert(var.name.clone(), var);
+            self.0.insert(var.name.value.clone(), var);
             Ok(())
         })
     }
@@ -117,7 +120,7 @@ pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
         let found = set.find(Some(&target.name), None, |resource| resource.ids().any(fits));
         match found.as_slice() {
             [] => {}
-            [one] => drop(set.update(*one, |resource| resource.vars.push(var.name.clone()))),
+            [one] => drop(set.update(*one, |resource| resource.vars.push(var.name.value.clone()))),
             several => return Err(ambiguous(var, &target, several, set)),
         }
     }
@@ -126,7 +129,7 @@ pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
 
 fn ambiguous(var: &Var, target: &ResId, found: &[usize], set: &ResourceSet) -> Diagnostic {
     let message = format!("the variable `{}` may mean {} resources: {target}", var.name, found.len());
-    let mut error = Diagnostic::error(Code::Ambiguous, message).field("vars");
+    let mut error = Diagnostic::error(Code::Ambiguous, message).at(var.name.span).field("vars");
     for resource in found.iter().filter_map(|&i| set.as_slice().get(i)) {
         error = error.label(resource.node().span().at_start(), format!("perhaps {}", resource.id()));
     }
@@ -154,11 +157,13 @@ pub fn resolve_vars(
         specs.visit(resource, Create::Never, &mut |field| replace(field, &contents, &mut uses))?;
         resource.sync(schema);
     }
-    let unused: Vec<&str> =
-        contents.keys().filter(|k| !uses.names.contains(*k)).map(SmolStr::as_str).collect();
+    let unused: Vec<&Var> = vars.0.values().filter(|var| !uses.names.contains(&*var.name)).collect();
     Ok((!unused.is_empty()).then(|| {
-        let message = format!("variables that are defined and never used: {}", unused.join(", "));
-        Diagnostic::warning(Code::UnusedVariable, message).field("vars").help(
+        let names: Vec<&str> = unused.iter().map(|var| var.name.as_str()).collect();
+        let message = format!("variables that are defined and never used: {}", names.join(", "));
+        let warning = Diagnostic::warning(Code::UnusedVariable, message);
+        let warning = unused.iter().fold(warning, |warning, var| warning.at(var.name.span));
+        warning.field("vars").help(
             "variables are only replaced in some fields; name others under `varReference` in a transformer configuration",
         )
     }))
@@ -178,12 +183,13 @@ fn contents(set: &ResourceSet, vars: &VarSet) -> Result<Contents> {
                 var.name,
                 var.object.id()
             );
-            Diagnostic::error(Code::NoMatch, message).field("vars")
+            Diagnostic::error(Code::NoMatch, message).at(var.name.span).field("vars")
         })?;
         let path = if var.field.field_path.is_empty() { "metadata.name" } else { &var.field.field_path };
         content_at(source, path).ok_or_else(|| {
             let message = format!("the variable `{}` is of a field that is not there: `{path}`", var.name);
             Diagnostic::error(Code::NoMatch, message)
+                .at(var.name.span)
                 .label(source.span().at_start(), "in this resource")
                 .field("vars")
         })

@@ -1,5 +1,7 @@
 //! What was probably meant: names that are nearly alike.
 
+use super::{Node, Value};
+
 /// "possible here: ...".
 pub(super) fn one_of(names: &[&str]) -> String {
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -8,11 +10,41 @@ pub(super) fn one_of(names: &[&str]) -> String {
 
 /// "did you mean ...?", when one of the names is near enough.
 pub(crate) fn suggestion(name: &str, names: &[&str]) -> Option<String> {
+    nearest(name, names).map(|known| format!("did you mean `{known}`?"))
+}
+
+/// The name that is most alike, if one is alike enough.
+pub(crate) fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     let lower = name.to_ascii_lowercase();
-    let allowed = (name.chars().count() / 3).clamp(1, 4);
-    let near = names.iter().map(|known| (distance(&lower, &known.to_ascii_lowercase()), known));
-    let (_, known) = near.filter(|(d, _)| *d <= allowed).min_by_key(|(d, _)| *d)?;
-    Some(format!("did you mean `{known}`?"))
+    let length = name.chars().count();
+    let allowed = (length / 3).clamp(1, 4);
+    let may_be_near = |known: &&&str| known.chars().count().abs_diff(length.min(64)) <= allowed;
+    let near = names.iter().filter(may_be_near);
+    let near = near.map(|known| (distance(&lower, &known.to_ascii_lowercase()), known));
+    near.filter(|(d, _)| *d <= allowed).min_by_key(|(d, _)| *d).map(|(_, known)| *known)
+}
+
+/// The path that was probably meant: the same with the first field that is not there replaced by the one that is most
+/// alike. A step into a list is a position; any other leads to its first entry.
+pub(crate) fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<String>> {
+    let mut node = node;
+    for (i, step) in path.iter().enumerate() {
+        let step = step.as_ref();
+        node = match &node.value {
+            Value::Map(map) => {
+                let Some(field) = map.get(step) else {
+                    let names: Vec<&str> = map.iter().map(|(name, _)| name).collect();
+                    let mut meant: Vec<String> = path.iter().map(|step| step.as_ref().to_string()).collect();
+                    meant[i] = nearest(step, &names)?.to_string();
+                    return Some(meant);
+                };
+                field
+            }
+            Value::List(list) => list.get(step.parse().unwrap_or(0))?,
+            Value::Scalar(_) => return None,
+        };
+    }
+    None
 }
 
 /// How many letters have to be added, removed, changed or swapped with their neighbour.

@@ -49,7 +49,7 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets };
     let (sink, failed) =
         sandboxed.run(confinement, || fill(Sink::new(destination), &selection, &builder, sources))?;
-    if failed.is_empty() || sink.is_printed() {
+    if failed.is_empty() || (sink.is_printed() && failed.len() < targets.len()) {
         sink.finish()?;
     }
     Ok(ended(&failed, targets.len()))

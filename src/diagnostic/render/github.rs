@@ -2,6 +2,8 @@
 //!
 //! The form is that of "Workflow commands for GitHub Actions".
 
+use std::borrow::Cow;
+
 use super::layout::{MessageLayout, one_line};
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -13,8 +15,8 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     };
     let mut properties = Vec::new();
     if let Some(place) = how.places(problem).next() {
-        let (end_line, end_column) = place.end();
-        properties.push(format!("file={}", property(&place.file)));
+        let (end_line, end_column) = place.text.end();
+        properties.push(format!("file={}", property(&place.text.file)));
         properties.push(format!("line={},endLine={end_line}", place.line));
         if end_line == place.line {
             properties.push(format!("col={},endColumn={end_column}", place.column));
@@ -22,10 +24,11 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     }
     properties.push(format!("title={}", problem.code()));
     let mut message = one_line(&problem.to_string());
-    let more = problem.notes().iter().map(String::as_str).chain(problem.help_text());
-    for text in more.flat_map(str::lines) {
-        message.push('\n');
-        message.push_str(&one_line(text));
+    for text in problem.shown_notes().chain(problem.help_text().map(Cow::Borrowed)) {
+        for line in text.lines() {
+            message.push('\n');
+            message.push_str(&one_line(line));
+        }
     }
     format!("::{command} {}::{}", properties.join(","), data(&message))
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::layout::{MessageLayout, ShownPlace};
 use crate::diagnostic::escape::{steers, without_passwords};
-use crate::diagnostic::{Diagnostic, ObjectName};
+use crate::diagnostic::{Diagnostic, Fix, ObjectName};
 
 #[derive(Serialize)]
 struct JsonMessage {
@@ -20,8 +20,18 @@ struct JsonMessage {
     help: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// What would mend it; nothing says so yet.
-    fix: Option<()>,
+    /// What most likely mends it.
+    fix: Option<JsonFix>,
+}
+
+#[derive(Serialize)]
+struct JsonFix {
+    file: String,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    replacement: String,
 }
 
 #[derive(Serialize)]
@@ -46,9 +56,9 @@ struct JsonResource {
 
 impl JsonMessagePlace {
     fn new(place: &ShownPlace<'_>) -> Self {
-        let (end_line, end_column) = place.end();
+        let (end_line, end_column) = place.text.end();
         Self {
-            file: place.file.clone(),
+            file: place.text.file.clone(),
             line: place.line,
             column: place.column,
             end_line,
@@ -56,6 +66,15 @@ impl JsonMessagePlace {
             label: clean(&place.label.text),
             primary: place.is_primary,
         }
+    }
+}
+
+impl JsonFix {
+    fn new(fix: &Fix, how: &MessageLayout<'_>) -> Option<Self> {
+        let place = how.place(fix.span)?;
+        let ((line, column), (end_line, end_column)) = (place.start(), place.end());
+        let replacement = clean(&fix.replacement);
+        Some(Self { file: place.file, line, column, end_line, end_column, replacement })
     }
 }
 
@@ -78,8 +97,8 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         resource: problem.resource_name().map(|shown| JsonResource::new(problem.object(), shown)),
         field: problem.field_path().map(clean),
         help: problem.help_text().map(clean),
-        notes: problem.notes().iter().map(|note| clean(note)).collect(),
-        fix: None,
+        notes: problem.shown_notes().map(|note| clean(&note)).collect(),
+        fix: problem.known_fix().and_then(|fix| JsonFix::new(fix, how)),
     };
     // Texts and numbers can always be written.
     ascii_only(&serde_json::to_string(&message).unwrap_or_default())

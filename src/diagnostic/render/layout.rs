@@ -1,11 +1,12 @@
 //! What all forms share: which places are shown, and how paths and foreign texts are.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::escape::{escaped, without_passwords};
-use crate::diagnostic::{Diagnostic, Label};
-use crate::source::{Source, SourceMap};
+use crate::diagnostic::{Diagnostic, Excerpt, Label};
+use crate::source::{Source, SourceMap, Span, as_seen_from};
 
 /// Whether texts have colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,41 +31,63 @@ impl MessageLayout<'_> {
     /// The places that are known, the main one first.
     pub(super) fn places<'d>(&'d self, problem: &'d Diagnostic) -> impl Iterator<Item = ShownPlace<'d>> {
         problem.labels().iter().enumerate().filter_map(|(i, label)| {
-            let source = self.sources.get(label.span.source)?;
-            let file = self.path(source.name());
-            let (line, column) = source.line_column(label.span.start);
-            Some(ShownPlace { file, line, column, label, source, is_primary: i == 0 })
+            let text = self.place(label.span)?;
+            let (line, column) = text.start();
+            let inner = self.sources.get(label.span.source)?;
+            let is_hidden = label.excerpt == Excerpt::Hidden
+                || !text.source.may_show(line)
+                // What stands in another text may look like a secret in one of the two alone.
+                || !inner.may_show(inner.line_column(label.span.start).0);
+            Some(ShownPlace { text, line, column, label, is_hidden, is_primary: i == 0 })
         })
+    }
+
+    /// Where a span stands in a file; what stands in a text that stands in a file is found there.
+    pub(super) fn place(&self, span: Span) -> Option<TextPlace> {
+        let span = self.sources.outermost(span);
+        let source = self.sources.get(span.source)?;
+        Some(TextPlace { file: self.path(source.name()), span, source })
     }
 
     /// A path as the user sees it.
     pub(super) fn path(&self, path: &Path) -> String {
-        let below = self.directory.as_deref().and_then(|directory| path.strip_prefix(directory).ok());
-        let shown = match below {
-            Some(below) if below.as_os_str().is_empty() => Path::new("."),
-            Some(below) => below,
-            None => path,
+        let shown = match &self.directory {
+            Some(directory) => as_seen_from(path, directory),
+            None => Cow::Borrowed(path),
         };
         one_line(&shown.display().to_string())
     }
 }
 
+/// A part of a text that is known.
+pub(super) struct TextPlace {
+    pub file: String,
+    pub span: Span,
+    pub source: Arc<Source>,
+}
+
+impl TextPlace {
+    /// The line and column of the first character, from 1.
+    pub(super) fn start(&self) -> (usize, usize) {
+        self.source.line_column(self.span.start)
+    }
+
+    /// The line and column behind the last character.
+    pub(super) fn end(&self) -> (usize, usize) {
+        self.source.line_column(self.span.end.max(self.span.start))
+    }
+}
+
 /// A label whose text is known.
 pub(super) struct ShownPlace<'d> {
-    pub file: String,
+    pub text: TextPlace,
     /// From 1, as the column.
     pub line: usize,
     pub column: usize,
     pub label: &'d Label,
-    pub source: Arc<Source>,
+    /// Whether nobody shall see the line.
+    pub is_hidden: bool,
     pub is_primary: bool,
-}
-
-impl ShownPlace<'_> {
-    /// The line and column behind the last character.
-    pub(super) fn end(&self) -> (usize, usize) {
-        self.source.line_column(self.label.span.end.max(self.label.span.start))
-    }
 }
 
 /// A foreign text on one line: nothing in it steers a terminal, begins a line, or is a password.

@@ -12,7 +12,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     match how.places(problem).next() {
         Some(place) => {
             let message = one_line(problem.message());
-            format!("{}:{}:{}: {what}: {message}", place.file, place.line, place.column)
+            format!("{}:{}:{}: {what}: {message}", place.text.file, place.line, place.column)
         }
         // Without a place its resource and field say where.
         None => format!("{what}: {}", one_line(&problem.to_string())),

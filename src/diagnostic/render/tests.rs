@@ -112,7 +112,7 @@ fn places_within_escaped_lines_stay_where_they_are() {
     let shown = MessageRenderer::new(&sources, MessageFormat::Text).render(&problem);
     insta::assert_snapshot!(shown, @r"
     error[syntax]: here
-     --> a.yaml:1:8
+     --> a.yaml:1:5
       |
     1 | \x07a: \x1bb
       |        ^^^^^ this

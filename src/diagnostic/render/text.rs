@@ -6,10 +6,16 @@ use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origi
 
 use super::layout::{Coloring, MessageLayout, ShownPlace, lines, one_line};
 use crate::diagnostic::escape::{escaped, steers};
-use crate::diagnostic::{Code, Diagnostic, Excerpt, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 
-/// Lines longer than this are shown without an excerpt: minified JSON helps nobody.
-const LONGEST_EXCERPT: usize = 400;
+/// Of longer lines, such as minified JSON, only a part around the place is shown.
+const LONGEST_EXCERPT: usize = 240;
+
+/// How much of such a line stands before the place.
+const BEFORE_PART: usize = 60;
+
+/// What stands for the rest of it.
+const CUT: &str = "...";
 
 pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let level = match problem.severity() {
@@ -20,8 +26,9 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let title = level.primary_title(one_line(problem.message()));
     let title = if problem.code() == Code::Summary { title } else { title.id(problem.code().name()) };
     let mut group = Group::with_title(title);
+    let mut headings = Vec::new();
     for place in how.places(problem) {
-        group = group.element(element(place));
+        group = group.element(element(place, &mut headings));
     }
     let named = |name: &'static str, text: String| Level::NOTE.with_name(name).message(text);
     if let Some(resource) = problem.resource_name() {
@@ -33,8 +40,8 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     if let Some(target) = problem.target_path() {
         group = group.element(named("target", how.path(target)));
     }
-    for note in problem.notes() {
-        group = group.element(Level::NOTE.message(lines(note)));
+    for note in problem.shown_notes() {
+        group = group.element(Level::NOTE.message(lines(&note)));
     }
     if let Some(help) = problem.help_text() {
         group = group.element(Level::HELP.message(lines(help)));
@@ -43,22 +50,56 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         Coloring::Plain => Renderer::plain(),
         Coloring::Ansi => Renderer::styled(),
     };
-    renderer.render(&[group])
+    let text = renderer.render(&[group]);
+    headings.iter().fold(text, |text, heading| text.replacen(&heading.made, &heading.meant, 1))
 }
 
-fn element(place: ShownPlace<'_>) -> Element<'static> {
-    if place.label.excerpt == Excerpt::Hidden || !place.source.may_show(place.line) {
+/// A heading of an excerpt that is made for the column there, where the column of the text is meant.
+struct Heading {
+    made: String,
+    meant: String,
+}
+
+fn element(place: ShownPlace<'_>, headings: &mut Vec<Heading>) -> Element<'static> {
+    if place.is_hidden {
         return hidden(place);
     }
-    let text = place.source.line(place.line);
-    if text.len() > LONGEST_EXCERPT {
-        return Origin::path(place.file).line(place.line).char_column(place.column).into();
-    }
+    let text = place.text.source.line(place.line);
+    let (line, part) = excerpt(text, within_line(&place, text));
     let kind = if place.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-    let (text, range) = escaped_line(text, within_line(&place, text));
-    let annotation = kind.span(range);
-    let annotation = labelled(annotation, &place);
-    Snippet::source(text).path(place.file).line_start(place.line).annotation(annotation).into()
+    let column = line.get(..part.start).unwrap_or_default().chars().count() + 1;
+    let annotation = labelled(kind.span(part), &place);
+    let snippet = Snippet::source(line).line_start(place.line).annotation(annotation);
+    if column == place.column {
+        return snippet.path(place.text.file).into();
+    }
+    // No path has such a character in it, which a message would show.
+    let name = format!("\u{e000}{}\u{e000}", headings.len());
+    headings.push(Heading {
+        made: format!("{name}:{}:{column}", place.line),
+        meant: format!("{}:{}:{}", place.text.file, place.line, place.column),
+    });
+    snippet.path(name).into()
+}
+
+/// What of a line is shown, and where in that a part of it is then.
+fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
+    if text.len() <= LONGEST_EXCERPT {
+        return escaped_line(text, part);
+    }
+    let boundary = |mut i: usize| {
+        while !text.is_char_boundary(i) {
+            i -= 1;
+        }
+        i
+    };
+    let start = boundary(part.start.saturating_sub(BEFORE_PART));
+    let end = boundary((start + LONGEST_EXCERPT).min(text.len()));
+    let window = text.get(start..end).unwrap_or_default();
+    let (line, part) = escaped_line(window, part.start - start..part.end.min(end) - start);
+    let before = if start > 0 { CUT } else { "" };
+    let behind = if end < text.len() { CUT } else { "" };
+    (format!("{before}{line}{behind}"), part.start + before.len()..part.end + before.len())
 }
 
 fn labelled<'a>(annotation: Annotation<'a>, place: &ShownPlace<'_>) -> Annotation<'a> {
@@ -69,18 +110,18 @@ fn labelled<'a>(annotation: Annotation<'a>, place: &ShownPlace<'_>) -> Annotatio
 /// A place whose line nobody shall see.
 fn hidden(place: ShownPlace<'_>) -> Element<'static> {
     if place.column > LONGEST_EXCERPT {
-        return Origin::path(place.file).line(place.line).char_column(place.column).into();
+        return Origin::path(place.text.file).line(place.line).char_column(place.column).into();
     }
     let kind = if place.is_primary { AnnotationKind::Primary } else { AnnotationKind::Context };
     let text = format!("{}***", " ".repeat(place.column - 1));
     let annotation = labelled(kind.span(place.column - 1..text.len()), &place);
-    Snippet::source(text).path(place.file).line_start(place.line).annotation(annotation).into()
+    Snippet::source(text).path(place.text.file).line_start(place.line).annotation(annotation).into()
 }
 
 /// The part of a span that is on its first line, as bytes of that line.
 fn within_line(place: &ShownPlace<'_>, text: &str) -> Range<usize> {
-    let span = place.label.span;
-    let before = place.source.text().get(..span.start as usize).unwrap_or_default();
+    let span = place.text.span;
+    let before = place.text.source.text().get(..span.start as usize).unwrap_or_default();
     let line_start = if place.line == 1 { 0 } else { before.rfind('\n').map_or(0, |i| i + 1) };
     let start = (span.start as usize).saturating_sub(line_start).min(text.len());
     let end = (span.end as usize).saturating_sub(line_start).clamp(start, text.trim_end().len().max(start));

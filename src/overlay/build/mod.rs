@@ -8,6 +8,7 @@ mod plugins;
 mod shared;
 mod steps;
 
+use std::mem;
 use std::sync::Arc;
 
 use smol_str::SmolStr;
@@ -20,7 +21,7 @@ use super::origin::Tracker;
 use super::plan::{Step, plan};
 use super::tree::{Item, Plugins, Tree};
 use super::types::{BuiltInSchema, types_of_openapi};
-use crate::diagnostic::{Diagnostic, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::merge::MergeOptions;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
@@ -32,6 +33,10 @@ use context::Site;
 use nesting::{Visits, with_stack};
 pub(super) use shared::Shared;
 
+/// What is odd about a Component as a target, and what to do.
+const BUILT_ALONE: &str = "this Component is built alone: it changes nothing but what it brings itself";
+const NAMED_BY_OTHERS: &str = "build a kustomization that names it under `components:`";
+
 /// Builds the kustomization of a root.
 ///
 /// # Errors
@@ -39,6 +44,13 @@ pub(super) use shared::Shared;
 pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
     let mut warnings = Vec::new();
     let tree = load_tree(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
+    if tree.kustomization.is_component() {
+        warnings.push(
+            Diagnostic::warning(Code::ComponentAlone, BUILT_ALONE)
+                .at(tree.kustomization.kind.span)
+                .help(NAMED_BY_OTHERS),
+        );
+    }
     let sort = tree.kustomization.sort_options.clone();
     let mut build = TargetBuild {
         context,
@@ -51,8 +63,12 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         visits: Visits::default(),
         warnings,
     };
-    let levels = tree.depth;
-    let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()))?;
+    let (levels, is_component) = (tree.depth, tree.kustomization.is_component());
+    let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()));
+    let accumulated = accumulated.map_err(|problem| {
+        let alone = |problem: Diagnostic| problem.note(format!("{BUILT_ALONE}; {NAMED_BY_OTHERS}"));
+        if is_component { problem.map_each(alone) } else { problem }
+    })?;
     let TargetBuild { schema, tracker, mut warnings, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
@@ -82,7 +98,7 @@ impl TargetBuild<'_> {
         &mut self,
         tree: Arc<Tree>,
         path: Option<&str>,
-        mut so_far: Accumulated,
+        so_far: Accumulated,
     ) -> Result<Accumulated> {
         self.visits.note(&tree, Arc::strong_count(&tree) > 1)?;
         // Trees that nobody else uses give their nodes away; shared ones are copied.
@@ -94,12 +110,32 @@ impl TargetBuild<'_> {
         }
         self.set_schema(&tree)?;
         let entries = tree.take_entries();
-        for step in plan(&tree.kustomization, entries) {
-            so_far = self.take(step, &tree.root, &tree.kustomization, so_far)?;
-        }
+        let built = self.take_all(plan(&tree.kustomization, entries), &tree, so_far);
         self.tracker = outside;
         self.namespace = namespace_outside;
-        Ok(so_far)
+        built
+    }
+
+    /// Takes all steps of a kustomization.
+    fn take_all(
+        &mut self,
+        steps: Vec<Step<'_>>,
+        tree: &Tree,
+        mut so_far: Accumulated,
+    ) -> Result<Accumulated> {
+        let mut problems = Problems::default();
+        for step in steps {
+            // What one entry adds does not depend on another; a change would be one of what is not there.
+            let adds = matches!(step, Step::Resource(..) | Step::Generate(_));
+            if !adds {
+                mem::take(&mut problems).or(())?;
+            }
+            match self.take(step, &tree.root, &tree.kustomization, &mut so_far) {
+                Err(problem) if adds => problems.add(problem),
+                taken => taken?,
+            }
+        }
+        problems.or(so_far)
     }
 
     /// Goes by the OpenAPI document of this kustomization from here on, if it is the first that
@@ -124,14 +160,15 @@ impl TargetBuild<'_> {
         step: Step<'_>,
         root: &Root,
         k: &Kustomization,
-        mut so_far: Accumulated,
-    ) -> Result<Accumulated> {
-        let Accumulated { resources, config, vars } = &mut so_far;
+        so_far: &mut Accumulated,
+    ) -> Result<()> {
+        let Accumulated { resources, config, vars } = so_far;
         let mut odd = Vec::new();
         match step {
-            Step::Resource(path, item) => self.resource(item, path, root, &mut so_far)?,
+            Step::Resource(path, item) => self.resource(item, path, root, so_far)?,
             Step::Component(path, tree) => {
-                return self.accumulate(tree, Some(path), so_far).map_err(|d| reached_by(d, root, path));
+                let before = mem::take(so_far);
+                *so_far = self.accumulate(tree, Some(path), before).map_err(|d| reached_by(d, root, path))?;
             }
             Step::Generators(plugins) => {
                 let generators = self.configurations(plugins, root)?;
@@ -154,7 +191,7 @@ impl TargetBuild<'_> {
             Step::Vars => steps::remember_vars(&k.vars, resources, vars)?,
         }
         self.warnings.extend(odd);
-        Ok(so_far)
+        Ok(())
     }
 
     fn site<'s>(&'s self, root: &'s Root, kustomization: &'s Kustomization) -> Site<'s> {
@@ -238,5 +275,6 @@ impl TargetBuild<'_> {
 
 /// Says by which entry of which kustomization something was reached.
 fn reached_by(problem: Diagnostic, root: &Root, path: &Spanned<String>) -> Diagnostic {
-    problem.note(format!("reached by `{}` in {}", path.value, root.shown().display()))
+    let note = format!("reached by `{}` in {}", path.value, root.shown().display());
+    problem.map_each(|problem| problem.reached_by(note.as_str()))
 }

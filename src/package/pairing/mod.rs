@@ -410,7 +410,7 @@ impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
 
 fn several_fit(new: &Manifest<'_>, there: &[&Manifest<'_>]) -> Diagnostic {
     let message = "this resource is added, since several of dest may be it";
-    let mut warning = Diagnostic::warning(Code::Ambiguous, message).resource(&new.key);
+    let mut warning = Diagnostic::warning(Code::Ambiguous, message).resource(new);
     warning = warning.label(new.node.span().at_start(), "the one that is added");
     for manifest in there {
         warning = warning.label(manifest.node.span().at_start(), "may be it");
@@ -422,6 +422,6 @@ fn twice(first: &Manifest<'_>, second: &Manifest<'_>) -> Diagnostic {
     Diagnostic::error(Code::DuplicateResource, "this resource stands twice in one file")
         .label(second.node.span().at_start(), "the second one")
         .label(first.node.span().at_start(), "the first one")
-        .resource(&second.key)
+        .resource(second)
         .help("remove one of the two, or move it to another file")
 }

@@ -129,7 +129,9 @@ impl JsonPatch {
         let mut document = Document::new(dest.clone(), options.standard);
         for (position, operation) in self.operations.iter().enumerate() {
             let done = document.apply(operation);
-            done.map_err(|error| error.note(format!("operation {}", position + 1)))?;
+            done.map_err(|error| {
+                document.suggested(error, operation).note(format!("operation {}", position + 1))
+            })?;
         }
         let copied = document.copied();
         *dest = document.into_root();

@@ -6,7 +6,7 @@ use super::pointer::{Standard, index, show, steps};
 use super::positions::FieldPositions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Span;
-use crate::yaml::{MAX_DEPTH, Node, Value, to_json};
+use crate::yaml::{MAX_DEPTH, Node, Value, nearest_path, to_json};
 
 /// How many bytes copies may add: a few that copy their own surroundings would fill any memory.
 const MAX_COPIED: usize = 64 << 20;
@@ -64,6 +64,20 @@ impl Document {
                 Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span).help(help))
             }
             None => Err(missing("op", operation)),
+        }
+    }
+
+    /// An error of an operation, with the path that was probably meant.
+    pub(super) fn suggested(&self, error: Diagnostic, operation: &Operation) -> Diagnostic {
+        if !matches!(error.code(), Code::MissingField | Code::TestFailed) {
+            return error;
+        }
+        let mut pointers = [&operation.path, &operation.from].into_iter().flatten();
+        let meant = pointers.find_map(|pointer| nearest_path(&self.root, &steps(pointer, self.standard)?));
+        let shown = meant.map(|path| show(&path.into_iter().map(SmolStr::from).collect::<Vec<_>>()));
+        match shown {
+            Some(path) => error.help(format!("did you mean `{path}`?")),
+            None => error,
         }
     }
 

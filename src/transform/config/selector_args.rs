@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use crate::diagnostic::Result;
-use crate::resource::{LabelSelector, Pattern, Selector};
+use crate::resource::{LabelSelector, Pattern, ResId, Selector};
+use crate::schema::Gvk;
 use crate::yaml::Spanned;
 
 /// What `target` of a patch, and `select` and `reject` of a replacement, can say. All fields that
@@ -44,6 +45,18 @@ impl SelectorArgs {
             labels: labels(&self.label_selector)?,
             annotations: labels(&self.annotation_selector)?,
         })
+    }
+
+    /// What it names, taken for names and not for expressions.
+    pub(crate) fn id(&self) -> ResId {
+        let [group, version, kind] =
+            [&self.group, &self.version, &self.kind].map(|text| text.as_str().into());
+        ResId {
+            gvk: Gvk { group, version, kind },
+            name: self.name.as_str().into(),
+            namespace: self.namespace.as_str().into(),
+            ..ResId::default()
+        }
     }
 
     /// Whether it says nothing about group, version, kind, name and namespace.

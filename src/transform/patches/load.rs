@@ -8,7 +8,8 @@ use crate::patch::{JsonPatch, parse_json_patch};
 use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
 use crate::yaml::{
-    DuplicateKeys, Map, Node, ParseOptions, Spanned, Value, as_yaml_1_1, decode, parse_documents,
+    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, as_yaml_1_1, check_directives,
+    decode, parse_documents,
 };
 
 /// A patch after reading.
@@ -109,11 +110,11 @@ fn file(path: &Spanned<String>, context: &PatchContext<'_>) -> Result<SourceId> 
     Ok(context.sources.add(context.files.name(path), text))
 }
 
-/// A text that stands in the kustomization. Its places are its own; its name says where it stands.
+/// A text that stands in the kustomization, where its places are told.
 fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
     let place = context.sources.describe(at);
     let name = place.map_or_else(|| "<patch>".to_string(), |place| format!("<patch at {place}>"));
-    context.sources.add(PathBuf::from(name), text)
+    context.sources.add_within(PathBuf::from(name), text, at)
 }
 
 /// The documents of a patch.
@@ -123,6 +124,7 @@ fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
 /// warned of, since the rest of the patch is lost.
 fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
     check_json(source, context)?;
+    check_directives(context.sources, source, Separation::AtMarkers)?;
     let read = |duplicate_keys| {
         let options = ParseOptions { duplicate_keys, ..ParseOptions::default() };
         parse_documents(context.sources, source, options)

@@ -12,9 +12,11 @@ mod tests;
 
 pub use args::{Patch, PatchContext, PatchOptions};
 
-use crate::diagnostic::{Code, Diagnostic, Result, Warned};
+use rustc_hash::FxHashSet;
+
+use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::patch::JsonPatch;
-use crate::resource::{Resource, ResourceSet};
+use crate::resource::{Likely, ResId, Resource, ResourceSet};
 use crate::source::Span;
 use crate::yaml::Spanned;
 
@@ -39,16 +41,20 @@ pub fn patches(
 ) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
     // Each patch is read before the first is applied, as in kustomize.
-    let bodies = patches.iter().map(|patch| run.loaded(load::body(patch, context)));
-    let bodies: Vec<PatchBody> = bodies.collect::<Result<_>>()?;
-    for (patch, body) in patches.iter().zip(bodies) {
-        match body {
-            PatchBody::Nothing => run.warn(patch.place(), "this patch is empty and changes nothing"),
-            PatchBody::Strategic(documents) => run.strategic(patch, documents)?,
-            PatchBody::Json(json) => run.json(patch, &json)?,
-        }
+    let bodies = patches.iter().filter_map(|patch| Some((patch, run.loaded(load::body(patch, context))?)));
+    let bodies: Vec<(&Patch, PatchBody)> = bodies.collect();
+    for (patch, body) in bodies {
+        let done = match body {
+            PatchBody::Nothing => {
+                run.warn(patch.place(), "this patch is empty and changes nothing");
+                Ok(())
+            }
+            PatchBody::Strategic(documents) => run.strategic(patch, documents),
+            PatchBody::Json(json) => run.json(patch, &json),
+        };
+        run.problems.value_of(done);
     }
-    Ok(run.finish())
+    run.finish()
 }
 
 /// Applies `patchesJson6902`, one after the other, and returns what is odd about them.
@@ -62,14 +68,17 @@ pub fn patches_json6902(
     context: &PatchContext<'_>,
 ) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
-    let loaded = patches.iter().map(|patch| run.loaded(load::json6902(patch, context)));
-    let loaded: Vec<JsonPatch> = loaded.collect::<Result<_>>()?;
-    for (patch, json) in patches.iter().zip(loaded) {
-        for i in run.select(patch)? {
-            run.json_one(i, &json, patch.place())?;
+    let loaded =
+        patches.iter().filter_map(|patch| Some((patch, run.loaded(load::json6902(patch, context))?)));
+    let loaded: Vec<(&Patch, JsonPatch)> = loaded.collect();
+    for (patch, json) in loaded {
+        let selected = run.select(patch);
+        for i in run.problems.value_of(selected).unwrap_or_default() {
+            let done = run.json_one(i, &json, patch.place());
+            run.problems.value_of(done);
         }
     }
-    Ok(run.finish())
+    run.finish()
 }
 
 /// Applies `patchesStrategicMerge`, each a file or the patch itself, one after the other, and
@@ -89,18 +98,19 @@ pub fn patches_strategic_merge(
     let mut run = PatchRun::new(set, context);
     let mut documents = Vec::new();
     for patch in patches {
-        documents.extend(run.loaded(load::path_or_text(patch, context))?);
+        documents.extend(run.loaded(load::path_or_text(patch, context)).into_iter().flatten());
     }
-    if documents.is_empty() {
+    if documents.is_empty() && run.problems.is_empty() {
         let at = patches.first().map_or(Span::default(), |patch| patch.span);
         return Err(Diagnostic::error(Code::MissingField, "these patches are all empty").at(at));
     }
     for document in documents {
-        let i = own_target(run.set, &document)?;
+        let Some(i) = run.own_target(&document) else { continue };
         let patch = StrategicPatch::selected(document, PatchOptions::default()).note_in(&mut run.warnings);
-        run.merge_one(i, &patch)?;
+        let done = run.merge_one(i, &patch);
+        run.problems.value_of(done);
     }
-    Ok(run.finish())
+    run.finish()
 }
 
 /// Patches on their way over a set of resources.
@@ -108,17 +118,34 @@ struct PatchRun<'r> {
     set: &'r mut ResourceSet,
     context: &'r PatchContext<'r>,
     warnings: Vec<Diagnostic>,
+    /// What is wrong with some of them: the first does not hide the others.
+    problems: Problems,
+    /// The positions and ids of resources that a patch was wrong for: what others make of them says nothing.
+    lost: FxHashSet<usize>,
+    lost_ids: FxHashSet<ResId>,
+    likely: Likely<'r>,
     /// Whether it is known that no two resources have the same id.
     distinct: bool,
 }
 
 impl<'r> PatchRun<'r> {
     fn new(set: &'r mut ResourceSet, context: &'r PatchContext<'r>) -> Self {
-        Self { set, context, warnings: Vec::new(), distinct: false }
+        let (problems, likely) = (Problems::default(), Likely::new(context.schema));
+        let (lost, lost_ids) = (FxHashSet::default(), FxHashSet::default());
+        Self { set, context, warnings: Vec::new(), problems, lost, lost_ids, likely, distinct: false }
     }
 
-    fn loaded<T>(&mut self, patch: Result<Warned<T>>) -> Result<T> {
-        patch.map(|patch| patch.note_in(&mut self.warnings))
+    fn loaded<T>(&mut self, patch: Result<Warned<T>>) -> Option<T> {
+        self.problems.value_of(patch).map(|patch| patch.note_in(&mut self.warnings))
+    }
+
+    /// The position of what a patch names; none when that is a problem.
+    fn own_target(&mut self, patch: &Resource) -> Option<usize> {
+        if self.lost_ids.contains(patch.id()) {
+            return None;
+        }
+        let found = own_target(self.set, patch, &self.likely);
+        self.problems.value_of(found)
     }
 
     fn warn(&mut self, at: Span, message: &str) {
@@ -126,9 +153,9 @@ impl<'r> PatchRun<'r> {
     }
 
     /// Resources that were deleted on the way are dropped at the end, so that positions stay.
-    fn finish(self) -> Vec<Diagnostic> {
+    fn finish(self) -> Result<Vec<Diagnostic>> {
         self.set.remove_empty();
-        self.warnings
+        self.problems.or(self.warnings)
     }
 
     /// The resources that the target of a patch selects; it is warned of when there is none.
@@ -140,13 +167,18 @@ impl<'r> PatchRun<'r> {
         };
         let selected = self.set.select(&target.compile()?);
         if selected.is_empty() {
+            let likely = self.likely.suggestion(self.set, &target.id());
+            let help = match likely {
+                Some(likely) => format!("{likely} the patch changes nothing"),
+                None => "the patch changes nothing; names are those of this kustomization's resources".into(),
+            };
             self.warnings.push(
                 Diagnostic::warning(
                     Code::UnmatchedPatch,
                     format!("the target {} selects no resource", target.value),
                 )
                 .at(if target.span.is_none() { patch.place() } else { target.span })
-                .help("the patch changes nothing; names are those of this kustomization's resources"),
+                .help(help),
             );
         }
         Ok(selected)
@@ -155,9 +187,10 @@ impl<'r> PatchRun<'r> {
     fn strategic(&mut self, patch: &Patch, documents: Vec<Resource>) -> Result<()> {
         if patch.target.is_none() {
             for document in documents {
-                let i = own_target(self.set, &document)?;
+                let Some(i) = self.own_target(&document) else { continue };
                 let patch = StrategicPatch::own(document, patch.options).note_in(&mut self.warnings);
-                self.merge_one(i, &patch)?;
+                let done = self.merge_one(i, &patch);
+                self.problems.value_of(done);
             }
             return Ok(());
         }
@@ -173,7 +206,8 @@ impl<'r> PatchRun<'r> {
         let patch = StrategicPatch::selected(document, patch.options).note_in(&mut self.warnings);
         let mut other_ids = false;
         for i in selected {
-            other_ids |= self.merge_one(i, &patch)?;
+            let done = self.merge_one(i, &patch);
+            other_ids |= self.problems.value_of(done).unwrap_or_default();
         }
         if other_ids { self.check_ids() } else { Ok(()) }
     }
@@ -190,7 +224,19 @@ impl<'r> PatchRun<'r> {
     /// Merges a patch into one resource. Returns whether its id is another one now.
     fn merge_one(&mut self, i: usize, patch: &StrategicPatch) -> Result<bool> {
         let context = self.context;
-        let merged = self.set.update(i, |resource| patch.merge_into(resource, context));
+        if self.lost.contains(&i) {
+            return Ok(false);
+        }
+        let mut id = None;
+        let merged = self.set.update(i, |resource| {
+            let merged = patch.merge_into(resource, context);
+            id = merged.is_err().then(|| resource.id().clone());
+            merged
+        });
+        if let Some(id) = id {
+            self.lost.insert(i);
+            self.lost_ids.insert(id);
+        }
         let Some(merged) = merged else { return Ok(false) };
         let other_id = merged?.note_in(&mut self.warnings);
         if other_id {
@@ -203,12 +249,16 @@ impl<'r> PatchRun<'r> {
         for i in self.select(patch)? {
             // Here, and not in `patchesJson6902`, the id from before stays known.
             self.set.update(i, Resource::store_previous_id);
-            self.json_one(i, json, patch.place())?;
+            let done = self.json_one(i, json, patch.place());
+            self.problems.value_of(done);
         }
         Ok(())
     }
 
     fn json_one(&mut self, i: usize, json: &JsonPatch, at: Span) -> Result<()> {
+        if self.lost.contains(&i) {
+            return Ok(());
+        }
         let (schema, mut copied) = (self.context.schema, self.set.copied());
         let changed = self.set.update(i, |resource| {
             let id = resource.id().clone();

@@ -3,17 +3,17 @@
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{ResId, Resource, ResourceSet};
+use crate::resource::{Likely, ResId, Resource, ResourceSet};
 
 /// The position of the one resource that a patch names by its kind, name and namespace, now or before.
 ///
 /// # Errors
 /// There is none, or there are several.
-pub(super) fn own_target(set: &ResourceSet, patch: &Resource) -> Result<usize> {
-    unique(set, patch.id()).map_err(|error| error.at(patch.node().span().at_start()))
+pub(super) fn own_target(set: &ResourceSet, patch: &Resource, alike: &Likely<'_>) -> Result<usize> {
+    unique(set, patch.id(), alike).map_err(|error| error.at(patch.node().span().at_start()))
 }
 
-fn unique(set: &ResourceSet, id: &ResId) -> Result<usize> {
+fn unique(set: &ResourceSet, id: &ResId, alike: &Likely<'_>) -> Result<usize> {
     match set.by_any_id(id).as_slice() {
         [one] => Ok(*one),
         [first, second, ..] => {
@@ -24,11 +24,11 @@ fn unique(set: &ResourceSet, id: &ResId) -> Result<usize> {
                 .label(place(*second), "and this one")
                 .help("use a `target` that selects one of them"))
         }
-        [] => Err(no_match(set, id)),
+        [] => Err(no_match(set, id, alike)),
     }
 }
 
-fn no_match(set: &ResourceSet, id: &ResId) -> Diagnostic {
+fn no_match(set: &ResourceSet, id: &ResId, likely: &Likely<'_>) -> Diagnostic {
     let error = Diagnostic::error(Code::NoMatch, format!("no resource matches this patch: {id}"));
     let mut alike = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i)).map(Resource::id);
     match alike.find(|other| other.gvk.kind == id.gvk.kind) {
@@ -40,7 +40,9 @@ fn no_match(set: &ResourceSet, id: &ResId) -> Diagnostic {
             "" => "there is one without a namespace; the patch must have none either".into(),
             namespace => format!("there is one in namespace {namespace}; the patch must name it, too"),
         }),
-        None => error.help("the patch must have kind, name and namespace of a resource, or a `target`"),
+        None => error.help(likely.suggestion(set, id).unwrap_or_else(|| {
+            "the patch must have kind, name and namespace of a resource, or a `target`".into()
+        })),
     }
 }
 
@@ -89,6 +91,8 @@ mod tests {
     fn ids_find_one_resource() {
         let mut set = set(THREE);
         let id = set.as_slice()[1].id().clone();
+        let schema = Schema::none();
+        let unique = |set: &ResourceSet, id: &ResId| unique(set, id, &Likely::new(&schema));
         assert_eq!(unique(&set, &id).expect("one"), 1);
         let unnamed = ResId { namespace: SmolStr::default(), ..id.clone() };
         let error = unique(&set, &unnamed).expect_err("another namespace");

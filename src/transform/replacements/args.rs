@@ -3,7 +3,10 @@
 use std::fmt;
 
 use serde::Deserialize;
+use smol_str::SmolStr;
 
+use crate::resource::ResId;
+use crate::schema::Gvk;
 use crate::source::Span;
 use crate::transform::config::SelectorArgs;
 use crate::yaml::Spanned;
@@ -87,6 +90,15 @@ impl Replacement {
             self.targets.first().map(|t| t.span),
         ];
         places.into_iter().flatten().next().unwrap_or(self.path.span)
+    }
+}
+
+impl ReplacementSource {
+    /// What it names.
+    pub(super) fn id(&self) -> ResId {
+        let [group, version, kind] = [&self.group, &self.version, &self.kind].map(SmolStr::new);
+        let (name, namespace) = (SmolStr::new(&self.name), SmolStr::new(&self.namespace));
+        ResId { gvk: Gvk { group, version, kind }, name, namespace, ..ResId::default() }
     }
 }
 

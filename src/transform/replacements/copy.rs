@@ -8,7 +8,7 @@ use super::args::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Copied, part_scalars};
 use crate::transform::value_path::{FoundValue, Matches, NodeKind, lookup, lookup_mut, structured, text_of};
-use crate::yaml::{MAX_DEPTH, Node, Resolved, Style, Tag, Value};
+use crate::yaml::{MAX_DEPTH, Node, Resolved, Style, Tag, Value, nearest_path};
 
 /// The part of a value that the options of a source ask for.
 pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
@@ -147,7 +147,12 @@ impl FieldCopy<'_> {
             return Ok(());
         }
         let error = Diagnostic::error(Code::NoMatch, "the target has no such field");
-        Err(if self.options.create { error } else { error.help("`options: {create: true}` adds it") })
+        Err(match nearest_path(node, path) {
+            Some(meant) => error
+                .help(format!("did you mean `{}`? `options: {{create: true}}` adds fields", meant.join("."))),
+            None if self.options.create => error,
+            None => error.help("`options: {create: true}` adds it"),
+        })
     }
 
     fn matches(&self, node: &mut Node, path: &[String]) -> Result<usize> {

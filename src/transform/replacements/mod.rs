@@ -11,10 +11,11 @@ mod value;
 pub use args::{FieldOptions, Replacement, ReplacementSource, ReplacementTarget};
 pub use load::load_replacements;
 
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{Copied, Resource, ResourceSet};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
+use crate::resource::{Copied, Likely, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::Span;
+use crate::transform::config::SelectorArgs;
 use crate::transform::value_path::{check_length, split_dotted};
 use crate::yaml::Spanned;
 
@@ -35,26 +36,35 @@ pub fn replacements(
     schema: &Schema,
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
+    let (mut problems, likely) = (Problems::default(), Likely::new(schema));
     for replacement in replacements {
-        let mut value = SourceValue::of(replacement, set)
-            .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error })?;
+        let value = SourceValue::of(replacement, set, &likely)
+            .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
+        let Some(mut value) = problems.value_of(value) else { continue };
         for target in &replacement.targets {
-            warnings.extend(apply(set, &mut value, target, schema)?);
+            let applied = apply(set, &mut value, target, (schema, &likely));
+            warnings.extend(problems.value_of(applied).into_iter().flatten());
         }
     }
-    Ok(warnings)
+    problems.or(warnings)
 }
 
 fn apply(
     set: &mut ResourceSet,
     value: &mut SourceValue,
     target: &Spanned<ReplacementTarget>,
-    schema: &Schema,
+    (schema, likely): (&Schema, &Likely<'_>),
 ) -> Result<Vec<Diagnostic>> {
     let selected = TargetSelector::new(target)?.positions(set);
     if selected.is_empty() {
         let message = "this target selects no resource, so the value is not copied";
-        return Ok(vec![Diagnostic::warning(Code::UnmatchedReplacement, message).at(target.span)]);
+        let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(target.span);
+        let id = target.select.as_ref().map(SelectorArgs::id).unwrap_or_default();
+        let likely = likely.suggestion(set, &id);
+        return Ok(vec![match likely {
+            Some(likely) => warning.help(likely),
+            None => warning,
+        }]);
     }
     let fields = TargetFields::of(target)?;
     let (mut warnings, mut copied) = (Vec::new(), set.copied());

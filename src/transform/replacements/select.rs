@@ -2,7 +2,7 @@
 
 use super::args::{ReplacementSource, ReplacementTarget};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{Resource, ResourceSet, Selector};
+use crate::resource::{Likely, Resource, ResourceSet, Selector};
 use crate::transform::config::SelectorArgs;
 use crate::yaml::Spanned;
 
@@ -10,13 +10,19 @@ use crate::yaml::Spanned;
 ///
 /// # Errors
 /// There is none, or there are several.
-pub(super) fn source(source: &ReplacementSource, set: &ResourceSet) -> Result<usize> {
+pub(super) fn source(source: &ReplacementSource, set: &ResourceSet, likely: &Likely<'_>) -> Result<usize> {
     let [name, kind] = [&source.name, &source.kind].map(|text| (!text.is_empty()).then_some(text.as_str()));
     let selected = set.find(name, kind, |resource| is_source(source, resource));
     match selected.as_slice() {
         [one] => Ok(*one),
-        [] => Err(Diagnostic::error(Code::NoMatch, format!("no resource is the source {source}"))
-            .help("all fields must be equal to those of one resource; expressions cannot be used here")),
+        [] => {
+            let error = Diagnostic::error(Code::NoMatch, format!("no resource is the source {source}"));
+            let id = source.id();
+            let likely = likely.suggestion(set, &id);
+            Err(error.help(likely.unwrap_or_else(|| {
+                "all fields must be equal to those of one resource; expressions cannot be used here".into()
+            })))
+        }
         [first, second, ..] => {
             let message = format!("several resources are the source {source}");
             let [first, second] = [*first, *second].map(|i| set.as_slice()[i].id());

@@ -3,9 +3,9 @@
 use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
 use super::{copy, select};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{Resource, ResourceSet, part_scalars};
+use crate::resource::{Likely, Resource, ResourceSet, part_scalars};
 use crate::transform::value_path::{check_length, lookup, split_dotted};
-use crate::yaml::{Node, Value};
+use crate::yaml::{Node, Value, nearest_path};
 
 /// The value that is copied.
 pub(super) struct SourceValue {
@@ -19,7 +19,7 @@ pub(super) struct SourceValue {
 impl SourceValue {
     /// # Errors
     /// No source or target, a source that is not exactly one field.
-    pub(super) fn of(replacement: &Replacement, set: &ResourceSet) -> Result<Self> {
+    pub(super) fn of(replacement: &Replacement, set: &ResourceSet, likely: &Likely<'_>) -> Result<Self> {
         if replacement.targets.is_empty() {
             return Err(Diagnostic::error(Code::MissingField, "this replacement has no targets")
                 .help("say under `targets` which fields get the value"));
@@ -34,12 +34,12 @@ impl SourceValue {
             (None, Some(value)) => {
                 Ok(Self { node: Node::undecided(value.as_str()).with_span(value.span), live: None })
             }
-            (Some(source), None) => Self::of_field(source, set),
+            (Some(source), None) => Self::of_field(source, set, likely),
         }
     }
 
-    fn of_field(source: &ReplacementSource, set: &ResourceSet) -> Result<Self> {
-        let i = select::source(source, set)?;
+    fn of_field(source: &ReplacementSource, set: &ResourceSet, likely: &Likely<'_>) -> Result<Self> {
+        let i = select::source(source, set, likely)?;
         let resource = &set.as_slice()[i];
         let path = if source.field_path.is_empty() { DEFAULT_FIELD } else { &source.field_path };
         let placed = |error: Diagnostic| error.at(source.field_path.span).resource(resource.id()).field(path);
@@ -47,7 +47,11 @@ impl SourceValue {
         check_length(&path).map_err(placed)?;
         let value = lookup(resource.node(), &path).map_err(placed)?;
         let Some(value) = value.filter(|value| !is_nil_or_empty(value)) else {
-            return Err(placed(Diagnostic::error(Code::NoMatch, "the source has no value here")));
+            let error = Diagnostic::error(Code::NoMatch, "the source has no value here");
+            return Err(placed(match nearest_path(resource.node(), &path) {
+                Some(meant) => error.help(format!("did you mean `{}`?", meant.join("."))),
+                None => error,
+            }));
         };
         let node = copy::part_of(value, &source.options).map_err(placed)?;
         Ok(Self { node, live: source.options.delimiter.is_empty().then_some((i, path)) })

@@ -8,12 +8,12 @@ use serde_yaml::Value as Leaf;
 
 use super::error::{DecodeError, DecodePath, DecodeStep};
 use super::options::{DecodeOptions, UnknownFields};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Problems};
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Entry, Key, Node, Value};
 use crate::yaml::scalar::Resolved;
 use crate::yaml::spanned;
-use crate::yaml::suggest::{one_of, suggestion};
+use crate::yaml::suggest::{nearest, one_of, suggestion};
 use crate::yaml::yaml_1_1::{as_text, resolve_1_1};
 
 /// Reads one node.
@@ -119,13 +119,14 @@ impl<'de> NodeDeserializer<'de, '_> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         let mut known: Vec<(&'static str, &'de Entry)> = Vec::new();
+        let mut unknown = Problems::default();
         for entry in self.fields()? {
             let key = entry.key.text.as_str();
             let exact = names.iter().find(|name| **name == key);
             let Some(name) = exact.or_else(|| names.iter().find(|name| name.eq_ignore_ascii_case(key)))
             else {
                 if self.options.unknown_fields == UnknownFields::Deny {
-                    return Err(self.unknown(&entry.key, names));
+                    unknown.add(self.unknown(&entry.key, names));
                 }
                 continue;
             };
@@ -136,19 +137,24 @@ impl<'de> NodeDeserializer<'de, '_> {
                 None => known.push((name, entry)),
             }
         }
+        unknown.or(()).map_err(DecodeError)?;
         known.retain(|(_, entry)| !entry.value.is_null());
         self.placed(visitor.visit_map(StructFields { of: self, entries: known.into_iter(), value: None }))
     }
 
-    fn unknown(&self, key: &Key, names: &[&str]) -> DecodeError {
+    fn unknown(&self, key: &Key, names: &[&str]) -> Diagnostic {
         let error = Diagnostic::error(Code::UnknownField, format!("there is no field `{}` here", key.text));
         let help = suggestion(&key.text, names).or_else(|| (names.len() <= 8).then(|| one_of(names)));
         let error = match help {
             Some(help) => error.help(help),
             None => error,
         };
+        let error = match nearest(&key.text, names) {
+            Some(meant) => error.fix(key.meta.span, meant),
+            None => error,
+        };
         let step = DecodePath { parent: self.path, step: DecodeStep::Field(&key.text) };
-        DecodeError(error.at(key.meta.span).field(step))
+        error.at(key.meta.span).field(step)
     }
 }
 

@@ -1,0 +1,214 @@
+//! Which resource was probably meant by a name that is nobody's.
+//!
+//! How alike two names are is known in `yaml`.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::{ResId, Resource, ResourceSet};
+use crate::schema::Schema;
+use crate::source::Span;
+use crate::yaml::nearest;
+
+/// Up to how many names of a kind are all looked at. Of more only those are that stand next to a name when they are
+/// sorted by their beginnings, or by their ends: a base of thousands is no reason to compare each with each.
+const FEW: usize = 64;
+
+/// How many of them on each side.
+const NEIGHBOURS: usize = 8;
+
+/// Resources among which those are found that are like another.
+#[derive(Debug, Default)]
+pub(crate) struct Alike {
+    /// By kind.
+    names: FxHashMap<SmolStr, Names>,
+    /// By name: the kinds of which there is one.
+    kinds: FxHashMap<SmolStr, FxHashMap<SmolStr, Known>>,
+}
+
+/// One of them, and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) id: ResId,
+    pub(crate) at: Span,
+}
+
+/// The names of a kind, for a search of those that are alike.
+#[derive(Debug, Default)]
+struct Names {
+    known: FxHashMap<SmolStr, Known>,
+    by_beginning: BTreeSet<SmolStr>,
+    /// Each name backwards.
+    by_end: BTreeSet<SmolStr>,
+}
+
+fn backwards(name: &str) -> SmolStr {
+    name.chars().rev().collect()
+}
+
+impl Names {
+    fn add(&mut self, known: Known) {
+        let name = known.id.name.clone();
+        self.by_end.insert(backwards(&name));
+        self.by_beginning.insert(name.clone());
+        self.known.entry(name).or_insert(known);
+    }
+
+    /// The one that is most alike, if one is alike enough.
+    fn nearest(&self, name: &str) -> Option<&Known> {
+        let candidates: Vec<SmolStr> = if self.known.len() <= FEW {
+            self.by_beginning.iter().cloned().collect()
+        } else {
+            let end = backwards(name);
+            let ends = neighbours(&self.by_end, &end).map(|name| backwards(name));
+            neighbours(&self.by_beginning, name).cloned().chain(ends).collect()
+        };
+        let candidates: Vec<&str> = candidates.iter().map(SmolStr::as_str).collect();
+        self.known.get(nearest(name, &candidates)?)
+    }
+}
+
+fn neighbours<'n>(names: &'n BTreeSet<SmolStr>, name: &str) -> impl Iterator<Item = &'n SmolStr> {
+    let behind = names.range::<str, _>((Bound::Included(name), Bound::Unbounded)).take(NEIGHBOURS);
+    let before = names.range::<str, _>((Bound::Unbounded, Bound::Excluded(name))).rev().take(NEIGHBOURS);
+    behind.chain(before)
+}
+
+impl Alike {
+    /// Takes note of resources.
+    pub(crate) fn of<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> Self {
+        let mut alike = Self::default();
+        for resource in resources {
+            let id = resource.id();
+            if id.name.is_empty() {
+                continue;
+            }
+            let known = Known { id: id.clone(), at: resource.node().span().at_start() };
+            alike.names.entry(id.gvk.kind.clone()).or_default().add(known.clone());
+            let kinds = alike.kinds.entry(id.name.clone()).or_default();
+            kinds.entry(id.gvk.kind.clone()).or_insert(known);
+        }
+        alike
+    }
+
+    /// The one that is most like an id: one of its name in another namespace or of a similar kind, or one of its kind
+    /// with a similar name. Of two kinds that the schema knows none is a mistake for the other. What is empty in the
+    /// id fits anything.
+    pub(crate) fn nearest(&self, id: &ResId, schema: &Schema) -> Option<&Known> {
+        let (kind, name) = (&id.gvk.kind, &id.name);
+        if name.is_empty() {
+            return None;
+        }
+        if let Some(kinds) = self.kinds.get(name) {
+            if let Some(elsewhere) = kinds.get(kind) {
+                return Some(elsewhere);
+            }
+            let names: Vec<&str> = kinds.keys().map(SmolStr::as_str).collect();
+            let is_unknown = schema.kind(&id.gvk).is_none();
+            let near = nearest(kind, &names).filter(|_| is_unknown);
+            if let Some(known) = near.and_then(|kind| kinds.get(kind)) {
+                return Some(known);
+            }
+        }
+        self.names.get(kind)?.nearest(name)
+    }
+}
+
+impl Known {
+    /// "did you mean ...?", with that in which it differs from an id.
+    pub(crate) fn suggestion(&self, id: &ResId) -> String {
+        // What selects says no more than it must.
+        let selects = id.gvk.version.is_empty();
+        let differs = match (self.id.namespace == id.namespace, self.id.namespace.as_str()) {
+            _ if selects && (id.namespace.is_empty() || self.id.namespace == id.namespace) => String::new(),
+            _ if self.id.gvk.group != id.gvk.group => {
+                format!(" of apiVersion `{}`", self.id.gvk.api_version())
+            }
+            (true, _) => String::new(),
+            (false, "") => " without a namespace".into(),
+            (false, namespace) => format!(" in namespace `{namespace}`"),
+        };
+        format!("did you mean {} `{}`{differs}?", self.id.gvk.kind, self.id.name)
+    }
+}
+
+/// Finds what was probably meant; the resources are indexed for the first mistake.
+pub(crate) struct Likely<'s> {
+    schema: &'s Schema,
+    index: OnceCell<Alike>,
+}
+
+impl<'s> Likely<'s> {
+    pub(crate) fn new(schema: &'s Schema) -> Self {
+        Self { schema, index: OnceCell::new() }
+    }
+
+    /// "did you mean ...?" for an id that nobody has.
+    pub(crate) fn suggestion(&self, set: &ResourceSet, id: &ResId) -> Option<String> {
+        let index = self.index.get_or_init(|| Alike::of(set));
+        index.nearest(id, self.schema).map(|known| known.suggestion(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_documents};
+
+    fn resources(text: &str) -> Vec<Resource> {
+        let sources = SourceMap::default();
+        let id = sources.add("a.yaml", text);
+        let nodes = parse_documents(&sources, id, ParseOptions::default()).expect("YAML");
+        nodes.into_iter().map(|node| Resource::new(node, &Schema::embedded()).expect("a resource")).collect()
+    }
+
+    fn manifest(kind: &str, name: &str) -> String {
+        format!("{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: {name}}}}}\n---\n")
+    }
+
+    #[test]
+    fn the_one_that_was_meant_is_found_among_few_and_many() {
+        for count in [0, 5000] {
+            let many: String = (0..count).map(|i| manifest("Deployment", &format!("w{i}-service"))).collect();
+            let base = resources(&format!(
+                "{many}{}{{apiVersion: v1, kind: Service, metadata: {{name: db, namespace: shop}}}}\n",
+                manifest("Deployment", "payment-gateway")
+            ));
+            let alike = Alike::of(&base);
+            let table = [
+                (
+                    "apps/v1",
+                    "Deployment",
+                    "payment-gatway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                (
+                    "apps/v1",
+                    "Deployment",
+                    "paiment-gateway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                (
+                    "apps/v1",
+                    "Deploymnt",
+                    "payment-gateway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                ("v1", "Service", "db", Some("did you mean Service `db` in namespace `shop`?")),
+                ("apps/v1", "StatefulSet", "payment-gateway", None),
+                ("apps/v1", "Deployment", "something-else-altogether", None),
+            ];
+            for (version, kind, name, want) in table {
+                let text = format!("{{apiVersion: {version}, kind: {kind}, metadata: {{name: {name}}}}}\n");
+                let id = resources(&text).remove(0).id().clone();
+                let found = alike.nearest(&id, &Schema::embedded()).map(|known| known.suggestion(&id));
+                assert_eq!(found.as_deref(), want, "{kind} {name} of {count}");
+            }
+        }
+    }
+}

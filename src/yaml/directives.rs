@@ -1,0 +1,46 @@
+//! Directives before the first document of a text, of which kustomize takes fewer than YAML has.
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::{SourceId, SourceMap, Span};
+
+/// How kustomize v5.8 takes a text apart before it reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Separation {
+    /// Not at all, as kustomizations.
+    None,
+    /// At each `---`, as manifests and patches: a directive is then a document without a beginning.
+    AtMarkers,
+}
+
+/// Looks whether kustomize takes the directives of a text.
+///
+/// # Errors
+/// Another version than YAML 1.1; any directive where texts are taken apart.
+pub(crate) fn check_directives(sources: &SourceMap, id: SourceId, separation: Separation) -> Result<()> {
+    let Some(source) = sources.get(id) else { return Ok(()) };
+    let mut start = 0;
+    for line in source.text().split_inclusive('\n') {
+        let at = Span::new(id, start, start + line.trim_end().len());
+        start += line.len();
+        let is_directive = line.starts_with('%');
+        if !is_directive && !line.trim_start().is_empty() && !line.starts_with('#') {
+            return Ok(());
+        }
+        let problem = match separation {
+            Separation::AtMarkers if is_directive => "kustomize reads no directives here",
+            Separation::None if is_directive && is_other_version(line) => "kustomize reads YAML 1.1 alone",
+            _ => continue,
+        };
+        return Err(Diagnostic::error(Code::Syntax, problem).at(at).help("remove this line"));
+    }
+    Ok(())
+}
+
+/// Whether a line says another version than 1.1; what is malformed is the parser's to say.
+fn is_other_version(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let version = (words.next() == Some("%YAML")).then(|| words.next()).flatten();
+    let Some((major, minor)) = version.and_then(|version| version.split_once('.')) else { return false };
+    let number = |digits: &str| digits.parse::<u64>().ok();
+    number(major) != Some(1) || number(minor) != Some(1)
+}

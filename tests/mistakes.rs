@@ -1,0 +1,603 @@
+//! Mistakes that would reach production if nobody spoke up: each is told, where it was made, with what was meant.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  \
+                          selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
+                          spec:\n      containers:\n      - {name: web, image: 'web:1'}\n";
+
+fn cm(name: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: b\n")
+}
+
+fn home(files: &[(&str, &str)]) -> TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    for (path, text) in files {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    home
+}
+
+fn command(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+    command.args(args).current_dir(home).env("KUBECONFIG", "/dev/null").env("HOME", home);
+    command.env_remove("NO_COLOR").env_remove("FORCE_COLOR").env("XDG_CACHE_HOME", home.join("cache"));
+    command
+}
+
+fn run(home: &Path, args: &[&str]) -> Output {
+    command(home, args).output().expect("the program runs")
+}
+
+/// What a command says that fails, and prints nothing.
+fn refused(home: &Path, args: &[&str]) -> String {
+    let output = run(home, args);
+    let told = String::from_utf8(output.stderr).expect("text");
+    assert_eq!((output.stdout.len(), output.status.success()), (0, false), "{args:?}: {told}");
+    told
+}
+
+/// What a command says that succeeds.
+fn told(home: &Path, args: &[&str]) -> String {
+    let output = run(home, args);
+    let told = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.success() && !output.stdout.is_empty(), "{args:?}: {told}");
+    told
+}
+
+fn messages(told: &str) -> Vec<Value> {
+    told.lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
+}
+
+#[track_caller]
+fn says(told: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(told.contains(part), "no `{part}` in:\n{told}");
+    }
+}
+
+#[test]
+fn a_plain_overlay_without_manifests_is_an_error() {
+    let home = home(&[
+        ("base/web.yaml", DEPLOYMENT),
+        ("empty/README.md", "soon\n"),
+        ("comments/web.yaml", "# nothing yet\n"),
+        ("misnamed/kustomization.yml.txt", "resources: [../base]\n"),
+        ("spelled/kustomisation.yaml", "resources: [../base]\n"),
+        (
+            "typed/all.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
+        ),
+        ("good/web.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n"),
+    ]);
+    for name in ["empty", "comments"] {
+        let told = refused(home.path(), &["build", name]);
+        says(&told, &["error[missing-field]", &format!("{name} has no kustomization file and no manifests")]);
+        says(&refused(home.path(), &["build", name, "--base", "base"]), &["no manifests"]);
+    }
+    says(
+        &refused(home.path(), &["build", "misnamed"]),
+        &["rename `kustomization.yml.txt` to `kustomization.yml`"],
+    );
+    for name in ["spelled", "typed"] {
+        let told = refused(home.path(), &["build", name]);
+        says(&told, &["is no name of a kustomization", "rename it to `kustomization.yaml`"]);
+    }
+    assert_eq!(told(home.path(), &["build", "good"]), "");
+}
+
+#[test]
+fn a_document_that_matches_nothing_names_what_was_meant() {
+    let config = |name: &str, namespace: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\n")
+    };
+    let home = home(&[
+        ("base/web.yaml", DEPLOYMENT),
+        ("base/settings.yaml", &config("settings", "shop")),
+        ("base/w.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: shop}\n"),
+        ("name/a.yaml", &config("setings", "shop")),
+        ("namespace/a.yaml", &config("settings", "shopp")),
+        ("kind/a.yaml", "apiVersion: example.com/v1\nkind: Wigdet\nmetadata: {name: w, namespace: shop}\n"),
+        ("group/a.yaml", "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w, namespace: shop}\n"),
+        ("new/a.yaml", &config("something-else", "shop")),
+        ("both/a.yaml", &format!("{}---\n{}", config("settings", "shop"), config("settings-2", "shop"))),
+        (
+            "half/a.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: wep, namespace: shop}\nspec: {replicas: 3}\n",
+        ),
+        ("whole/a.yaml", &DEPLOYMENT.replace("name: web\n  namespace", "name: wep\n  namespace")),
+        ("bare/a.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"),
+    ]);
+    let table = [
+        ("name", "did you mean ConfigMap `settings`?"),
+        ("namespace", "did you mean ConfigMap `settings` in namespace `shop`?"),
+        ("kind", "did you mean Widget `w`?"),
+        ("group", "did you mean Widget `w` of apiVersion `example.com/v1`?"),
+        ("whole", "did you mean Deployment `web`?"),
+    ];
+    for (name, want) in table {
+        let told = told(home.path(), &["build", name]);
+        says(&told, &["warning[added-document]: the base has no such resource, so this one is added", want]);
+        says(&told, &[&format!("--> {name}/a.yaml:1:1"), "::: base/"]);
+    }
+    for name in ["new", "both"] {
+        assert_eq!(told(home.path(), &["build", name]), "", "{name} is nothing to speak of");
+    }
+    let told = refused(home.path(), &["build", "half"]);
+    says(
+        &told,
+        &[
+            "error[added-document]",
+            "lacks `spec.selector`, `spec.template`",
+            "did you mean Deployment `web`?",
+        ],
+    );
+    says(&refused(home.path(), &["build", "bare"]), &["lacks `spec`", "in namespace `shop`"]);
+}
+
+#[test]
+fn ten_thousand_documents_that_match_nothing_are_no_flood_of_work() {
+    let all = |prefix: &str| -> String {
+        let manifest = |i| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {prefix}-{i}}}}}\n");
+        (0..10_000).map(manifest).collect::<Vec<_>>().join("---\n")
+    };
+    let home = home(&[("base/a.yaml", &all("some-service")), ("prod/a.yaml", &all("other-things"))]);
+    let begun = std::time::Instant::now();
+    assert_eq!(told(home.path(), &["build", "prod"]), "");
+    // Each compared with each took minutes.
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: dev\nclusters:\n- {name: dev, cluster: {server: \
+                          'http://127.0.0.1:1'}}\nusers: []\ncontexts:\n- {name: dev, context: {cluster: dev}}\n";
+
+#[test]
+fn a_cluster_that_is_named_must_exist() {
+    let home = home(&[
+        ("kubeconfig", KUBECONFIG),
+        ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("app/a.yaml", &cm("a")),
+        ("base/a.yaml", &cm("a")),
+        ("prod/a.yaml", &cm("a")),
+    ]);
+    for target in ["app", "prod"] {
+        for (flag, what) in [("--context", "context"), ("--cluster", "cluster"), ("--user", "user")] {
+            let told = refused(home.path(), &["build", target, "--kubeconfig", "kubeconfig", flag, "nope"]);
+            says(&told, &["error[no-match]", &format!("the kubeconfig has no {what} `nope`")]);
+            says(&refused(home.path(), &["build", target, flag, "nope"]), &["error["]);
+        }
+        says(&refused(home.path(), &["build", target, "--kubeconfig", "nope"]), &["error[io]", "nope"]);
+        let near = refused(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dve"]);
+        says(&near, &["did you mean `dev`?"]);
+        assert_eq!(
+            told(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dev"]),
+            ""
+        );
+        let absent =
+            command(home.path(), &["build", target]).env("KUBECONFIG", "nope").output().expect("runs");
+        assert!(absent.status.success() && absent.stderr.is_empty(), "absent files count as no cluster");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_kubeconfig_may_be_a_pipe_and_not_a_directory() {
+    let home = home(&[
+        ("kubeconfig", KUBECONFIG),
+        ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("app/a.yaml", &cm("a")),
+    ]);
+    let program = env!("CARGO_BIN_EXE_kubectl-smp");
+    let piped = |bytes: &str| {
+        let line = format!("printf '{bytes}' | {program} build app --context dev --kubeconfig /dev/stdin");
+        Command::new("sh").args(["-c", &line]).current_dir(home.path()).output().expect("runs")
+    };
+    let output = piped(&KUBECONFIG.replace('\'', ""));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for output in [piped("\\377\\376\\0"), run(home.path(), &["build", "app", "--kubeconfig", "app"])] {
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        says(&told, &["error[io]: the kubeconfig", "cannot be read"]);
+        assert!(!told.contains("panicked"), "{told}");
+    }
+}
+
+/// A server that is up and answers nothing.
+fn unavailable() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 503 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    address
+}
+
+#[test]
+fn nothing_is_sent_that_was_merged_by_guess() {
+    let widget = |list: &str| {
+        format!("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{list: {list}}}\n")
+    };
+    let home = home(&[
+        ("base/w.yaml", &widget("[{name: a}, {name: b}, {name: c}]")),
+        ("prod/w.yaml", &widget("[{name: a, x: 1}]")),
+    ]);
+    let server = unavailable();
+    for name in ["apply", "diff"] {
+        let told = refused(home.path(), &[name, "prod", "-s", &server]);
+        says(&told, &["error[remote]", "cannot be merged without its schema", "Widget"]);
+    }
+    let told = told(home.path(), &["build", "prod", "-s", &server]);
+    says(&told, &["warning[remote]: the cluster could not be asked for the schema of example.com/v1 Widget"]);
+}
+
+#[test]
+fn a_namespace_for_a_build_is_refused() {
+    let home = home(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a"))]);
+    let output = run(home.path(), &["build", "app", "-n", "shop"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    says(&String::from_utf8_lossy(&output.stderr), &["`--namespace`", "`namespace:` in a kustomization"]);
+}
+
+#[test]
+fn a_component_that_is_built_alone_says_so() {
+    let home = home(&[
+        (
+            "part/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [a.yaml]\n",
+        ),
+        ("part/a.yaml", &cm("a")),
+        ("app/kustomization.yaml", "components: [../part]\n"),
+        ("none/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"),
+    ]);
+    let alone = told(home.path(), &["build", "part"]);
+    says(&alone, &["warning[component-alone]", "--> part/kustomization.yaml:2:7", "under `components:`"]);
+    assert_eq!(told(home.path(), &["build", "app"]), "");
+    assert_eq!(run(home.path(), &["build", "part"]).stdout, run(home.path(), &["build", "app"]).stdout);
+    // One that says nothing is no target, and nothing that fails.
+    assert_eq!(told(home.path(), &["build", "-R", "."]), "");
+}
+
+#[test]
+fn deprecated_labels_are_rewritten_with_their_selectors() {
+    let home = home(&[
+        (
+            "app/kustomization.yaml",
+            "resources: [a.yaml]\ncommonLabels: {a: b}\npatchesStrategicMerge: [a.yaml]\n",
+        ),
+        ("app/a.yaml", &cm("a")),
+    ]);
+    let told = told(home.path(), &["build", "app"]);
+    says(
+        &told,
+        &[
+            "`labels: [{pairs: {...}, includeSelectors: true}]`",
+            "each file as `path: FILE`",
+            "warning: 2 warnings",
+        ],
+    );
+    let quiet = run(home.path(), &["build", "app", "--quiet"]);
+    assert!(quiet.status.success() && quiet.stderr.is_empty());
+}
+
+/// A kustomization with a mistake, and what is said of it.
+const MEANT: [(&str, &str, &[&str]); 11] = [
+    ("resources: [setings.yaml]\n", "a", &["app/kustomization.yaml:1:13", "did you mean `settings.yaml`?"]),
+    ("resources: [../bse]\n", "a", &["did you mean `../base`?"]),
+    (
+        "resources: [settings.yaml]\npatches: [path.yaml]\n",
+        "path: path.yaml",
+        &["app/kustomization.yaml:2:11"],
+    ),
+    (
+        "resorces: [settings.yaml]\npatchs: []\n",
+        "a",
+        &["did you mean `resources`?", "did you mean `patches`?"],
+    ),
+    (
+        "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMap\n    apiVersion: v1\n    metadata: {name: setings}\n",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:4:5"],
+    ),
+    (
+        "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMapp\n    apiVersion: v1\n    metadata: {name: settings}\n",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:4:5"],
+    ),
+    (
+        "resources: [settings.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: remove\n      path: /metadata/labls/x\n",
+        "app/kustomization.yaml:5:7",
+        &["did you mean `/metadata/labels/x`?"],
+    ),
+    (
+        "resources: [web.yaml]\nreplicas:\n- {name: wep, count: 3}\n",
+        "did you mean `web`?",
+        &["app/kustomization.yaml:3:10"],
+    ),
+    (
+        "resources: [settings.yaml]\nreplacements:\n- source: {kind: ConfigMap, name: settigs}\n  targets: [{select: {kind: ConfigMap}}]\n",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:3:11"],
+    ),
+    (
+        "resources: [settings.yaml]\nreplacements:\n- source: {kind: ConfigMap, fieldPath: data.a}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.aa]}]\n",
+        "did you mean `data.a`?",
+        &["app/kustomization.yaml:4:54"],
+    ),
+    (
+        "resources: [settings.yaml]\nconfigMapGenerator:\n- {name: g, files: [setings.yaml]}\n",
+        "did you mean `settings.yaml`?",
+        &["app/kustomization.yaml:3:21"],
+    ),
+];
+
+#[test]
+fn what_was_meant_is_named() {
+    let a = cm("settings");
+    for (kustomization, part, parts) in MEANT {
+        let a = a.replace("metadata:\n", "metadata:\n  labels: {x: y}\n");
+        let home = home(&[
+            ("app/kustomization.yaml", kustomization),
+            ("app/settings.yaml", &a),
+            ("app/web.yaml", DEPLOYMENT),
+            ("base/kustomization.yaml", "resources: []\n"),
+        ]);
+        let told = refused(home.path(), &["build", "app"]);
+        says(&told, &[&[part], parts].concat());
+    }
+    let home = home(&[("base/kustomization.yaml", "resources: [a.yaml]\n"), ("base/a.yaml", &a)]);
+    says(&refused(home.path(), &["build", "bsae"]), &["did you mean `base`?"]);
+}
+
+#[test]
+fn what_mends_a_mistake_is_data() {
+    let home = home(&[
+        ("app/kustomization.yaml", "resorces:\n- a.yaml\n"),
+        ("old/kustomization.yaml", "bases: [../fine]\n"),
+        ("fine/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("fine/a.yaml", &cm("a")),
+        ("new/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("new/a.yaml", &cm("a")),
+        ("paths/kustomization.yaml", "patches: [p.yaml]\n"),
+    ]);
+    let table = [
+        ("app", "app/kustomization.yaml", (1, 1, 9), "resources"),
+        ("old", "old/kustomization.yaml", (1, 1, 6), "resources"),
+        ("new", "new/kustomization.yaml", (1, 13, 19), "a.yaml"),
+        ("paths", "paths/kustomization.yaml", (1, 11, 17), "{path: p.yaml}"),
+    ];
+    for (target, file, (line, column, end), replacement) in table {
+        let output = run(home.path(), &["build", target, "--message-format", "json"]);
+        let told = messages(&String::from_utf8(output.stderr).expect("text"));
+        let want = serde_json::json!({"file": file, "line": line, "column": column, "end_line": line,
+            "end_column": end, "replacement": replacement});
+        assert!(told.iter().any(|message| message["fix"] == want), "{target}: {told:#?}");
+    }
+}
+
+#[test]
+fn places_can_be_opened_from_where_the_user_stands() {
+    let home = home(&[
+        ("base/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("base/a.yaml", &cm("a")),
+        ("prod/kustomization.yaml", "resources: [../base]\npatches:\n- path: p.yaml\n"),
+        ("prod/p.yaml", "\n{apiVersion: v1, kind: ConfigMap, metadata: {name: nope}}\n"),
+        ("else/where/x", ""),
+    ]);
+    for (here, target, want) in [
+        (".", "prod", "prod/p.yaml:2:1"),
+        ("prod", ".", "p.yaml:2:1"),
+        ("else/where", "../../prod", "../../prod/p.yaml:2:1"),
+    ] {
+        let here = home.path().join(here);
+        let told = refused(&here, &["build", target, "--message-format", "short"]);
+        assert!(told.starts_with(&format!("{want}: error[no-match]")), "{told}");
+        let json = messages(&refused(&here, &["build", target, "--message-format", "json"]));
+        let file = json[0]["places"][0]["file"].as_str().expect("a file");
+        assert!(here.join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn inline_patches_have_their_places_in_the_kustomization() {
+    let table = [
+        (
+            "- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    data: }\n",
+            "7:11",
+        ),
+        ("- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}'\n", "3:11"),
+        (
+            "- patch: \"{apiVersion: v1,\\n kind: ConfigMap,\\n metadata: {name: a},\\n data: {x: 1, x: 2}}\"\n",
+            "3:85",
+        ),
+        (
+            "- target: {kind: ConfigMap}\n  patch: |-\n    - op: add\n      path: /data/x\n      value: y\n    - op: remove\n      path: /nope\n",
+            "8:7",
+        ),
+        (
+            "- patch: |\n    kind: ConfigMap\n    apiVersion: v1\n    metadata:\n      name: a\n    data:\n      x: 1\n      x: 2\n",
+            "10:7",
+        ),
+    ];
+    for (patch, want) in table {
+        let home = home(&[
+            ("app/kustomization.yaml", &format!("resources: [a.yaml]\npatches:\n{patch}")),
+            ("app/a.yaml", &cm("a")),
+        ]);
+        let output = run(home.path(), &["build", "app", "--message-format", "short"]);
+        let told = String::from_utf8(output.stderr).expect("text");
+        assert!(told.starts_with(&format!("app/kustomization.yaml:{want}: ")), "{want}: {told}");
+    }
+}
+
+/// What kustomize v5.8.1 makes of directives: it takes manifests and patches apart at `---` before it reads them.
+#[test]
+fn directives_are_taken_as_kustomize_takes_them() {
+    let table = [
+        ("%YAML 1.1\n---\n", true, false),
+        ("%YAML 01.1 # c\n---\n", true, false),
+        ("# c\n%TAG !e! tag:e,1:\n---\n", true, false),
+        ("%YAML 1.2\n---\n", false, false),
+        ("%YAML 2.0\n---\n", false, false),
+        ("%FOO\n---\n", false, false),
+        ("---\n# %YAML 1.2\n", true, true),
+    ];
+    for (directive, kustomization, manifest) in table {
+        let files = |k: &str, a: &str, p: &str| {
+            home(&[
+                ("app/kustomization.yaml", &format!("{k}resources: [a.yaml]\npatches: [{{path: p.yaml}}]\n")),
+                ("app/a.yaml", &format!("{a}{}", cm("a"))),
+                ("app/p.yaml", &format!("{p}{}", cm("a"))),
+            ])
+        };
+        let table = [
+            (files(directive, "", ""), kustomization),
+            (files("", directive, ""), manifest),
+            (files("", "", directive), manifest),
+        ];
+        for (i, (home, want)) in table.iter().enumerate() {
+            let output = run(home.path(), &["build", "app"]);
+            assert_eq!(
+                output.status.success(),
+                *want,
+                "{directive:?} {i}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+    }
+}
+
+#[test]
+fn resources_in_messages_have_all_their_parts() {
+    let home = home(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
+    let output = run(home.path(), &["merge", "a.yaml", "b.yaml", "--message-format", "json"]);
+    let told = messages(&String::from_utf8(output.stderr).expect("text"));
+    let want = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "", "name": "a"});
+    assert!(told.iter().any(|message| message["resource"] == want), "{told:#?}");
+}
+
+#[test]
+fn variables_replicas_targets_and_conflicts_have_places() {
+    let vars = "vars:\n- name: A\n  objref: {kind: ConfigMap, name: a, apiVersion: v1}\n- name: B\n  objref: {kind: ConfigMap, name: a, apiVersion: v1}\n";
+    let table = [
+        (vars.to_string(), "warning[unused-variable]", "3:9"),
+        (vars.replace("name: a,", "name: b,"), "error[no-match]", "3:9"),
+        (vars.replace("name: B", "name: A"), "error[invalid-value]", "5:9"),
+        ("replicas: [{name: x, count: 1}]\n".into(), "error[no-match]", "2:19"),
+        (
+            "patches:\n- target: {name: x}\n  patch: '[{\"op\": \"remove\", \"path\": \"/x\"}]'\n".into(),
+            "warning[unmatched-patch]",
+            "3:",
+        ),
+        (
+            "replacements:\n- source: {kind: ConfigMap}\n  targets:\n  - select: {name: x}\n".into(),
+            "warning[unmatched-replacement]",
+            "5:5",
+        ),
+        (
+            "configMapGenerator:\n- {name: a, options: {disableNameSuffixHash: true}}\n".into(),
+            "error[duplicate-resource]",
+            "",
+        ),
+    ];
+    for (rest, code, want) in table {
+        let home = home(&[
+            ("app/kustomization.yaml", &format!("resources: [a.yaml]\n{rest}")),
+            ("app/a.yaml", &cm("a")),
+        ]);
+        let output = run(home.path(), &["build", "app", "--message-format", "short"]);
+        let told = String::from_utf8(output.stderr).expect("text");
+        let line =
+            told.lines().find(|line| line.contains(code)).unwrap_or_else(|| panic!("no {code}: {told}"));
+        assert!(line.starts_with(&format!("app/kustomization.yaml:{want}")), "{want}: {told}");
+    }
+}
+
+#[test]
+fn all_errors_of_a_kustomization_are_told() {
+    let home = home(&[
+        (
+            "app/kustomization.yaml",
+            "resources: [one.yaml, a.yaml, two.yaml, ../broken]\ncomponents: [../three]\n",
+        ),
+        ("app/a.yaml", &cm("a")),
+        ("broken/kustomization.yaml", "resources: [four.yaml, five.yaml]\n"),
+        (
+            "patched/kustomization.yaml",
+            "resources: [a.yaml]\npatches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]\n",
+        ),
+        ("patched/a.yaml", &cm("a")),
+        ("patched/y.yaml", &cm("nobody")),
+        ("patched/z.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: [1]\n"),
+    ]);
+    let told = refused(home.path(), &["build", "app"]);
+    for name in ["one.yaml", "two.yaml", "../three", "four.yaml", "five.yaml"] {
+        assert_eq!(told.matches(&format!("error[io]: `{name}`")).count(), 1, "{name}: {told}");
+    }
+    let told = refused(home.path(), &["build", "patched"]);
+    says(&told, &["`x.yaml` cannot be read", "no resource matches this patch: ConfigMap nobody"]);
+    assert_eq!(told.matches("error[").count(), if told.contains("z.yaml") { 3 } else { 2 }, "{told}");
+    let many = refused(home.path(), &["build", "app", "patched", "--message-format", "json"]);
+    for message in messages(&many).iter().filter(|message| message["code"] != "summary") {
+        assert!(message["target"].is_string(), "{message}");
+    }
+}
+
+#[test]
+fn a_long_way_is_told_by_its_ends() {
+    let mut files: Vec<(String, String)> = (0..300)
+        .map(|i| (format!("b{i}/kustomization.yaml"), format!("resources: [../b{}]\n", i + 1)))
+        .collect();
+    files.push((
+        "b300/kustomization.yaml".into(),
+        "resources: [a.yaml]\nreplicas: [{name: x, count: 1}]\n".into(),
+    ));
+    files.push(("b300/a.yaml".into(), cm("a")));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let home = home(&files);
+    let told = refused(home.path(), &["build", "b0"]);
+    says(&told, &["reached by `../b300` in b299", "... 294 more", "reached by `../b1` in b0"]);
+    assert!(told.lines().count() < 20, "{told}");
+}
+
+#[test]
+fn long_lines_are_shown_around_the_place() {
+    let list = "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ".repeat(500);
+    let home =
+        home(&[("app/kustomization.yaml", &format!("commonAnnotations: {{x: z}}\nresources: [{list}]\n"))]);
+    let told = refused(home.path(), &["build", "app"]);
+    says(&told, &["app/kustomization.yaml:2:", "...", "^^^"]);
+    assert!(told.lines().all(|line| line.len() < 400), "{}", told.lines().map(str::len).max().unwrap_or(0));
+}
+
+#[test]
+fn a_target_that_fails_prints_no_list() {
+    let home = home(&[("app/kustomization.yaml", "resources: [a.yaml]\n")]);
+    refused(home.path(), &["build", "app", "-o", "json"]);
+    refused(home.path(), &["build", "app", "app", "-o", "json"]);
+}
+
+#[test]
+fn locks_are_made_of_all_that_builds_take() {
+    let home = home(&[
+        ("a/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("a/a.yaml", &cm("a")),
+        ("b/kustomization.yaml", "resources: [../a]\n"),
+    ]);
+    for args in [&["lock", "-k", "a"][..], &["lock", "-R", "."], &["lock", "a/kustomization.yaml"]] {
+        let output = run(home.path(), args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(home.path().join("a/smp.lock").is_file(), "{args:?}");
+        fs::remove_file(home.path().join("a/smp.lock")).expect("there");
+    }
+}
