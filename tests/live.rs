@@ -4,6 +4,8 @@
 #![cfg(all(feature = "cli", feature = "cluster"))]
 #![allow(missing_docs)]
 
+#[path = "live/applying.rs"]
+mod applying;
 #[path = "fake_client/asked.rs"]
 mod asked;
 #[path = "../examples/fake_client.rs"]
@@ -135,7 +137,7 @@ fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
 
     let (second, asked) = build("auto");
     assert_eq!(second, first);
-    assert_eq!(asked, Vec::<String>::new(), "what is fresh is not asked for again");
+    assert_eq!(asked, ["GET /openapi/v3"], "whether it is still so is asked each time");
 
     let (third, asked) = build("cluster");
     assert_eq!(third, first);
@@ -168,8 +170,8 @@ fn an_overlay_of_custom_resources_is_merged_by_key_applied_and_applied_again() {
         "{diff:?}"
     );
 
-    let line = format!("gadget.{}.example.com/g serverside-applied\n", rig.name);
-    assert_eq!(rig.smp(&[&["apply"][..], &target].concat()).ended(0).stdout, line);
+    let line = |change: &str| format!("gadget.{}.example.com/g {change}\n", rig.name);
+    assert_eq!(rig.smp(&[&["apply"][..], &target].concat()).ended(0).stdout, line("created"));
     let names = "{range .spec.ports[*]}{.port}/{.protocol}={.name} {end}";
     let gadget = format!("gadgets.{}.example.com/g", rig.name);
     assert_eq!(rig.live(&gadget, names), "53/TCP=dns-tcp 53/UDP=renamed 80/TCP=web ");
@@ -177,10 +179,10 @@ fn an_overlay_of_custom_resources_is_merged_by_key_applied_and_applied_again() {
 
     let version = rig.live(&gadget, "{.metadata.resourceVersion}");
     let again = rig.smp(&[&["apply"][..], &target].concat()).ended(0);
-    assert_eq!((again.stdout, again.stderr), (line, String::new()));
+    assert_eq!((again.stdout, again.stderr), (line("unchanged"), "note: 1 object: 1 unchanged\n".into()));
     assert_eq!(rig.live(&gadget, "{.metadata.resourceVersion}"), version, "nothing changed");
     let diff = rig.smp(&[&["diff"][..], &target].concat()).ended(0);
-    assert_eq!((diff.stdout, diff.stderr), (String::new(), String::new()));
+    assert_eq!((diff.stdout, diff.stderr), (String::new(), "note: 1 object: 1 unchanged\n".into()));
 }
 
 #[test]
@@ -188,19 +190,19 @@ fn an_overlay_of_custom_resources_is_merged_by_key_applied_and_applied_again() {
 fn definitions_and_namespaces_go_first_whatever_their_place() {
     let rig = Rig::new();
     let text = documents(&[GADGET, DEPLOYMENT, CRD, NAMESPACE]);
-    let names = |suffix: &str| {
-        let line = |object: &str| format!("{object} serverside-applied{suffix}\n").replace("NAME", &rig.name);
-        line("gadget.NAME.example.com/g")
-            + &line("deployment.apps/web")
-            + &line("customresourcedefinition.apiextensions.k8s.io/gadgets.NAME.example.com")
-            + &line("namespace/NAME")
+    let names = |order: [&str; 4], done: &str| {
+        order.map(|object| format!("{object} {done}\n").replace("NAME", &rig.name)).concat()
     };
+    let crd = "customresourcedefinition.apiextensions.k8s.io/gadgets.NAME.example.com";
+    let (gadget, namespace) = ("gadget.NAME.example.com/g", "namespace/NAME");
+    let sent = [namespace, crd, gadget, "deployment.apps/web"];
+    let written = [gadget, "deployment.apps/web", crd, namespace];
     let run = |args: &[&str]| rig.smp_with_stdin(&[args, &["-f", "-"]].concat(), &text).ended(0);
 
     let ran = run(&["apply", "--dry-run=client"]);
-    assert_eq!((ran.stdout, ran.stderr), (names(" (dry run)"), String::new()));
+    assert_eq!((ran.stdout, ran.stderr), (names(written, "serverside-applied (dry run)"), String::new()));
     let ran = run(&["apply", "--dry-run=server"]);
-    assert_eq!(ran.stdout, names(" (server dry run)"));
+    assert_eq!(ran.stdout, names(sent, "created (server dry run)"));
     assert!(ran.stderr.contains("its CustomResourceDefinition is not there yet"), "{}", ran.stderr);
     assert!(ran.stderr.contains("its namespace is not there yet"), "{}", ran.stderr);
     assert!(!rig.exists(&format!("namespace/{}", rig.name)), "dry runs change nothing");
@@ -216,13 +218,14 @@ fn definitions_and_namespaces_go_first_whatever_their_place() {
     let mut want = want.map(|file| file.replace("NAME", &rig.name));
     want.sort();
     assert_eq!(files, want, "what is not there yet is an addition");
-    assert_eq!(diff.stderr, "", "the objects bring their namespace and definition along");
+    let summary = "note: 4 objects: 4 would be created\n";
+    assert_eq!(diff.stderr, summary, "the objects bring their namespace and definition along");
 
     let ran = run(&["apply"]);
-    assert_eq!((ran.stdout, ran.stderr), (names(""), String::new()));
+    assert_eq!((ran.stdout, ran.stderr), (names(sent, "created"), "note: 4 objects: 4 created\n".into()));
     assert_eq!(rig.live("deployment/web", "{.spec.replicas}"), "2");
     let diff = rig.smp_with_stdin(&["diff", "-f", "-"], &text).ended(0);
-    assert_eq!((diff.stdout, diff.stderr), (String::new(), String::new()));
+    assert_eq!((diff.stdout, diff.stderr), (String::new(), "note: 4 objects: 4 unchanged\n".into()));
 }
 
 #[test]
@@ -249,7 +252,7 @@ fn conflicts_name_each_field_and_its_manager() {
     assert!(diff.stdout.contains("-  replicas: 2\n+  replicas: 5\n"), "{}", diff.stdout);
     assert!(!diff.stdout.contains("generation") && !diff.stdout.contains("managedFields"), "{}", diff.stdout);
     let diff = rig.smp(&["diff", "--force-conflicts", "-f", "other.yaml"]).ended(1);
-    assert_eq!(diff.stderr, "");
+    assert_eq!(diff.stderr, "note: 1 object: 1 would change\n");
 
     rig.smp(&["apply", "--force-conflicts", "-f", "other.yaml"]).ended(0);
     assert_eq!(rig.live("deployment/web", "{.spec.replicas}"), "5");
@@ -263,9 +266,11 @@ fn dry_runs_leave_the_cluster_as_it_is() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
-    for (dry_run, suffix) in [("client", "dry run"), ("server", "server dry run")] {
+    for (dry_run, done) in
+        [("client", "serverside-applied (dry run)"), ("server", "created (server dry run)")]
+    {
         let ran = rig.smp(&["apply", &format!("--dry-run={dry_run}"), "-f", "web.yaml"]).ended(0);
-        assert_eq!(ran.stdout, format!("deployment.apps/web serverside-applied ({suffix})\n"));
+        assert_eq!(ran.stdout, format!("deployment.apps/web {done}\n"));
         assert!(!rig.exists("deployment/web"), "{dry_run}");
     }
     rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
@@ -308,10 +313,11 @@ fn diff_hides_what_secrets_hold() {
         rig.file("secret.yaml", &text.replace("VALUE", value));
     };
     secret("first");
+    let diff = rig.smp(&["diff", "-f", "secret.yaml"]).ended(2);
+    assert!(diff.stderr.contains(&format!("namespaces \"{}\" not found", rig.name)), "{}", diff.stderr);
+    rig.create_namespace();
     let diff = rig.smp(&["diff", "-f", "secret.yaml"]).ended(1);
     assert!(diff.stdout.contains("+  a: '***'\n") && !diff.stdout.contains("first"), "{}", diff.stdout);
-    assert!(diff.stderr.contains(&format!("the namespace {} does not exist", rig.name)), "{}", diff.stderr);
-    rig.create_namespace();
     rig.smp(&["apply", "-f", "secret.yaml"]).ended(0);
     secret("second");
     let diff = rig.smp(&["diff", "-f", "secret.yaml"]).ended(1);
@@ -380,7 +386,7 @@ fn what_the_server_refuses_does_not_stop_the_others() {
     let bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, namespace: NAME}\ndata: {a: {b: c}}\n";
     let good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good, namespace: NAME}\n";
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &documents(&[bad, good])).ended(1);
-    assert_eq!(ran.stdout, "configmap/good serverside-applied\n");
+    assert_eq!(ran.stdout, "configmap/good created\n");
     assert!(
         ran.stderr.contains("<stdin>:1:1") && ran.stderr.contains("1 of 2 objects were not applied"),
         "{ran:?}"
@@ -408,7 +414,7 @@ fn many_objects_are_applied_in_parallel_and_reported_in_order() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("many.yaml", &config_maps(150));
-    let want: Vec<_> = (0..150).map(|i| format!("configmap/c{i} serverside-applied")).collect();
+    let want: Vec<_> = (0..150).map(|i| format!("configmap/c{i} created")).collect();
     let ran = rig.smp(&["apply", "--concurrency=16", "-f", "many.yaml"]).ended(0);
     assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), want);
     assert_eq!(rig.live("configmaps", "{.items[*].data.i}").split(' ').count(), 150);
@@ -484,5 +490,5 @@ fn kubectl_runs_it_as_a_plugin() {
         .env("PATH", path.expect("a path"))
         .output()
         .expect("kubectl on the PATH");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "configmap/m serverside-applied\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "configmap/m created\n");
 }

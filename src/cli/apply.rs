@@ -1,19 +1,28 @@
 //! `kubectl smp apply`: server-side apply of built overlays or plain manifests.
 
+use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::connect::duration;
+use super::connect::{ServerSideArg, duration};
+use super::ending::stop_at_first_signal;
+use super::form::{Joined, OutputForm, resource_name};
 use super::objects::ObjectArgs;
-use super::{Outcome, render};
+use super::{Failure, Outcome, render};
 use crate::cluster::{
-    self, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions,
+    self, AppliedObject, ApplySummary, Change, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation,
+    PARALLEL, ServerSideApplyOptions,
 };
-use crate::diagnostic::{Code, Diagnostic, Severity, escaped};
+use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::resource::Resource;
+use crate::schema::openapi::is_crd;
+use crate::schema::{Schema, Scope};
 use crate::source::SourceMap;
+use crate::yaml::Node;
 
 /// Build an overlay and apply it to the cluster, server-side.
 #[derive(Debug, Args)]
@@ -52,9 +61,31 @@ pub(super) struct ApplyArgs {
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration, hide_short_help = true)]
     crd_timeout: Duration,
 
-    /// Accepted, since kubectl needs it: nothing else is done here
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = ["true"])]
-    server_side: Option<String>,
+    /// Kinds whose objects are deleted and made anew when fields would change that never do
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    replace_immutable: Vec<String>,
+
+    /// Also send objects in the waves that the annotations of another tool ask for
+    #[arg(long, value_enum, value_name = "TOOL", hide_short_help = true)]
+    waves: Option<WavesOf>,
+
+    /// Print the objects as they are then: name, json or yaml
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<OutputForm>,
+
+    /// Print managed fields, too
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
+    show_managed_fields: bool,
+
+    #[command(flatten)]
+    server_side: ServerSideArg,
+}
+
+/// Tools whose annotations say in which wave an object is sent.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum WavesOf {
+    /// argocd.argoproj.io/sync-wave
+    Argocd,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -75,12 +106,13 @@ enum ValidateArg {
 
 impl ApplyArgs {
     fn options(&self) -> ServerSideApplyOptions {
+        let defaults = ServerSideApplyOptions::default();
+        let waves = self.waves.map(|WavesOf::Argocd| "argocd.argoproj.io/sync-wave".to_string());
         ServerSideApplyOptions {
             field_manager: self.field_manager.clone(),
             force_conflicts: self.force_conflicts,
             dry_run: match self.dry_run {
-                DryRunArg::None => DryRun::None,
-                DryRunArg::Client => DryRun::Client,
+                DryRunArg::None | DryRunArg::Client => DryRun::None,
                 DryRunArg::Server => DryRun::Server,
             },
             field_validation: match self.validate {
@@ -90,6 +122,10 @@ impl ApplyArgs {
             },
             parallel: self.concurrency,
             crd_timeout: self.crd_timeout,
+            replace_immutable: self.replace_immutable.clone(),
+            waves: defaults.waves.iter().cloned().chain(waves).collect(),
+            stop: Some(stop_at_first_signal()),
+            ..defaults
         }
     }
 }
@@ -97,32 +133,151 @@ impl ApplyArgs {
 /// Applies all objects, says what became of each, and succeeds when all of them were applied.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
+    if matches!(args.dry_run, DryRunArg::Client) {
+        return show_only(args, resources);
+    }
     let cluster = Cluster::connect(&args.objects.connect())?;
     let options = args.options();
-    let done = match options.dry_run {
-        DryRun::None => "serverside-applied",
-        DryRun::Client => "serverside-applied (dry run)",
-        DryRun::Server => "serverside-applied (server dry run)",
-    };
-    let mut printed = Ok(());
+    let mut shown = Shown::new(args);
     let mut report = |event: Event<'_>| match event {
-        // Nobody may be reading any more; that is no reason to stop half-way.
-        Event::Applied(object) if printed.is_ok() => {
-            printed = writeln!(io::stdout(), "{} {done}", escaped(&object.to_string()));
-        }
-        Event::Applied(_) => {}
+        Event::Applied(applied) => shown.add(applied),
         Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
         Event::Warning(text) => {
             render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
         }
     };
     let summary = cluster::apply(&cluster, &resources, &options, &mut report)?;
+    if resources.iter().any(|resource| is_crd(resource.node())) {
+        args.objects.forget_schemas(cluster.id());
+    }
+    let counts = shown.counts.to_string();
+    shown.finish()?;
     if summary.is_success() {
-        printed?;
+        render::print_note(&counts);
         return Ok(ExitCode::SUCCESS);
     }
-    let all = resources.len();
+    let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+    render::print(&[not_applied(&summary, resources.len(), &counts)], sources);
+    Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
+}
+
+/// The status of what an interrupt ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// How many objects that were not sent are named.
+const NAMED: usize = 20;
+
+fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
     let left = all - summary.applied.min(all);
-    render::print_plain(Severity::Error, &format!("{left} of {all} objects were not applied"));
-    Ok(ExitCode::FAILURE)
+    let message = format!("{left} of {all} objects were not applied");
+    let mut problem = Diagnostic::error(Code::Summary, message);
+    if summary.applied > 0 {
+        problem = problem.note(counts);
+    }
+    if !summary.skipped.is_empty() {
+        let named = summary.skipped.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
+        let more = summary.skipped.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        problem = problem.note(format!("not sent: {}{more}", named.join(", ")));
+    }
+    problem.help("apply again: what was applied stays as it is")
+}
+
+/// Shows what would be sent, and asks no server.
+fn show_only(args: &ApplyArgs, mut resources: Vec<Resource>) -> Outcome {
+    let namespace = args.objects.connect().default_namespace()?;
+    let schema = Schema::embedded();
+    for resource in &mut resources {
+        let is_namespaced = schema.scope(&resource.id().gvk) == Some(Scope::Namespaced);
+        if is_namespaced && resource.id().namespace.is_empty() {
+            resource.set_namespace(&namespace);
+        }
+    }
+    match args.output {
+        Some(form) => {
+            let mut joined = Joined::new(form, io::stdout());
+            joined.add(&resources)?;
+            joined.finish()?;
+        }
+        None => {
+            for resource in &resources {
+                writeln!(io::stdout(), "{} serverside-applied (dry run)", escaped(&resource_name(resource)))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is printed of the objects that were applied.
+struct Shown<'a> {
+    args: &'a ApplyArgs,
+    counts: Counts,
+    /// The objects, when they are printed at the end.
+    live: Vec<Resource>,
+    printed: io::Result<()>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(args: &'a ApplyArgs) -> Self {
+        Self { args, counts: Counts::default(), live: Vec::new(), printed: Ok(()) }
+    }
+
+    fn add(&mut self, applied: &AppliedObject) {
+        self.counts.add(applied.change);
+        let name = applied.object.to_string();
+        // Nobody may be reading any more; that is no reason to stop half-way.
+        let line = match self.args.output {
+            Some(OutputForm::Name) => name,
+            Some(OutputForm::Json | OutputForm::Yaml) => {
+                let mut live = applied.live.clone();
+                let metadata = live.get_mut("metadata").and_then(Node::as_map_mut);
+                if let Some(metadata) = metadata.filter(|_| !self.args.show_managed_fields) {
+                    metadata.remove("managedFields");
+                }
+                self.live.extend(Resource::new(live, &Schema::none()).ok());
+                return;
+            }
+            None if matches!(self.args.dry_run, DryRunArg::Server) => {
+                format!("{name} {} (server dry run)", applied.change.word())
+            }
+            None => format!("{name} {}", applied.change.word()),
+        };
+        if self.printed.is_ok() {
+            self.printed = writeln!(io::stdout(), "{}", escaped(&line));
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        if let Some(form @ (OutputForm::Json | OutputForm::Yaml)) = self.args.output {
+            let mut joined = Joined::new(form, io::stdout());
+            joined.add(&self.live)?;
+            joined.finish()?;
+        }
+        Ok(self.printed?)
+    }
+}
+
+/// How many objects each change was done to.
+#[derive(Debug, Default)]
+struct Counts(Vec<(Change, usize)>);
+
+impl Counts {
+    fn add(&mut self, change: Change) {
+        match self.0.iter_mut().find(|(counted, _)| *counted == change) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((change, 1)),
+        }
+    }
+}
+
+impl fmt::Display for Counts {
+    /// `3 objects: 1 created, 2 unchanged`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: usize = self.0.iter().map(|(_, count)| count).sum();
+        write!(f, "{all} object{}", if all == 1 { "" } else { "s" })?;
+        for (i, (change, count)) in self.0.iter().enumerate() {
+            write!(f, "{} {count} {}", if i == 0 { ":" } else { "," }, change.word())?;
+        }
+        Ok(())
+    }
 }

@@ -80,9 +80,10 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "NAME")]
     tls_server_name: Option<String>,
 
-    /// Most time that one request may take, such as 30s or 1m30s; 0 is no limit
-    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration)]
-    request_timeout: Duration,
+    /// Most time that one request may take, with all that is sent again, such as 30s or 1m30s; 0 is no limit.
+    /// Without it, a server may be silent for 30s
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    request_timeout: Option<Duration>,
 }
 
 impl ConnectArgs {
@@ -108,8 +109,27 @@ impl ConnectArgs {
             client_key: file(&self.client_key),
             insecure_skip_tls_verify: self.insecure_skip_tls_verify.unwrap_or(false),
             tls_server_name: given(&self.tls_server_name),
-            request_timeout: Some(self.request_timeout).filter(|limit| !limit.is_zero()),
+            request_timeout: self.request_timeout,
         }
+    }
+}
+
+/// Accepted, since kubectl needs it.
+#[derive(Debug, Args)]
+pub(super) struct ServerSideArg {
+    /// Accepted, since kubectl needs it: nothing else is done here
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = server_side)]
+    server_side: Option<bool>,
+}
+
+/// Client-side apply cannot see who owns a field, and forgets what others set.
+fn server_side(text: &str) -> Result<bool, String> {
+    match text {
+        "true" => Ok(true),
+        "false" => Err("objects are applied by the server, which alone knows whose fields they have; for \
+                        client-side apply use `kubectl smp build TARGET | kubectl apply -f -`"
+            .into()),
+        _ => Err("it is true or left out".into()),
     }
 }
 

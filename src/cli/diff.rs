@@ -5,9 +5,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::connect::ServerSideArg;
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render, report};
-use crate::cluster::{self, ApplyConflict, Cluster, DiffOptions, FIELD_MANAGER, ObjectDiff, PARALLEL};
+use crate::cluster::{
+    self, ApplyConflict, Cluster, DiffOptions, DiffReport, FIELD_MANAGER, Object, ObjectDiff, PARALLEL,
+};
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::diff::unified;
 use crate::source::SourceMap;
@@ -42,9 +45,8 @@ pub(super) struct DiffArgs {
     #[arg(long, value_name = "N", default_value_t = PARALLEL)]
     concurrency: usize,
 
-    /// Accepted, since kubectl needs it: nothing else is done here
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = ["true"])]
-    server_side: Option<String>,
+    #[command(flatten)]
+    server_side: ServerSideArg,
 }
 
 /// The status for "differences were found".
@@ -77,11 +79,34 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
     let changed = show(&compared.objects)?;
     render::print(&compared.problems, sources);
+    render::print_note(&summary(&compared));
     Ok(match (compared.problems.is_empty(), changed) {
         (false, _) => ExitCode::from(TROUBLE),
         (true, true) => ExitCode::from(DIFFERENT),
         (true, false) => ExitCode::SUCCESS,
     })
+}
+
+/// `3 objects: 1 would be created, 1 changed, 1 cannot be compared`
+fn summary(compared: &DiffReport) -> String {
+    let all = compared.objects.len() + compared.problems.len();
+    let counted = |is: fn(&&ObjectDiff) -> bool| compared.objects.iter().filter(is).count();
+    let counts = [
+        (counted(|diff| diff.live.is_none()), "would be created"),
+        (counted(|diff| diff.predecessor.is_some()), "would take the place of a former one"),
+        (
+            counted(|diff| diff.live.is_some() && diff.predecessor.is_none() && diff.is_changed()),
+            "would change",
+        ),
+        (counted(|diff| !diff.is_changed()), "unchanged"),
+        (compared.problems.len(), "cannot be compared"),
+    ];
+    let told: Vec<_> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    format!("{all} object{}: {}", if all == 1 { "" } else { "s" }, told.join(", "))
 }
 
 /// Shows the differences and returns whether there are any.
@@ -98,8 +123,10 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
             continue;
         }
         changed = true;
-        let (old, new) =
-            (format!("LIVE/{}", diff.object.file_name()), format!("MERGED/{}", diff.object.file_name()));
+        let former =
+            diff.predecessor.as_ref().map(|name| Object { name: name.into(), ..diff.object.clone() });
+        let old = former.as_ref().unwrap_or(&diff.object).file_name();
+        let (old, new) = (format!("LIVE/{old}"), format!("MERGED/{}", diff.object.file_name()));
         writeln!(stdout, "diff -u -N {} {}", escaped(&old), escaped(&new))?;
         for line in unified(&old, &new, &before, &after).lines() {
             let shown: Vec<_> = line.split('\t').map(escaped).collect();

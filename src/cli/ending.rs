@@ -1,6 +1,17 @@
 //! How the program ends when something else ends it: it leaves nothing behind.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
 use crate::files::end_temporaries;
+
+/// Set by the first signal that would end a command which wants to end in its own way.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// What the first signal sets from now on, instead of ending the program; the second one ends it.
+pub(super) fn stop_at_first_signal() -> Arc<AtomicBool> {
+    Arc::clone(STOP.get_or_init(Arc::default))
+}
 
 /// From now on, signals that end the program do so when what it left for a while is removed.
 #[cfg(unix)]
@@ -16,6 +27,9 @@ pub(super) fn on_signals() {
     let Ok(mut signals) = Signals::new(ending.collect::<Vec<_>>()) else { return };
     let watch = move || {
         for signal in signals.forever() {
+            if STOP.get().is_some_and(|stop| !stop.swap(true, Ordering::Relaxed)) {
+                continue;
+            }
             let _ended = end_temporaries();
             let _ = emulate_default_handler(signal);
         }

@@ -97,6 +97,23 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "schema list",
+        [
+            ("List all kinds that are known, and who knows them", "kubectl smp schema list"),
+            ("Find a kind by a name that people use", "kubectl smp schema list deploy"),
+        ],
+    ),
+    (
+        "schema fetch",
+        [
+            (
+                "Keep the schemas of a cluster for builds without it",
+                "kubectl smp schema fetch --context prod",
+            ),
+            ("Only those of one kind", "kubectl smp schema fetch widgets.example.com"),
+        ],
+    ),
+    (
         "schema show",
         [
             (

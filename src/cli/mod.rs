@@ -14,6 +14,7 @@ mod create_patch;
 mod diff;
 mod document;
 mod ending;
+mod form;
 mod git_driver;
 mod help;
 mod kustomize;

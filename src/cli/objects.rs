@@ -1,5 +1,6 @@
 //! The objects that a command sends to a cluster: built targets, or plain manifests.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,12 @@ use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, NO_FILE, TreeWalk, WalkOptions};
-use crate::resource::{Resource, flatten_lists};
+use crate::overlay::{Remotes, is_remote_file, without_secrets};
+use crate::resource::{LabelSelector, Resource, flatten_lists};
 use crate::schema::Schema;
-use crate::source::{SourceId, SourceMap};
-use crate::yaml::{ParseOptions, decode, parse_documents};
+use crate::schema::cache::{SchemaCache, ServerId};
+use crate::source::{SourceId, SourceMap, Span};
+use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
 /// What to send.
 #[derive(Debug, Args)]
@@ -22,10 +25,14 @@ pub(super) struct ObjectArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Manifests to use as they are: a file, a directory, or - for stdin; may be given several times. With
+    /// Manifests to use as they are: a file, a directory, a URL, or - for stdin; may be given several times. With
     /// --recursive also what is in the directories of a directory
     #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["targets", "kustomize", "leaves"])]
     filename: Vec<PathBuf>,
+
+    /// Labels that objects must have to be used, as in app=web,tier!=cache
+    #[arg(short = 'l', long, value_name = "LABELS", default_value = "", hide_default_value = true)]
+    selector: String,
 
     #[command(flatten)]
     target: TargetArgs,
@@ -43,12 +50,26 @@ impl ObjectArgs {
             let message = "name a TARGET to build, such as overlays/prod, or manifests with --filename";
             return Err(Failure::Usage(message.into()));
         }
-        let resources =
+        let labels = LabelSelector::parse(&self.selector)?;
+        let mut resources =
             if self.filename.is_empty() { self.built(sources)? } else { self.manifests(sources)? };
-        if resources.is_empty() {
-            return Err(Diagnostic::error(Code::NoMatch, "there are no objects").into());
+        let all = resources.len();
+        resources.retain(|resource| is_selected(&labels, resource));
+        match (resources.is_empty(), all) {
+            (false, _) => Ok(resources),
+            (true, 0) => Err(Diagnostic::error(Code::NoMatch, "there are no objects").into()),
+            (true, all) => {
+                let message = format!("none of {all} objects has the labels `{}`", self.selector);
+                Err(Diagnostic::error(Code::NoMatch, message).help("look at --selector").into())
+            }
         }
-        Ok(resources)
+    }
+
+    /// Has what a server said of its schemas forgotten: it says something else by now.
+    pub(super) fn forget_schemas(&self, server: &ServerId) {
+        if let Some(cache) = SchemaCache::open(self.target.cache()) {
+            cache.forget(server);
+        }
     }
 
     /// What the targets are built to.
@@ -71,6 +92,7 @@ impl ObjectArgs {
             }
         }
         render::print_before(&builder.take_warnings(), sources)?;
+        render::print_schema_sources(&builder.schema_sources());
         if problems.is_empty() { Ok(resources) } else { Err(Failure::Problems(problems)) }
     }
 
@@ -78,9 +100,11 @@ impl ObjectArgs {
         let schema = Schema::embedded();
         let mut resources = Vec::new();
         let inputs = self.filename.iter().map(|path| self.inputs(path)).collect::<Result<Vec<_>>>()?;
+        let remotes = Remotes::new(None, self.target.schema.offline);
         for input in inputs.concat() {
-            let id = read(&input, sources)?;
-            let documents = flatten_lists(parse_documents(sources, id, ParseOptions::kubectl())?)?;
+            let id = read(&input, &remotes, sources)?;
+            let documents = parse_documents(sources, id, ParseOptions::kubectl())?;
+            let documents = flatten_lists(documents.into_iter().map(with_kinds_of_items).collect())?;
             for node in documents {
                 resources.push(Resource::new(node, &schema)?);
             }
@@ -92,6 +116,9 @@ impl ObjectArgs {
     fn inputs(&self, path: &Path) -> Result<Vec<Input>> {
         if path == Path::new("-") {
             return Ok(vec![Input::Stdin]);
+        }
+        if let Some(url) = path.to_str().filter(|text| is_remote_file(text)) {
+            return Ok(vec![Input::Url(url.into())]);
         }
         if !DiskTree.is_directory(path) {
             return Ok(vec![Input::Named(path.to_path_buf())]);
@@ -121,6 +148,7 @@ impl ObjectArgs {
 /// Where manifests come from.
 #[derive(Debug, Clone)]
 enum Input {
+    Url(String),
     Stdin,
     /// What the user names, which may be a pipe.
     Named(PathBuf),
@@ -128,8 +156,16 @@ enum Input {
     InDirectory(PathBuf),
 }
 
-fn read(input: &Input, sources: &SourceMap) -> Result<SourceId> {
+fn read_url(url: &str, remotes: &Remotes, sources: &SourceMap) -> Result<SourceId> {
+    let shown = without_secrets(url);
+    let bytes = remotes.file(url, Span::default())?;
+    let text = decode(bytes).map_err(|error| error.note(format!("in {shown}")))?;
+    Ok(sources.add(shown.as_str(), text))
+}
+
+fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceId> {
     let (name, bytes) = match input {
+        Input::Url(url) => return read_url(url, remotes, sources),
         Input::Stdin => {
             let mut bytes = Vec::new();
             (Path::new("<stdin>"), std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
@@ -143,7 +179,24 @@ fn read(input: &Input, sources: &SourceMap) -> Result<SourceId> {
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
-    let url = path.to_str().is_some_and(|path| path.contains("://"));
-    let error = Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()));
-    if url { error.help("download it first: `curl -L URL | kubectl smp apply -f -`") } else { error }
+    Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
+}
+
+fn is_selected(labels: &LabelSelector, resource: &Resource) -> bool {
+    let own: BTreeMap<&str, &str> = resource.labels().collect();
+    labels.matches(|name| own.get(name).copied())
+}
+
+/// A list of one kind, such as a ConfigMapList, whose items say what they are: servers leave that out.
+fn with_kinds_of_items(mut list: Node) -> Node {
+    let text = |field: &str| list.get(field).and_then(Node::as_str).unwrap_or_default().to_string();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let Some(kind) = kind.strip_suffix("List").filter(|kind| !kind.is_empty()) else { return list };
+    for item in list.get_mut("items").and_then(Node::as_list_mut).into_iter().flatten() {
+        if let Some(item) = item.as_map_mut().filter(|item| !item.contains_key("kind")) {
+            item.insert("apiVersion", Node::string(version.clone()));
+            item.insert("kind", Node::string(kind));
+        }
+    }
+    list
 }

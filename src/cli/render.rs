@@ -2,6 +2,7 @@
 //!
 //! As a logger, this is one for the whole process: whatever a command does, it says things in one way.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write as _};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,7 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, escaped};
 use crate::files::{DiskTree, FileTree as _};
+use crate::schema::Gvk;
 use crate::source::SourceMap;
 
 /// How messages are said; taken by all commands.
@@ -238,6 +240,17 @@ pub(super) fn print_summary() -> Refused {
         let _ = writeln!(io::stderr(), "{}", rendered(&summary, &sources, speaker().args, &io::stderr()));
     }
     is_refused
+}
+
+/// Says which source answered for the schema of which kind, to those who ask for it and to programs.
+pub(super) fn print_schema_sources(answers: &BTreeMap<Gvk, String>) {
+    let args = speaker().args;
+    if args.verbose || args.message_format == MessageForm::Json {
+        let told = |(gvk, source): (&Gvk, &String)| {
+            Diagnostic::info(Code::SchemaSource, format!("the schema of {gvk} is from: {source}"))
+        };
+        print(&answers.iter().map(told).collect::<Vec<_>>(), &SourceMap::default());
+    }
 }
 
 /// Says something that only those want to know who ask for it.

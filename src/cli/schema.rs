@@ -6,14 +6,17 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
 
 use super::target::SchemaArgs;
 use super::{Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result, Severity, escaped};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
-use crate::schema::{Gvk, Model, compile, lint, read_model, show};
+use crate::schema::{Gvk, Model, NamedKind, Scope, compile, lint, read_model, show};
 use crate::source::SourceMap;
+#[cfg(feature = "cluster")]
+use crate::yaml::suggestion;
 
 /// Look at merge schemas, and compile them.
 #[derive(Debug, Args)]
@@ -25,12 +28,42 @@ pub(super) struct SchemaCommand {
 #[derive(Debug, Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it in a run")]
 enum SchemaSubcommand {
+    /// List the kinds whose schemas are known, and who knows them
+    List(ListArgs),
     /// Show what is known of a kind or a field: type, list type, keys, patch strategy, and who says so
     Show(ShowArgs),
+    /// Bring the schemas that the cluster has now into the cache, for builds without it
+    #[cfg(feature = "cluster")]
+    Fetch(FetchArgs),
     /// Compile OpenAPI documents and CRDs, the newest first, into a schema for --schema FILE
     Compile(CompileArgs),
     /// Check the merge directives of OpenAPI documents and CRDs: keys, and how clients merge by them
     Lint(LintArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Only kinds that are called so: a kind, its plural or a short name
+    #[arg(value_name = "KIND")]
+    kinds: Vec<String>,
+
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = ShowFormat::Text)]
+    output: ShowFormat,
+
+    #[command(flatten)]
+    schema: SchemaArgs,
+}
+
+#[cfg(feature = "cluster")]
+#[derive(Debug, Args)]
+struct FetchArgs {
+    /// Kinds to fetch, such as widgets or widget.example.com; without any, all that the cluster has
+    #[arg(value_name = "KIND")]
+    kinds: Vec<String>,
+
+    #[command(flatten)]
+    schema: SchemaArgs,
 }
 
 #[derive(Debug, Args)]
@@ -77,7 +110,10 @@ struct CompileArgs {
 
 pub(super) fn run(args: &SchemaCommand, sources: &SourceMap) -> Outcome {
     match &args.command {
+        SchemaSubcommand::List(args) => list_kinds(args, sources),
         SchemaSubcommand::Show(args) => show_path(args, sources),
+        #[cfg(feature = "cluster")]
+        SchemaSubcommand::Fetch(args) => fetch(args),
         SchemaSubcommand::Compile(args) => compile_files(args, sources),
         SchemaSubcommand::Lint(args) => lint_files(args, sources),
     }
@@ -85,12 +121,24 @@ pub(super) fn run(args: &SchemaCommand, sources: &SourceMap) -> Outcome {
 
 fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
     let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
+    let mut path = args.path.clone();
     // A kind that nobody at hand knows is asked for by its full name.
-    let kind = args.path.split('.').next().unwrap_or_default();
-    let asked = args.api_version.as_ref().map(|version| Gvk::from_manifest(version, kind));
-    let schema = chain.resolve(asked.iter())?;
+    let (word, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+    let is_at_hand = show::describe(&chain.resolve([])?, &path, args.api_version.as_deref()).is_ok();
+    if !is_at_hand {
+        let is_meant = |(_, kind): &(String, NamedKind)| {
+            let version = args.api_version.as_ref();
+            kind.is_called(word) && version.is_none_or(|version| kind.gvk.api_version() == *version)
+        };
+        let meant: Vec<Gvk> = chain.kinds()?.into_iter().filter(is_meant).map(|(_, kind)| kind.gvk).collect();
+        chain.resolve(&meant)?;
+        if let Some(gvk) = meant.first() {
+            path = format!("{}{rest}", gvk.kind.to_lowercase());
+        }
+    }
+    let schema = chain.resolve([])?;
     render::print(&chain.take_warnings(), sources);
-    let description = show::describe(&schema, &args.path, args.api_version.as_deref())?;
+    let description = show::describe(&schema, &path, args.api_version.as_deref())?;
     let mut stdout = io::stdout();
     match args.output {
         ShowFormat::Text => {
@@ -105,6 +153,109 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A kind in a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedKind {
+    api_version: String,
+    kind: String,
+    namespaced: Option<bool>,
+    names: Vec<String>,
+    source: String,
+}
+
+fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
+    let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
+    let is_meant =
+        |kind: &NamedKind| args.kinds.is_empty() || args.kinds.iter().any(|word| kind.is_called(word));
+    let kinds = chain.kinds()?.into_iter().filter(|(_, kind)| is_meant(kind));
+    let listed = |(source, kind): (String, NamedKind)| ListedKind {
+        api_version: kind.gvk.api_version().to_string(),
+        kind: kind.gvk.kind.to_string(),
+        namespaced: kind.scope.map(|scope| scope == Scope::Namespaced),
+        names: kind.names.iter().map(ToString::to_string).collect(),
+        source,
+    };
+    let kinds: Vec<_> = kinds.map(listed).collect();
+    render::print(&chain.take_warnings(), sources);
+    if kinds.is_empty() {
+        let message = format!("no kind is called {}", args.kinds.join(" or "));
+        return Err(Diagnostic::error(Code::NoMatch, message)
+            .help("`kubectl smp schema list` has all; custom resources need a cluster, a cache or --schema FILE")
+            .into());
+    }
+    let mut stdout = io::stdout().lock();
+    match args.output {
+        ShowFormat::Text => {
+            for kind in &kinds {
+                let scope = match kind.namespaced {
+                    Some(true) => "namespaced",
+                    Some(false) => "cluster",
+                    None => "-",
+                };
+                let line = format!("{} {} {scope} {}", kind.api_version, kind.kind, kind.source);
+                writeln!(stdout, "{}", escaped(&line))?;
+            }
+        }
+        ShowFormat::Json => {
+            let text = serde_json::to_string_pretty(&kinds).context("the kinds cannot be printed")?;
+            writeln!(stdout, "{text}")?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(feature = "cluster")]
+fn fetch(args: &FetchArgs) -> Outcome {
+    use crate::cluster::{FetchedFrom, LiveSchema};
+    use crate::schema::SchemaSource as _;
+    use crate::schema::cache::SchemaCache;
+
+    if args.schema.offline {
+        return Err(Diagnostic::error(Code::Usage, "schemas cannot be fetched offline")
+            .help("leave --offline out")
+            .into());
+    }
+    let cache = SchemaCache::open(args.schema.cache.root());
+    let live = LiveSchema::new(args.schema.connect.options(), cache);
+    let versions = if args.kinds.is_empty() {
+        live.group_versions()?
+    } else {
+        versions_of(&args.kinds, &live.kinds()?)?.into_iter().collect()
+    };
+    let mut stdout = io::stdout().lock();
+    for version in versions {
+        let Some((from, graph)) = live.fetch(&version)? else { continue };
+        let from = match from {
+            FetchedFrom::Cache => "unchanged",
+            FetchedFrom::Server => "fetched",
+        };
+        let kinds = graph.kinds().count();
+        writeln!(stdout, "{}", escaped(&format!("{version}: {kinds} kinds, {from}")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The group-versions of kinds, by what they are called: a kind, a plural or a short name, with or without the group.
+#[cfg(feature = "cluster")]
+fn versions_of(words: &[String], kinds: &[NamedKind]) -> Result<std::collections::BTreeSet<String>> {
+    let mut versions = std::collections::BTreeSet::new();
+    for word in words {
+        let (name, group) = word.split_once('.').unwrap_or((word, ""));
+        let is_meant =
+            |kind: &&NamedKind| kind.is_called(name) && (group.is_empty() || kind.gvk.group == group);
+        let mut meant = kinds.iter().filter(is_meant).peekable();
+        if meant.peek().is_none() {
+            let known: Vec<&str> = kinds.iter().map(|kind| kind.gvk.kind.as_str()).collect();
+            let error =
+                Diagnostic::error(Code::NoMatch, format!("the cluster has no kind that is called `{word}`"));
+            return Err(suggestion(name, &known).into_iter().fold(error, Diagnostic::help));
+        }
+        versions.extend(meant.map(|kind| kind.gvk.api_version().to_string()));
+    }
+    Ok(versions)
 }
 
 fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {

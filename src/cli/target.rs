@@ -13,6 +13,8 @@ use crate::files::{DiskTree, FileTree as _};
 use crate::merge::{Exceptions, Rules};
 use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, LockUse, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
+#[cfg(feature = "cluster")]
+use crate::schema::cache::ServerId;
 use crate::schema::{Links, OnFailure, SchemaChain, SchemaChoice, TypeGraph, read_schema};
 use crate::source::{KUSTOMIZATION_FILES, SourceMap};
 
@@ -121,7 +123,7 @@ impl SchemaArgs {
             return Ok(links);
         }
         let server = match cluster {
-            ClusterLink::Live(_) => options.server_url(),
+            ClusterLink::Live(_) => options.server_id(),
             ClusterLink::Outside(server) => server.clone(),
         };
         let has_none = server.as_ref().is_err_and(|error| error.code() == Code::Remote);
@@ -168,9 +170,9 @@ pub(super) enum ClusterUse {
 enum ClusterLink {
     /// It is asked; without an answer it is as said.
     Live(OnFailure),
-    /// It is not asked. The URL of its server was found before a sandbox was closed.
+    /// It is not asked. Which server it is was found before a sandbox was closed.
     #[cfg(feature = "cluster")]
-    Outside(Result<String, Diagnostic>),
+    Outside(Result<ServerId, Diagnostic>),
 }
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
@@ -267,7 +269,7 @@ impl TargetArgs {
         let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
         let cluster = match cluster {
             #[cfg(feature = "cluster")]
-            ClusterUse::Refused => ClusterLink::Outside(schema.connect.options().server_url()),
+            ClusterUse::Refused => ClusterLink::Outside(schema.connect.options().server_id()),
             #[cfg(feature = "cluster")]
             ClusterUse::Needed => ClusterLink::Live(OnFailure::Fail),
             _ => ClusterLink::Live(OnFailure::PassOver),
@@ -346,5 +348,9 @@ impl crate::schema::SchemaSource for ClusterOutside {
     fn lookup(&self, _gvk: &crate::schema::Gvk) -> std::result::Result<Option<Arc<TypeGraph>>, Diagnostic> {
         Err(Diagnostic::error(Code::Remote, "builds of fetched directories ask no cluster")
             .note("with --sandbox=off it is asked"))
+    }
+
+    fn kinds(&self) -> std::result::Result<Vec<crate::schema::NamedKind>, Diagnostic> {
+        Ok(Vec::new())
     }
 }

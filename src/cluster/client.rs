@@ -1,23 +1,23 @@
-//! The connection: one client, one small runtime, requests with retries and a time limit.
+//! The connection: one client and one small runtime.
 //!
-//! Knows nothing of what is asked; the other modules of this room do.
+//! Knows nothing of requests, see `exchange`, nor of what is asked.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::Future;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use http::{Method, header};
-use http_body::Body as _;
-use kube::Client;
-use kube::client::{Body, ClientBuilder};
-use kube::config::ExecConfig;
+use kube::client::ClientBuilder;
+use kube::{Client, Config};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use super::failure::{Endpoint, Refusal, no_answer, not_understood, too_late, too_long};
-use super::json;
+use super::exchange::Patience;
+use super::exec::{Asked, user_with_credentials};
+use super::failure::{Endpoint, no_answer};
 use super::kubeconfig::ConnectOptions;
 use super::mapping::Discovery;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::cache::ServerId;
 
 /// A handle to a cluster.
 ///
@@ -39,12 +39,16 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 pub struct Cluster {
     /// None only while it is being dropped.
     runtime: Option<Runtime>,
-    client: Client,
+    client: Mutex<Client>,
+    login: Login,
     pub(super) endpoint: Endpoint,
+    id: ServerId,
     namespace: String,
     /// Whether the namespace was asked for, so that objects may name no other.
     enforced: bool,
-    timeout: Option<Duration>,
+    pub(super) patience: Patience,
+    /// Whether it ever answered; a server that did may be back in a moment.
+    pub(super) has_answered: AtomicBool,
     pub(super) discovery: Discovery,
 }
 
@@ -63,55 +67,6 @@ impl Drop for Cluster {
     }
 }
 
-/// How often a request is sent again when the server says that it may be.
-const RETRIES: u32 = 10;
-
-/// How many bytes an answer may have. The largest of real servers, the OpenAPI documents of hundreds of custom
-/// resources in one, have some tens of millions.
-pub(super) const MAX_ANSWER: usize = 256 << 20;
-
-/// The longest that the server may have us wait before that.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
-
-/// One request.
-#[derive(Debug, Clone)]
-pub(super) struct Ask {
-    pub(super) method: Method,
-    /// Path and query.
-    pub(super) path: String,
-    pub(super) accept: &'static str,
-    pub(super) content_type: &'static str,
-    pub(super) body: Vec<u8>,
-}
-
-impl Ask {
-    /// Asks for JSON.
-    pub(super) fn get(path: impl Into<String>) -> Self {
-        Self { method: Method::GET, path: path.into(), accept: JSON, content_type: JSON, body: Vec::new() }
-    }
-}
-
-const JSON: &str = "application/json";
-
-/// One answer, good or bad.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    /// The texts of its `Warning` headers.
-    pub(super) warnings: Vec<String>,
-    pub(super) body: Vec<u8>,
-}
-
-impl Answer {
-    /// The answer if it is a good one, else why not.
-    pub(super) fn accepted(self) -> std::result::Result<Self, Refusal> {
-        match self.status {
-            200..=299 => Ok(self),
-            status => Err(Refusal::read(status, &self.body)),
-        }
-    }
-}
-
 impl Cluster {
     /// Finds the cluster and the credentials; sends no request yet.
     ///
@@ -120,33 +75,52 @@ impl Cluster {
     /// command that gets the credentials fails.
     pub fn connect(options: &ConnectOptions) -> Result<Self> {
         let access = options.access()?;
-        let endpoint = access.endpoint();
-        let command = access.config.auth_info.exec.clone();
+        let (endpoint, id) = (access.endpoint(), access.server_id());
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Diagnostic::error(Code::Io, format!("the network cannot be used: {error}")))?;
-        let client = {
-            // kube starts a task for each client.
-            let _inside = runtime.enter();
-            let builder = ClientBuilder::try_from(access.config);
-            builder.map_err(|error| command_note(no_answer(&endpoint, &error), command.as_ref()))?.build()
-        };
+        let patience = Patience::new(options.request_timeout);
+        let login = Login { config: access.config, endpoint: endpoint.clone(), limit: patience.total() };
+        let client = block_on(&runtime, login.client(Asked::Once))?;
         Ok(Self {
             runtime: Some(runtime),
-            client,
+            client: Mutex::new(client),
+            login,
             endpoint,
+            id,
             namespace: access.namespace,
             enforced: options.namespace.is_some(),
-            timeout: options.request_timeout.filter(|limit| !limit.is_zero()),
+            patience,
+            has_answered: AtomicBool::new(false),
             discovery: Discovery::default(),
         })
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gets other credentials, where a command gives them; false where none does.
+    pub(super) async fn log_in_again(&self) -> Result<bool> {
+        if self.login.config.auth_info.exec.is_none() {
+            return Ok(false);
+        }
+        let client = self.login.client(Asked::Anew).await?;
+        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
+        Ok(true)
     }
 
     /// The server's URL.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.endpoint.server
+    }
+
+    /// The server as caches know it.
+    #[must_use]
+    pub fn id(&self) -> &ServerId {
+        &self.id
     }
 
     /// The name of the kubeconfig's context, if one was used.
@@ -172,114 +146,36 @@ impl Cluster {
         let Some(runtime) = &self.runtime else {
             return Err(Diagnostic::error(Code::Remote, "the connection is closed"));
         };
-        if Handle::try_current().is_err() {
-            return runtime.block_on(future);
-        }
-        // tokio does not let one runtime wait in another's thread.
-        std::thread::scope(|scope| match scope.spawn(|| runtime.block_on(future)).join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    }
-
-    /// Sends a request, again while the server says that it is too busy.
-    ///
-    /// # Errors
-    /// No answer came, or not in time. A refusal is an answer.
-    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer> {
-        for _ in 0..RETRIES {
-            let (answer, retry_after) = self.ask_once(ask).await?;
-            let busy = answer.status == 429 || answer.status >= 500;
-            let Some(pause) = retry_after.filter(|_| busy) else { return Ok(answer) };
-            tokio::time::sleep(pause.min(LONGEST_RETRY_AFTER)).await;
-        }
-        Ok(self.ask_once(ask).await?.0)
-    }
-
-    async fn ask_once(&self, ask: &Ask) -> Result<(Answer, Option<Duration>)> {
-        let mut request = http::Request::builder()
-            .method(ask.method.clone())
-            .uri(&ask.path)
-            .header(header::ACCEPT, ask.accept);
-        if !ask.body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, ask.content_type);
-        }
-        let request = request.body(Body::from(ask.body.clone())).map_err(|error| {
-            Diagnostic::error(Code::InvalidValue, format!("`{}` cannot be asked for: {error}", ask.path))
-        })?;
-        let exchange = async {
-            let (head, body) = self.client.send(request).await?.into_parts();
-            Ok((head, collect(body).await?))
-        };
-        let result = match self.timeout {
-            None => exchange.await,
-            Some(limit) => {
-                tokio::time::timeout(limit, exchange).await.map_err(|_| too_late(&self.endpoint, limit))?
-            }
-        };
-        let (head, body) = result.map_err(|error| no_answer(&self.endpoint, &error))?;
-        let body = body.ok_or_else(|| too_long(&self.endpoint, &ask.path, MAX_ANSWER))?;
-        let texts = |name| head.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-        let seconds = texts(header::RETRY_AFTER).find_map(|text| text.trim().parse().ok());
-        let warnings = texts(header::WARNING).filter_map(warning_text).collect();
-        let answer = Answer { status: head.status.as_u16(), warnings, body };
-        Ok((answer, seconds.map(Duration::from_secs)))
-    }
-
-    /// The JSON that a path answers with.
-    ///
-    /// # Errors
-    /// No answer, a refusal, no JSON of that shape.
-    pub(super) async fn get_json<T: serde::de::DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
-        let answer = self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
-        json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &ask.path, &error))
+        block_on(runtime, future)
     }
 }
 
-/// All bytes of an answer; none when there are too many.
-async fn collect(mut body: Body) -> std::result::Result<Option<Vec<u8>>, kube::Error> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-        let Ok(data) = frame?.into_data() else { continue };
-        if bytes.len() + data.len() > MAX_ANSWER {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&data);
+/// Runs a future to its end, within another runtime, too.
+fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
+    if Handle::try_current().is_err() {
+        return runtime.block_on(future);
     }
-    Ok(Some(bytes))
+    // tokio does not let one runtime wait in another's thread.
+    std::thread::scope(|scope| match scope.spawn(|| runtime.block_on(future)).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
 }
 
-/// Says which command should have given the credentials, and what its makers say of getting it.
-fn command_note(error: Diagnostic, exec: Option<&ExecConfig>) -> Diagnostic {
-    let command = exec.and_then(|exec| exec.command.as_ref());
-    let error = command.into_iter().fold(error, |e, c| e.note(format!("the kubeconfig's command is `{c}`")));
-    let hint = exec.and_then(|exec| exec.install_hint.as_ref());
-    hint.into_iter().fold(error, |e, hint| e.note(hint.trim()))
+/// How clients are made.
+struct Login {
+    config: Config,
+    endpoint: Endpoint,
+    /// How long a command for credentials may take.
+    limit: Option<Duration>,
 }
 
-/// The text of a `Warning` header: `299 - "text"`, in which quotes and backslashes are escaped.
-fn warning_text(header: &str) -> Option<String> {
-    let quoted = header.split_once('"')?.1;
-    let mut text = String::new();
-    let mut chars = quoted.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => return Some(text),
-            '\\' => text.extend(chars.next()),
-            c => text.push(c),
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn warnings_are_read_from_their_header() {
-        assert_eq!(warning_text(r#"299 - "a \"b\" \\ c" "date""#).as_deref(), Some(r#"a "b" \ c"#));
-        assert_eq!(warning_text("299 - none"), None);
-        assert_eq!(warning_text("299 - \"open"), None);
+impl Login {
+    /// A client with credentials; must be called within a runtime, since kube starts a task for each.
+    async fn client(&self, asked: Asked) -> Result<Client> {
+        let mut config = self.config.clone();
+        config.auth_info = user_with_credentials(config.auth_info, asked, self.limit, &self.endpoint).await?;
+        let builder = ClientBuilder::try_from(config).map_err(|error| no_answer(&self.endpoint, &error))?;
+        Ok(builder.build())
     }
 }

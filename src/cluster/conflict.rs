@@ -35,6 +35,12 @@ impl ApplyConflict {
         found.then(|| Self { object: object.clone(), fields })
     }
 
+    /// The same without the fields of some managers; none when all are theirs.
+    pub(super) fn without(mut self, managers: &[&str]) -> Option<Self> {
+        self.fields.retain(|field| !managers.contains(&field.manager.as_str()));
+        (!self.fields.is_empty()).then_some(self)
+    }
+
     /// Adds a line for each field.
     fn describe(&self, diagnostic: Diagnostic) -> Diagnostic {
         let line = |f: &FieldConflict| match f.detail.as_str() {

@@ -8,7 +8,8 @@ use futures::future::try_join_all;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
-use super::client::{Ask, Cluster};
+use super::client::Cluster;
+use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::mapping::{Mapping, encode};
@@ -34,6 +35,20 @@ impl Cluster {
         let versions = versions.collect();
         try_join_all(self.unasked(versions).into_iter().map(|path| self.version(path))).await?;
         Ok(())
+    }
+
+    /// Everything that the server serves.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub fn resources(&self) -> Result<Vec<Mapping>> {
+        self.wait(async {
+            let summaries = ["/api", "/apis"].map(|path| self.summary(path.into()));
+            let old = try_join_all(summaries).await?;
+            try_join_all(self.unasked(old.concat()).into_iter().map(|path| self.version(path))).await?;
+            Ok(())
+        })?;
+        Ok(self.discovery.lock().mappings.values().cloned().collect())
     }
 
     /// The resource of a kind, as far as [`Cluster::discover`] found it.
@@ -63,13 +78,18 @@ impl Cluster {
         paths.into_iter().filter(|path| known.asked.insert(path.clone())).collect()
     }
 
-    async fn summary(&self, path: String) -> Result<()> {
-        let summary: GroupDiscoveryList = self.get_json(&Ask { accept: SUMMARY, ..Ask::get(path) }).await?;
+    /// Learns what a summary says; returns the paths of versions of which it says nothing more.
+    async fn summary(&self, path: String) -> Result<Vec<String>> {
+        let ask = Ask { accept: SUMMARY, ..Ask::get(path.as_str()) };
+        let summary: GroupDiscoveryList = self.get_json(&ask).await?;
+        let groups = summary.groups.iter().flat_map(|group| &group.versions);
+        let versions = groups.map(|version| &version.group_version).chain(&summary.versions);
+        let silent = versions.map(|version| format!("{path}/{version}")).collect();
         let mut known = self.discovery.lock();
         for mapping in summary.items.into_iter().flat_map(GroupDiscovery::mappings) {
             known.mappings.insert(mapping.gvk.clone(), mapping);
         }
-        Ok(())
+        Ok(silent)
     }
 
     async fn version(&self, path: String) -> Result<()> {
@@ -88,11 +108,27 @@ impl Cluster {
     }
 }
 
-/// `APIGroupDiscoveryList`; of an older server's `APIGroupList` nothing is read.
+/// `APIGroupDiscoveryList`, or what older servers say instead: an `APIGroupList`, or of the core group `APIVersions`.
 #[derive(Debug, Deserialize)]
 struct GroupDiscoveryList {
     #[serde(default, deserialize_with = "or_default")]
     items: Vec<GroupDiscovery>,
+    #[serde(default, deserialize_with = "or_default")]
+    groups: Vec<ApiGroup>,
+    #[serde(default, deserialize_with = "or_default")]
+    versions: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ApiGroup {
+    #[serde(default, deserialize_with = "or_default")]
+    versions: Vec<ApiGroupVersion>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiGroupVersion {
+    group_version: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -123,6 +159,10 @@ struct ResourceDiscovery {
     response_kind: Option<DiscoveredKind>,
     #[serde(default)]
     scope: String,
+    #[serde(default)]
+    singular_resource: SmolStr,
+    #[serde(default, deserialize_with = "or_default")]
+    short_names: Vec<SmolStr>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -137,10 +177,13 @@ impl GroupDiscovery {
             let (group, number) = (SmolStr::from(&group), SmolStr::from(version.version));
             version.resources.into_iter().filter_map(move |resource| {
                 let kind = resource.response_kind?.kind.into();
+                let mut names = resource.short_names;
+                names.extend(Some(resource.singular_resource).filter(|name| !name.is_empty()));
                 Some(Mapping {
                     gvk: Gvk { group: group.clone(), version: number.clone(), kind },
                     plural: resource.resource.into(),
                     namespaced: resource.scope == "Namespaced",
+                    names,
                 })
             })
         })
@@ -157,21 +200,31 @@ struct ApiResourceList {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ApiResource {
     name: String,
     kind: String,
     #[serde(default)]
     namespaced: bool,
+    #[serde(default)]
+    singular_name: SmolStr,
+    #[serde(default, deserialize_with = "or_default")]
+    short_names: Vec<SmolStr>,
 }
 
 impl ApiResourceList {
     fn mappings(self) -> impl Iterator<Item = Mapping> {
         let group_version = self.group_version;
         let resources = self.resources.into_iter().filter(|r| !r.name.contains('/'));
-        resources.map(move |resource| Mapping {
-            gvk: Gvk::from_manifest(&group_version, &resource.kind),
-            plural: resource.name.into(),
-            namespaced: resource.namespaced,
+        resources.map(move |resource| {
+            let mut names = resource.short_names;
+            names.extend(Some(resource.singular_name).filter(|name| !name.is_empty()));
+            Mapping {
+                gvk: Gvk::from_manifest(&group_version, &resource.kind),
+                plural: resource.name.into(),
+                namespaced: resource.namespaced,
+                names,
+            }
         })
     }
 }
@@ -185,12 +238,13 @@ mod tests {
         let text = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"apps"},"versions":[{
             "version":"v1","freshness":"Current","resources":[
               {"resource":"deployments","responseKind":{"group":"","version":"","kind":"Deployment"},
-               "scope":"Namespaced","subresources":[{"subresource":"scale"}]},
+               "scope":"Namespaced","shortNames":["deploy"],"singularResource":"deployment","subresources":[{"subresource":"scale"}]},
               {"resource":"odd","scope":"Cluster"}]}]}]}"#;
         let summary: GroupDiscoveryList = serde_json::from_str(text).expect("a summary");
         let mappings: Vec<_> = summary.items.into_iter().flat_map(GroupDiscovery::mappings).collect();
         let gvk = Gvk::from_manifest("apps/v1", "Deployment");
-        assert_eq!(mappings, [Mapping { gvk, plural: "deployments".into(), namespaced: true }]);
+        let names = vec!["deploy".into(), "deployment".into()];
+        assert_eq!(mappings, [Mapping { gvk, plural: "deployments".into(), namespaced: true, names }]);
     }
 
     #[test]

@@ -140,6 +140,24 @@ pub(super) struct Cause {
     pub(super) field: String,
 }
 
+impl Cause {
+    /// Whether it says that a field cannot be changed once it is set. Servers have no reason of its own for that;
+    /// these are the words of their validations, of CRDs' rules too.
+    fn is_immutable(&self) -> bool {
+        const WORDS: [&str; 6] = [
+            "immutable",
+            "may not change",
+            "may not be changed",
+            "cannot change",
+            "cannot be changed",
+            "are forbidden",
+        ];
+        let message = self.message.to_lowercase();
+        let is_update = message.contains("updates to") || !message.contains("are forbidden");
+        is_update && WORDS.iter().any(|words| message.contains(words))
+    }
+}
+
 /// The most of an answer that is no `Status` that a message shows.
 const LONGEST_EXCERPT: usize = 200;
 
@@ -165,6 +183,20 @@ impl Refusal {
     /// Whether the server has no such resource at all, in which case it names no object.
     pub(super) fn lacks_kind(&self) -> bool {
         self.is_not_found() && self.details.as_ref().is_none_or(|details| details.name.is_empty())
+    }
+
+    /// The fields that the server refuses to change.
+    pub(super) fn immutable_fields(&self) -> Vec<&str> {
+        self.causes().filter(|cause| cause.is_immutable()).map(|cause| cause.field.as_str()).collect()
+    }
+
+    /// Whether nothing else is wrong than that fields would change which never do.
+    pub(super) fn is_immutable_alone(&self) -> bool {
+        self.http == 422 && self.causes().next().is_some() && self.causes().all(Cause::is_immutable)
+    }
+
+    fn causes(&self) -> impl Iterator<Item = &Cause> {
+        self.details.iter().flat_map(|details| &details.causes)
     }
 
     /// As an error, without the object.

@@ -19,6 +19,7 @@ use super::failure::{Endpoint, chain};
 use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result, without_quoted};
 use crate::files::{DiskTree, FileTree as _, OpenFile};
+use crate::schema::cache::ServerId;
 use crate::yaml::{self, suggestion};
 
 /// What kubectl's own flags say about the connection; everything may be left open.
@@ -59,7 +60,8 @@ pub struct ConnectOptions {
     pub insecure_skip_tls_verify: bool,
     /// `--tls-server-name`
     pub tls_server_name: Option<String>,
-    /// `--request-timeout`: the most that one request may take; none waits for ever.
+    /// `--request-timeout`: the most that one request may take, with all that is sent again; zero is no limit.
+    /// Without it, a server may be silent for 30 seconds.
     pub request_timeout: Option<Duration>,
 }
 
@@ -81,16 +83,35 @@ impl Access {
         let proxy = proxy.map(|uri| format!("{}{}", uri.host().unwrap_or_default(), port(uri)));
         Endpoint { server, context: self.context.clone(), proxy }
     }
+
+    /// The server as caches know it.
+    pub(super) fn server_id(&self) -> ServerId {
+        let text = |uri: &Uri| uri.to_string().into_bytes();
+        let proxy = self.config.proxy_url.as_ref().map_or_else(Vec::new, text);
+        let name = self.config.tls_server_name.as_deref().unwrap_or_default();
+        let mut parts = vec![name.as_bytes(), proxy.as_slice()];
+        parts.extend(self.config.root_cert.iter().flatten().map(Vec::as_slice));
+        ServerId::new(self.endpoint().server, &parts)
+    }
 }
 
 impl ConnectOptions {
-    /// The URL of the server that would be asked, as [`Cluster::server`](super::Cluster::server)
-    /// has it. Reads the kubeconfig and nothing else.
+    /// The server that would be asked. Reads the kubeconfig and what it names, and nothing else.
     ///
     /// # Errors
     /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
-    pub fn server_url(&self) -> Result<String> {
-        Ok(self.access()?.endpoint().server)
+    pub fn server_id(&self) -> Result<ServerId> {
+        Ok(self.access()?.server_id())
+    }
+
+    /// The namespace of objects that name none, as the kubeconfig says; none is needed.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read or lacks what was asked for.
+    pub fn default_namespace(&self) -> Result<String> {
+        let own = || -> Result<_> { Ok(self.context(&self.read()?)?.1.namespace) };
+        let namespace = self.namespace.clone().map_or_else(own, |namespace| Ok(Some(namespace)))?;
+        Ok(namespace.filter(|name| !name.is_empty()).unwrap_or_else(|| "default".into()))
     }
 
     /// Whether they name something that a kubeconfig must have, or the kubeconfig itself.
@@ -419,7 +440,7 @@ contexts:
             file.write_all(bytes).expect("writable");
             let options =
                 ConnectOptions { kubeconfig: Some(file.path().into()), ..ConnectOptions::default() };
-            let error = options.server_url().expect_err("no text");
+            let error = options.server_id().expect_err("no text");
             assert!(error.message().contains("cannot be read: the text is not valid UTF"), "{error}");
         }
     }

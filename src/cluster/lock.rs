@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::client::{Ask, Cluster};
+use super::client::Cluster;
+use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json;
 use super::openapi::document_index;
@@ -25,7 +26,7 @@ pub fn locked_schemas(cluster: &Cluster, kinds: &BTreeSet<Gvk>) -> Result<Vec<Lo
         let path = match &index {
             None => "/openapi/v2",
             Some(index) => match index.get(gvk.api_version().as_str()) {
-                Some((address, _)) => address.as_str(),
+                Some(address) => address.path.as_str(),
                 None => continue,
             },
         };

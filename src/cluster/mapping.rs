@@ -18,11 +18,18 @@ pub struct Mapping {
     pub plural: SmolStr,
     /// Whether its objects are in namespaces.
     pub namespaced: bool,
+    /// Its singular and short names.
+    pub names: Vec<SmolStr>,
 }
 
 impl Mapping {
     /// The path of an object; the namespace counts only for kinds that have one.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
+        format!("{}/{}", self.collection(namespace), encode(name))
+    }
+
+    /// The path of all objects, of one namespace if the kind has them in namespaces.
+    pub(super) fn collection(&self, namespace: &str) -> String {
         let Gvk { group, version, .. } = &self.gvk;
         let version = match group.as_str() {
             "" => format!("/api/{}", encode(version)),
@@ -30,7 +37,7 @@ impl Mapping {
         };
         let namespace =
             if self.namespaced { format!("/namespaces/{}", encode(namespace)) } else { String::new() };
-        format!("{version}{namespace}/{}/{}", encode(&self.plural), encode(name))
+        format!("{version}{namespace}/{}", encode(&self.plural))
     }
 }
 
@@ -76,6 +83,7 @@ mod tests {
             gvk: Gvk::from_manifest(api_version, kind),
             plural: plural.into(),
             namespaced,
+            names: Vec::new(),
         };
         let deployment = mapping("apps/v1", "Deployment", "deployments", true);
         assert_eq!(deployment.path("shop", "web"), "/apis/apps/v1/namespaces/shop/deployments/web");

@@ -7,10 +7,13 @@ mod client;
 mod conflict;
 mod diff;
 mod discovery;
+mod exchange;
+mod exec;
 mod external;
 mod failure;
 #[cfg(test)]
 mod fake;
+mod field_set;
 mod json;
 mod kubeconfig;
 mod lock;
@@ -24,8 +27,8 @@ mod tests;
 mod wait;
 
 pub use apply::{
-    ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL,
-    ServerSideApplyOptions, apply,
+    AppliedObject, ApplyFailure, ApplySummary, Change, DryRun, Event, FIELD_MANAGER, FieldValidation,
+    PARALLEL, ServerSideApplyOptions, WAVE, apply,
 };
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
@@ -34,5 +37,5 @@ pub use external::external_diff;
 pub use kubeconfig::ConnectOptions;
 pub use lock::locked_schemas;
 pub use mapping::Mapping;
-pub use openapi::LiveSchema;
+pub use openapi::{FetchedFrom, LiveSchema};
 pub use plan::Object;

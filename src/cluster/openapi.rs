@@ -6,21 +6,23 @@
 //! for everything.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::client::{Ask, Cluster};
+use super::client::Cluster;
+use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
+use super::mapping::Mapping;
 use crate::diagnostic::Result;
-use crate::schema::SchemaSource;
+use crate::files::hex;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
 use crate::schema::openapi::read_document;
-use crate::schema::{Gvk, TypeGraph};
+use crate::schema::{Gvk, NamedKind, SchemaSource, Scope, TypeGraph};
 
 /// The live link of the schema chain. It connects when it is asked for the first time.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub struct LiveSchema {
     cache: Option<SchemaCache>,
     cluster: OnceLock<Result<Cluster>>,
     known: Mutex<KnownSchemas>,
+    /// How many documents the server gave.
+    fetched: AtomicUsize,
 }
 
 /// What the server has said so far.
@@ -39,14 +43,65 @@ struct KnownSchemas {
     graphs: BTreeMap<String, Arc<TypeGraph>>,
 }
 
-/// Address and hash of each document by `apiVersion`; the hash is empty when there is none.
-pub(super) type Documents = BTreeMap<String, (String, String)>;
+/// Where the document of each `apiVersion` is.
+pub(super) type Documents = BTreeMap<String, DocumentAddress>;
+
+/// Where a document is, and which one it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DocumentAddress {
+    /// Path and query.
+    pub(super) path: String,
+    /// What the query says of the content; empty when it says nothing.
+    hash: String,
+}
+
+impl DocumentAddress {
+    fn new(path: String) -> Self {
+        let (_, query) = path.split_once('?').unwrap_or_default();
+        let hash = query.split('&').find_map(|pair| pair.strip_prefix("hash=")).unwrap_or_default();
+        Self { hash: hash.to_string(), path }
+    }
+}
 
 impl LiveSchema {
     /// The schema of the cluster that the options name, kept in `cache` if there is one.
     #[must_use]
     pub fn new(options: ConnectOptions, cache: Option<SchemaCache>) -> Self {
-        Self { options, cache, cluster: OnceLock::new(), known: Mutex::default() }
+        Self {
+            options,
+            cache,
+            cluster: OnceLock::new(),
+            known: Mutex::default(),
+            fetched: AtomicUsize::new(0),
+        }
+    }
+
+    /// The group-versions whose schemas the server has; [`ALL_GROUPS`] where it has one document for all.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub fn group_versions(&self) -> Result<Vec<String>> {
+        let cluster = self.cluster()?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.documents.is_none() {
+            *known = self.index(cluster)?;
+        }
+        let documents = known.documents.iter().flat_map(BTreeMap::keys).cloned();
+        let graphs = known.graphs.keys().filter(|key| key.as_str() == ALL_GROUPS).cloned();
+        Ok(documents.chain(graphs).collect())
+    }
+
+    /// Brings the schema of a group-version into the cache; none when the server has no such one.
+    ///
+    /// # Errors
+    /// The server cannot be asked, or its answer cannot be used.
+    pub fn fetch(&self, api_version: &str) -> Result<Option<(FetchedFrom, Arc<TypeGraph>)>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.fetched.load(Ordering::Relaxed);
+        let graph = self.graph(&mut known, api_version)?;
+        let is_new = self.fetched.load(Ordering::Relaxed) > before;
+        let from = if is_new { FetchedFrom::Server } else { FetchedFrom::Cache };
+        Ok(graph.map(|graph| (from, graph)))
     }
 
     fn cluster(&self) -> Result<&Cluster> {
@@ -64,14 +119,23 @@ impl LiveSchema {
         if let Some(graph) = known.graphs.get(api_version).or_else(|| known.graphs.get(ALL_GROUPS)) {
             return Ok(Some(Arc::clone(graph)));
         }
-        let documents = known.documents.as_ref();
-        let Some((path, hash)) = documents.and_then(|d| d.get(api_version)) else { return Ok(None) };
-        let cached = self.cache.as_ref().filter(|_| !hash.is_empty()).and_then(|c| c.get(api_version, hash));
-        let graph = if let Some(graph) = cached {
+        let documents = known.documents.as_mut();
+        let Some(address) = documents.and_then(|d| d.get_mut(api_version)) else { return Ok(None) };
+        let cached = self.cache.as_ref().filter(|_| !address.hash.is_empty());
+        let graph = if let Some(graph) = cached.and_then(|cache| cache.get(api_version, &address.hash)) {
             graph
         } else {
-            let graph = Arc::new(document(cluster, path)?.0);
-            self.keep(api_version, hash, &graph);
+            let fetched = document(cluster, &address.path)?;
+            self.fetched.fetch_add(1, Ordering::Relaxed);
+            let moved = fetched.path != address.path;
+            if moved {
+                *address = DocumentAddress::new(fetched.path);
+            }
+            let graph = Arc::new(fetched.graph);
+            self.keep(api_version, &address.hash, &graph);
+            if moved {
+                self.record_addresses(cluster, known);
+            }
             graph
         };
         known.graphs.insert(api_version.into(), Arc::clone(&graph));
@@ -81,15 +145,20 @@ impl LiveSchema {
     /// Asks for the index; a server that has none is asked for everything at once.
     fn index(&self, cluster: &Cluster) -> Result<KnownSchemas> {
         let Some(documents) = document_index(cluster)? else {
-            let (graph, hash) = document(cluster, "/openapi/v2")?;
-            self.keep(ALL_GROUPS, &hash, &graph);
-            self.record(cluster, [(ALL_GROUPS.to_string(), hash)].into());
+            let Fetched { graph, digest, .. } = document(cluster, "/openapi/v2")?;
+            self.keep(ALL_GROUPS, &digest, &graph);
+            self.record(cluster, [(ALL_GROUPS.to_string(), digest)].into());
             let graphs = [(ALL_GROUPS.to_string(), Arc::new(graph))].into();
             return Ok(KnownSchemas { documents: Some(Documents::new()), graphs });
         };
-        let hashed = documents.iter().filter(|(_, (_, hash))| !hash.is_empty());
-        self.record(cluster, hashed.map(|(version, (_, hash))| (version.clone(), hash.clone())).collect());
-        Ok(KnownSchemas { documents: Some(documents), graphs: BTreeMap::new() })
+        let known = KnownSchemas { documents: Some(documents), graphs: BTreeMap::new() };
+        self.record_addresses(cluster, &known);
+        Ok(known)
+    }
+
+    fn record_addresses(&self, cluster: &Cluster, known: &KnownSchemas) {
+        let hashed = known.documents.iter().flatten().filter(|(_, address)| !address.hash.is_empty());
+        self.record(cluster, hashed.map(|(version, a)| (version.clone(), a.hash.clone())).collect());
     }
 
     /// A cache that cannot be written to costs time, no more.
@@ -101,7 +170,7 @@ impl LiveSchema {
 
     fn record(&self, cluster: &Cluster, hashes: BTreeMap<String, String>) {
         if let Some(cache) = &self.cache {
-            let _ = cache.put_index(&ServerIndex::now(cluster.server(), hashes));
+            let _ = cache.put_index(&ServerIndex::now(cluster.id().clone(), hashes));
         }
     }
 }
@@ -116,6 +185,24 @@ impl SchemaSource for LiveSchema {
         let graph = self.graph(&mut known, &gvk.api_version())?;
         Ok(graph.filter(|graph| graph.kind(gvk).is_some()))
     }
+
+    fn kinds(&self) -> Result<Vec<NamedKind>> {
+        let named = |mapping: Mapping| {
+            let scope = if mapping.namespaced { Scope::Namespaced } else { Scope::Cluster };
+            let names = std::iter::once(mapping.plural).chain(mapping.names).collect();
+            NamedKind { gvk: mapping.gvk, scope: Some(scope), names }
+        };
+        Ok(self.cluster()?.resources()?.into_iter().map(named).collect())
+    }
+}
+
+/// What [`LiveSchema::fetch`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchedFrom {
+    /// The cache had the document that the server has now.
+    Cache,
+    /// The server gave it.
+    Server,
 }
 
 /// Asks for the documents of OpenAPI v3; none when the server has no such index.
@@ -131,19 +218,24 @@ pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
     Ok(Some(index.documents()))
 }
 
-/// Fetches and compiles a document; returns the hash of its text as well.
-fn document(cluster: &Cluster, path: &str) -> Result<(TypeGraph, String)> {
+/// A document that a server gave.
+struct Fetched {
+    graph: TypeGraph,
+    /// The SHA-256 of its text.
+    digest: String,
+    /// Where it was in the end. A server whose documents changed since it gave their addresses sends
+    /// who asks for the old one to the new one; so do the servers of one cluster that differ for a moment.
+    path: String,
+}
+
+/// Fetches and compiles a document.
+fn document(cluster: &Cluster, path: &str) -> Result<Fetched> {
     let answer = cluster.wait(cluster.ask(&Ask::get(path)))?;
     let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
     let strange = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, path, error);
     let node = json::read(&answer.body).map_err(|error| strange(&error))?;
     let graph = read_document(&node).and_then(|model| model.compile()).map_err(|error| strange(&error))?;
-    let mut hash = String::new();
-    for byte in Sha256::digest(&answer.body) {
-        // Writing to a string cannot fail.
-        let _ = write!(hash, "{byte:02x}");
-    }
-    Ok((graph, hash))
+    Ok(Fetched { graph, digest: hex(&Sha256::digest(&answer.body)), path: answer.path })
 }
 
 /// The answer of `/openapi/v3`.
@@ -169,10 +261,7 @@ impl OpenApiIndex {
                 ["apis", group, version] => format!("{group}/{version}"),
                 _ => return None,
             };
-            let (_, query) = entry.server_relative_url.split_once('?').unwrap_or_default();
-            let hash = query.split('&').find_map(|pair| pair.strip_prefix("hash=")).unwrap_or_default();
-            let hash = hash.to_string();
-            Some((api_version, (entry.server_relative_url, hash)))
+            Some((api_version, DocumentAddress::new(entry.server_relative_url)))
         });
         documents.collect()
     }
@@ -191,7 +280,7 @@ mod tests {
             "apis/apps/v1":{"serverRelativeURL":"/openapi/v3/apis/apps/v1"}}}"#;
         let index: OpenApiIndex = serde_json::from_str(text).expect("an index");
         let documents = index.documents();
-        let entry = |url: &str, hash: &str| (url.to_string(), hash.to_string());
+        let entry = |path: &str, hash: &str| DocumentAddress { path: path.into(), hash: hash.into() };
         let want: Documents = [
             ("v1".to_string(), entry("/openapi/v3/api/v1?a=b&hash=C", "C")),
             ("apps/v1".to_string(), entry("/openapi/v3/apis/apps/v1", "")),

@@ -102,6 +102,7 @@ impl<'r> ObjectPlan<'r> {
         let (targets, errors): (Vec<_>, Vec<_>) = targets.partition(Result::is_ok);
         all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
         let targets: Vec<PlannedObject<'_>> = targets.into_iter().flatten().collect();
+        all_or_none(repeated(&targets))?;
         let is_namespace = |o: &&Object| o.gvk.group.is_empty() && o.gvk.kind == "Namespace";
         let namespaces =
             targets.iter().map(|t| &t.object).filter(is_namespace).map(|o| o.name.clone()).collect();
@@ -181,6 +182,27 @@ fn namespace(cluster: &Cluster, resource: &Resource) -> Result<SmolStr> {
     Ok(own.clone())
 }
 
+/// An error for each object that is there twice: what came last would win. The version of the kind does not tell
+/// objects apart.
+fn repeated(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
+    let mut seen = FxHashMap::default();
+    let again = targets.iter().filter_map(|target| {
+        let Object { gvk, namespace, name } = &target.object;
+        let first = *seen.entry((&gvk.group, &gvk.kind, namespace, name)).or_insert(target.resource);
+        (!std::ptr::eq(first, target.resource)).then_some((first, target))
+    });
+    let error = |(first, target): (&Resource, &PlannedObject<'_>)| {
+        let message = format!("{} is there twice", target.object);
+        let place = |resource: &Resource| resource.node().span().at_start();
+        Diagnostic::error(Code::DuplicateResource, message)
+            .resource(target.resource.id())
+            .at(place(target.resource))
+            .label(place(first), "here first")
+            .help("leave one of them out, or merge one over the other")
+    };
+    again.map(error).collect()
+}
+
 /// Whether it is a CRD.
 pub(super) fn is_crd(gvk: &Gvk) -> bool {
     gvk.group == "apiextensions.k8s.io" && gvk.kind == "CustomResourceDefinition"
@@ -201,6 +223,7 @@ fn defined_by(crd: &Node) -> impl Iterator<Item = Mapping> {
         gvk: Gvk { group: group.into(), version: version.into(), kind: kind.into() },
         plural: plural.into(),
         namespaced: scope == "Namespaced",
+        names: Vec::new(),
     })
 }
 
@@ -240,9 +263,6 @@ pub(super) enum Phase {
 }
 
 impl Phase {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Namespaces, Self::Definitions, Self::First, Self::Rest, Self::Last];
-
     pub(super) fn of(gvk: &Gvk) -> Self {
         let built_in = gvk.group.is_empty() || gvk.group.ends_with(".k8s.io") || gvk.group == "policy";
         match gvk.kind.as_str() {
@@ -298,7 +318,6 @@ mod tests {
         for (api_version, kind, want) in table {
             assert_eq!(phase(api_version, kind), want, "{api_version} {kind}");
         }
-        assert!(Phase::ALL.is_sorted());
     }
 
     #[test]

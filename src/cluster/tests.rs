@@ -43,7 +43,7 @@ fn run(
     let mut told = Vec::new();
     let summary = apply(cluster, resources, options, &mut |event| {
         told.push(match event {
-            Event::Applied(object) => format!("applied {object}"),
+            Event::Applied(applied) => format!("{} {}", applied.object, applied.change.word()),
             Event::Failed(failure) => format!("failed {}: {}", failure.object, failure.problem.message()),
             Event::Warning(text) => format!("warning {text}"),
         });
@@ -72,7 +72,8 @@ fn servers_without_summaries_are_asked_for_versions() {
     assert!(summary.expect("asked").is_success());
     let want = "PATCH /apis/apps/v1/namespaces/default/deployments/d?fieldManager=kubectl-smp&force=false\
                 &fieldValidation=Strict";
-    assert_eq!(fake.take(), ["GET /apis", "GET /apis/apps/v1", want]);
+    let before = "GET /apis/apps/v1/namespaces/default/deployments/d";
+    assert_eq!(fake.take(), ["GET /apis", "GET /apis/apps/v1", before, want]);
 
     let old = resources("apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: d}\n");
     let error = run(&cluster, &old, &ServerSideApplyOptions::default()).0.expect_err("no such version");
@@ -94,8 +95,8 @@ fn busy_servers_are_asked_again() {
     });
     let (summary, told) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
     assert!(summary.expect("asked").is_success());
-    assert_eq!(told, ["applied configmap/c0"]);
-    assert_eq!(fake.take().len(), 5);
+    assert_eq!(told, ["configmap/c0 configured"]);
+    assert_eq!(fake.take().len(), 6, "three refusals, the kinds, what is there, the object");
 }
 
 /// What no API server answers when it is asked for an object.
@@ -166,12 +167,17 @@ fn an_answer_without_end_is_an_error() {
 }
 
 #[test]
-fn a_refusal_that_says_nothing_of_later_is_not_repeated() {
-    let fake = Fake::start(|_| Some((503, "", "down for the day".into())));
+fn a_server_that_stays_down_is_given_up() {
+    let mut fake = Fake::start(|_| Some((503, "", "down for the day".into())));
+    fake.options.request_timeout = Some(Duration::from_secs(1));
     let error =
         run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("refused");
     assert_eq!(error.message(), "down for the day (HTTP 503)");
-    assert_eq!(fake.take().len(), 1);
+    assert_eq!(fake.take().len(), 4, "at once, after 100, 200 and 400 ms; 800 more would be too late");
+    let fake = Fake::start(|_| Some((501, "", "never".into())));
+    let error = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0;
+    assert_eq!(error.expect_err("refused").message(), "never (HTTP 501)");
+    assert_eq!(fake.take().len(), 1, "that does not pass");
 }
 
 #[test]
@@ -187,18 +193,47 @@ fn an_answer_may_come_too_late() {
 }
 
 #[test]
-fn a_lost_connection_stops_the_run() {
-    let left = AtomicUsize::new(4);
+fn a_dropped_request_is_sent_again_and_stops_no_other() {
+    let drops = AtomicUsize::new(2);
     let fake = Fake::start(move |request| {
+        let is_dropped = request.contains("/c1?")
+            && drops.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        (!is_dropped).then(|| ok(if request == "GET /api" { CORE } else { "{}" }))
+    });
+    let (summary, told) = run(&fake.connect(), &config_maps(3), &one_at_a_time());
+    assert!(summary.expect("asked").is_success(), "{told:?}");
+    assert_eq!(fake.take().iter().filter(|request| request.contains("/c1?")).count(), 3);
+
+    let mut fake = Fake::start(|request| {
+        if request.contains("/c1?") {
+            std::thread::sleep(Duration::from_secs(2));
+        }
+        Some(ok(if request == "GET /api" { CORE } else { "{}" }))
+    });
+    fake.options.request_timeout = Some(Duration::from_millis(300));
+    let (summary, told) = run(&fake.connect(), &config_maps(5), &one_at_a_time());
+    let summary = summary.expect("asked");
+    assert_eq!((summary.applied, summary.failures.len(), summary.skipped.len()), (4, 1, 0), "{told:?}");
+    assert!(
+        told[1].contains("configmap/c1: the cluster at ") && told[1].contains("within 300ms"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_server_that_is_gone_ends_the_run() {
+    let left = AtomicUsize::new(4);
+    let mut fake = Fake::start(move |request| {
         left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).ok()?;
         Some(ok(if request == "GET /api" { CORE } else { "{}" }))
     });
-    let (summary, told) = run(&fake.connect(), &config_maps(50), &one_at_a_time());
+    fake.options.request_timeout = Some(Duration::from_millis(50));
+    let cluster = fake.connect();
+    let (summary, told) = run(&cluster, &config_maps(50), &one_at_a_time());
     let summary = summary.expect("it began well");
-    assert_eq!((summary.applied, summary.failures.len(), summary.skipped), (3, 1, 46));
-    assert_eq!(told.len(), 4);
-    assert!(told[3].contains("configmap/c3") && told[3].contains("cannot be reached"), "{told:?}");
-    assert!(fake.take().len() < 10, "the others are not even tried");
+    assert_eq!((summary.applied, summary.failures.len(), summary.skipped.len()), (2, 10, 38));
+    assert!(told[2].contains("configmap/c2") && told[2].contains("cannot be reached"), "{told:?}");
+    assert_eq!(summary.skipped[0].to_string(), "configmap/c12");
 
     let report = diff(&fake.connect(), &config_maps(2), &DiffOptions::default());
     assert_eq!(report.expect_err("still down").code(), Code::Remote);
@@ -285,7 +320,7 @@ fn servers_without_openapi_v3_give_one_document_for_all() {
     assert!(graph.kind(&foo).expect("known").has_field("spec"));
     assert!(live.lookup(&Gvk::from_manifest("ex.io/v1", "Bar")).expect("asked").is_none());
     assert_eq!(fake.take(), ["GET /openapi/v3", "GET /openapi/v2"], "once");
-    let server = fake.options.server_url().expect("given");
+    let server = fake.options.server_id().expect("given");
     assert_eq!(cache.index(&server).map(|index| index.hashes.len()), Some(1));
 }
 
@@ -300,4 +335,81 @@ fn a_program_with_a_runtime_of_its_own_may_wait_as_well() {
         summary
     });
     assert_eq!(summary.expect("asked").applied, 3);
+}
+
+const INDEX: &str =
+    r#"{"paths":{"apis/ex.io/v1":{"serverRelativeURL":"/openapi/v3/apis/ex.io/v1?hash=OLD"}}}"#;
+
+fn foo_with(field: &str) -> String {
+    format!(
+        r#"{{"components":{{"schemas":{{"io.ex.Foo":{{"type":"object","properties":{{"{field}":{{"type":"object"}}}},
+        "x-kubernetes-group-version-kind":[{{"group":"ex.io","version":"v1","kind":"Foo"}}]}}}}}}}}"#
+    )
+}
+
+#[test]
+fn who_asks_for_an_old_document_is_led_to_the_new_one() {
+    let location = "location: /openapi/v3/apis/ex.io/v1?hash=NEW\r\n";
+    let fake = Fake::start(move |request| {
+        Some(match request {
+            "GET /openapi/v3" => ok(INDEX),
+            "GET /openapi/v3/apis/ex.io/v1?hash=OLD" => (301, location, String::new()),
+            "GET /openapi/v3/apis/ex.io/v1?hash=NEW" => ok(foo_with("new")),
+            _ => not_found(),
+        })
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = SchemaCache::open(Some(folder.path().into())).expect("given");
+    let foo = Gvk::from_manifest("ex.io/v1", "Foo");
+    let live = LiveSchema::new(fake.options.clone(), Some(cache.clone()));
+    let graph = live.lookup(&foo).expect("asked").expect("known");
+    assert!(graph.kind(&foo).expect("known").has_field("new"));
+    assert!(cache.get("ex.io/v1", "OLD").is_none() && cache.get("ex.io/v1", "NEW").is_some());
+    let record = cache.index(&fake.options.server_id().expect("given")).expect("kept");
+    assert_eq!(record.document("ex.io/v1"), Some(("ex.io/v1", "NEW")));
+}
+
+#[test]
+fn credentials_are_not_sent_elsewhere() {
+    for location in ["location: https://evil.example/x\r\n", "location: //evil.example/x\r\n"] {
+        let fake = Fake::start(move |request| {
+            Some(if request == "GET /openapi/v3" { ok(INDEX) } else { (301, location, "moved".into()) })
+        });
+        let live = LiveSchema::new(fake.options.clone(), None);
+        let error = live.lookup(&Gvk::from_manifest("ex.io/v1", "Foo")).expect_err("refused");
+        assert_eq!((error.code(), error.message()), (Code::Remote, "moved (HTTP 301)"));
+        assert_eq!(fake.take().len(), 2);
+    }
+    let endless = "location: /openapi/v3/apis/ex.io/v1?hash=OLD\r\n";
+    let fake = Fake::start(move |request| {
+        Some(if request == "GET /openapi/v3" { ok(INDEX) } else { (301, endless, "moved".into()) })
+    });
+    let live = LiveSchema::new(fake.options.clone(), None);
+    assert!(live.lookup(&Gvk::from_manifest("ex.io/v1", "Foo")).is_err());
+    assert_eq!(fake.take().len(), 12, "an index, a document, ten redirects");
+}
+
+#[test]
+fn each_run_asks_what_the_server_has_now() {
+    let changed = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&changed);
+    let fake = Fake::start(move |request| {
+        let hash = if seen.load(Ordering::SeqCst) == 0 { "A" } else { "B" };
+        Some(match request {
+            "GET /openapi/v3" => ok(INDEX.replace("OLD", hash)),
+            document => ok(foo_with(if document.ends_with('A') { "a" } else { "b" })),
+        })
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let foo = Gvk::from_manifest("ex.io/v1", "Foo");
+    let has = |field| {
+        let cache = SchemaCache::open(Some(folder.path().into()));
+        let live = LiveSchema::new(fake.options.clone(), cache);
+        let graph = live.lookup(&foo).expect("asked").expect("known");
+        graph.kind(&foo).expect("known").has_field(field)
+    };
+    assert!(has("a") && has("a"));
+    assert_eq!(fake.take().len(), 3, "the document is fetched once");
+    changed.store(1, Ordering::SeqCst);
+    assert!(has("b"));
 }

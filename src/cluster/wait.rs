@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::client::{Ask, Cluster};
+use super::client::Cluster;
+use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::mapping::encode;

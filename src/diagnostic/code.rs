@@ -104,6 +104,8 @@ codes! {
         "See `kubectl smp COMMAND -h`."
     Failed "failed" "The system refused something that has no place in the input, such as a thread."
         "Try again when the machine has more to give."
+    SchemaSource "schema-source" "Which source answered for the schema of a kind; told with `--verbose` and in JSON."
+        "Nothing has to be done. Choose another source with `--schema`, or write the schemas down with `kubectl smp lock --schemas cluster`."
     Summary "summary" "How a command ended; what it speaks of was told before."
         "Look at the messages above it."
 }

@@ -19,7 +19,7 @@ use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::RepoSpec;
 use super::types::Types;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::{Links, SchemaChain, SchemaChoice};
+use crate::schema::{Gvk, Links, SchemaChain, SchemaChoice};
 use crate::source::SourceMap;
 use crate::yaml;
 
@@ -136,6 +136,12 @@ impl Builder {
             built.warnings.extend(self.take_warnings());
         }
         Ok(built)
+    }
+
+    /// Which source answered for the schema of which kind so far, where others than what is embedded were asked.
+    #[must_use]
+    pub fn schema_sources(&self) -> BTreeMap<Gvk, String> {
+        self.types.answers()
     }
 
     /// What is odd about what was fetched so far, such as that it is not locked. It belongs to no one of many

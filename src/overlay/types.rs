@@ -1,5 +1,6 @@
 //! Which schema a build uses: what it brings itself, what is embedded, and who else is asked.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashSet;
@@ -30,6 +31,8 @@ pub(super) struct Types {
     hermetic: Mutex<Option<SchemaChain>>,
     /// Who is asked for the kinds that plain directories merge.
     chain: Mutex<Option<SchemaChain>>,
+    /// Which source answered for which kind.
+    answers: Mutex<BTreeMap<Gvk, String>>,
 }
 
 impl Types {
@@ -57,6 +60,7 @@ impl Types {
             make_chain,
             hermetic: Mutex::new(Some(hermetic)),
             chain: Mutex::new(None),
+            answers: Mutex::default(),
         })
     }
 
@@ -111,7 +115,18 @@ impl Types {
         for graph in own.into_iter().rev() {
             schema.push_types(CRD, graph);
         }
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        for gvk in kinds {
+            if let Some((name, _)) = schema.answer(gvk) {
+                answers.insert(gvk.clone(), name.to_string());
+            }
+        }
         Ok(Warned { value: Some(schema), warnings })
+    }
+
+    /// Which source answered for which kind so far; kinds of which only what is embedded was asked are left out.
+    pub fn answers(&self) -> BTreeMap<Gvk, String> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -11,12 +11,13 @@ mod contents;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use super::graph::MAGIC;
-use super::source::SchemaSource;
+use super::kinds::named_kinds;
+use super::source::{NamedKind, SchemaSource};
 use super::{Gvk, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{Store, key, user_cache};
@@ -35,12 +36,32 @@ const SERVERS: &str = "servers";
 /// The folder of the compiled schemas.
 const DOCUMENTS: &str = "documents";
 
+/// A server, told apart from others that may be behind the same URL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerId {
+    /// Its URL.
+    pub url: String,
+    /// A digest of all by which it is known to be the one that is meant: the URL, the certificates
+    /// that its own must descend from, the name that it must have, the proxy that leads to it.
+    pub identity: String,
+}
+
+impl ServerId {
+    /// A server of which no more is known than its URL and these parts.
+    #[must_use]
+    pub fn new(url: impl Into<String>, parts: &[&[u8]]) -> Self {
+        let url = url.into();
+        let identity = key(&[&[url.as_bytes()], parts].concat());
+        Self { url, identity }
+    }
+}
+
 /// Which document a server had for each of its group-versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerIndex {
-    /// The server's URL.
-    pub server: String,
+    /// The server.
+    pub server: ServerId,
     /// When it said so.
     pub fetched: SystemTime,
     /// The hash per `apiVersion` (`apps/v1`, `v1`), or one for [`ALL_GROUPS`].
@@ -50,8 +71,8 @@ pub struct ServerIndex {
 impl ServerIndex {
     /// What a server says now.
     #[must_use]
-    pub fn now(server: impl Into<String>, hashes: BTreeMap<String, String>) -> Self {
-        Self { server: server.into(), fetched: SystemTime::now(), hashes }
+    pub fn now(server: ServerId, hashes: BTreeMap<String, String>) -> Self {
+        Self { server, fetched: SystemTime::now(), hashes }
     }
 
     /// The key and hash of the document that has a group-version.
@@ -59,11 +80,6 @@ impl ServerIndex {
     pub fn document(&self, api_version: &str) -> Option<(&str, &str)> {
         let found = self.hashes.get_key_value(api_version).or_else(|| self.hashes.get_key_value(ALL_GROUPS));
         found.map(|(key, hash)| (key.as_str(), hash.as_str()))
-    }
-
-    /// How long ago the server said so; none when the clock was set back since.
-    fn age(&self) -> Option<Duration> {
-        self.fetched.elapsed().ok()
     }
 }
 
@@ -103,8 +119,13 @@ impl SchemaCache {
 
     /// What a server said last.
     #[must_use]
-    pub fn index(&self, server: &str) -> Option<ServerIndex> {
-        self.read_index(&record(server)).filter(|index| index.server == server)
+    pub fn index(&self, server: &ServerId) -> Option<ServerIndex> {
+        self.read_index(&record(server)).filter(|index| index.server == *server)
+    }
+
+    /// Forgets what a server said: it says something else by now.
+    pub fn forget(&self, server: &ServerId) {
+        self.store.drop_file(&record(server));
     }
 
     /// Keeps what a server says.
@@ -119,7 +140,7 @@ impl SchemaCache {
         let folder = Path::new(SERVERS);
         let names = self.store.names(folder).into_iter();
         let mut all: Vec<_> = names.filter_map(|name| self.read_index(&folder.join(name))).collect();
-        all.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.server.cmp(&b.server)));
+        all.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.server.url.cmp(&b.server.url)));
         all
     }
 
@@ -147,30 +168,31 @@ fn entry(document: &str, hash: &str) -> PathBuf {
     Path::new(DOCUMENTS).join(key(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
 }
 
-fn record(server: &str) -> PathBuf {
-    Path::new(SERVERS).join(key(&[server.as_bytes()]) + ".json")
+fn record(server: &ServerId) -> PathBuf {
+    Path::new(SERVERS).join(format!("{}.json", server.identity))
 }
 
 /// The cache as a link of the chain.
 #[derive(Debug, Clone)]
 pub struct CacheSource {
     cache: SchemaCache,
-    server: Option<String>,
-    max_age: Option<Duration>,
+    server: Option<ServerId>,
 }
 
 impl CacheSource {
     /// Answers with what `server` said last, or without one with what any server said last.
     #[must_use]
-    pub fn new(cache: SchemaCache, server: Option<String>) -> Self {
-        Self { cache, server, max_age: None }
+    pub fn new(cache: SchemaCache, server: Option<ServerId>) -> Self {
+        Self { cache, server }
     }
+}
 
-    /// Passes over what is older, so that the next link, the server itself, is asked again.
-    #[must_use]
-    pub fn fresh(mut self, max_age: Duration) -> Self {
-        self.max_age = Some(max_age);
-        self
+impl CacheSource {
+    fn indexes(&self) -> Vec<ServerIndex> {
+        match &self.server {
+            Some(server) => self.cache.index(server).into_iter().collect(),
+            None => self.cache.indexes(),
+        }
     }
 }
 
@@ -180,25 +202,29 @@ impl SchemaSource for CacheSource {
     }
 
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
-        let indexes = match &self.server {
-            Some(server) => self.cache.index(server).into_iter().collect(),
-            None => self.cache.indexes(),
-        };
-        let fresh = |index: &&ServerIndex| {
-            self.max_age.is_none_or(|limit| index.age().is_some_and(|age| age <= limit))
-        };
+        let indexes = self.indexes();
         let api_version = gvk.api_version();
-        let graphs = indexes.iter().filter(fresh).filter_map(|index| {
+        let graphs = indexes.iter().filter_map(|index| {
             let (document, hash) = index.document(&api_version)?;
             self.cache.get(document, hash)
         });
         Ok(graphs.into_iter().find(|graph| graph.kind(gvk).is_some()))
+    }
+
+    fn kinds(&self) -> Result<Vec<NamedKind>> {
+        let indexes = self.indexes();
+        let graphs = indexes
+            .iter()
+            .flat_map(|index| &index.hashes)
+            .filter_map(|(document, hash)| self.cache.get(document, hash));
+        Ok(graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>()).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Duration;
 
     use super::*;
     use crate::schema::{KindDef, Model, TypeDef, TypeKind};
@@ -220,10 +246,14 @@ mod tests {
         (directory, cache)
     }
 
-    fn index(server: &str, hash: &str, age: u64) -> ServerIndex {
+    fn server(url: &str) -> ServerId {
+        ServerId::new(url, &[])
+    }
+
+    fn index(url: &str, hash: &str, age: u64) -> ServerIndex {
         let hashes = [("example.com/v1".to_string(), hash.to_string())].into();
         let fetched = SystemTime::now() - Duration::from_secs(age);
-        ServerIndex { fetched, ..ServerIndex::now(server, hashes) }
+        ServerIndex { fetched, ..ServerIndex::now(server(url), hashes) }
     }
 
     fn has(source: &CacheSource, field: &str) -> Option<bool> {
@@ -254,9 +284,9 @@ mod tests {
             assert!(!path.exists());
         }
         cache.put_index(&index("https://a", "A", 0)).expect("written");
-        let record = cache.directory().join(record("https://a"));
+        let record = cache.directory().join(record(&server("https://a")));
         fs::write(&record, "{").expect("writable");
-        assert_eq!(cache.index("https://a"), None);
+        assert_eq!(cache.index(&server("https://a")), None);
         assert!(!record.exists());
     }
 
@@ -268,21 +298,35 @@ mod tests {
         }
         cache.put("example.com/v1", "A", &graph("a")).expect("written");
         cache.put("example.com/v1", "B", &graph("b")).expect("written");
-        let of = |server: Option<&str>| CacheSource::new(cache.clone(), server.map(str::to_string));
+        let of = |url: Option<&str>| CacheSource::new(cache.clone(), url.map(server));
         assert_eq!(has(&of(Some("https://a")), "a"), Some(true));
         assert_eq!(has(&of(Some("https://c")), "a"), None, "its document was never fetched");
         assert_eq!(has(&of(None), "b"), Some(true), "the newest that is here");
-        let fresh = |seconds| of(Some("https://a")).fresh(Duration::from_secs(seconds));
-        assert_eq!(has(&fresh(30), "a"), None);
-        assert_eq!(has(&fresh(90), "a"), Some(true));
+        cache.forget(&server("https://a"));
+        assert_eq!(has(&of(Some("https://a")), "a"), None, "it says something else by now");
+    }
+
+    #[test]
+    fn servers_behind_one_url_are_told_apart() {
+        let (_guard, cache) = cache();
+        let ids = [&b"one"[..], b"two"].map(|authority| ServerId::new("https://a", &[authority]));
+        for (id, hash) in ids.iter().zip(["A", "B"]) {
+            let index = ServerIndex { server: id.clone(), ..index("https://a", hash, 0) };
+            cache.put_index(&index).expect("written");
+            cache.put("example.com/v1", hash, &graph(&hash.to_lowercase())).expect("written");
+        }
+        let of = |id: &ServerId| CacheSource::new(cache.clone(), Some(id.clone()));
+        assert_eq!(has(&of(&ids[0]), "a"), Some(true));
+        assert_eq!(has(&of(&ids[1]), "b"), Some(true));
+        assert_eq!(has(&of(&server("https://a")), "a"), None);
     }
 
     #[test]
     fn one_document_may_have_all_groups() {
         let (_guard, cache) = cache();
         let hashes = [(ALL_GROUPS.to_string(), "H".to_string())].into();
-        cache.put_index(&ServerIndex::now("https://a", hashes)).expect("written");
+        cache.put_index(&ServerIndex::now(server("https://a"), hashes)).expect("written");
         cache.put(ALL_GROUPS, "H", &graph("a")).expect("written");
-        assert_eq!(has(&CacheSource::new(cache, Some("https://a".into())), "a"), Some(true));
+        assert_eq!(has(&CacheSource::new(cache, Some(server("https://a"))), "a"), Some(true));
     }
 }

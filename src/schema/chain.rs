@@ -4,22 +4,19 @@
 //! Owns the order of the links and when they are asked; knows no network. The live link comes from
 //! outside, as a [`SchemaSource`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::cache::{CacheSource, SchemaCache};
+use super::cache::{CacheSource, SchemaCache, ServerId};
+use super::kinds::named_kinds;
 use super::lookup::EMBEDDED;
-use super::source::SchemaSource;
+use super::source::{NamedKind, SchemaSource};
 use super::{Gvk, Schema, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
-
-/// How long a server's word on its schemas holds before it is asked again.
-const FRESH: Duration = Duration::from_secs(600);
 
 /// The value of `--schema`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,7 +59,7 @@ pub struct Links {
     /// The cache, if there is one.
     pub cache: Option<SchemaCache>,
     /// The server whose record in the cache counts; without one the newest record does.
-    pub server: Option<String>,
+    pub server: Option<ServerId>,
     /// The cluster, if it can be asked.
     pub live: Option<Box<dyn SchemaSource>>,
     /// What comes of it when the cluster does not answer.
@@ -109,7 +106,7 @@ impl fmt::Debug for SchemaChain {
 impl SchemaChain {
     /// The chain for a value of `--schema`.
     ///
-    /// `auto`: the overlay's own, embedded, fresh cache, cluster, stale cache. A chosen source comes
+    /// `auto`: the overlay's own, embedded, cluster, cache. A chosen source comes
     /// behind the overlay's own; kinds that it does not know are still looked up in the embedded table.
     pub fn new(choice: &SchemaChoice, links: Links) -> Result<Self> {
         let Links { pins, file, cache, server, live, on_failure, offline, hermetic } = links;
@@ -162,7 +159,7 @@ impl SchemaChain {
         self.links.push(Link { source, failure, down: false });
     }
 
-    /// With a cluster, the cache only spares asking it twice within minutes, and stands in for it.
+    /// With a cluster, the cache only stands in for it: what it had a moment ago may have changed.
     fn then_nearest(
         &mut self,
         cache: Option<CacheSource>,
@@ -170,9 +167,6 @@ impl SchemaChain {
         on_failure: OnFailure,
     ) {
         if let Some(live) = live {
-            if let Some(cache) = &cache {
-                self.push(Box::new(cache.clone().fresh(FRESH)), OnFailure::PassOver);
-            }
             self.push(live, on_failure);
         }
         if let Some(cache) = cache {
@@ -195,6 +189,42 @@ impl SchemaChain {
             schema.push_back(name, Arc::clone(graph));
         }
         Ok(schema)
+    }
+
+    /// All kinds that any source knows, each with the name of the source that would answer, sorted.
+    ///
+    /// # Errors
+    /// As [`SchemaChain::resolve`].
+    pub fn kinds(&mut self) -> Result<Vec<(String, NamedKind)>> {
+        let at_hand = self.schema.graphs().chain(self.last.graphs());
+        let mut all: BTreeMap<Gvk, (String, NamedKind)> = BTreeMap::new();
+        for (name, graph) in at_hand {
+            for kind in named_kinds(graph) {
+                all.entry(kind.gvk.clone()).or_insert_with(|| (name.to_string(), kind));
+            }
+        }
+        for link in self.links.iter_mut().filter(|link| !link.down) {
+            match link.source.kinds() {
+                Ok(kinds) => {
+                    for kind in kinds {
+                        let name = link.source.name().to_string();
+                        all.entry(kind.gvk.clone()).or_insert_with(|| (name, kind));
+                    }
+                }
+                Err(error) if link.failure == OnFailure::Fail => return Err(error),
+                Err(error) => {
+                    link.down = true;
+                    let message = format!(
+                        "the {} could not be asked for kinds: {}",
+                        link.source.name(),
+                        error.message()
+                    );
+                    let warning = Diagnostic::warning(error.code(), message);
+                    self.warnings.push(error.notes().iter().fold(warning, Diagnostic::note));
+                }
+            }
+        }
+        Ok(all.into_values().collect())
     }
 
     /// What went wrong on the way, each source once.
@@ -260,6 +290,11 @@ mod tests {
                 return Err(Diagnostic::error(code, "out of order"));
             }
             Ok(self.knows.contains(gvk).then(|| graph(gvk)))
+        }
+
+        fn kinds(&self) -> Result<Vec<NamedKind>> {
+            let named = |gvk: &Gvk| NamedKind { gvk: gvk.clone(), scope: None, names: Vec::new() };
+            Ok(self.knows.iter().map(named).collect())
         }
     }
 
@@ -365,26 +400,24 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_cache_stands_in_for_a_cluster_that_is_down() {
+    fn a_cache_stands_in_for_a_cluster_that_is_down() {
         use crate::schema::cache::ServerIndex;
         let directory = tempfile::tempdir().expect("a directory");
         let cache = SchemaCache::open(Some(directory.path().into())).expect("given");
         let hashes = [("example.com/v1".to_string(), "H".to_string())].into();
-        let mut index = ServerIndex::now("https://a", hashes);
         let a = custom("A");
         cache.put("example.com/v1", "H", &graph(&a)).expect("written");
-        let down = Fake { fails: Some(Code::Remote), ..fake("cluster", &[]) };
-        let with = |index: &ServerIndex, offline| {
-            cache.put_index(index).expect("written");
-            let links = Links { cache: Some(cache.clone()), offline, ..links(&down) };
+        cache.put_index(&ServerIndex::now(ServerId::new("https://a", &[]), hashes)).expect("written");
+        let with = |live: &Fake, offline| {
+            let links = Links { cache: Some(cache.clone()), offline, ..links(live) };
             answer("auto", links, &a).expect("no error")
         };
-        assert_eq!(with(&index, false).as_deref(), Some("cache"));
-        assert_eq!(down.asked(), [""; 0], "a fresh cache spares the cluster");
-        index.fetched -= Duration::from_secs(100_000);
-        assert_eq!(with(&index, true).as_deref(), Some("cache"));
+        let up = fake("cluster", &["A"]);
+        assert_eq!(with(&up, false).as_deref(), Some("cluster"), "however fresh the cache is");
+        let down = Fake { fails: Some(Code::Remote), ..fake("cluster", &[]) };
+        assert_eq!(with(&down, true).as_deref(), Some("cache"));
         assert_eq!(down.asked(), [""; 0], "offline");
-        assert_eq!(with(&index, false).as_deref(), Some("cache"));
-        assert_eq!(down.asked(), ["A"], "a stale one does not");
+        assert_eq!(with(&down, false).as_deref(), Some("cache"));
+        assert_eq!(down.asked(), ["A"]);
     }
 }

@@ -2,8 +2,11 @@
 
 use std::cmp::Reverse;
 
+use smol_str::SmolStr;
+
 use super::graph::KindEntry;
-use super::{Gvk, Schema};
+use super::source::NamedKind;
+use super::{Gvk, Schema, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::suggestion;
 
@@ -68,6 +71,15 @@ pub(super) fn find_resource(schema: &Schema, plural: &str, api_version: &str) ->
     let is_called = |entry: &KindEntry<'_>| entry.names().next().is_some_and(|name| name == plural);
     let kinds = known(schema).filter(is_called).map(KindEntry::gvk);
     kinds.into_iter().find(|gvk| gvk.api_version() == api_version)
+}
+
+/// The kinds of a graph, with what they are called.
+pub(super) fn named_kinds(graph: &TypeGraph) -> impl Iterator<Item = NamedKind> {
+    graph.kind_entries().filter(|entry| entry.root().is_known()).map(|entry| NamedKind {
+        gvk: entry.gvk(),
+        scope: graph.scope(&entry.gvk()),
+        names: entry.names().map(SmolStr::from).collect(),
+    })
 }
 
 /// All kinds whose fields are known.

@@ -39,4 +39,4 @@ pub use lookup::Schema;
 pub use model::{KindDef, Model, TypeDef};
 pub use read::{read_model, read_schema};
 pub use resource_path::ResourcePath;
-pub use source::SchemaSource;
+pub use source::{NamedKind, SchemaSource};

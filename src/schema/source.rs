@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Gvk, TypeGraph};
+use smol_str::SmolStr;
+
+use super::{Gvk, Scope, TypeGraph};
 #[cfg(doc)]
 use crate::diagnostic::Code;
 use crate::diagnostic::Result;
@@ -16,4 +18,27 @@ pub trait SchemaSource: Send + Sync {
     ///
     /// An error of [`Code::Remote`] or [`Code::Io`] says that asking for other kinds is vain, too.
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>>;
+
+    /// All kinds that it may answer for.
+    fn kinds(&self) -> Result<Vec<NamedKind>>;
+}
+
+/// A kind, and what people call it beside its own name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedKind {
+    /// The kind.
+    pub gvk: Gvk,
+    /// Whether its objects are in namespaces, when it is known.
+    pub scope: Option<Scope>,
+    /// Its plural, its singular, its short names, as far as they are known.
+    pub names: Vec<SmolStr>,
+}
+
+impl NamedKind {
+    /// Whether a word means it, in upper or lower case.
+    #[must_use]
+    pub fn is_called(&self, word: &str) -> bool {
+        self.gvk.kind.eq_ignore_ascii_case(word)
+            || self.names.iter().any(|name| name.eq_ignore_ascii_case(word))
+    }
 }

@@ -151,6 +151,10 @@ impl Drop for Witness {
 impl Witness {
     /// kubectl's proxy takes the encryption away, so that requests can be read here.
     pub fn start(rig: &Rig) -> Self {
+        Self::start_with(rig, Arc::new(|_| false))
+    }
+
+    fn start_with(rig: &Rig, drops: Arc<dyn Fn(&str) -> bool + Send + Sync>) -> Self {
         let mut kubectl = Command::new("kubectl")
             .arg("--kubeconfig")
             .arg(rig.kubeconfig())
@@ -169,8 +173,8 @@ impl Witness {
         let seen = Arc::clone(&asked);
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let (behind, seen) = (behind.clone(), Arc::clone(&seen));
-                std::thread::spawn(move || relay(client, &behind, &seen));
+                let (behind, seen, drops) = (behind.clone(), Arc::clone(&seen), Arc::clone(&drops));
+                std::thread::spawn(move || relay(client, &behind, &seen, &*drops));
             }
         });
         Self { port, asked, kubectl }
@@ -186,7 +190,7 @@ impl Witness {
     }
 }
 
-fn relay(mut client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>) {
+fn relay(mut client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>, drops: &dyn Fn(&str) -> bool) {
     let Ok(mut server) = TcpStream::connect(behind) else { return };
     let (Ok(mut to_client), Ok(mut from_server)) = (client.try_clone(), server.try_clone()) else { return };
     std::thread::spawn(move || {
@@ -196,13 +200,35 @@ fn relay(mut client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         let text = String::from_utf8_lossy(&buffer[..length]);
-        let requests = text.lines().filter_map(|line| line.strip_suffix(" HTTP/1.1"));
-        seen.lock().expect("no panic").extend(requests.map(str::to_string));
-        if server.write_all(&buffer[..length]).is_err() {
+        let requests: Vec<_> = text.lines().filter_map(|line| line.strip_suffix(" HTTP/1.1")).collect();
+        seen.lock().expect("no panic").extend(requests.iter().map(|request| request.to_string()));
+        let is_dropped = requests.iter().any(|request| drops(request));
+        if is_dropped {
+            let _ = client.shutdown(Shutdown::Both);
+        }
+        if server.write_all(&buffer[..length]).is_err() || is_dropped {
             break;
         }
     }
     let _ = server.shutdown(Shutdown::Both);
+}
+
+/// A [`Witness`] that drops connections.
+pub struct Faults(Witness);
+
+impl Faults {
+    /// Closes the connections of requests for which `drops` holds, when these were sent on.
+    pub fn start(rig: &Rig, drops: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self(Witness::start_with(rig, Arc::new(drops)))
+    }
+
+    pub fn url(&self) -> String {
+        self.0.url()
+    }
+
+    pub fn take(&self) -> Vec<String> {
+        self.0.take()
+    }
 }
 
 /// An address at which nobody listens.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
-use super::form::OutputForm;
+use crate::cli::form::OutputForm;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
     DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, end_unfinished, hex,

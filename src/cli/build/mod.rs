@@ -1,7 +1,6 @@
 //! `kubectl smp build`: render overlays.
 
 mod directory;
-mod form;
 mod output;
 
 use std::path::{Path, PathBuf};
@@ -85,6 +84,7 @@ fn fill<'a>(
             }
         }
     }
+    render::print_schema_sources(&builder.schema_sources());
     Ok((sink, failed))
 }
 

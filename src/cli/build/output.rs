@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::directory::{OutputDirectory, Stale};
-use super::form::{Joined, OutputForm};
 use crate::cli::Failure;
+use crate::cli::form::{Joined, OutputForm};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::resource::ResourceSet;
 use crate::yaml::suggestion;

@@ -60,7 +60,7 @@ impl SchemaCache {
         });
         let is_record = |name: &str| name.strip_suffix(".json").is_some_and(is_key);
         let records = self.store.entries(Path::new(SERVERS), is_record).into_iter().map(|entry| {
-            let server = self.read_index(&entry.name).map(|index| index.server).unwrap_or_default();
+            let server = self.read_index(&entry.name).map(|index| index.server.url).unwrap_or_default();
             (shown(CacheKind::Server, server, String::new(), &entry), entry)
         });
         documents.chain(records).collect()

@@ -2,13 +2,15 @@
 
 use std::io::Write;
 
+use clap::ValueEnum;
+
 use crate::cli::Failure;
 use crate::diagnostic::escaped;
-use crate::resource::{Resource, ResourceSet};
+use crate::resource::Resource;
 use crate::yaml;
 
 /// How resources are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum OutputForm {
     /// Documents.
     Yaml,
@@ -49,24 +51,27 @@ impl<W: Write> Joined<W> {
     }
 
     /// Adds the resources of a target: all of them, or none when one cannot be shown.
-    pub(super) fn add(&mut self, resources: &ResourceSet) -> Result<(), Failure> {
+    pub(super) fn add<'r>(
+        &mut self,
+        resources: impl IntoIterator<Item = &'r Resource> + Clone,
+    ) -> Result<(), Failure> {
         match self.form {
             OutputForm::Json => {
-                for resource in resources {
+                for resource in resources.clone() {
                     // JSON has no infinity, which a value of serde would silently make null.
                     yaml::to_json(resource.node()).map_err(|error| error.resource(resource.id()))?;
                 }
-                self.items.extend(resources.iter().map(|resource| resource.node().to_json_value()));
+                self.items.extend(resources.into_iter().map(|resource| resource.node().to_json_value()));
             }
             OutputForm::Name => {
                 let names: String = resources
-                    .iter()
+                    .into_iter()
                     .map(|resource| escaped(&resource_name(resource)).into_owned() + "\n")
                     .collect();
                 self.to.write_all(names.as_bytes())?;
             }
             OutputForm::Yaml => {
-                let text = yaml::to_documents(resources.iter().map(Resource::node))?;
+                let text = yaml::to_documents(resources.into_iter().map(Resource::node))?;
                 if self.is_begun && !text.is_empty() {
                     self.to.write_all(b"---\n")?;
                 }
@@ -94,7 +99,7 @@ impl<W: Write> Joined<W> {
 }
 
 /// `deployment.apps/web`.
-fn resource_name(resource: &Resource) -> String {
+pub(super) fn resource_name(resource: &Resource) -> String {
     let id = resource.id();
     let kind = id.gvk.kind.to_lowercase();
     if id.gvk.group.is_empty() {

@@ -1,0 +1,171 @@
+//! Moving from client-side apply: its fields become the applying manager's, so that what is left out of
+//! a manifest goes from the object.
+//!
+//! As `kubectl apply --server-side` does it: client-side appliers are known by owning the annotation
+//! with the configuration that was applied last. Their field sets are joined to the set of the manager
+//! that applies, and the annotation, which nobody keeps up to date any more, goes with them.
+
+use serde_json::{Value, json};
+
+use crate::cluster::field_set::{difference, union};
+use crate::patch::LAST_APPLIED;
+
+/// The manager whose applies keep the annotation: kubectl's own, which goes on writing it.
+const KUBECTL: &str = "kubectl";
+
+/// The JSON patch that moves an object's fields from client-side appliers to `manager`; none when
+/// there are no such appliers. It fails when the object has changed meanwhile.
+pub(super) fn migration(object: &Value, manager: &str) -> Option<Value> {
+    let metadata = object.get("metadata")?;
+    let entries = metadata.get("managedFields")?.as_array()?;
+    let appliers = client_side_appliers(object);
+    let moved = appliers.iter().fold(entries.clone(), |entries, applier| moved(entries, applier, manager));
+    if appliers.is_empty() || moved == *entries {
+        return None;
+    }
+    let mut operations = vec![
+        json!({"op": "replace", "path": "/metadata/managedFields", "value": moved}),
+        // Replaced, not tested: the server then tells a conflict, and not a bad request.
+        json!({"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")?}),
+    ];
+    let has_annotation = metadata.get("annotations").is_some_and(|all| all.get(LAST_APPLIED).is_some());
+    if has_annotation && manager != KUBECTL {
+        let pointer = LAST_APPLIED.replace('~', "~0").replace('/', "~1");
+        operations.push(json!({"op": "remove", "path": format!("/metadata/annotations/{pointer}")}));
+    }
+    Some(Value::Array(operations))
+}
+
+/// The fields of client-side appliers that nobody else owns and that are not among those that are applied.
+///
+/// Takes the object as it is, and the field set of `manager` after applying. In the form of managed fields.
+pub(in crate::cluster) fn left_behind(object: &Value, manager: &str, applied: &Value) -> Option<Value> {
+    let entries = object.pointer("/metadata/managedFields")?.as_array()?;
+    let appliers = client_side_appliers(object);
+    let is_moved = |entry: &Value| is_update(entry) && appliers.contains(&name(entry));
+    let mut fields = entries.iter().filter(|e| is_moved(e)).map(field_set).reduce(|a, b| union(&a, &b))?;
+    let is_own = |entry: &Value| name(entry) == manager && text(entry, "operation") == "Apply";
+    for other in entries.iter().filter(|entry| !is_moved(entry) && !is_own(entry)) {
+        fields = difference(&fields, &field_set(other));
+    }
+    if manager == KUBECTL {
+        let annotation = json!({"f:metadata": {"f:annotations": {format!("f:{LAST_APPLIED}"): {}}}});
+        fields = difference(&fields, &annotation);
+    }
+    let fields = difference(&fields, applied);
+    (fields != json!({})).then_some(fields)
+}
+
+/// The managers that applied the object client-side, sorted.
+pub(in crate::cluster) fn client_side_appliers(object: &Value) -> Vec<&str> {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
+    let mut appliers: Vec<&str> = entries.filter(|entry| owns_annotation(entry)).map(name).collect();
+    appliers.sort_unstable();
+    appliers.dedup();
+    appliers
+}
+
+fn text<'v>(entry: &'v Value, field: &str) -> &'v str {
+    entry.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn name(entry: &Value) -> &str {
+    text(entry, "manager")
+}
+
+fn is_update(entry: &Value) -> bool {
+    text(entry, "operation") == "Update" && text(entry, "subresource").is_empty()
+}
+
+fn owns_annotation(entry: &Value) -> bool {
+    let path = ["fieldsV1", "f:metadata", "f:annotations", &format!("f:{LAST_APPLIED}")];
+    text(entry, "operation") == "Update" && path.iter().try_fold(entry, |value, key| value.get(key)).is_some()
+}
+
+fn field_set(entry: &Value) -> Value {
+    entry.get("fieldsV1").cloned().unwrap_or_else(|| json!({}))
+}
+
+/// The entries with those of one client-side applier made the applying manager's.
+fn moved(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
+    let is_own = |e: &Value| {
+        name(e) == manager && text(e, "operation") == "Apply" && text(e, "subresource").is_empty()
+    };
+    let is_old = |e: &Value| name(e) == applier && is_update(e);
+    let target = entries.iter().position(is_own).or_else(|| {
+        // The newest comes first.
+        let index = entries.iter().position(is_old)?;
+        entries[index]["operation"] = json!("Apply");
+        entries[index]["manager"] = json!(manager);
+        Some(index)
+    });
+    let Some(target) = target else { return entries };
+    // Field sets of other API versions may name other fields.
+    let version = text(&entries[target], "apiVersion").to_string();
+    let same_version = entries.iter().find(|entry| is_old(entry) && text(entry, "apiVersion") == version);
+    if let Some(old) = same_version.map(field_set) {
+        entries[target]["fieldsV1"] = union(&field_set(&entries[target]), &old);
+    }
+    entries.retain(|entry| !is_old(entry));
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
+        json!({"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsV1": fields})
+    }
+
+    fn annotated(mut fields: Value) -> Value {
+        fields["f:metadata"] = json!({"f:annotations": {".": {}, format!("f:{LAST_APPLIED}"): {}}});
+        fields
+    }
+
+    fn object(entries: &[Value]) -> Value {
+        json!({"metadata": {"resourceVersion": "7", "annotations": {LAST_APPLIED: "{}"}, "managedFields": entries}})
+    }
+
+    #[test]
+    fn client_side_appliers_become_the_one_that_applies() {
+        let spec = json!({"f:spec": {"f:replicas": {}}});
+        let old = entry("kubectl-client-side-apply", "Update", &annotated(spec));
+        let other = entry("kube-controller-manager", "Update", &json!({"f:status": {}}));
+        let patch = migration(&object(&[old.clone(), other.clone()]), "kubectl-smp").expect("needed");
+        assert_eq!(patch[0]["value"][0]["manager"], "kubectl-smp");
+        assert_eq!(patch[0]["value"][0]["operation"], "Apply");
+        assert_eq!(patch[0]["value"][1], other);
+        assert_eq!(patch[1]["value"], "7");
+        let path = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
+        assert_eq!((patch[2]["op"].as_str(), patch[2]["path"].as_str()), (Some("remove"), Some(path)));
+        let own = entry("kubectl-smp", "Apply", &json!({"f:spec": {"f:paused": {}}}));
+        let patch = migration(&object(&[old.clone(), own]), "kubectl-smp").expect("needed");
+        let both = &patch[0]["value"];
+        assert_eq!(both.as_array().map(Vec::len), Some(1));
+        assert_eq!(both[0]["fieldsV1"]["f:spec"], json!({"f:paused": {}, "f:replicas": {}}));
+        let kept = migration(&object(&[old]), "kubectl").expect("needed");
+        assert_eq!(kept.as_array().map(Vec::len), Some(2), "kubectl goes on writing the annotation");
+    }
+
+    #[test]
+    fn others_stay_as_they_are() {
+        let others = [
+            entry("kubectl-smp", "Apply", &json!({"f:spec": {}})),
+            entry("kubectl-edit", "Update", &json!({"f:spec": {}})),
+        ];
+        assert_eq!(migration(&object(&others), "kubectl-smp"), None);
+        assert_eq!(migration(&json!({}), "kubectl-smp"), None);
+        assert_eq!(left_behind(&object(&others), "kubectl-smp", &json!({})), None);
+    }
+
+    #[test]
+    fn what_is_left_behind_is_nobodys() {
+        let old = json!({"f:spec": {"f:replicas": {}, "f:paused": {}, "f:x": {".": {}, "f:y": {}}}});
+        let old = entry("kubectl-client-side-apply", "Update", &annotated(old));
+        let scaler = entry("scaler", "Update", &json!({"f:spec": {"f:replicas": {}}}));
+        let applied = json!({"f:spec": {"f:x": {"f:z": {}}}});
+        let left = left_behind(&object(&[old, scaler]), "kubectl-smp", &applied).expect("some");
+        assert_eq!(left["f:spec"], json!({"f:paused": {}, "f:x": {".": {}, "f:y": {}}}));
+    }
+}

@@ -1,0 +1,133 @@
+//! Sending objects, wave by wave and phase by phase, side by side within a phase.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use futures::StreamExt as _;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::before::Listed;
+use super::one::OneObject;
+use super::report::{ApplyOutcome, Reporter};
+use super::steps::Step;
+use super::{ApplySummary, DryRun, ServerSideApplyOptions};
+use crate::cluster::client::Cluster;
+use crate::cluster::plan::{ObjectPlan, Phase};
+use crate::diagnostic::{Code, Diagnostic};
+
+/// A run over all objects.
+pub(super) struct ApplyRun<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) options: &'a ServerSideApplyOptions,
+    pub(super) plan: &'a ObjectPlan<'a>,
+    pub(super) bodies: Vec<Vec<u8>>,
+    /// How many requests in a row were not answered.
+    pub(super) unanswered: AtomicUsize,
+    pub(super) listed: Mutex<Listed>,
+}
+
+/// After so many requests in a row without an answer, each sent several times, the server is not there.
+const GONE: usize = 10;
+
+/// CRDs that custom resources cannot be sent for, and why.
+pub(super) type Broken = FxHashMap<SmolStr, Diagnostic>;
+
+impl ApplyRun<'_> {
+    /// Sends everything. What is in a later wave than an object that was not applied is not sent.
+    pub(super) async fn all(&self, steps: &[Step], reporter: &mut Reporter<'_>) -> ApplySummary {
+        let mut wave = None;
+        let mut is_blocked = false;
+        for step in steps {
+            if wave.replace(step.wave) != Some(step.wave) {
+                is_blocked = !reporter.summary.failures.is_empty();
+            }
+            if is_blocked {
+                step.objects.iter().for_each(|index| reporter.done(*index, ApplyOutcome::Skipped));
+            } else {
+                self.step(step, reporter).await;
+            }
+        }
+        std::mem::take(&mut reporter.summary)
+    }
+
+    /// Sends the objects of a step; those whose CRD is broken are not sent.
+    async fn step(&self, step: &Step, reporter: &mut Reporter<'_>) {
+        self.list(&step.objects).await;
+        let broken = &reporter.broken_crds.clone();
+        let outcomes =
+            step.objects.iter().map(|&index| async move { (index, self.outcome(index, broken).await) });
+        let outcomes = outcomes.collect::<Vec<_>>();
+        let mut outcomes = futures::stream::iter(outcomes).buffer_unordered(self.options.parallel.max(1));
+        while let Some((index, outcome)) = outcomes.next().await {
+            reporter.done(index, outcome);
+        }
+        if step.phase == Phase::Definitions && self.options.dry_run == DryRun::None && !self.is_over() {
+            let broken = self.establish(step).await;
+            reporter.broken(self.plan, broken);
+        }
+    }
+
+    /// Learns what is there of the objects that are due, where one answer tells of many. What is not learnt
+    /// here is asked for one by one, where it is also told what does not work.
+    async fn list(&self, due: &[usize]) {
+        if self.options.dry_run == DryRun::None && !self.is_over() {
+            let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
+            let listed = Listed::of(self.cluster, &targets).await.unwrap_or_default();
+            *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = listed;
+        }
+    }
+
+    /// Whether nothing more is sent.
+    fn is_over(&self) -> bool {
+        let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        is_stopped || self.unanswered.load(Ordering::Relaxed) >= GONE
+    }
+
+    async fn outcome(&self, index: usize, broken: &Broken) -> ApplyOutcome {
+        if self.is_over() {
+            return ApplyOutcome::Skipped;
+        }
+        let target = &self.plan.targets[index];
+        let crd = self.plan.defined.get(&target.object.gvk).map(|(_, crd)| crd);
+        let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).take(target);
+        let one = OneObject {
+            cluster: self.cluster,
+            options: self.options,
+            namespaces: &self.plan.namespaces,
+            target,
+            has_new_crd: crd.is_some(),
+        };
+        if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
+            let message = format!("not sent, since its CustomResourceDefinition {crd} cannot be used");
+            return one.failed(Diagnostic::error(Code::Remote, message).note(reason.message()));
+        }
+        let (outcome, is_answered) = one.apply(&self.bodies[index], known).await;
+        if is_answered {
+            self.unanswered.store(0, Ordering::Relaxed);
+        } else {
+            self.unanswered.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// Waits for the CRDs of a step. Returns those that did not come up.
+    async fn establish(&self, step: &Step) -> Broken {
+        let names: FxHashSet<&SmolStr> =
+            step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();
+        let crds = self.plan.defined.values().map(|(_, crd)| crd).filter(|crd| names.contains(crd));
+        let crds: FxHashSet<SmolStr> = crds.cloned().collect();
+        if crds.is_empty() {
+            return Broken::default();
+        }
+        let limit = self.options.crd_timeout;
+        let waits = crds.into_iter().map(|crd| async move {
+            let problem = self.cluster.established(&crd, limit).await.err()?;
+            Some((crd, problem))
+        });
+        let waits = futures::stream::iter(waits).buffer_unordered(self.options.parallel.max(1));
+        let broken = waits.filter_map(std::future::ready).collect().await;
+        self.cluster.discovery.forget();
+        broken
+    }
+}

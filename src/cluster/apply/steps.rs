@@ -1,0 +1,45 @@
+//! The order in which objects are sent: what they ask for themselves, then what others need of them.
+
+use std::collections::BTreeMap;
+
+use crate::cluster::plan::{ObjectPlan, Phase, PlannedObject, all_or_none};
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// Objects that are sent side by side, by their index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) wave: i32,
+    pub(super) phase: Phase,
+    pub(super) objects: Vec<usize>,
+}
+
+/// All objects; the wave of each is a number that the first of the annotations has that it has.
+///
+/// # Errors
+/// What is no whole number.
+pub(super) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<Step>> {
+    let waves = plan.targets.iter().map(|target| wave(target, annotations));
+    let (waves, errors): (Vec<_>, Vec<_>) = waves.partition(Result::is_ok);
+    all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
+    let mut steps: BTreeMap<(i32, Phase), Vec<usize>> = BTreeMap::new();
+    for (index, (target, wave)) in plan.targets.iter().zip(waves.into_iter().flatten()).enumerate() {
+        steps.entry((wave, Phase::of(&target.object.gvk))).or_default().push(index);
+    }
+    Ok(steps.into_iter().map(|((wave, phase), objects)| Step { wave, phase, objects }).collect())
+}
+
+fn wave(target: &PlannedObject<'_>, annotations: &[String]) -> Result<i32> {
+    let node = target.resource.node();
+    let found = annotations.iter().find_map(|name| {
+        Some((name, node.get_path(&["metadata", "annotations", name])?)).filter(|(_, value)| !value.is_null())
+    });
+    let Some((name, value)) = found else { return Ok(0) };
+    let number = value.scalar_text().and_then(|text| text.trim().parse().ok());
+    number.ok_or_else(|| {
+        let message = format!("the annotation {name} must have a whole number");
+        Diagnostic::error(Code::InvalidValue, message)
+            .resource(target.resource.id())
+            .at(value.span())
+            .help("such as \"-1\" or \"5\"; what has none is in wave 0")
+    })
+}

@@ -1,0 +1,243 @@
+//! Comparing one object.
+
+use futures::future::join;
+use http::Method;
+
+use super::moving::Moving;
+use super::predecessor::Predecessors;
+use super::{DiffOptions, ObjectDiff};
+use crate::cluster::apply::{ApplyRequest, FieldValidation, immutable_fields, is_being_deleted};
+use crate::cluster::client::Cluster;
+use crate::cluster::conflict::ApplyConflict;
+use crate::cluster::exchange::{Answer, Ask};
+use crate::cluster::failure::{Refusal, not_understood};
+use crate::cluster::mapping::encode;
+use crate::cluster::plan::{ObjectPlan, PlannedObject};
+use crate::cluster::{json, secret};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::yaml::{Node, to_json};
+
+/// A comparison of all objects.
+pub(super) struct DiffRun<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) options: &'a DiffOptions,
+    pub(super) plan: &'a ObjectPlan<'a>,
+    pub(super) predecessors: &'a Predecessors,
+}
+
+/// One of its objects.
+pub(super) struct CompareOne<'a> {
+    pub(super) run: &'a DiffRun<'a>,
+    pub(super) target: &'a PlannedObject<'a>,
+}
+
+/// What came of one object.
+pub(super) struct Compared {
+    pub(super) diff: ObjectDiff,
+    pub(super) conflict: Option<ApplyConflict>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Why an object could not be compared.
+pub(super) enum Stop {
+    Object(Diagnostic),
+    /// The connection is lost.
+    All(Diagnostic),
+}
+
+/// What applying would make of an object.
+struct DryRun {
+    answer: std::result::Result<Answer, Refusal>,
+    /// Whose the fields are now that would change.
+    conflict: Option<ApplyConflict>,
+}
+
+impl CompareOne<'_> {
+    pub(super) async fn compare(&self) -> std::result::Result<Compared, Stop> {
+        let (cluster, object) = (self.run.cluster, &self.target.object);
+        let Some(mapping) = self.target.mapping.as_ref().filter(|_| self.target.served) else {
+            return if self.run.plan.defined.contains_key(&object.gvk) {
+                Ok(self.addition())
+            } else {
+                Err(self.stop(cluster.unknown_kind(&object.gvk)))
+            };
+        };
+        let path = mapping.path(&object.namespace, &object.name);
+        let get = Ask::get(path.as_str());
+        let body = self.target.body().map_err(|problem| self.stop(problem))?;
+        let (live, dry_run) = join(cluster.ask(&get), self.dry_run(body)).await;
+        let (live, dry_run) = (live.map_err(Stop::All)?, dry_run.map_err(Stop::All)?);
+        let merged = match dry_run.answer {
+            Ok(answer) => answer,
+            Err(refusal) if refusal.lacks_namespace(&object.namespace) && self.has_new_namespace() => {
+                return Ok(self.addition());
+            }
+            Err(refusal) => return Err(self.refused(&refusal)),
+        };
+        let live = match live.accepted() {
+            Ok(answer) => Some(answer),
+            Err(refusal) if refusal.is_not_found() => None,
+            Err(refusal) => return Err(self.refused(&refusal)),
+        };
+        self.judge(&path, live, merged, dry_run.conflict).await
+    }
+
+    /// What differs between what is there and what would be.
+    async fn judge(
+        &self,
+        path: &str,
+        live: Option<Answer>,
+        merged: Answer,
+        conflict: Option<ApplyConflict>,
+    ) -> std::result::Result<Compared, Stop> {
+        let said = merged.warnings.iter();
+        let mut warnings: Vec<_> =
+            said.map(|text| secret::without_values(text, self.target.resource)).collect();
+        let read = |answer: &Answer| self.read(path, answer).map_err(|problem| self.stop(problem));
+        let moving = live.as_ref().and_then(|live| Moving::of(live, &merged, self.run.options));
+        let (merged, conflict) = match moving {
+            None => (read(&merged)?, conflict),
+            Some(moving) => {
+                let conflict = conflict.and_then(|conflict| moving.without_own(conflict));
+                let moved = moving.moved(read(&merged)?);
+                let answer = self.update(path, &moved).await.map_err(Stop::All)?;
+                (answer.map_or(Ok(moved), |answer| read(&answer))?, conflict)
+            }
+        };
+        let live = live.as_ref().map(read).transpose()?;
+        if live.as_ref().is_some_and(is_being_deleted) {
+            warnings.push(format!("{} is being deleted", self.target.object));
+        }
+        Ok(Compared { diff: self.tidy(live, merged), conflict, warnings })
+    }
+
+    fn stop(&self, problem: Diagnostic) -> Stop {
+        let place = self.target.resource.node().span().at_start();
+        let problem = problem.reworded(|text| secret::without_values(text, self.target.resource));
+        Stop::Object(problem.resource(self.target.resource.id()).at(place))
+    }
+
+    fn refused(&self, refusal: &Refusal) -> Stop {
+        let problem = refusal.diagnostic(&self.run.cluster.endpoint);
+        self.stop(immutable_fields(problem, refusal, &self.target.object))
+    }
+
+    /// The server's answer to a dry run that takes over all fields.
+    async fn dry_run(&self, body: Vec<u8>) -> Result<DryRun> {
+        let request = |force| ApplyRequest {
+            field_manager: &self.run.options.field_manager,
+            force,
+            dry_run: true,
+            // What is wrong with the fields is said, and what would change without them is shown.
+            field_validation: FieldValidation::Warn,
+        };
+        let mut force = self.run.options.force_conflicts;
+        let mut conflict = None;
+        loop {
+            let Some(ask) = request(force).ask(self.target, body.clone()) else {
+                return Err(self.run.cluster.unknown_kind(&self.target.object.gvk));
+            };
+            let answer = self.run.cluster.ask(&ask).await?.accepted();
+            if !force && let Err(refusal) = &answer {
+                conflict = ApplyConflict::read(&self.target.object, refusal);
+                force = conflict.is_some();
+                if force {
+                    continue;
+                }
+            }
+            return Ok(DryRun { answer, conflict });
+        }
+    }
+
+    /// What the server would make of an object, such as fields with defaults; none when it refuses it.
+    async fn update(&self, path: &str, object: &Node) -> Result<Option<Answer>> {
+        let Ok(body) = to_json(object) else { return Ok(None) };
+        let path = format!("{path}?dryRun=All&fieldManager={}", encode(&self.run.options.field_manager));
+        let ask = Ask { method: Method::PUT, body: body.into_bytes(), ..Ask::get(path) };
+        Ok(self.run.cluster.ask(&ask).await?.accepted().ok())
+    }
+
+    /// The object that was asked for. Anything else would look like one without changes.
+    fn read(&self, path: &str, answer: &Answer) -> Result<Node> {
+        let strange = |error: &dyn std::fmt::Display| not_understood(&self.run.cluster.endpoint, path, error);
+        let object = json::read_object(&answer.body).map_err(|error| strange(&error))?;
+        let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
+        let asked = &self.target.object;
+        let is_asked_for = text(&["kind"]) == Some(asked.gvk.kind.as_str())
+            && text(&["metadata", "name"]) == Some(asked.name.as_str());
+        if is_asked_for { Ok(object) } else { Err(strange(&format!("it is not {asked}"))) }
+    }
+
+    /// An object that is shown as its manifest has it.
+    fn addition(&self) -> Compared {
+        let diff = self.tidy(None, self.target.manifest());
+        Compared { diff, conflict: None, warnings: Vec::new() }
+    }
+
+    fn has_new_namespace(&self) -> bool {
+        self.run.plan.namespaces.contains(&self.target.object.namespace)
+    }
+
+    fn tidy(&self, mut live: Option<Node>, mut merged: Node) -> ObjectDiff {
+        let mut predecessor = None;
+        if live.is_none()
+            && let Some(former) = self.run.predecessors.of_object(&self.target.object)
+        {
+            predecessor = former.get_path(&["metadata", "name"]).and_then(Node::as_str).map(str::to_string);
+            live = Some(former.clone());
+        }
+        let shown = Shown {
+            status: self.target.resource.node().get("status").is_some(),
+            managed_fields: self.run.options.show_managed_fields,
+        };
+        for node in live.iter_mut().chain([&mut merged]) {
+            strip(node, shown);
+        }
+        if !self.run.options.show_secrets && secret::is_secret(&self.target.object.gvk) {
+            secret::mask(live.as_mut(), Some(&mut merged));
+        }
+        ObjectDiff { object: self.target.object.clone(), live, predecessor, merged }
+    }
+}
+
+/// What servers set and nobody applies.
+const NOISE: [&str; 5] = ["creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"];
+
+/// What is shown of all that only the server writes.
+#[derive(Clone, Copy)]
+struct Shown {
+    status: bool,
+    managed_fields: bool,
+}
+
+fn strip(node: &mut Node, shown: Shown) {
+    if let Some(map) = node.as_map_mut()
+        && !shown.status
+    {
+        map.remove("status");
+    }
+    let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
+    let noise = |name: &str| NOISE.contains(&name) || (name == "managedFields" && !shown.managed_fields);
+    metadata.entries_mut().retain(|entry| !noise(&entry.key.text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::to_json;
+
+    #[test]
+    fn noise_is_left_out() {
+        let text = r#"{"metadata":{"name":"a","uid":"u","generation":2,"managedFields":[],"labels":{"uid":"x"}},
+            "spec":{"uid":1},"status":{"a":1}}"#;
+        let stripped = |status, managed_fields| {
+            let mut node = json::read(text.as_bytes()).expect("the test's JSON");
+            strip(&mut node, Shown { status, managed_fields });
+            to_json(&node).expect("JSON")
+        };
+        let want = r#"{"metadata":{"labels":{"uid":"x"},"name":"a"},"spec":{"uid":1}}"#;
+        assert_eq!(stripped(false, false), want);
+        assert!(stripped(true, false).ends_with(r#""status":{"a":1}}"#));
+        assert!(stripped(false, true).contains("managedFields"));
+    }
+}

@@ -1,0 +1,49 @@
+//! What moving from client-side apply changes.
+
+use serde_json::Value;
+
+use super::DiffOptions;
+use crate::cluster::apply::{client_side_appliers, left_behind};
+use crate::cluster::conflict::ApplyConflict;
+use crate::cluster::exchange::Answer;
+use crate::cluster::{field_set, json};
+use crate::patch::LAST_APPLIED;
+use crate::yaml::Node;
+
+/// An object that was applied client-side. Applying makes the fields its own that client-side appliers have, which a
+/// dry run cannot do before it applies.
+pub(super) struct Moving {
+    live: Value,
+    /// The fields that go then.
+    left: Option<Value>,
+}
+
+impl Moving {
+    pub(super) fn of(live: &Answer, merged: &Answer, options: &DiffOptions) -> Option<Self> {
+        memchr::memmem::find(&live.body, LAST_APPLIED.as_bytes())?;
+        let live = json::decode::<Value>(&live.body).ok()?;
+        let merged = json::decode::<Value>(&merged.body).ok()?;
+        if client_side_appliers(&live).is_empty() {
+            return None;
+        }
+        let manager = options.field_manager.as_str();
+        let is_own = |entry: &&Value| entry["manager"] == manager && entry["operation"] == "Apply";
+        let entries = merged.pointer("/metadata/managedFields").and_then(Value::as_array);
+        let own = entries.and_then(|entries| entries.iter().find(is_own));
+        let left = left_behind(&live, manager, own.map_or(&Value::Null, |entry| &entry["fieldsV1"]));
+        Some(Self { live, left })
+    }
+
+    /// A conflict without what will be its own.
+    pub(super) fn without_own(&self, conflict: ApplyConflict) -> Option<ApplyConflict> {
+        conflict.without(&client_side_appliers(&self.live))
+    }
+
+    /// The object of a dry run, without what goes.
+    pub(super) fn moved(&self, mut object: Node) -> Node {
+        if let Some(left) = &self.left {
+            field_set::remove(&mut object, left);
+        }
+        object
+    }
+}

@@ -1,0 +1,352 @@
+//! Requests and their answers: sent again while that may help, redirected, bounded in time and bytes.
+//!
+//! Every request of this room may be sent twice without harm: what is asked for is read, or applied
+//! server-side. Knows nothing of what is asked; the other modules do.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, Method, header};
+use http_body::Body as _;
+use kube::client::Body;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::client::Cluster;
+use super::failure::{Refusal, no_answer, not_understood, too_late, too_long};
+use super::json;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// How many bytes an answer may have. The largest of real servers, the OpenAPI documents of hundreds of custom
+/// resources in one, have some tens of millions.
+pub(super) const MAX_ANSWER: usize = 256 << 20;
+
+/// How often a request is sent again.
+const RETRIES: u32 = 6;
+
+/// How often a server that says when to come back is believed.
+const TOLD_RETRIES: u32 = 10;
+
+/// The pause before a request is sent again for the first time; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest that the server may have us wait before that.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How often a request may be sent elsewhere.
+const REDIRECTS: u32 = 10;
+
+/// How long a server may be silent when no other limit is given.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// How long an answer is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Until nothing was heard for so long.
+    Silence(Duration),
+    /// So long in all, with all that is sent again.
+    Total(Duration),
+    Endless,
+}
+
+impl Patience {
+    /// From `--request-timeout`, of which zero is no limit.
+    pub(super) fn new(limit: Option<Duration>) -> Self {
+        match limit {
+            None => Self::Silence(SILENCE),
+            Some(Duration::ZERO) => Self::Endless,
+            Some(limit) => Self::Total(limit),
+        }
+    }
+
+    /// The most that a request may take in all, if there is such a limit.
+    pub(super) fn total(self) -> Option<Duration> {
+        match self {
+            Self::Total(limit) => Some(limit),
+            Self::Silence(_) | Self::Endless => None,
+        }
+    }
+
+    /// Waits for the next sign of life.
+    async fn hear<T>(self, future: impl Future<Output = T>) -> std::result::Result<T, Duration> {
+        match self {
+            Self::Silence(limit) => timeout(limit, future).await.map_err(|_| limit),
+            Self::Total(_) | Self::Endless => Ok(future.await),
+        }
+    }
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub(super) struct Ask {
+    pub(super) method: Method,
+    /// Path and query.
+    pub(super) path: String,
+    pub(super) accept: &'static str,
+    pub(super) content_type: &'static str,
+    pub(super) body: Vec<u8>,
+}
+
+impl Ask {
+    /// Asks for JSON.
+    pub(super) fn get(path: impl Into<String>) -> Self {
+        Self { method: Method::GET, path: path.into(), accept: JSON, content_type: JSON, body: Vec::new() }
+    }
+}
+
+const JSON: &str = "application/json";
+
+/// One answer, good or bad.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// The texts of its `Warning` headers.
+    pub(super) warnings: Vec<String>,
+    pub(super) body: Vec<u8>,
+    /// What was answered to: the path of the request, or where a redirect led.
+    pub(super) path: String,
+}
+
+impl Answer {
+    /// The answer if it is a good one, else why not.
+    pub(super) fn accepted(self) -> std::result::Result<Self, Refusal> {
+        match self.status {
+            200..=299 => Ok(self),
+            status => Err(Refusal::read(status, &self.body)),
+        }
+    }
+}
+
+/// What became of one attempt.
+enum Attempt {
+    Answered {
+        answer: Answer,
+        retry_after: Option<Duration>,
+        location: Option<String>,
+    },
+    /// No answer came; another attempt may bring one.
+    Lost(Diagnostic),
+    /// No attempt will bring one.
+    Failed(Diagnostic),
+}
+
+impl Cluster {
+    /// Sends a request: again while the server is busy or a connection breaks, elsewhere where a
+    /// read is redirected on the same server.
+    ///
+    /// # Errors
+    /// No answer came, or not in time. A refusal is an answer.
+    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer> {
+        let Some(limit) = self.patience.total() else { return self.ask_until(ask, None).await };
+        let until = Instant::now() + limit;
+        let answer = timeout(limit, self.ask_until(ask, Some(until))).await;
+        answer.unwrap_or_else(|_| Err(too_late(&self.endpoint, limit)))
+    }
+
+    /// No attempt begins that could not end in time: the last answer says more than that it came late.
+    async fn ask_until(&self, ask: &Ask, until: Option<Instant>) -> Result<Answer> {
+        let (mut ask, mut redirects, mut replaced, mut pauses) = (ask.clone(), 0, false, Pauses::default());
+        loop {
+            let (pause, outcome) = match self.attempt(&ask).await {
+                Attempt::Failed(problem) => return Err(problem),
+                Attempt::Lost(problem) => (pauses.after_loss(self.answered_before()), Err(problem)),
+                Attempt::Answered { answer, retry_after, location } => {
+                    self.has_answered.store(true, Ordering::Relaxed);
+                    let elsewhere = location.and_then(|location| self.redirected(&ask, &location));
+                    if let Some(path) = elsewhere.filter(|_| redirects < REDIRECTS) {
+                        redirects += 1;
+                        ask.path = path;
+                        continue;
+                    }
+                    if answer.status == 401 && !replaced && self.log_in_again().await? {
+                        replaced = true;
+                        continue;
+                    }
+                    (pauses.after(answer.status, retry_after), Ok(answer))
+                }
+            };
+            match pause.filter(|pause| until.is_none_or(|until| Instant::now() + *pause < until)) {
+                Some(pause) => sleep(pause).await,
+                None => return outcome,
+            }
+        }
+    }
+
+    fn answered_before(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed)
+    }
+
+    async fn attempt(&self, ask: &Ask) -> Attempt {
+        let mut request = http::Request::builder()
+            .method(ask.method.clone())
+            .uri(&ask.path)
+            .header(header::ACCEPT, ask.accept);
+        if !ask.body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, ask.content_type);
+        }
+        let request = match request.body(Body::from(ask.body.clone())) {
+            Ok(request) => request,
+            Err(error) => {
+                let message = format!("`{}` cannot be asked for: {error}", ask.path);
+                return Attempt::Failed(Diagnostic::error(Code::InvalidValue, message));
+            }
+        };
+        let lost = |error: kube::Error| Attempt::Lost(no_answer(&self.endpoint, &error));
+        let late = |limit| Attempt::Failed(too_late(&self.endpoint, limit));
+        let (head, body) = match self.patience.hear(self.client().send(request)).await {
+            Ok(Ok(response)) => response.into_parts(),
+            Ok(Err(error)) => return lost(error),
+            Err(limit) => return late(limit),
+        };
+        let body = match collect(body, self.patience).await {
+            Collected::All(body) => body,
+            Collected::TooMuch => return Attempt::Failed(too_long(&self.endpoint, &ask.path, MAX_ANSWER)),
+            Collected::Broken(error) => return lost(error),
+            Collected::Silent(limit) => return late(limit),
+        };
+        let texts = |name| texts(&head.headers, name);
+        let retry_after = texts(header::RETRY_AFTER).find_map(|text| text.trim().parse().ok());
+        let warnings = texts(header::WARNING).filter_map(warning_text).collect();
+        let location = texts(header::LOCATION).next().map(str::to_string);
+        let location = location.filter(|_| matches!(head.status.as_u16(), 301 | 302 | 307 | 308));
+        let answer = Answer { status: head.status.as_u16(), warnings, body, path: ask.path.clone() };
+        Attempt::Answered { answer, retry_after: retry_after.map(Duration::from_secs), location }
+    }
+
+    /// Where a read is sent on to: a path of the same server, below the path that its URL has. The
+    /// credentials are for no other.
+    fn redirected(&self, ask: &Ask, location: &str) -> Option<String> {
+        let from_root = location.strip_prefix(origin(&self.endpoint.server)).unwrap_or(location);
+        let below = &self.endpoint.server[origin(&self.endpoint.server).len()..];
+        let path = from_root.strip_prefix(below).filter(|path| path.starts_with('/')).unwrap_or(from_root);
+        let is_path = path.starts_with('/') && !path.starts_with("//");
+        (ask.method == Method::GET && is_path).then(|| path.to_string())
+    }
+
+    /// The JSON that a path answers with.
+    ///
+    /// # Errors
+    /// No answer, a refusal, no JSON of that shape.
+    pub(super) async fn get_json<T: serde::de::DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
+        let answer = self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
+        json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &ask.path, &error))
+    }
+}
+
+/// Scheme and authority of a URL.
+fn origin(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
+    &url[..end]
+}
+
+/// How long to wait before a request is sent again.
+#[derive(Debug, Default)]
+struct Pauses {
+    sent_again: u32,
+}
+
+impl Pauses {
+    /// After an answer: none when it is final.
+    fn after(&mut self, status: u16, told: Option<Duration>) -> Option<Duration> {
+        match (status, told) {
+            (429 | 500.., Some(told)) => {
+                self.sent_again += 1;
+                (self.sent_again <= TOLD_RETRIES).then(|| told.min(LONGEST_PAUSE))
+            }
+            (429 | 502..=504, None) => self.next(),
+            _ => None,
+        }
+    }
+
+    /// After a broken connection. One that never stood is as likely a wrong address.
+    fn after_loss(&mut self, answered_before: bool) -> Option<Duration> {
+        if answered_before { self.next() } else { None }
+    }
+
+    fn next(&mut self) -> Option<Duration> {
+        let pause = FIRST_PAUSE * 2_u32.pow(self.sent_again.min(RETRIES));
+        self.sent_again += 1;
+        (self.sent_again <= RETRIES).then_some(pause)
+    }
+}
+
+enum Collected {
+    All(Vec<u8>),
+    TooMuch,
+    Broken(kube::Error),
+    /// Nothing came for so long.
+    Silent(Duration),
+}
+
+/// All bytes of an answer.
+async fn collect(mut body: Body, patience: Patience) -> Collected {
+    let mut bytes = Vec::new();
+    loop {
+        let frame = patience.hear(poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await;
+        let frame = match frame {
+            Ok(None) => return Collected::All(bytes),
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(error))) => return Collected::Broken(error),
+            Err(limit) => return Collected::Silent(limit),
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > MAX_ANSWER {
+            return Collected::TooMuch;
+        }
+        bytes.extend_from_slice(&data);
+    }
+}
+
+fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    headers.get_all(name).iter().filter_map(|value| value.to_str().ok())
+}
+
+/// The text of a `Warning` header: `299 - "text"`, in which quotes and backslashes are escaped.
+fn warning_text(header: &str) -> Option<String> {
+    let quoted = header.split_once('"')?.1;
+    let mut text = String::new();
+    let mut chars = quoted.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return Some(text),
+            '\\' => text.extend(chars.next()),
+            c => text.push(c),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_read_from_their_header() {
+        assert_eq!(warning_text(r#"299 - "a \"b\" \\ c" "date""#).as_deref(), Some(r#"a "b" \ c"#));
+        assert_eq!(warning_text("299 - none"), None);
+        assert_eq!(warning_text("299 - \"open"), None);
+    }
+
+    #[test]
+    fn pauses_grow_and_end() {
+        let mut pauses = Pauses::default();
+        let busy = std::iter::from_fn(|| pauses.after(503, None)).map(|pause| pause.as_millis());
+        assert_eq!(busy.collect::<Vec<_>>(), [100, 200, 400, 800, 1600, 3200]);
+        let mut pauses = Pauses::default();
+        assert_eq!(pauses.after(429, Some(Duration::from_secs(3600))), Some(LONGEST_PAUSE));
+        let told = std::iter::from_fn(|| pauses.after(500, Some(Duration::ZERO))).count();
+        assert_eq!(told, 9);
+        let finals = [200, 400, 404, 409, 500, 501];
+        assert!(finals.iter().all(|status| Pauses::default().after(*status, None).is_none()));
+        assert!(Pauses::default().after_loss(false).is_none());
+        assert!(Pauses::default().after_loss(true).is_some());
+    }
+
+    #[test]
+    fn origins_of_urls() {
+        assert_eq!(origin("https://a.example:6443"), "https://a.example:6443");
+        assert_eq!(origin("https://a.example/k8s/clusters/c"), "https://a.example");
+    }
+}

@@ -1,0 +1,190 @@
+//! Applying as operators do it again and again: from client-side apply, over what never changes, in waves, with
+//! connections that break.
+
+use super::rig::{Faults, Rig, config_maps};
+use super::{DEPLOYMENT, documents};
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_client_side_apply_left_goes_with_the_manifest() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let side = "      - {name: side, image: 'example.com/side:1'}\n";
+    let old = DEPLOYMENT.replace("replicas: 2", "replicas: 2\n  paused: true") + side;
+    rig.file("old.yaml", &old);
+    rig.file("new.yaml", &DEPLOYMENT.replace("web:1", "web:2"));
+    rig.kubectl(&["apply", "-f", "old.yaml"]);
+    rig.kubectl(&["-n", &rig.name, "scale", "deployment/web", "--replicas=7"]);
+
+    let diff = rig.smp(&["diff", "--force-conflicts", "-f", "new.yaml"]).ended(1);
+    assert!(
+        diff.stdout.contains("-  paused: true\n") && diff.stdout.contains("-        name: side\n"),
+        "{diff:?}"
+    );
+    assert!(!diff.stdout.contains("-  revisionHistoryLimit"), "defaults come back: {}", diff.stdout);
+    let dry = rig.smp(&["apply", "--dry-run=server", "--force-conflicts", "-f", "new.yaml"]).ended(0);
+    assert_eq!(dry.stdout, "deployment.apps/web configured (server dry run)\n");
+    let refused = rig.smp(&["apply", "-f", "new.yaml"]).ended(1);
+    assert!(refused.stderr.contains("spec.replicas: owned by `kubectl`"), "{}", refused.stderr);
+
+    rig.smp(&["apply", "--force-conflicts", "-f", "new.yaml"]).ended(0);
+    assert_eq!(rig.live("deployment/web", "{.spec.paused}"), "");
+    assert_eq!(rig.live("deployment/web", "{.spec.template.spec.containers[*].name}"), "web");
+    assert_eq!(rig.live("deployment/web", "{.metadata.annotations}"), "");
+    assert_eq!(rig.live("deployment/web", "{.metadata.managedFields[*].operation}"), "Apply");
+    assert_eq!(rig.smp(&["diff", "-f", "new.yaml"]).ended(0).stdout, "");
+    let again = rig.smp(&["apply", "-f", "new.yaml"]).ended(0);
+    assert_eq!(again.stdout, "deployment.apps/web unchanged\n");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn the_manager_of_kubectl_keeps_its_annotation() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.kubectl(&["apply", "-f", "web.yaml"]);
+    rig.smp(&["apply", "--field-manager=kubectl", "-f", "web.yaml"]).ended(0);
+    assert!(rig.live("deployment/web", "{.metadata.annotations}").contains("last-applied-configuration"));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_never_changes_is_named_and_made_anew_when_asked() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    let uid = rig.live("deployment/web", "{.metadata.uid}");
+    rig.file("web.yaml", &DEPLOYMENT.replace("app: web", "app: other"));
+    for args in [&["apply", "-f", "web.yaml"][..], &["diff", "-f", "web.yaml"]] {
+        let ran = rig.smp(args);
+        assert!(ran.status > 0 && ran.stderr.contains("spec.selector cannot be changed"), "{ran:?}");
+        assert!(ran.stderr.contains("--replace-immutable=Deployment"), "{}", ran.stderr);
+    }
+    let dry =
+        rig.smp(&["apply", "--dry-run=server", "--replace-immutable=deployment", "-f", "web.yaml"]).ended(0);
+    assert_eq!(dry.stdout, "deployment.apps/web replaced (server dry run)\n");
+    assert_eq!(rig.live("deployment/web", "{.metadata.uid}"), uid);
+    rig.smp(&["apply", "--replace-immutable=StatefulSet", "-f", "web.yaml"]).ended(1);
+    assert_eq!(rig.live("deployment/web", "{.metadata.uid}"), uid, "other kinds are not meant");
+    let ran = rig.smp(&["apply", "--replace-immutable=deployment", "-f", "web.yaml"]).ended(0);
+    assert_eq!(ran.stdout, "deployment.apps/web replaced\n");
+    assert_ne!(rig.live("deployment/web", "{.metadata.uid}"), uid);
+
+    // What is wrong in another way, too, is not deleted for it.
+    let uid = rig.live("deployment/web", "{.metadata.uid}");
+    rig.file("web.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: -2"));
+    rig.smp(&["apply", "--replace-immutable=deployment", "-f", "web.yaml"]).ended(1);
+    assert_eq!(rig.live("deployment/web", "{.metadata.uid}"), uid);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn the_same_object_twice_is_an_error_before_anything_is_sent() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: NAME}\n";
+    rig.file("a.yaml", map);
+    rig.file("b.yaml", map);
+    let ran = rig.smp(&["apply", "-f", "a.yaml", "-f", "b.yaml"]).ended(1);
+    for part in ["configmap/m is there twice", "a.yaml:1:1", "b.yaml:1:1"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(!rig.exists("configmap/m"));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_wave_that_fails_holds_back_the_next() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let map = |name: &str, wave: &str, data: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: NAME, annotations: {{{wave}}}}}\ndata: {data}\n"
+        )
+    };
+    let own = |wave: i32| format!("smp.kubectl.dev/wave: '{wave}'");
+    let good = [map("late", &own(5), "{}"), map("first", &own(-1), "{}"), map("none", "", "{}")];
+    let text = documents(&good.each_ref().map(String::as_str));
+    let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &text).ended(0);
+    assert_eq!(ran.stdout, "configmap/first created\nconfigmap/none created\nconfigmap/late created\n");
+
+    let argo = |wave: i32| format!("argocd.argoproj.io/sync-wave: '{wave}'");
+    let bad = [map("after", &argo(1), "{}"), map("bad", &argo(0), "{a: {b: c}}")];
+    let text = documents(&bad.each_ref().map(String::as_str));
+    let ran = rig.smp_with_stdin(&["apply", "--waves", "argocd", "-f", "-"], &text).ended(1);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains("not sent: configmap/after"), "{}", ran.stderr);
+    let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &text).ended(1);
+    assert_eq!(
+        ran.stdout, "configmap/after created\n",
+        "unless asked for, another tool's waves do not count"
+    );
+    let ran =
+        rig.smp_with_stdin(&["apply", "-f", "-"], &map("m", "smp.kubectl.dev/wave: soon", "{}")).ended(1);
+    assert!(ran.stderr.contains("must have a whole number"), "{}", ran.stderr);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn objects_are_chosen_by_labels_and_printed_as_they_are() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let list = "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a, namespace: NAME, labels: {x: y}}\n- metadata: {name: b, namespace: NAME}\n";
+    let apply = |args: &[&str]| rig.smp_with_stdin(&[&["apply", "-f", "-"], args].concat(), list);
+    assert_eq!(apply(&["-l", "x=y", "-o", "name"]).ended(0).stdout, "configmap/a\n");
+    assert!(!rig.exists("configmap/b"));
+    let none = apply(&["-l", "x=z"]).ended(1);
+    assert!(none.stderr.contains("none of 2 objects has the labels `x=z`"), "{}", none.stderr);
+    let json: serde_json::Value =
+        serde_json::from_str(&apply(&["-o", "json"]).ended(0).stdout).expect("JSON");
+    assert_eq!((json["kind"].as_str(), json["items"][1]["kind"].as_str()), (Some("List"), Some("ConfigMap")));
+    assert!(
+        json["items"][0]["metadata"]["uid"].is_string()
+            && json["items"][0]["metadata"]["managedFields"].is_null()
+    );
+    let yaml = apply(&["-o", "yaml", "--show-managed-fields", "-l", "x=y"]).ended(0).stdout;
+    assert!(yaml.contains("managedFields:") && yaml.contains("resourceVersion:"), "{yaml}");
+    let ran = rig.smp(&["apply", "--server-side=false", "-f", "x.yaml"]).ended(2);
+    assert!(ran.stderr.contains("kubectl apply -f -"), "{}", ran.stderr);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_client_dry_run_asks_no_server() {
+    let rig = Rig::new();
+    rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
+    let faults = Faults::start(&rig, |_| false);
+    let args = [
+        "apply",
+        "--dry-run=client",
+        "-f",
+        "map.yaml",
+        "-o",
+        "yaml",
+        "-n",
+        "there",
+        "--server",
+        &faults.url(),
+    ];
+    let ran = rig.smp(&args).ended(0);
+    assert_eq!(ran.stdout, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n  namespace: there\n");
+    assert_eq!(faults.take(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn dropped_connections_do_not_stop_a_run() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("many.yaml", &config_maps(60));
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    // Every fourth connection is closed after its request was sent on, so that nobody hears the answer.
+    let faults = Faults::start(&rig, move |request| {
+        request.starts_with("PATCH") && count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 4 == 3
+    });
+    let ran = rig.smp(&["apply", "-f", "many.yaml", "--server", &faults.url()]).ended(0);
+    assert_eq!(ran.stdout.lines().count(), 60);
+    assert_eq!(rig.live("configmaps", "{.items[*].data.i}").split(' ').count(), 60);
+}
