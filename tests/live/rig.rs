@@ -201,7 +201,7 @@ fn relay(mut client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>, drops: 
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         let text = String::from_utf8_lossy(&buffer[..length]);
         let requests: Vec<_> = text.lines().filter_map(|line| line.strip_suffix(" HTTP/1.1")).collect();
-        seen.lock().expect("no panic").extend(requests.iter().map(|request| request.to_string()));
+        seen.lock().expect("no panic").extend(requests.iter().map(ToString::to_string));
         let is_dropped = requests.iter().any(|request| drops(request));
         if is_dropped {
             let _ = client.shutdown(Shutdown::Both);
