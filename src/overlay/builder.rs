@@ -17,8 +17,8 @@ use super::lock::{LockFile, RemoteReference};
 use super::options::{BuildOptions, Built, LockUse, MakeChain, Targets};
 use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::RepoSpec;
-use super::types::Types;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::types::{LockedTypes, Types};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::schema::{Gvk, Links, SchemaChain, SchemaChoice};
 use crate::source::SourceMap;
 use crate::yaml;
@@ -58,6 +58,7 @@ struct Run {
     reader: Reader,
     /// Directories that were read and built; none when there is only one target.
     shared: Option<Shared>,
+    locked_types: LockedTypes,
 }
 
 impl fmt::Debug for Builder {
@@ -117,6 +118,9 @@ impl Builder {
         let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
         let built = self.build_one(&run, &reader, target);
         let mut built = built.map_err(|problem| reader.remotes().explained(problem))?;
+        if self.options.locked {
+            needs_no_more_types(&built.warnings)?;
+        }
         if self.targets == Targets::One {
             built.warnings.extend(self.take_warnings());
         }
@@ -240,6 +244,7 @@ impl Builder {
             helm: &self.helm,
             functions: &self.functions,
             shared: run.shared.as_ref(),
+            locked_types: &run.locked_types,
         }
     }
 
@@ -254,17 +259,20 @@ impl Builder {
         if let Some(run) = runs.get(&file) {
             return Ok(run.clone());
         }
-        let pins = self.pins(file.as_deref())?;
+        let (pins, locked_types) = self.pins(file.as_deref())?;
         let reader = self.reader.with_remotes(self.reader.remotes().pinned_by(pins));
         let shared = (self.targets == Targets::Many).then(Shared::default);
-        let run = Arc::new(Run { reader, shared });
+        let run = Arc::new(Run { reader, shared, locked_types });
         runs.insert(file, run.clone());
         Ok(run)
     }
 
-    fn pins(&self, file: Option<&Path>) -> Result<Pins> {
+    fn pins(&self, file: Option<&Path>) -> Result<(Pins, LockedTypes)> {
         let enforced = self.options.locked;
-        let Some(file) = file else { return Ok(Pins { lock: None, name: "a lock file".into(), enforced }) };
+        let Some(file) = file else {
+            let pins = Pins { lock: None, name: "a lock file".into(), enforced };
+            return Ok((pins, LockedTypes::default()));
+        };
         let shown = self.reader.shown(file);
         let unreadable = |error: &dyn fmt::Display| {
             Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown.display()))
@@ -272,7 +280,22 @@ impl Builder {
         };
         let text = self.reader.tree().read(file).map_err(|error| unreadable(&error))?;
         let text = yaml::decode(text).map_err(|error| error.note(format!("in {}", shown.display())))?;
-        let lock = LockFile::read(self.reader.sources(), self.reader.sources().add(&shown, text))?;
-        Ok(Pins { lock: Some(Arc::new(lock)), name: shown.display().to_string(), enforced })
+        let sources = self.reader.sources();
+        let text = sources.add(&shown, text);
+        let lock = LockFile::read(sources, text)?;
+        let name = shown.display().to_string();
+        let locked_types = LockedTypes::new(sources, text, name.clone());
+        Ok((Pins { lock: Some(Arc::new(lock)), name, enforced }, locked_types))
     }
+}
+
+/// What a locked build must not do: replace a list since nobody knows how it merges.
+fn needs_no_more_types(warnings: &[Diagnostic]) -> Result<()> {
+    let mut problems = Problems::default();
+    for warning in warnings.iter().filter(|warning| warning.code() == Code::NoSchema) {
+        problems.add(warning.clone().into_error().help(
+            "write the schema down with `kubectl smp lock --schemas cluster`, or add the CRD to the build",
+        ));
+    }
+    problems.or(())
 }

@@ -9,7 +9,7 @@ use super::added::judge;
 use super::build::{self, BuildContext};
 use super::load::{Reader, Root};
 use super::options::Built;
-use super::types::TypesInBuild;
+use super::types::{TypesInBuild, Wanted};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{Merged, Rules, apply};
@@ -186,7 +186,10 @@ impl Directories<'_> {
         layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
         let merged: FxHashSet<Gvk> =
             over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
-        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, &merged)?;
+        let Warned { value: schema, mut warnings } = {
+            let wanted = Wanted { kinds: &merged, locked: self.context.locked_types };
+            self.context.types.of_directory(&in_build, wanted)?
+        };
         let rules = self.context.options.rules.directories;
         let unmatched = unmatched(layer, &over);
         let mut problems = Problems::default();

@@ -1,19 +1,20 @@
 //! Which schema a build uses: what it brings itself, what is embedded, and who else is asked.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::load::Root;
+use super::lock::LockFile;
 use super::options::{BuildRules, ChainUse, MakeChain};
 use super::tree::Tree;
 use crate::diagnostic::{Diagnostic, Result, Warned};
 use crate::merge::{Exceptions, Rules};
 use crate::schema::openapi::{is_crd, read_crd, read_document};
 use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
-use crate::source::SourceId;
+use crate::source::{SourceId, SourceMap};
 use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
 /// The name of what CRDs among the resources say.
@@ -70,24 +71,25 @@ impl Types {
     }
 
     /// The schema of a kustomization. It never depends on where the build runs, unless asked to.
-    pub fn of_kustomization(&self, tree: &Tree) -> Result<Warned<Arc<Schema>>> {
+    pub fn of_kustomization(&self, tree: &Tree, locked: &LockedTypes) -> Result<Warned<Arc<Schema>>> {
         let mut in_build = TypesInBuild::default();
         tree.manifests(&mut |node| in_build.add(node));
         let known = &self.known_to_kustomizations;
         if self.rules.kustomizations == Exceptions::None {
             return Ok(known.clone().into());
         }
-        let own = self.with_own(&in_build, &in_build.custom_kinds, &self.hermetic)?;
+        let kinds = Wanted { kinds: &in_build.custom_kinds, locked };
+        let own = self.with_own(&in_build, kinds, &self.hermetic)?;
         Ok(own.map(|own| own.map_or_else(|| known.clone(), |own| Arc::new(own.with_scopes_of_kustomize()))))
     }
 
-    /// The schema of a plain directory: the kinds in `merged` are asked for where need be.
+    /// The schema of a plain directory: the kinds that are merged are asked for where need be.
     pub fn of_directory(
         &self,
         in_build: &TypesInBuild<'_>,
-        merged: &FxHashSet<Gvk>,
+        wanted: Wanted<'_>,
     ) -> Result<Warned<Arc<Schema>>> {
-        let own = self.with_own(in_build, merged, &self.chain)?;
+        let own = self.with_own(in_build, wanted, &self.chain)?;
         Ok(own.map(|own| own.map_or_else(|| self.known.clone(), Arc::new)))
     }
 
@@ -95,11 +97,15 @@ impl Types {
     fn with_own(
         &self,
         in_build: &TypesInBuild<'_>,
-        kinds: &FxHashSet<Gvk>,
+        Wanted { kinds, locked }: Wanted<'_>,
         chain: &Mutex<Option<SchemaChain>>,
     ) -> Result<Warned<Option<Schema>>> {
         let Warned { value: own, mut warnings } = in_build.graphs();
-        let knows = |gvk: &Gvk| own.iter().any(|g| g.kind(gvk).is_some()) || self.known.kind(gvk).is_some();
+        let mut own: Vec<(&str, Arc<TypeGraph>)> = own.into_iter().map(|graph| (CRD, graph)).collect();
+        own.extend(locked.of_kinds(kinds)?);
+        let knows = |gvk: &Gvk| {
+            own.iter().any(|(_, graph)| graph.kind(gvk).is_some()) || self.known.kind(gvk).is_some()
+        };
         let unknown: Vec<&Gvk> = kinds.iter().filter(|gvk| !knows(gvk)).collect();
         if own.is_empty() && unknown.is_empty() {
             return Ok(Warned { value: None, warnings });
@@ -112,8 +118,8 @@ impl Types {
         };
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());
-        for graph in own.into_iter().rev() {
-            schema.push_types(CRD, graph);
+        for (name, graph) in own.into_iter().rev() {
+            schema.push_types(name, graph);
         }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         for gvk in kinds {
@@ -127,6 +133,43 @@ impl Types {
     /// Which source answered for which kind so far; kinds of which only what is embedded was asked are left out.
     pub fn answers(&self) -> BTreeMap<Gvk, String> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The kinds whose types a build needs, and the lock file that may have them.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'w> {
+    pub kinds: &'w FxHashSet<Gvk>,
+    pub locked: &'w LockedTypes,
+}
+
+/// The types that a lock file has. They are read when a build needs types that may be among them.
+#[derive(Debug, Default)]
+pub(super) struct LockedTypes {
+    /// The text of the lock file, and how messages call it.
+    text: Option<(SourceMap, SourceId, String)>,
+    graphs: OnceLock<Result<FxHashMap<Gvk, Arc<TypeGraph>>>>,
+}
+
+impl LockedTypes {
+    pub fn new(sources: &SourceMap, text: SourceId, name: String) -> Self {
+        Self { text: Some((sources.clone(), text, name)), graphs: OnceLock::new() }
+    }
+
+    /// Those of some kinds, with the lock file's name.
+    fn of_kinds(&self, kinds: &FxHashSet<Gvk>) -> Result<Vec<(&str, Arc<TypeGraph>)>> {
+        let Some((sources, text, name)) = self.text.as_ref().filter(|_| !kinds.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let read = || {
+            let schemas = LockFile::read_schemas(sources, *text)?;
+            schemas.into_iter().map(|schema| Ok((schema.gvk.clone(), Arc::new(schema.graph()?)))).collect()
+        };
+        let graphs =
+            self.graphs.get_or_init(read).as_ref().map_err(|problem: &Diagnostic| problem.clone())?;
+        let mut wanted: Vec<&Gvk> = kinds.iter().filter(|gvk| graphs.contains_key(gvk)).collect();
+        wanted.sort_unstable();
+        Ok(wanted.into_iter().map(|gvk| (name.as_str(), Arc::clone(&graphs[gvk]))).collect())
     }
 }
 

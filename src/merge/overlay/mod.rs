@@ -1,6 +1,7 @@
 //! Merges a patch by everything that the schema says: list types and map types as well as patch
 //! strategies. Existing order is kept, new entries go to the end.
 
+mod secret;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +41,7 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
         Some(Action::Merge) | None => kind.patch_strategy(),
     };
     overlay.merge_map(into, from, kind, strategy, &root)?;
+    secret::settle(into, from);
     Ok(Merged { warnings: overlay.warnings, ..Merged::of(Some(dest)) })
 }
 

@@ -9,7 +9,7 @@ use crate::overlay::load::Root;
 use crate::overlay::options::BuildOptions;
 use crate::overlay::origin::Tracker;
 use crate::overlay::plugin::PluginContext;
-use crate::overlay::types::Types;
+use crate::overlay::types::{LockedTypes, Types};
 use crate::schema::Schema;
 use crate::source::Span;
 use crate::transform::PatchContext;
@@ -23,6 +23,8 @@ pub(in crate::overlay) struct BuildContext<'b> {
     pub(in crate::overlay) functions: &'b Functions,
     /// What several targets have in common; none when there is only one.
     pub(in crate::overlay) shared: Option<&'b Shared>,
+    /// The types that the lock file has.
+    pub(in crate::overlay) locked_types: &'b LockedTypes,
 }
 
 /// The kustomization whose steps are taken.
