@@ -11,8 +11,10 @@ use kubectl_smp::overlay::{BuildOptions, Builder, Built, LockFile};
 use kubectl_smp::schema::{Gvk, LockedSchema};
 use serde_json::json;
 
-const BASE: &str = "apiVersion: ex.io/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {ports: [{port: 53}, {port: 80}]}\n";
-const PATCH: &str = "apiVersion: ex.io/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {ports: [{port: 80, name: web}]}\n";
+const BASE: &str =
+    "apiVersion: ex.io/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {ports: [{port: 53}, {port: 80}]}\n";
+const PATCH: &str =
+    "apiVersion: ex.io/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {ports: [{port: 80, name: web}]}\n";
 const KUSTOMIZATION: &str = "resources: [base.yaml]\npatches: [{path: patch.yaml}]\n";
 
 fn lock() -> String {
@@ -29,11 +31,8 @@ fn lock() -> String {
 }
 
 fn build(lock: Option<&str>, locked: bool) -> Result<Built, Diagnostic> {
-    let mut files = vec![
-        ("app/kustomization.yaml", KUSTOMIZATION),
-        ("app/base.yaml", BASE),
-        ("app/patch.yaml", PATCH),
-    ];
+    let mut files =
+        vec![("app/kustomization.yaml", KUSTOMIZATION), ("app/base.yaml", BASE), ("app/patch.yaml", PATCH)];
     files.extend(lock.map(|text| ("app/smp.lock", text)));
     let tree = MemoryTree::new(files)?;
     let mut options = BuildOptions::default().tree(Arc::new(tree));

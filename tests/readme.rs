@@ -124,7 +124,7 @@ const BOUNDS: &[(&str, &str, &str)] = &[
     ("an input file", "files/tree.rs", "MAX_FILE_SIZE"),
     ("what helm, a function or git prints", "overlay/process.rs", "MAX_OUTPUT"),
     ("a file that comes over HTTP", "overlay/remote/http.rs", "MAX_SIZE"),
-    ("an answer of an API server", "cluster/client.rs", "MAX_ANSWER"),
+    ("an answer of an API server", "cluster/exchange.rs", "MAX_ANSWER"),
 ];
 
 /// Those of which nobody needs to know: what they bound.

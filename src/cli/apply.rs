@@ -14,7 +14,7 @@ use super::form::{Joined, OutputForm, resource_name};
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render};
 use crate::cluster::{
-    self, AppliedObject, ApplySummary, Change, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation,
+    self, AppliedObject, ApplyChange, ApplySummary, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation,
     PARALLEL, ServerSideApplyOptions,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
@@ -50,11 +50,11 @@ pub(super) struct ApplyArgs {
     field_manager: String,
 
     /// What the server does about unknown and repeated fields
-    #[arg(long, value_enum, default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
+    #[arg(hide_short_help = true, long, value_enum, default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     validate: ValidateArg,
 
     /// Most objects that are sent at a time
-    #[arg(long, value_name = "N", default_value_t = PARALLEL)]
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = PARALLEL)]
     concurrency: usize,
 
     /// How long to wait for CustomResourceDefinitions to be established
@@ -138,7 +138,7 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     }
     let cluster = Cluster::connect(&args.objects.connect())?;
     let options = args.options();
-    let mut shown = Shown::new(args);
+    let mut shown = AppliedOutput::new(args);
     let mut report = |event: Event<'_>| match event {
         Event::Applied(applied) => shown.add(applied),
         Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
@@ -209,7 +209,7 @@ fn show_only(args: &ApplyArgs, mut resources: Vec<Resource>) -> Outcome {
 }
 
 /// What is printed of the objects that were applied.
-struct Shown<'a> {
+struct AppliedOutput<'a> {
     args: &'a ApplyArgs,
     counts: Counts,
     /// The objects, when they are printed at the end.
@@ -217,7 +217,7 @@ struct Shown<'a> {
     printed: io::Result<()>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> AppliedOutput<'a> {
     fn new(args: &'a ApplyArgs) -> Self {
         Self { args, counts: Counts::default(), live: Vec::new(), printed: Ok(()) }
     }
@@ -259,10 +259,10 @@ impl<'a> Shown<'a> {
 
 /// How many objects each change was done to.
 #[derive(Debug, Default)]
-struct Counts(Vec<(Change, usize)>);
+struct Counts(Vec<(ApplyChange, usize)>);
 
 impl Counts {
-    fn add(&mut self, change: Change) {
+    fn add(&mut self, change: ApplyChange) {
         match self.0.iter_mut().find(|(counted, _)| *counted == change) {
             Some((_, count)) => *count += 1,
             None => self.0.push((change, 1)),

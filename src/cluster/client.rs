@@ -11,11 +11,11 @@ use kube::client::ClientBuilder;
 use kube::{Client, Config};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use super::exchange::Patience;
 use super::exec::{Asked, user_with_credentials};
 use super::failure::{Endpoint, no_answer};
 use super::kubeconfig::ConnectOptions;
 use super::mapping::Discovery;
+use super::patience::Patience;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::cache::ServerId;
 

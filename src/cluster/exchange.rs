@@ -3,7 +3,7 @@
 //! Every request of this room may be sent twice without harm: what is asked for is read, or applied
 //! server-side. Knows nothing of what is asked; the other modules do.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::client::Cluster;
 use super::failure::{Refusal, no_answer, not_understood, too_late, too_long};
 use super::json;
+use super::patience::Patience;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// How many bytes an answer may have. The largest of real servers, the OpenAPI documents of hundreds of custom
@@ -36,46 +37,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How often a request may be sent elsewhere.
 const REDIRECTS: u32 = 10;
-
-/// How long a server may be silent when no other limit is given.
-const SILENCE: Duration = Duration::from_secs(30);
-
-/// How long an answer is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
-    /// Until nothing was heard for so long.
-    Silence(Duration),
-    /// So long in all, with all that is sent again.
-    Total(Duration),
-    Endless,
-}
-
-impl Patience {
-    /// From `--request-timeout`, of which zero is no limit.
-    pub(super) fn new(limit: Option<Duration>) -> Self {
-        match limit {
-            None => Self::Silence(SILENCE),
-            Some(Duration::ZERO) => Self::Endless,
-            Some(limit) => Self::Total(limit),
-        }
-    }
-
-    /// The most that a request may take in all, if there is such a limit.
-    pub(super) fn total(self) -> Option<Duration> {
-        match self {
-            Self::Total(limit) => Some(limit),
-            Self::Silence(_) | Self::Endless => None,
-        }
-    }
-
-    /// Waits for the next sign of life.
-    async fn hear<T>(self, future: impl Future<Output = T>) -> std::result::Result<T, Duration> {
-        match self {
-            Self::Silence(limit) => timeout(limit, future).await.map_err(|_| limit),
-            Self::Total(_) | Self::Endless => Ok(future.await),
-        }
-    }
-}
 
 /// One request.
 #[derive(Debug, Clone)]
@@ -119,7 +80,7 @@ impl Answer {
 }
 
 /// What became of one attempt.
-enum Attempt {
+enum RequestAttempt {
     Answered {
         answer: Answer,
         retry_after: Option<Duration>,
@@ -149,9 +110,9 @@ impl Cluster {
         let (mut ask, mut redirects, mut replaced, mut pauses) = (ask.clone(), 0, false, Pauses::default());
         loop {
             let (pause, outcome) = match self.attempt(&ask).await {
-                Attempt::Failed(problem) => return Err(problem),
-                Attempt::Lost(problem) => (pauses.after_loss(self.answered_before()), Err(problem)),
-                Attempt::Answered { answer, retry_after, location } => {
+                RequestAttempt::Failed(problem) => return Err(problem),
+                RequestAttempt::Lost(problem) => (pauses.after_loss(self.answered_before()), Err(problem)),
+                RequestAttempt::Answered { answer, retry_after, location } => {
                     self.has_answered.store(true, Ordering::Relaxed);
                     let elsewhere = location.and_then(|location| self.redirected(&ask, &location));
                     if let Some(path) = elsewhere.filter(|_| redirects < REDIRECTS) {
@@ -177,7 +138,7 @@ impl Cluster {
         self.has_answered.load(Ordering::Relaxed)
     }
 
-    async fn attempt(&self, ask: &Ask) -> Attempt {
+    async fn attempt(&self, ask: &Ask) -> RequestAttempt {
         let mut request = http::Request::builder()
             .method(ask.method.clone())
             .uri(&ask.path)
@@ -189,11 +150,11 @@ impl Cluster {
             Ok(request) => request,
             Err(error) => {
                 let message = format!("`{}` cannot be asked for: {error}", ask.path);
-                return Attempt::Failed(Diagnostic::error(Code::InvalidValue, message));
+                return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
             }
         };
-        let lost = |error: kube::Error| Attempt::Lost(no_answer(&self.endpoint, &error));
-        let late = |limit| Attempt::Failed(too_late(&self.endpoint, limit));
+        let lost = |error: kube::Error| RequestAttempt::Lost(no_answer(&self.endpoint, &error));
+        let late = |limit| RequestAttempt::Failed(too_late(&self.endpoint, limit));
         let (head, body) = match self.patience.hear(self.client().send(request)).await {
             Ok(Ok(response)) => response.into_parts(),
             Ok(Err(error)) => return lost(error),
@@ -201,7 +162,9 @@ impl Cluster {
         };
         let body = match collect(body, self.patience).await {
             Collected::All(body) => body,
-            Collected::TooMuch => return Attempt::Failed(too_long(&self.endpoint, &ask.path, MAX_ANSWER)),
+            Collected::TooMuch => {
+                return RequestAttempt::Failed(too_long(&self.endpoint, &ask.path, MAX_ANSWER));
+            }
             Collected::Broken(error) => return lost(error),
             Collected::Silent(limit) => return late(limit),
         };
@@ -211,7 +174,7 @@ impl Cluster {
         let location = texts(header::LOCATION).next().map(str::to_string);
         let location = location.filter(|_| matches!(head.status.as_u16(), 301 | 302 | 307 | 308));
         let answer = Answer { status: head.status.as_u16(), warnings, body, path: ask.path.clone() };
-        Attempt::Answered { answer, retry_after: retry_after.map(Duration::from_secs), location }
+        RequestAttempt::Answered { answer, retry_after: retry_after.map(Duration::from_secs), location }
     }
 
     /// Where a read is sent on to: a path of the same server, below the path that its URL has. The

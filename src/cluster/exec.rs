@@ -23,9 +23,9 @@ use crate::diagnostic::{Code, Diagnostic, Result, without_quoted};
 /// What commands gave, by how they were asked.
 static KNOWN: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
 
-/// The answer of a command.
+/// What a command answers.
 #[derive(Debug, Clone, Deserialize)]
-struct Answer {
+struct ExecAnswer {
     status: Option<Credentials>,
 }
 
@@ -150,7 +150,7 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
         return Err(format!("the command for them failed with {}{behind}{}", output.status, said.trim()));
     }
     // Some commands answer in YAML, of which JSON is a part. A parser names the value that it stumbles over.
-    let answer: Answer = serde_yaml::from_slice(&output.stdout).map_err(|error| {
+    let answer: ExecAnswer = serde_yaml::from_slice(&output.stdout).map_err(|error| {
         format!("the command's answer is not understood: {}", without_quoted(&error.to_string()))
     })?;
     let is_some = |c: &Credentials| c.token.is_some() || c.client_certificate_data.is_some();

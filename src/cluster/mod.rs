@@ -19,6 +19,7 @@ mod kubeconfig;
 mod lock;
 mod mapping;
 mod openapi;
+mod patience;
 mod plan;
 mod proxy;
 mod secret;
@@ -27,7 +28,7 @@ mod tests;
 mod wait;
 
 pub use apply::{
-    AppliedObject, ApplyFailure, ApplySummary, Change, DryRun, Event, FIELD_MANAGER, FieldValidation,
+    AppliedObject, ApplyChange, ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation,
     PARALLEL, ServerSideApplyOptions, WAVE, apply,
 };
 pub use client::Cluster;

@@ -9,7 +9,7 @@ use super::added::judge;
 use super::build::{self, BuildContext};
 use super::load::{Reader, Root};
 use super::options::Built;
-use super::types::{TypesInBuild, Wanted};
+use super::types::{TypesInBuild, WantedTypes};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{Merged, Rules, apply};
@@ -187,7 +187,7 @@ impl Directories<'_> {
         let merged: FxHashSet<Gvk> =
             over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
         let Warned { value: schema, mut warnings } = {
-            let wanted = Wanted { kinds: &merged, locked: self.context.locked_types };
+            let wanted = WantedTypes { kinds: &merged, locked: self.context.locked_types };
             self.context.types.of_directory(&in_build, wanted)?
         };
         let rules = self.context.options.rules.directories;

@@ -17,6 +17,9 @@ use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
 use crate::source::{SourceId, SourceMap};
 use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
+/// The name of what is embedded, of which nothing is said.
+const EMBEDDED: &str = "embedded";
+
 /// The name of what CRDs among the resources say.
 const CRD: &str = "crd";
 
@@ -78,7 +81,7 @@ impl Types {
         if self.rules.kustomizations == Exceptions::None {
             return Ok(known.clone().into());
         }
-        let kinds = Wanted { kinds: &in_build.custom_kinds, locked };
+        let kinds = WantedTypes { kinds: &in_build.custom_kinds, locked };
         let own = self.with_own(&in_build, kinds, &self.hermetic)?;
         Ok(own.map(|own| own.map_or_else(|| known.clone(), |own| Arc::new(own.with_scopes_of_kustomize()))))
     }
@@ -87,7 +90,7 @@ impl Types {
     pub fn of_directory(
         &self,
         in_build: &TypesInBuild<'_>,
-        wanted: Wanted<'_>,
+        wanted: WantedTypes<'_>,
     ) -> Result<Warned<Arc<Schema>>> {
         let own = self.with_own(in_build, wanted, &self.chain)?;
         Ok(own.map(|own| own.map_or_else(|| self.known.clone(), Arc::new)))
@@ -97,7 +100,7 @@ impl Types {
     fn with_own(
         &self,
         in_build: &TypesInBuild<'_>,
-        Wanted { kinds, locked }: Wanted<'_>,
+        WantedTypes { kinds, locked }: WantedTypes<'_>,
         chain: &Mutex<Option<SchemaChain>>,
     ) -> Result<Warned<Option<Schema>>> {
         let Warned { value: own, mut warnings } = in_build.graphs();
@@ -123,7 +126,7 @@ impl Types {
         }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         for gvk in kinds {
-            if let Some((name, _)) = schema.answer(gvk) {
+            if let Some((name, _)) = schema.answer(gvk).filter(|(name, _)| *name != EMBEDDED) {
                 answers.insert(gvk.clone(), name.to_string());
             }
         }
@@ -138,7 +141,7 @@ impl Types {
 
 /// The kinds whose types a build needs, and the lock file that may have them.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'w> {
+pub(super) struct WantedTypes<'w> {
     pub kinds: &'w FxHashSet<Gvk>,
     pub locked: &'w LockedTypes,
 }

@@ -4,7 +4,8 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::DryRun;
+use super::events::ApplyChange;
+use super::options::DryRun;
 use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
@@ -21,36 +22,6 @@ pub(super) enum Before {
     Present(Value),
     /// Whoever applies may not read.
     Unknown,
-}
-
-/// What applying did to an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Change {
-    /// It was not there.
-    Created,
-    /// It is another one than before.
-    Configured,
-    /// It is as it was.
-    Unchanged,
-    /// It was deleted, and made anew.
-    Replaced,
-    /// It was sent; what was there before may not be read.
-    Applied,
-}
-
-impl Change {
-    /// The word for it, as kubectl has it for client-side apply.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Configured => "configured",
-            Self::Unchanged => "unchanged",
-            Self::Replaced => "replaced",
-            Self::Applied => "serverside-applied",
-        }
-    }
 }
 
 /// Metadata alone: objects may be large.
@@ -140,7 +111,7 @@ impl Before {
     }
 
     /// What became of the object, which is another one now.
-    pub(super) fn change(&self, after: &Value, dry_run: DryRun) -> Change {
+    pub(super) fn change(&self, after: &Value, dry_run: DryRun) -> ApplyChange {
         let same = |before: &Value| match dry_run {
             DryRun::Server => without_bookkeeping(before) == without_bookkeeping(after),
             DryRun::None => {
@@ -149,10 +120,10 @@ impl Before {
             }
         };
         match self {
-            Self::Absent => Change::Created,
-            Self::Unknown => Change::Applied,
-            Self::Present(before) if same(before) => Change::Unchanged,
-            Self::Present(_) => Change::Configured,
+            Self::Absent => ApplyChange::Created,
+            Self::Unknown => ApplyChange::Applied,
+            Self::Present(before) if same(before) => ApplyChange::Unchanged,
+            Self::Present(_) => ApplyChange::Configured,
         }
     }
 }
@@ -178,11 +149,15 @@ mod tests {
     fn the_version_says_whether_something_changed() {
         let at = |version: &str| json!({"metadata": {"resourceVersion": version}});
         let change = |before: &Before, after: &Value| before.change(after, DryRun::None);
-        assert_eq!(change(&Before::Absent, &at("1")), Change::Created);
-        assert_eq!(change(&Before::Unknown, &at("1")), Change::Applied);
-        assert_eq!(change(&Before::Present(at("1")), &at("1")), Change::Unchanged);
-        assert_eq!(change(&Before::Present(at("1")), &at("2")), Change::Configured);
-        assert_eq!(change(&Before::Present(json!({})), &json!({})), Change::Configured, "that says nothing");
+        assert_eq!(change(&Before::Absent, &at("1")), ApplyChange::Created);
+        assert_eq!(change(&Before::Unknown, &at("1")), ApplyChange::Applied);
+        assert_eq!(change(&Before::Present(at("1")), &at("1")), ApplyChange::Unchanged);
+        assert_eq!(change(&Before::Present(at("1")), &at("2")), ApplyChange::Configured);
+        assert_eq!(
+            change(&Before::Present(json!({})), &json!({})),
+            ApplyChange::Configured,
+            "that says nothing"
+        );
     }
 
     #[test]
@@ -192,7 +167,7 @@ mod tests {
             json!({"metadata": metadata, "data": {"a": value}})
         };
         let before = Before::Present(object("1", "x"));
-        assert_eq!(before.change(&object("2", "x"), DryRun::Server), Change::Unchanged);
-        assert_eq!(before.change(&object("1", "y"), DryRun::Server), Change::Configured);
+        assert_eq!(before.change(&object("2", "x"), DryRun::Server), ApplyChange::Unchanged);
+        assert_eq!(before.change(&object("1", "y"), DryRun::Server), ApplyChange::Configured);
     }
 }

@@ -7,11 +7,12 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
-use super::before::{Before, Change};
+use super::before::Before;
+use super::events::ApplyChange;
 use super::migrate::{client_side_appliers, migration};
+use super::options::{DryRun, ServerSideApplyOptions};
 use super::report::ApplyOutcome;
 use super::request::ApplyRequest;
-use super::{DryRun, ServerSideApplyOptions};
 use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::{Answer, Ask};
@@ -34,7 +35,7 @@ pub(super) struct OneObject<'a> {
 }
 
 /// Why an object is not applied.
-enum Stop {
+enum Unapplied {
     /// There was no answer.
     Unanswered(Diagnostic),
     Refused(Refusal),
@@ -55,43 +56,45 @@ impl OneObject<'_> {
     pub(super) async fn apply(&self, body: &[u8], known: Option<Before>) -> (ApplyOutcome, bool) {
         match self.try_apply(body, known).await {
             Ok(outcome) => (outcome, true),
-            Err(Stop::Unanswered(problem)) => (self.failed(problem), false),
-            Err(Stop::Refused(refusal)) => (self.refused(&refusal), true),
-            Err(Stop::Problem(problem)) => (self.failed(problem), true),
+            Err(Unapplied::Unanswered(problem)) => (self.failed(problem), false),
+            Err(Unapplied::Refused(refusal)) => (self.refused(&refusal), true),
+            Err(Unapplied::Problem(problem)) => (self.failed(problem), true),
         }
     }
 
-    async fn try_apply(&self, body: &[u8], known: Option<Before>) -> Result<ApplyOutcome, Stop> {
+    async fn try_apply(&self, body: &[u8], known: Option<Before>) -> Result<ApplyOutcome, Unapplied> {
         if self.options.dry_run == DryRun::Server && !self.target.served {
             return Ok(self.unchecked("CustomResourceDefinition"));
         }
         let force = self.options.force_conflicts;
         let Some((ask, path)) = self.request(body, force).zip(self.path()) else {
-            return Err(Stop::Problem(self.cluster.unknown_kind(&self.target.object.gvk)));
+            return Err(Unapplied::Problem(self.cluster.unknown_kind(&self.target.object.gvk)));
         };
         let before = match known {
             Some(before) => before,
             None if !self.target.served => Before::Absent,
-            None => Before::ask(self.cluster, &path, self.options.dry_run).await.map_err(Stop::Unanswered)?,
+            None => {
+                Before::ask(self.cluster, &path, self.options.dry_run).await.map_err(Unapplied::Unanswered)?
+            }
         };
         self.migrate(&path, &before).await?;
         let sent = match self.send(&ask).await {
-            Err(Stop::Refused(refusal)) if self.will_be_moved(&refusal, &before) => {
+            Err(Unapplied::Refused(refusal)) if self.will_be_moved(&refusal, &before) => {
                 self.send(&self.request(body, true).unwrap_or(ask.clone())).await
             }
             sent => sent,
         };
         match sent {
             Ok(answer) => self.applied(&ask.path, answer, |after| before.change(after, self.options.dry_run)),
-            Err(Stop::Refused(refusal)) if self.may_replace(&refusal) => {
+            Err(Unapplied::Refused(refusal)) if self.may_replace(&refusal) => {
                 if self.options.dry_run == DryRun::None {
                     self.delete(&path, &before).await?;
                     let answer = self.send(&ask).await?;
-                    return self.applied(&ask.path, answer, |_| Change::Replaced);
+                    return self.applied(&ask.path, answer, |_| ApplyChange::Replaced);
                 }
                 Ok(ApplyOutcome::Applied {
                     warnings: Vec::new(),
-                    change: Change::Replaced,
+                    change: ApplyChange::Replaced,
                     object: self.target.manifest(),
                 })
             }
@@ -122,17 +125,17 @@ impl OneObject<'_> {
         Some(mapping.path(&self.target.object.namespace, &self.target.object.name))
     }
 
-    async fn ask(&self, ask: &Ask) -> Result<Answer, Stop> {
-        let answer = self.cluster.ask(ask).await.map_err(Stop::Unanswered)?;
-        answer.accepted().map_err(Stop::Refused)
+    async fn ask(&self, ask: &Ask) -> Result<Answer, Unapplied> {
+        let answer = self.cluster.ask(ask).await.map_err(Unapplied::Unanswered)?;
+        answer.accepted().map_err(Unapplied::Refused)
     }
 
     /// Sends the object, again while the server may not have its kind or schema yet.
-    async fn send(&self, ask: &Ask) -> Result<Answer, Stop> {
+    async fn send(&self, ask: &Ask) -> Result<Answer, Unapplied> {
         let start = Instant::now();
         loop {
             let refusal = match self.ask(ask).await {
-                Err(Stop::Refused(refusal)) if self.has_new_crd => refusal,
+                Err(Unapplied::Refused(refusal)) if self.has_new_crd => refusal,
                 outcome => return outcome,
             };
             let limit = match refusal.http {
@@ -141,14 +144,14 @@ impl OneObject<'_> {
                 _ => Duration::ZERO,
             };
             if start.elapsed() >= limit {
-                return Err(Stop::Refused(refusal));
+                return Err(Unapplied::Refused(refusal));
             }
             sleep(BETWEEN_ATTEMPTS).await;
         }
     }
 
     /// Makes the fields of client-side appliers those of the manager that applies.
-    async fn migrate(&self, path: &str, before: &Before) -> Result<(), Stop> {
+    async fn migrate(&self, path: &str, before: &Before) -> Result<(), Unapplied> {
         let manager = &self.options.field_manager;
         let mut current = before.clone();
         for _ in 0..MIGRATIONS {
@@ -164,9 +167,9 @@ impl OneObject<'_> {
                 ..Ask::get(format!("{path}?fieldManager={}", crate::cluster::mapping::encode(manager)))
             };
             match self.ask(&ask).await {
-                Err(Stop::Refused(refusal)) if refusal.http == 409 => {
+                Err(Unapplied::Refused(refusal)) if refusal.http == 409 => {
                     let asked = Before::ask(self.cluster, path, self.options.dry_run).await;
-                    current = asked.map_err(Stop::Unanswered)?;
+                    current = asked.map_err(Unapplied::Unanswered)?;
                 }
                 outcome => return outcome.map(drop),
             }
@@ -183,7 +186,7 @@ impl OneObject<'_> {
     }
 
     /// Deletes the object that was seen, and waits until it is gone.
-    async fn delete(&self, path: &str, before: &Before) -> Result<(), Stop> {
+    async fn delete(&self, path: &str, before: &Before) -> Result<(), Unapplied> {
         let uid = match before {
             Before::Present(object) => object.pointer("/metadata/uid"),
             Before::Absent | Before::Unknown => None,
@@ -196,12 +199,12 @@ impl OneObject<'_> {
         let ask = Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::get(path) };
         match self.ask(&ask).await {
             // Sent again after its answer was lost, it finds nothing.
-            Err(Stop::Refused(refusal)) if refusal.is_not_found() => return Ok(()),
+            Err(Unapplied::Refused(refusal)) if refusal.is_not_found() => return Ok(()),
             outcome => outcome?,
         };
         let start = Instant::now();
         while start.elapsed() < self.options.delete_timeout {
-            let now = Before::ask(self.cluster, path, DryRun::None).await.map_err(Stop::Unanswered)?;
+            let now = Before::ask(self.cluster, path, DryRun::None).await.map_err(Unapplied::Unanswered)?;
             let still = match (&now, uid) {
                 (Before::Present(object), Some(uid)) => object.pointer("/metadata/uid") == Some(uid),
                 (Before::Absent, _) => false,
@@ -216,7 +219,7 @@ impl OneObject<'_> {
             "it was deleted to be made anew, and is not gone after {:?}",
             self.options.delete_timeout
         );
-        Err(Stop::Problem(
+        Err(Unapplied::Problem(
             Diagnostic::error(crate::diagnostic::Code::Remote, message)
                 .help("see which finalizers it has, and apply again when it is gone"),
         ))
@@ -227,9 +230,9 @@ impl OneObject<'_> {
         &self,
         path: &str,
         answer: Answer,
-        change: impl FnOnce(&serde_json::Value) -> Change,
-    ) -> Result<ApplyOutcome, Stop> {
-        let strange = |error| Stop::Problem(not_understood(&self.cluster.endpoint, path, &error));
+        change: impl FnOnce(&serde_json::Value) -> ApplyChange,
+    ) -> Result<ApplyOutcome, Unapplied> {
+        let strange = |error| Unapplied::Problem(not_understood(&self.cluster.endpoint, path, &error));
         let object = json::read_object(&answer.body).map_err(strange)?;
         let change = change(&json::decode(&answer.body).map_err(strange)?);
         let said = answer.warnings.into_iter();
@@ -268,7 +271,7 @@ impl OneObject<'_> {
         let text = format!("{object} was not checked by the server: its {lacking} is not there yet");
         ApplyOutcome::Applied {
             warnings: vec![text],
-            change: Change::Created,
+            change: ApplyChange::Created,
             object: self.target.manifest(),
         }
     }

@@ -1,9 +1,9 @@
 //! What became of each object, told in the order in which they are sent, whatever order the answers come in.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
 
-use super::run::Broken;
-use super::{AppliedObject, ApplyFailure, ApplySummary, Change, Event};
+use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::plan::{Object, ObjectPlan, is_crd};
 use crate::diagnostic::Diagnostic;
@@ -14,7 +14,7 @@ use crate::yaml::Node;
 pub(super) enum ApplyOutcome {
     Applied {
         warnings: Vec<String>,
-        change: Change,
+        change: ApplyChange,
         object: Node,
     },
     Failed {
@@ -24,6 +24,9 @@ pub(super) enum ApplyOutcome {
     /// It was not sent.
     Skipped,
 }
+
+/// CRDs that custom resources cannot be sent for, and why.
+pub(super) type Broken = FxHashMap<SmolStr, Diagnostic>;
 
 /// Reports outcomes in their order.
 pub(super) struct Reporter<'a> {

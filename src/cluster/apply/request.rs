@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use super::FieldValidation;
+use super::options::FieldValidation;
 use crate::cluster::exchange::Ask;
 use crate::cluster::mapping::encode;
 use crate::cluster::plan::PlannedObject;

@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use futures::StreamExt as _;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::before::Listed;
+use super::events::ApplySummary;
 use super::one::OneObject;
-use super::report::{ApplyOutcome, Reporter};
-use super::steps::Step;
-use super::{ApplySummary, DryRun, ServerSideApplyOptions};
+use super::options::{DryRun, ServerSideApplyOptions};
+use super::report::{ApplyOutcome, Broken, Reporter};
+use super::steps::ApplyStep;
 use crate::cluster::client::Cluster;
 use crate::cluster::plan::{ObjectPlan, Phase};
 use crate::diagnostic::{Code, Diagnostic};
@@ -30,12 +31,9 @@ pub(super) struct ApplyRun<'a> {
 /// After so many requests in a row without an answer, each sent several times, the server is not there.
 const GONE: usize = 10;
 
-/// CRDs that custom resources cannot be sent for, and why.
-pub(super) type Broken = FxHashMap<SmolStr, Diagnostic>;
-
 impl ApplyRun<'_> {
     /// Sends everything. What is in a later wave than an object that was not applied is not sent.
-    pub(super) async fn all(&self, steps: &[Step], reporter: &mut Reporter<'_>) -> ApplySummary {
+    pub(super) async fn all(&self, steps: &[ApplyStep], reporter: &mut Reporter<'_>) -> ApplySummary {
         let mut wave = None;
         let mut is_blocked = false;
         for step in steps {
@@ -52,7 +50,7 @@ impl ApplyRun<'_> {
     }
 
     /// Sends the objects of a step; those whose CRD is broken are not sent.
-    async fn step(&self, step: &Step, reporter: &mut Reporter<'_>) {
+    async fn step(&self, step: &ApplyStep, reporter: &mut Reporter<'_>) {
         self.list(&step.objects).await;
         let broken = &reporter.broken_crds.clone();
         let outcomes =
@@ -112,7 +110,7 @@ impl ApplyRun<'_> {
     }
 
     /// Waits for the CRDs of a step. Returns those that did not come up.
-    async fn establish(&self, step: &Step) -> Broken {
+    async fn establish(&self, step: &ApplyStep) -> Broken {
         let names: FxHashSet<&SmolStr> =
             step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();
         let crds = self.plan.defined.values().map(|(_, crd)| crd).filter(|crd| names.contains(crd));

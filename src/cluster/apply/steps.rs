@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// Objects that are sent side by side, by their index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct ApplyStep {
     pub(super) wave: i32,
     pub(super) phase: Phase,
     pub(super) objects: Vec<usize>,
@@ -17,7 +17,7 @@ pub(super) struct Step {
 ///
 /// # Errors
 /// What is no whole number.
-pub(super) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<Step>> {
+pub(super) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<ApplyStep>> {
     let waves = plan.targets.iter().map(|target| wave(target, annotations));
     let (waves, errors): (Vec<_>, Vec<_>) = waves.partition(Result::is_ok);
     all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
@@ -25,7 +25,7 @@ pub(super) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec
     for (index, (target, wave)) in plan.targets.iter().zip(waves.into_iter().flatten()).enumerate() {
         steps.entry((wave, Phase::of(&target.object.gvk))).or_default().push(index);
     }
-    Ok(steps.into_iter().map(|((wave, phase), objects)| Step { wave, phase, objects }).collect())
+    Ok(steps.into_iter().map(|((wave, phase), objects)| ApplyStep { wave, phase, objects }).collect())
 }
 
 fn wave(target: &PlannedObject<'_>, annotations: &[String]) -> Result<i32> {

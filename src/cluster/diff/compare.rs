@@ -5,7 +5,7 @@ use http::Method;
 
 use super::moving::Moving;
 use super::predecessor::Predecessors;
-use super::{DiffOptions, ObjectDiff};
+use super::report::{DiffOptions, ObjectDiff};
 use crate::cluster::apply::{ApplyRequest, FieldValidation, immutable_fields, is_being_deleted};
 use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
@@ -46,7 +46,7 @@ pub(super) enum Stop {
 }
 
 /// What applying would make of an object.
-struct DryRun {
+struct DryRunAnswer {
     answer: std::result::Result<Answer, Refusal>,
     /// Whose the fields are now that would change.
     conflict: Option<ApplyConflict>,
@@ -123,7 +123,7 @@ impl CompareOne<'_> {
     }
 
     /// The server's answer to a dry run that takes over all fields.
-    async fn dry_run(&self, body: Vec<u8>) -> Result<DryRun> {
+    async fn dry_run(&self, body: Vec<u8>) -> Result<DryRunAnswer> {
         let request = |force| ApplyRequest {
             field_manager: &self.run.options.field_manager,
             force,
@@ -145,7 +145,7 @@ impl CompareOne<'_> {
                     continue;
                 }
             }
-            return Ok(DryRun { answer, conflict });
+            return Ok(DryRunAnswer { answer, conflict });
         }
     }
 

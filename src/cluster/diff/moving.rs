@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::DiffOptions;
+use super::report::DiffOptions;
 use crate::cluster::apply::{client_side_appliers, left_behind};
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::Answer;
