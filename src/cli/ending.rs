@@ -9,6 +9,7 @@ use crate::files::end_temporaries;
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// What the first signal sets from now on, instead of ending the program; the second one ends it.
+#[cfg(feature = "cluster")]
 pub(super) fn stop_at_first_signal() -> Arc<AtomicBool> {
     Arc::clone(STOP.get_or_init(Arc::default))
 }

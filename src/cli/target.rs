@@ -169,7 +169,7 @@ pub(super) enum ClusterUse {
 /// The cluster's place in a chain.
 enum ClusterLink {
     /// It is asked; without an answer it is as said.
-    Live(OnFailure),
+    Live(#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "nobody is asked"))] OnFailure),
     /// It is not asked. Which server it is was found before a sandbox was closed.
     #[cfg(feature = "cluster")]
     Outside(Result<ServerId, Diagnostic>),

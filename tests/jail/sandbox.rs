@@ -207,8 +207,8 @@ mod enforced {
             let is_said_to_both = |line: &&str| {
                 *line != "note: building in a sandbox" && !line.starts_with("note[schema-source]")
             };
-            let messages: String =
-                inside.messages.lines().filter(is_said_to_both).map(|line| format!("{line}\n")).collect();
+            let said = inside.messages.lines().filter(is_said_to_both);
+            let messages = said.fold(String::new(), |text, line| text + line + "\n");
             assert!(inside.messages.len() > messages.len(), "{target}: {messages}");
             assert_eq!((inside.succeeded, &inside.output), (outside.succeeded, &outside.output), "{target}");
             assert_eq!(messages, outside.messages, "{target}");
