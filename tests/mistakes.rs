@@ -95,12 +95,12 @@ fn a_plain_overlay_without_manifests_is_an_error() {
     assert_eq!(told(home.path(), &["build", "good"]), "");
 }
 
-#[test]
-fn a_document_that_matches_nothing_names_what_was_meant() {
+/// A base, and overlays whose documents match nothing in it.
+fn base_and_strangers() -> tempfile::TempDir {
     let config = |name: &str, namespace: &str| {
         format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\n")
     };
-    let home = home(&[
+    home(&[
         ("base/web.yaml", DEPLOYMENT),
         ("base/settings.yaml", &config("settings", "shop")),
         ("base/w.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: shop}\n"),
@@ -116,7 +116,12 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
         ),
         ("whole/a.yaml", &DEPLOYMENT.replace("name: web\n  namespace", "name: wep\n  namespace")),
         ("bare/a.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"),
-    ]);
+    ])
+}
+
+#[test]
+fn a_document_that_matches_nothing_names_what_was_meant() {
+    let home = base_and_strangers();
     let table = [
         ("name", "did you mean ConfigMap `settings`?"),
         ("namespace", "did you mean ConfigMap `settings` in namespace `shop`?"),
