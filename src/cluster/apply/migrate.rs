@@ -49,8 +49,7 @@ pub(in crate::cluster) fn left_behind(object: &Value, manager: &str, applied: &V
         fields = difference(&fields, &field_set(other));
     }
     if manager == KUBECTL {
-        let annotation = json!({"f:metadata": {"f:annotations": {format!("f:{LAST_APPLIED}"): {}}}});
-        fields = difference(&fields, &annotation);
+        fields = difference(&fields, &annotation());
     }
     let fields = difference(&fields, applied);
     (fields != json!({})).then_some(fields)
@@ -82,6 +81,11 @@ fn owns_annotation(entry: &Value) -> bool {
     text(entry, "operation") == "Update" && path.iter().try_fold(entry, |value, key| value.get(key)).is_some()
 }
 
+/// The annotation, as a field set.
+fn annotation() -> Value {
+    json!({"f:metadata": {"f:annotations": {format!("f:{LAST_APPLIED}"): {}}}})
+}
+
 fn field_set(entry: &Value) -> Value {
     entry.get("fieldsV1").cloned().unwrap_or_else(|| json!({}))
 }
@@ -104,7 +108,10 @@ fn moved(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
     let version = text(&entries[target], "apiVersion").to_string();
     let same_version = entries.iter().find(|entry| is_old(entry) && text(entry, "apiVersion") == version);
     if let Some(old) = same_version.map(field_set) {
-        entries[target]["fieldsV1"] = union(&field_set(&entries[target]), &old);
+        let joined = union(&field_set(&entries[target]), &old);
+        // What a manager owns and does not apply goes.
+        entries[target]["fieldsV1"] =
+            if manager == KUBECTL { difference(&joined, &annotation()) } else { joined };
     }
     entries.retain(|entry| !is_old(entry));
     entries
