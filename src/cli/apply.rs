@@ -179,8 +179,9 @@ fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
         let more = summary.skipped.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         problem = problem.note(format!("not sent: {}{more}", named.join(", ")));
+        problem = problem.help("apply again: what was applied stays as it is");
     }
-    problem.help("apply again: what was applied stays as it is")
+    problem
 }
 
 /// Shows what would be sent, and asks no server.

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::client::Cluster;
+use super::json;
 use super::mapping::Mapping;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
@@ -69,6 +70,19 @@ impl PlannedObject<'_> {
             metadata.insert("namespace", Node::string(self.object.namespace.clone()));
         }
         node
+    }
+
+    /// The object in a server's answer. Anything else would look like one that was applied, or has no differences.
+    pub(super) fn read(&self, answer: &[u8]) -> serde_json::Result<Node> {
+        let object = json::read_object(answer)?;
+        let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
+        let is_asked_for = text(&["kind"]) == Some(self.object.gvk.kind.as_str())
+            && text(&["metadata", "name"]) == Some(self.object.name.as_str());
+        if is_asked_for {
+            Ok(object)
+        } else {
+            Err(serde::de::Error::custom(format!("it is not {}", self.object)))
+        }
     }
 
     /// The manifest as the server takes it.

@@ -12,6 +12,7 @@ mod report;
 mod request;
 mod run;
 mod steps;
+mod unapplied;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
@@ -22,12 +23,13 @@ use crate::diagnostic::Result;
 use crate::resource::Resource;
 use before::Listed;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
-pub(super) use migrate::{client_side_appliers, left_behind};
+pub(super) use migrate::{applied_by, client_side_appliers, left_behind};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
 use report::Reporter;
-pub(super) use request::ApplyRequest;
+pub(super) use request::{ApplyRequest, Force};
 use run::ApplyRun;
+pub(super) use run::GONE;
 
 /// Applies objects server-side.
 ///
@@ -43,6 +45,7 @@ pub fn apply(
     options: &ServerSideApplyOptions,
     report: &mut (dyn FnMut(Event<'_>) + Send),
 ) -> Result<ApplySummary> {
+    options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
         plan.require_mappings(cluster)?;

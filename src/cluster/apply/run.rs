@@ -29,7 +29,7 @@ pub(super) struct ApplyRun<'a> {
 }
 
 /// After so many requests in a row without an answer, each sent several times, the server is not there.
-const GONE: usize = 10;
+pub(in crate::cluster) const GONE: usize = 10;
 
 impl ApplyRun<'_> {
     /// Sends everything. What is in a later wave than an object that was not applied is not sent.

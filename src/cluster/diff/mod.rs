@@ -6,7 +6,9 @@ mod predecessor;
 mod report;
 
 use futures::StreamExt as _;
+use rustc_hash::FxHashSet;
 
+use super::apply::GONE;
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
 use super::plan::ObjectPlan;
@@ -27,6 +29,7 @@ pub struct DiffReport {
     pub warnings: Vec<String>,
     /// Why objects could not be compared.
     pub problems: Vec<Diagnostic>,
+    warned: FxHashSet<String>,
 }
 
 /// Compares objects with what is live.
@@ -47,12 +50,24 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
         });
         let compared = compared.collect::<Vec<_>>();
         let mut compared = futures::stream::iter(compared).buffered(options.parallel.max(1));
-        let mut report = DiffReport::default();
+        let (mut report, mut unanswered) = (DiffReport::default(), 0);
         while let Some(result) = compared.next().await {
             match result {
-                Ok(compared) => report.add(compared),
-                Err(Stop::Object(problem)) => report.problems.push(problem),
-                Err(Stop::All(problem)) => return Err(problem),
+                Ok(compared) => {
+                    unanswered = 0;
+                    report.add(compared);
+                }
+                Err(Stop::Object(problem)) => {
+                    unanswered = 0;
+                    report.problems.push(problem);
+                }
+                Err(Stop::Unanswered(problem)) => {
+                    unanswered += 1;
+                    if unanswered >= GONE {
+                        return Err(problem);
+                    }
+                    report.problems.push(problem);
+                }
             }
         }
         Ok(report)
@@ -64,7 +79,7 @@ impl DiffReport {
         self.objects.push(compared.diff);
         self.conflicts.extend(compared.conflict);
         for text in compared.warnings {
-            if !self.warnings.contains(&text) {
+            if self.warned.insert(text.clone()) {
                 self.warnings.push(text);
             }
         }
