@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 use crate::schema::Gvk;
 
 /// A kind and the resource that serves it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mapping {
     /// The kind.
     pub gvk: Gvk,

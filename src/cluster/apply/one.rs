@@ -34,6 +34,8 @@ pub(super) struct OneObject<'a> {
     pub(super) target: &'a PlannedObject<'a>,
     /// Whether its CRD was sent in this run.
     pub(super) has_new_crd: bool,
+    /// Whether it may be deleted and made anew.
+    pub(super) is_replaceable: bool,
 }
 
 /// How long an object is sent again whose CRD is new. Established is said by one server of a cluster; others may
@@ -182,10 +184,8 @@ impl OneObject<'_> {
     /// fields that never change.
     fn replaceable<'b>(&self, refusal: &Refusal, before: &'b Before) -> Option<&'b str> {
         let Before::Present(object) = before else { return None };
-        let kind = &self.target.object.gvk.kind;
-        let is_named = self.options.replace_immutable.iter().any(|name| name.eq_ignore_ascii_case(kind));
         let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
-        uid.filter(|_| is_named && refusal.is_immutable_alone())
+        uid.filter(|_| self.is_replaceable && refusal.is_immutable_alone())
     }
 
     /// Deletes the object that was seen, and waits until it is gone.
@@ -242,6 +242,9 @@ impl OneObject<'_> {
             return self.failed_with(conflict.error(), Some(conflict));
         }
         let problem = refusal.diagnostic(&self.cluster.endpoint);
+        if refusal.lacks_namespace(namespace) {
+            return self.failed(problem.help("create the namespace, or add it to the objects"));
+        }
         self.failed(immutable_fields(problem, refusal, &self.target.object))
     }
 
