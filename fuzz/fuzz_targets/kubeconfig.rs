@@ -15,5 +15,5 @@ fuzz_target!(|bytes: &[u8]| {
     file.write_all(bytes).expect("writable");
     let mut options = ConnectOptions::default();
     options.kubeconfig = Some(file.path().into());
-    let _ = options.server_url();
+    let _ = options.server_id();
 });

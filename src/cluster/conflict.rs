@@ -6,6 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 
 /// Why an object was not applied: other managers own fields that would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ApplyConflict {
     /// The object.
     pub object: Object,
@@ -15,6 +16,7 @@ pub struct ApplyConflict {
 
 /// One field and who owns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldConflict {
     /// The path as the server writes it, without the leading dot:
     /// `spec.template.spec.containers[name="web"].image`.

@@ -11,6 +11,7 @@ use crate::schema::Gvk;
 
 /// A kind and the resource that serves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Mapping {
     /// The kind.
     pub gvk: Gvk,

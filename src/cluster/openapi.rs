@@ -224,6 +224,7 @@ fn own_key(cluster: &Cluster, hash: &str) -> String {
 
 /// What [`LiveSchema::fetch`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FetchedFrom {
     /// The cache had the document that the server has now.
     Cache,

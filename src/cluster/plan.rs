@@ -113,7 +113,7 @@ impl<'r> ObjectPlan<'r> {
         let kinds: Vec<Gvk> = kinds.into_iter().filter(|gvk| !gvk.version.is_empty()).cloned().collect();
         cluster.discover(&kinds).await?;
         let defined = definitions(resources);
-        let destination = Destination {
+        let destination = ObjectPlace {
             namespace: cluster.namespace(),
             is_enforced: cluster.namespace_is_enforced(),
             served: &|gvk| cluster.mapping(gvk),
@@ -142,7 +142,7 @@ impl<'r> ObjectPlan<'r> {
 }
 
 /// Where objects go.
-struct Destination<'d> {
+struct ObjectPlace<'d> {
     /// The namespace of those that name none.
     namespace: &'d str,
     /// Whether they may name no other.
@@ -164,14 +164,14 @@ pub fn planned_without_server(resources: &[Resource], options: &ConnectOptions) 
         Some(Mapping { gvk: gvk.clone(), plural, namespaced: scope == Scope::Namespaced, names })
     };
     let is_enforced = options.namespace.is_some();
-    let destination = Destination { namespace: &namespace, is_enforced, served: &built_in };
+    let destination = ObjectPlace { namespace: &namespace, is_enforced, served: &built_in };
     let targets = planned(resources, &destination, &definitions(resources))?;
     Ok(targets.iter().map(PlannedObject::manifest).collect())
 }
 
 fn planned<'r>(
     resources: &'r [Resource],
-    destination: &Destination<'_>,
+    destination: &ObjectPlace<'_>,
     defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
 ) -> Result<Vec<PlannedObject<'r>>> {
     let mut problems = Problems::default();
@@ -190,7 +190,7 @@ pub(super) fn nothing_sent(problems: Problems) -> Result<()> {
 }
 
 fn target<'r>(
-    destination: &Destination<'_>,
+    destination: &ObjectPlace<'_>,
     resource: &'r Resource,
     defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
 ) -> Result<PlannedObject<'r>> {
@@ -215,7 +215,7 @@ fn target<'r>(
 }
 
 /// The object's own namespace, else that of the destination.
-fn namespace(destination: &Destination<'_>, resource: &Resource) -> Result<SmolStr> {
+fn namespace(destination: &ObjectPlace<'_>, resource: &Resource) -> Result<SmolStr> {
     let own = &resource.id().namespace;
     if own.is_empty() {
         return Ok(destination.namespace.into());

@@ -7,4 +7,4 @@ mod compare;
 mod render;
 
 pub use compare::{Change, Comparison, compare};
-pub use render::{CONTEXT, canonical, unified};
+pub use render::{canonical, unified};

@@ -34,7 +34,8 @@ mod walk;
 mod write;
 
 pub use cleanup::end as end_temporaries;
-pub use confined::{ConfinedTree, leads_out};
+pub use confined::ConfinedTree;
+pub(crate) use confined::leads_out;
 pub use directory::Directory;
 pub use disk::DiskTree;
 pub use lock::Waiting;
@@ -44,19 +45,19 @@ pub use read_set::{ReadSet, RecordingTree};
 pub(crate) use sandbox::{Closed, Sandbox};
 pub(crate) use seal::{About, hex};
 pub use stamp::FileStamp;
-pub use store::{CacheEntry, CacheKind, Cleared, user_cache};
+pub(crate) use store::user_cache;
+pub use store::{CacheEntry, CacheKind, Cleared};
 pub(crate) use store::{
     HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry, UNUSED, is_key, key,
 };
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub(crate) use tree::NO_FILE;
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
-pub use walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
+pub use walk::Hidden;
+pub(crate) use walk::{LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub(crate) use write::JOURNAL;
-pub use write::{
-    Expected, FileChange, Recovery, change_files, check_finished, create_directories, end_unfinished,
-    recover, replace_file,
-};
+pub(crate) use write::{Expected, FileChange};
+pub use write::{Recovery, change_files, check_finished, end_unfinished, recover, replace_file};
 
 #[cfg(test)]
 mod tests;

@@ -160,6 +160,7 @@ pub type MakeChain = Box<dyn Fn(ChainUse) -> Result<SchemaChain> + Send + Sync>;
 
 /// A built overlay.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Built {
     /// The resources in the order of printing.
     pub resources: ResourceSet,

@@ -13,6 +13,7 @@ use crate::path::FieldPath;
 
 /// A package after it was merged or patched; nothing is written yet.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ChangedPackage {
     /// All its files, sorted by path.
     pub files: Vec<ChangedFile>,
@@ -28,6 +29,7 @@ pub struct ChangedPackage {
 
 /// One file of it.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ChangedFile {
     /// Where it is or shall be.
     pub path: PathBuf,
@@ -47,6 +49,7 @@ pub struct ChangedFile {
 
 /// What a file is to a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FileRole {
     /// It holds manifests.
     Manifests,
@@ -56,6 +59,7 @@ pub enum FileRole {
 
 /// What is in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FileContent {
     /// A text.
     Text(String),
@@ -80,6 +84,7 @@ impl FileContent {
 
 /// What happened to one manifest, or to a file that is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PackageChange {
     /// The manifest, as messages call it; none for files that are none.
     pub resource: Option<String>,
@@ -91,6 +96,7 @@ pub struct PackageChange {
 
 /// What can happen to a manifest or file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChangeKind {
     /// It is new.
     Added,

@@ -12,6 +12,7 @@ use crate::yaml::{Node, Value as NodeValue, to_json};
 
 /// What was written where both sides changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConflictWriting {
     /// What was taken.
     Chosen,
@@ -23,6 +24,7 @@ pub enum ConflictWriting {
 
 /// Something that both sides of a merge changed, and not alike.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PackageConflict {
     /// The manifest, as messages call it; none for files that are no manifests.
     pub resource: Option<String>,
@@ -42,6 +44,7 @@ pub struct PackageConflict {
 
 /// One side of a conflict: where it stands and what it is. What is secret is masked.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ConflictPlace {
     /// The place.
     pub span: Span,

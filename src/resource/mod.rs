@@ -19,12 +19,13 @@ mod shared;
 
 pub(crate) use alike::{Alike, Likely};
 pub(crate) use build_annotations::INTERNAL;
-pub use copied::Copied;
-pub use generated::{Behavior, Generated};
+pub(crate) use copied::Copied;
+pub(crate) use generated::{Behavior, Generated};
 pub use id::ResId;
-pub use manifest::{Resource, flatten_lists};
+pub use manifest::Resource;
+pub(crate) use manifest::flatten_lists;
 pub(crate) use order::{compare_ids, compare_kinds, kind_rank};
-pub use origin::Origin;
+pub(crate) use origin::Origin;
 pub use selector::{LabelSelector, Pattern, Selector};
 pub use set::ResourceSet;
-pub use shared::part_scalars;
+pub(crate) use shared::part_scalars;

@@ -20,6 +20,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// The value of `--schema`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum SchemaChoice {
     /// The whole chain.
     #[default]
@@ -88,6 +89,7 @@ struct Link {
 
 /// What comes of it when a source fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum OnFailure {
     /// The whole fails: the source was chosen, or what is merged goes to a cluster.
     Fail,

@@ -14,6 +14,7 @@ use crate::yaml::Node;
 
 /// The schema of a kind, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LockedSchema {
     /// The kind.
     #[serde(serialize_with = "gvk_fields")]

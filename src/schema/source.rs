@@ -25,6 +25,7 @@ pub trait SchemaSource: Send + Sync {
 
 /// A kind, and what people call it beside its own name.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NamedKind {
     /// The kind.
     pub gvk: Gvk,

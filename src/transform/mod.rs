@@ -34,26 +34,29 @@ mod testing;
 mod value_path;
 
 pub use annotations::annotations;
-pub use config::{SelectorArgs, TransformerConfig, config_of_crds};
+pub(crate) use config::{SelectorArgs, TransformerConfig, config_of_crds};
 pub use config_map::config_map;
 pub use field_spec::{FieldSpec, FieldSpecs, NameBackReference, NameReferences, SpecList};
 pub use files::Files;
-pub use generator::{GeneratorArgs, GeneratorMetadata, GeneratorOptions};
-pub use hash::{content_hash, name_hashes};
-pub use iam_policy::{CloudAccount, IamPolicy, KubernetesAccount, iam_policy};
+pub use generator::GeneratorArgs;
+pub(crate) use generator::{GeneratorMetadata, GeneratorOptions};
+pub use hash::content_hash;
+pub(crate) use hash::name_hashes;
+pub(crate) use iam_policy::{IamPolicy, iam_policy};
 pub use images::{Image, images};
-pub use labels::{LabelArgs, labels};
-pub use name_reference::name_references;
-pub use namespace::{Namespace, SubjectMode, namespace};
-pub use patches::{
-    Patch, PatchContext, PatchOptions, is_path_of_patch, patches, patches_json6902, patches_strategic_merge,
-};
-pub use prefix_suffix::{name_prefix, name_suffix};
-pub use replacements::{
-    FieldOptions, Replacement, ReplacementSource, ReplacementTarget, load_replacements, replacements,
-};
+pub(crate) use labels::LabelArgs;
+pub use labels::labels;
+pub(crate) use name_reference::name_references;
+pub(crate) use namespace::SubjectMode;
+pub use namespace::{Namespace, namespace};
+pub use patches::{Patch, patches};
+pub(crate) use patches::{PatchContext, is_path_of_patch, patches_json6902, patches_strategic_merge};
+pub use prefix_suffix::name_prefix;
+pub(crate) use prefix_suffix::name_suffix;
+pub use replacements::replacements;
+pub(crate) use replacements::{Replacement, load_replacements};
 pub use replicas::{Replica, replicas};
 pub use secret::secret;
 pub use sort::{LegacySortOptions, SortOptions, SortOrder, sort};
-pub use value_add::{ValueAdd, ValueAddTarget, value_add};
-pub use vars::{Var, VarSet, bind_vars, resolve_vars};
+pub(crate) use value_add::{ValueAdd, value_add};
+pub(crate) use vars::{Var, VarSet, bind_vars, resolve_vars};

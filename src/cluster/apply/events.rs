@@ -7,6 +7,7 @@ use crate::yaml::Node;
 
 /// Something that happened.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Event<'e> {
     /// An object was applied, or would be.
     Applied(&'e AppliedObject),
@@ -48,6 +49,7 @@ impl ApplyChange {
 
 /// An object that was applied, or would be.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AppliedObject {
     /// The object.
     pub object: Object,
@@ -59,6 +61,7 @@ pub struct AppliedObject {
 
 /// An object that was not applied.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ApplyFailure {
     /// The object.
     pub object: Object,
@@ -70,6 +73,7 @@ pub struct ApplyFailure {
 
 /// What came of an apply.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ApplySummary {
     /// How many objects were applied, or would be.
     pub applied: usize,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// How much of an apply is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum DryRun {
     /// All of it.
     #[default]
@@ -16,6 +17,7 @@ pub enum DryRun {
 
 /// What the server does about fields that its schema does not have, or that stand twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum FieldValidation {
     /// It refuses the object.
     #[default]

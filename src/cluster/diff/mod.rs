@@ -20,6 +20,7 @@ pub use report::{DiffOptions, ObjectDiff};
 
 /// What came of a comparison.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct DiffReport {
     /// All objects that could be compared, changed or not, in their order.
     pub objects: Vec<ObjectDiff>,

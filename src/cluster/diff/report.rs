@@ -37,6 +37,7 @@ impl Default for DiffOptions {
 /// Two versions of one object, without the noise that servers add and, unless asked for, without
 /// the values of Secrets.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ObjectDiff {
     /// The object.
     pub object: Object,

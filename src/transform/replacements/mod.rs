@@ -8,7 +8,7 @@ mod load;
 mod select;
 mod value;
 
-pub use args::{FieldOptions, Replacement, ReplacementSource, ReplacementTarget};
+pub use args::{FieldOptions, Replacement, ReplacementTarget};
 pub use load::load_replacements;
 
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};

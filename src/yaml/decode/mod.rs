@@ -10,7 +10,7 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-pub use options::{DecodeOptions, UnknownFields};
+pub use options::DecodeOptions;
 
 use serde::de::DeserializeOwned;
 
