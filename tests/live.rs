@@ -8,12 +8,21 @@
 mod applying;
 #[path = "fake_client/asked.rs"]
 mod asked;
+#[path = "generate/dice.rs"]
+#[allow(dead_code, reason = "one of the throws is for other tests")]
+mod dice;
 #[path = "../examples/fake_client.rs"]
 #[allow(dead_code, reason = "the program of the example is not run here")]
 mod fake_client;
+#[path = "live/faults.rs"]
+mod faults;
 #[path = "live/last_applied.rs"]
 mod last_applied;
 mod needs;
+#[path = "live/oracle/mod.rs"]
+mod oracle;
+#[path = "live/proxy.rs"]
+mod proxy;
 #[path = "fake_client/requests.rs"]
 mod requests;
 #[path = "live/rig.rs"]

@@ -14,7 +14,7 @@ use kube::client::Body;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::client::Cluster;
-use super::failure::{Refusal, no_answer, not_understood, too_late, too_long};
+use super::failure::{Refusal, broke_off, no_answer, not_understood, too_late, too_long};
 use super::json;
 use super::patience::Patience;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -34,6 +34,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest that the server may have us wait before that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// After so many requests in a row without an answer, each sent several times, the server is not there.
+pub(super) const GONE: usize = 10;
 
 /// How often a request may be sent elsewhere.
 const REDIRECTS: u32 = 10;
@@ -87,9 +90,16 @@ enum RequestAttempt {
         location: Option<String>,
     },
     /// No answer came; another attempt may bring one.
-    Lost(Diagnostic),
+    Lost(LostAnswer),
     /// No attempt will bring one.
     Failed(Diagnostic),
+}
+
+/// An answer that did not come.
+struct LostAnswer {
+    problem: Diagnostic,
+    /// Whether somebody was there, who went away.
+    broke_off: bool,
 }
 
 impl Cluster {
@@ -111,7 +121,9 @@ impl Cluster {
         loop {
             let (pause, outcome) = match self.attempt(&ask).await {
                 RequestAttempt::Failed(problem) => return Err(problem),
-                RequestAttempt::Lost(problem) => (pauses.after_loss(self.answered_before()), Err(problem)),
+                RequestAttempt::Lost(LostAnswer { problem, broke_off }) => {
+                    (pauses.after_loss(broke_off || self.answered_before()), Err(problem))
+                }
                 RequestAttempt::Answered { answer, retry_after, location } => {
                     self.has_answered.store(true, Ordering::Relaxed);
                     let elsewhere = location.and_then(|location| self.redirected(&ask, &location));
@@ -153,11 +165,14 @@ impl Cluster {
                 return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
             }
         };
-        let lost = |error: kube::Error| RequestAttempt::Lost(no_answer(&self.endpoint, &error));
+        let lost = |error: kube::Error, began: bool| {
+            let broke_off = began || broke_off(&error);
+            RequestAttempt::Lost(LostAnswer { problem: no_answer(&self.endpoint, &error), broke_off })
+        };
         let late = |limit| RequestAttempt::Failed(too_late(&self.endpoint, limit));
         let (head, body) = match self.patience.hear(self.client().send(request)).await {
             Ok(Ok(response)) => response.into_parts(),
-            Ok(Err(error)) => return lost(error),
+            Ok(Err(error)) => return lost(error, false),
             Err(limit) => return late(limit),
         };
         let body = match collect(body, self.patience).await {
@@ -165,7 +180,7 @@ impl Cluster {
             Collected::TooMuch => {
                 return RequestAttempt::Failed(too_long(&self.endpoint, &ask.path, MAX_ANSWER));
             }
-            Collected::Broken(error) => return lost(error),
+            Collected::Broken(error) => return lost(error, true),
             Collected::Silent(limit) => return late(limit),
         };
         let texts = |name| texts(&head.headers, name);
@@ -224,8 +239,8 @@ impl Pauses {
     }
 
     /// After a broken connection. One that never stood is as likely a wrong address.
-    fn after_loss(&mut self, answered_before: bool) -> Option<Duration> {
-        if answered_before { self.next() } else { None }
+    fn after_loss(&mut self, was_there: bool) -> Option<Duration> {
+        if was_there { self.next() } else { None }
     }
 
     fn next(&mut self) -> Option<Duration> {

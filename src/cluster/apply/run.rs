@@ -14,6 +14,7 @@ use super::options::{DryRun, ServerSideApplyOptions};
 use super::report::{ApplyOutcome, Broken, Reporter};
 use super::steps::ApplyStep;
 use crate::cluster::client::Cluster;
+use crate::cluster::exchange::GONE;
 use crate::cluster::plan::{ObjectPlan, Phase};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -27,9 +28,6 @@ pub(super) struct ApplyRun<'a> {
     pub(super) unanswered: AtomicUsize,
     pub(super) listed: Mutex<Listed>,
 }
-
-/// After so many requests in a row without an answer, each sent several times, the server is not there.
-const GONE: usize = 10;
 
 impl ApplyRun<'_> {
     /// Sends everything. What is in a later wave than an object that was not applied is not sent.

@@ -40,9 +40,9 @@ pub(super) struct Compared {
 
 /// Why an object could not be compared.
 pub(super) enum Stop {
-    Object(Diagnostic),
-    /// The connection is lost.
-    All(Diagnostic),
+    Problem(Diagnostic),
+    /// There was no answer.
+    Unanswered(Diagnostic),
 }
 
 /// What applying would make of an object.
@@ -66,7 +66,8 @@ impl CompareOne<'_> {
         let get = Ask::get(path.as_str());
         let body = self.target.body().map_err(|problem| self.stop(problem))?;
         let (live, dry_run) = join(cluster.ask(&get), self.dry_run(body)).await;
-        let (live, dry_run) = (live.map_err(Stop::All)?, dry_run.map_err(Stop::All)?);
+        let unanswered = |problem| self.unanswered(problem);
+        let (live, dry_run) = (live.map_err(unanswered)?, dry_run.map_err(unanswered)?);
         let merged = match dry_run.answer {
             Ok(answer) => answer,
             Err(refusal) if refusal.lacks_namespace(&object.namespace) && self.has_new_namespace() => {
@@ -100,7 +101,7 @@ impl CompareOne<'_> {
             Some(moving) => {
                 let conflict = conflict.and_then(|conflict| moving.without_own(conflict));
                 let moved = moving.moved(read(&merged)?);
-                let answer = self.update(path, &moved).await.map_err(Stop::All)?;
+                let answer = self.update(path, &moved).await.map_err(|problem| self.unanswered(problem))?;
                 (answer.map_or(Ok(moved), |answer| read(&answer))?, conflict)
             }
         };
@@ -112,9 +113,17 @@ impl CompareOne<'_> {
     }
 
     fn stop(&self, problem: Diagnostic) -> Stop {
+        Stop::Problem(self.placed(problem))
+    }
+
+    fn unanswered(&self, problem: Diagnostic) -> Stop {
+        Stop::Unanswered(self.placed(problem))
+    }
+
+    fn placed(&self, problem: Diagnostic) -> Diagnostic {
         let place = self.target.resource.node().span().at_start();
         let problem = problem.reworded(|text| secret::without_values(text, self.target.resource));
-        Stop::Object(problem.resource(self.target.resource.id()).at(place))
+        problem.resource(self.target.resource.id()).at(place)
     }
 
     fn refused(&self, refusal: &Refusal) -> Stop {

@@ -9,6 +9,7 @@ use futures::StreamExt as _;
 
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
+use super::exchange::GONE;
 use super::plan::ObjectPlan;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::Resource;
@@ -31,7 +32,8 @@ pub struct DiffReport {
 
 /// Compares objects with what is live.
 ///
-/// Nothing is changed. An object whose namespace or kind is among the objects and not at the server yet is an
+/// Nothing is changed. What the server does not answer of one object does not stop the others, unless it answers
+/// nothing any more. An object whose namespace or kind is among the objects and not at the server yet is an
 /// addition, as it stands in its manifest; any other that the server would refuse is a problem.
 ///
 /// # Errors
@@ -48,12 +50,21 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
         let compared = compared.collect::<Vec<_>>();
         let mut compared = futures::stream::iter(compared).buffered(options.parallel.max(1));
         let mut report = DiffReport::default();
+        let mut unanswered = 0;
         while let Some(result) = compared.next().await {
             match result {
                 Ok(compared) => report.add(compared),
-                Err(Stop::Object(problem)) => report.problems.push(problem),
-                Err(Stop::All(problem)) => return Err(problem),
+                Err(Stop::Problem(problem)) => report.problems.push(problem),
+                Err(Stop::Unanswered(problem)) => {
+                    unanswered += 1;
+                    if unanswered == GONE {
+                        return Err(problem);
+                    }
+                    report.problems.push(problem);
+                    continue;
+                }
             }
+            unanswered = 0;
         }
         Ok(report)
     })
