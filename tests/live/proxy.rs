@@ -27,6 +27,8 @@ pub enum Answer {
     Closed,
     /// With a body that does not end.
     Endless,
+    /// By going away for so long, with all connections, and coming back.
+    Restart(Duration),
 }
 
 /// Decides by method, path and query.
@@ -65,12 +67,7 @@ impl Proxy {
         let port = listener.local_addr().expect("an address").port();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (seen, decide): (_, Arc<Decide>) = (Arc::clone(&asked), Arc::new(decide));
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let (behind, seen, decide) = (behind.clone(), Arc::clone(&seen), Arc::clone(&decide));
-                std::thread::spawn(move || answer(client, &behind, &seen, &*decide));
-            }
-        });
+        std::thread::spawn(move || serve(listener, &behind, &seen, &decide));
         Self { port, asked, kubectl }
     }
 
@@ -78,9 +75,35 @@ impl Proxy {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// How many requests of a method came since the last [`Proxy::take`].
+    pub fn count(&self, method: &str) -> usize {
+        self.asked.lock().expect("no panic").iter().filter(|request| request.starts_with(method)).count()
+    }
+
     /// The requests since the last call: method, path and query.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().expect("no panic"))
+    }
+}
+
+fn serve(mut listener: TcpListener, behind: &str, seen: &Arc<Mutex<Vec<String>>>, decide: &Arc<Decide>) {
+    let address = listener.local_addr().expect("an address");
+    let restart = Arc::new(Mutex::new(None));
+    while let Ok((client, _)) = listener.accept() {
+        // Who is told to go away hears of it with the next connection, which is closed with all others.
+        if let Some(pause) = restart.lock().expect("no panic").take() {
+            drop((client, listener));
+            std::thread::sleep(pause);
+            listener = TcpListener::bind(address).expect("its port again");
+            continue;
+        }
+        let (behind, seen) = (behind.to_string(), Arc::clone(seen));
+        let (decide, restart) = (Arc::clone(decide), Arc::clone(&restart));
+        std::thread::spawn(move || {
+            if let Some(pause) = answer(client, &behind, &seen, &*decide) {
+                *restart.lock().expect("no panic") = Some(pause);
+            }
+        });
     }
 }
 
@@ -118,9 +141,9 @@ fn read(client: &TcpStream) -> Option<Request> {
     Some(Request { what, head: lines, body })
 }
 
-/// Answers one request, and closes the connection.
-fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>, decide: &Decide) {
-    let Some(request) = read(&client) else { return };
+/// Answers one request, and closes the connection. Tells how long to be away.
+fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>, decide: &Decide) -> Option<Duration> {
+    let request = read(&client)?;
     seen.lock().expect("no panic").push(request.what.clone());
     let mut client = client;
     let whole = |status: &str, headers: &str, body: &str| {
@@ -149,7 +172,9 @@ fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>, decide: &D
         Answer::Silence => client.read(&mut [0]).map(drop),
         Answer::Closed => Ok(()),
         Answer::Endless => endless(&mut client),
+        Answer::Restart(pause) => return Some(pause),
     };
+    None
 }
 
 /// What the API server says.

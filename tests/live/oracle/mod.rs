@@ -5,8 +5,7 @@
 //! `SMP_TEST_APPLIES_SEED=7 SMP_TEST_APPLIES=1`. Where `SMP_TEST_SHARED` names a folder with `crds/`, objects of these
 //! kinds are among them, else only of the built-in kinds and of `crds/` here.
 //!
-//! Fields whose lists merge by the patch strategy while they have no list type are not among the pairs: server-side
-//! apply replaces these. `directives` lists them.
+//! Fields whose patch and list types differ are not among the pairs: `directives` names them, two lists of statuses.
 
 mod built_in;
 mod custom;

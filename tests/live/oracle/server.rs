@@ -58,11 +58,6 @@ impl Server {
         let paths = index["paths"].as_object().into_iter().flatten();
         paths.filter_map(|(path, _)| path.strip_prefix("apis/").map(str::to_string)).collect()
     }
-
-    /// What a path answers.
-    pub(super) fn document(&self, path: &str) -> Value {
-        self.send("GET", path, None).unwrap_or_else(|error| panic!("{path}: {error}"))
-    }
 }
 
 fn path(resource: &Resource, namespace: &str, name: &str) -> String {
