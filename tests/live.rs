@@ -36,6 +36,8 @@ mod requests;
 mod rig;
 #[path = "live/same_answers.rs"]
 mod same_answers;
+#[path = "live/schemas.rs"]
+mod schemas;
 
 use rig::{Rig, Witness, closed_address, config_maps, eventually};
 
