@@ -148,18 +148,26 @@ fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
     let ports = first.split_once("  ports:\n").expect("the merged list").1;
     let want = "  - name: dns-tcp\n    port: 53\n  - name: renamed\n    port: 53\n    protocol: UDP\n  - name: web\n    port: 80\n";
     assert!(ports.starts_with(want), "{first}");
-    assert_eq!(asked.len(), 2, "{asked:?}");
-    assert_eq!(asked[0], "GET /openapi/v3");
+    assert_eq!(asked.len(), 3, "{asked:?}");
+    let definition = format!(
+        "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.{}.example.com",
+        rig.name
+    );
+    assert_eq!((asked[0].as_str(), asked[2].as_str()), ("GET /openapi/v3", definition.as_str()));
     let document = format!("GET /openapi/v3/apis/{}.example.com/v1?hash=", rig.name);
     assert!(asked[1].starts_with(&document), "{asked:?}");
 
     let (second, asked) = build("auto");
     assert_eq!(second, first);
-    assert_eq!(asked, ["GET /openapi/v3"], "whether it is still so is asked each time");
+    assert_eq!(asked, ["GET /openapi/v3", &definition], "whether it is still so is asked each time");
 
     let (third, asked) = build("cluster");
     assert_eq!(third, first);
-    assert_eq!(asked, ["GET /openapi/v3"], "a document that has not changed is not fetched again");
+    assert_eq!(
+        asked,
+        ["GET /openapi/v3", &definition],
+        "a document that has not changed is not fetched again"
+    );
 }
 
 #[test]
@@ -217,8 +225,9 @@ fn definitions_and_namespaces_go_first_whatever_their_place() {
     let written = [gadget, "deployment.apps/web", crd, namespace];
     let run = |args: &[&str]| rig.smp_with_stdin(&[args, &["-f", "-"]].concat(), &text).ended(0);
 
+    let none_sent = "note: 4 objects: none was sent\n";
     let ran = run(&["apply", "--dry-run=client"]);
-    assert_eq!((ran.stdout, ran.stderr), (names(written, "serverside-applied (dry run)"), String::new()));
+    assert_eq!((ran.stdout, ran.stderr), (names(written, "serverside-applied (dry run)"), none_sent.into()));
     let ran = run(&["apply", "--dry-run=server"]);
     assert_eq!(ran.stdout, names(sent, "created (server dry run)"));
     assert!(ran.stderr.contains("its CustomResourceDefinition is not there yet"), "{}", ran.stderr);

@@ -19,8 +19,8 @@ use crate::cluster::{
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::resource::Resource;
+use crate::schema::Schema;
 use crate::schema::openapi::is_crd;
-use crate::schema::{Schema, Scope};
 use crate::source::SourceMap;
 use crate::yaml::Node;
 
@@ -134,7 +134,7 @@ impl ApplyArgs {
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
     if matches!(args.dry_run, DryRunArg::Client) {
-        return show_only(args, resources);
+        return show_only(args, &resources);
     }
     let cluster = Cluster::connect(&args.objects.connect())?;
     let options = args.options();
@@ -179,32 +179,30 @@ fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
         let more = summary.skipped.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         problem = problem.note(format!("not sent: {}{more}", named.join(", ")));
+        problem = problem.help("apply again: what was applied stays as it is");
     }
-    problem.help("apply again: what was applied stays as it is")
+    problem
 }
 
 /// Shows what would be sent, and asks no server.
-fn show_only(args: &ApplyArgs, mut resources: Vec<Resource>) -> Outcome {
-    let namespace = args.objects.connect().default_namespace()?;
-    let schema = Schema::embedded();
-    for resource in &mut resources {
-        let is_namespaced = schema.scope(&resource.id().gvk) == Some(Scope::Namespaced);
-        if is_namespaced && resource.id().namespace.is_empty() {
-            resource.set_namespace(&namespace);
-        }
-    }
+fn show_only(args: &ApplyArgs, resources: &[Resource]) -> Outcome {
+    let planned = cluster::planned_without_server(resources, &args.objects.connect())?;
+    let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
+    let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {
         Some(form) => {
             let mut joined = Joined::new(form, io::stdout());
-            joined.add(&resources)?;
+            joined.add(&planned)?;
             joined.finish()?;
         }
         None => {
-            for resource in &resources {
+            for resource in &planned {
                 writeln!(io::stdout(), "{} serverside-applied (dry run)", escaped(&resource_name(resource)))?;
             }
         }
     }
+    let count = planned.len();
+    render::print_note(&format!("{count} object{}: none was sent", if count == 1 { "" } else { "s" }));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::render;
 use crate::files::end_temporaries;
 
 /// Set by the first signal that would end a command which wants to end in its own way.
@@ -29,6 +30,7 @@ pub(super) fn on_signals() {
     let watch = move || {
         for signal in signals.forever() {
             if STOP.get().is_some_and(|stop| !stop.swap(true, Ordering::Relaxed)) {
+                render::print_note("stopping when what is under way is done; once more stops at once");
                 continue;
             }
             let _ended = end_temporaries();

@@ -225,9 +225,16 @@ fn fetch(args: &FetchArgs) -> Outcome {
     } else {
         versions_of(&args.kinds, &live.kinds()?)?.into_iter().collect()
     };
-    let mut stdout = io::stdout().lock();
+    let (mut stdout, mut problems) = (io::stdout().lock(), Vec::new());
     for version in versions {
-        let Some((from, graph)) = live.fetch(&version)? else { continue };
+        let (from, graph) = match live.fetch(&version) {
+            Ok(Some(fetched)) => fetched,
+            Ok(None) => continue,
+            Err(problem) => {
+                problems.push(problem.note(format!("the schemas of {version} were not fetched")));
+                continue;
+            }
+        };
         let from = match from {
             FetchedFrom::Cache => "unchanged",
             FetchedFrom::Server => "fetched",
@@ -235,7 +242,7 @@ fn fetch(args: &FetchArgs) -> Outcome {
         let kinds = graph.kinds().count();
         writeln!(stdout, "{}", escaped(&format!("{version}: {kinds} kinds, {from}")))?;
     }
-    Ok(ExitCode::SUCCESS)
+    if problems.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(problems.into()) }
 }
 
 /// The group-versions of kinds, by what they are called: a kind, a plural or a short name, with or without the group.

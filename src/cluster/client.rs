@@ -3,8 +3,8 @@
 //! Knows nothing of requests, see `exchange`, nor of what is asked.
 
 use std::future::Future;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use kube::client::ClientBuilder;
@@ -39,14 +39,17 @@ use crate::schema::cache::ServerId;
 pub struct Cluster {
     /// None only while it is being dropped.
     runtime: Option<Runtime>,
-    client: Mutex<Client>,
+    client: Mutex<LoggedIn>,
     login: Login,
+    /// Held while other credentials are got, so that many requests get them once.
+    logging_in: tokio::sync::Mutex<()>,
     pub(super) endpoint: Endpoint,
     id: ServerId,
     namespace: String,
     /// Whether the namespace was asked for, so that objects may name no other.
     enforced: bool,
     pub(super) patience: Patience,
+    stop: OnceLock<Arc<AtomicBool>>,
     /// Whether it ever answered; a server that did may be back in a moment.
     pub(super) has_answered: AtomicBool,
     pub(super) discovery: Discovery,
@@ -85,30 +88,45 @@ impl Cluster {
         let client = block_on(&runtime, login.client(Asked::Once))?;
         Ok(Self {
             runtime: Some(runtime),
-            client: Mutex::new(client),
+            client: Mutex::new(LoggedIn { client, times: 1 }),
             login,
+            logging_in: tokio::sync::Mutex::default(),
             endpoint,
             id,
             namespace: access.namespace,
             enforced: options.namespace.is_some(),
             patience,
+            stop: OnceLock::new(),
             has_answered: AtomicBool::new(false),
             discovery: Discovery::default(),
         })
     }
 
-    pub(super) fn client(&self) -> Client {
+    pub(super) fn logged_in(&self) -> LoggedIn {
         self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Gets other credentials, where a command gives them; false where none does.
-    pub(super) async fn log_in_again(&self) -> Result<bool> {
+    /// Gets other credentials than those that the server refused, where a command gives them; false where none does.
+    pub(super) async fn log_in_again(&self, refused: u32) -> Result<bool> {
         if self.login.config.auth_info.exec.is_none() {
             return Ok(false);
         }
-        let client = self.login.client(Asked::Anew).await?;
-        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
+        let _alone = self.logging_in.lock().await;
+        if self.logged_in().times == refused {
+            let client = self.login.client(Asked::Anew).await?;
+            let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+            *current = LoggedIn { client, times: refused + 1 };
+        }
         Ok(true)
+    }
+
+    /// When it is set, nothing is sent again.
+    pub(super) fn stop_when(&self, stop: &Arc<AtomicBool>) {
+        let _first_counts = self.stop.set(Arc::clone(stop));
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// The server's URL.
@@ -160,6 +178,13 @@ fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = Result<T>> 
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
     })
+}
+
+/// A client, and how many times credentials were got so far.
+#[derive(Clone)]
+pub(super) struct LoggedIn {
+    pub(super) client: Client,
+    pub(super) times: u32,
 }
 
 /// How clients are made.

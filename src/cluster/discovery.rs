@@ -72,10 +72,12 @@ impl Cluster {
         error.help(format!("it has {} in {}", gvk.kind, others.join(", ")))
     }
 
-    /// The paths that were never asked for; they count as asked from now on.
-    fn unasked(&self, paths: Vec<String>) -> Vec<String> {
-        let mut known = self.discovery.lock();
-        paths.into_iter().filter(|path| known.asked.insert(path.clone())).collect()
+    /// The paths that were not answered yet, each once.
+    fn unasked(&self, mut paths: Vec<String>) -> Vec<String> {
+        paths.sort_unstable();
+        paths.dedup();
+        let known = self.discovery.lock();
+        paths.into_iter().filter(|path| !known.answered.contains(path)).collect()
     }
 
     /// Learns what a summary says; returns the paths of versions of which it says nothing more.
@@ -89,12 +91,14 @@ impl Cluster {
         for mapping in summary.items.into_iter().flat_map(GroupDiscovery::mappings) {
             known.mappings.insert(mapping.gvk.clone(), mapping);
         }
+        known.answered.insert(path);
         Ok(silent)
     }
 
     async fn version(&self, path: String) -> Result<()> {
         let answer = self.ask(&Ask::get(path.clone())).await?;
         if answer.status == 404 {
+            self.discovery.lock().answered.insert(path);
             return Ok(());
         }
         let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
@@ -104,6 +108,7 @@ impl Cluster {
         for mapping in list.mappings() {
             known.mappings.insert(mapping.gvk.clone(), mapping);
         }
+        known.answered.insert(path);
         Ok(())
     }
 }

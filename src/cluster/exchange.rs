@@ -1,7 +1,8 @@
 //! Requests and their answers: sent again while that may help, redirected, bounded in time and bytes.
 //!
-//! Every request of this room may be sent twice without harm: what is asked for is read, or applied
-//! server-side. Knows nothing of what is asked; the other modules do.
+//! Every request of this room may be sent twice without harm: it reads, it applies server-side, it is a dry run, it
+//! names the version that it changes, or the identity of what it deletes. Knows nothing of what is asked; the other
+//! modules do.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -10,10 +11,11 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, Method, header};
 use http_body::Body as _;
+use kube::Client;
 use kube::client::Body;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::client::Cluster;
+use super::client::{Cluster, LoggedIn};
 use super::failure::{Refusal, broke_off, no_answer, not_understood, too_late, too_long};
 use super::json;
 use super::patience::Patience;
@@ -22,6 +24,9 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 /// How many bytes an answer may have. The largest of real servers, the OpenAPI documents of hundreds of custom
 /// resources in one, have some tens of millions.
 pub(super) const MAX_ANSWER: usize = 256 << 20;
+
+/// How many bytes an answer with one object may have: etcd takes 1.5 MB of it, and many are asked for at a time.
+pub(super) const MAX_OBJECT: usize = 16 << 20;
 
 /// How often a request is sent again.
 const RETRIES: u32 = 6;
@@ -35,9 +40,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest that the server may have us wait before that.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// After so many requests in a row without an answer, each sent several times, the server is not there.
-pub(super) const GONE: usize = 10;
-
 /// How often a request may be sent elsewhere.
 const REDIRECTS: u32 = 10;
 
@@ -50,12 +52,20 @@ pub(super) struct Ask {
     pub(super) accept: &'static str,
     pub(super) content_type: &'static str,
     pub(super) body: Vec<u8>,
+    /// How many bytes the answer may have.
+    pub(super) most: usize,
 }
 
 impl Ask {
     /// Asks for JSON.
     pub(super) fn get(path: impl Into<String>) -> Self {
-        Self { method: Method::GET, path: path.into(), accept: JSON, content_type: JSON, body: Vec::new() }
+        let (path, body) = (path.into(), Vec::new());
+        Self { method: Method::GET, path, accept: JSON, content_type: JSON, body, most: MAX_ANSWER }
+    }
+
+    /// Asks for one object.
+    pub(super) fn object(path: impl Into<String>) -> Self {
+        Self { most: MAX_OBJECT, ..Self::get(path) }
     }
 }
 
@@ -89,17 +99,13 @@ enum RequestAttempt {
         retry_after: Option<Duration>,
         location: Option<String>,
     },
-    /// No answer came; another attempt may bring one.
-    Lost(LostAnswer),
+    /// No answer came; another attempt may bring one, where somebody was there.
+    Lost {
+        problem: Diagnostic,
+        was_there: bool,
+    },
     /// No attempt will bring one.
     Failed(Diagnostic),
-}
-
-/// An answer that did not come.
-struct LostAnswer {
-    problem: Diagnostic,
-    /// Whether somebody was there, who went away.
-    broke_off: bool,
 }
 
 impl Cluster {
@@ -109,7 +115,10 @@ impl Cluster {
     /// # Errors
     /// No answer came, or not in time. A refusal is an answer.
     pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer> {
-        let Some(limit) = self.patience.total() else { return self.ask_until(ask, None).await };
+        let Some(limit) = self.patience.total() else {
+            let until = self.patience.again_within().map(|within| Instant::now() + within);
+            return self.ask_until(ask, until).await;
+        };
         let until = Instant::now() + limit;
         let answer = timeout(limit, self.ask_until(ask, Some(until))).await;
         answer.unwrap_or_else(|_| Err(too_late(&self.endpoint, limit)))
@@ -119,38 +128,39 @@ impl Cluster {
     async fn ask_until(&self, ask: &Ask, until: Option<Instant>) -> Result<Answer> {
         let (mut ask, mut redirects, mut replaced, mut pauses) = (ask.clone(), 0, false, Pauses::default());
         loop {
-            let (pause, outcome) = match self.attempt(&ask).await {
+            let LoggedIn { client, times: credentials } = self.logged_in();
+            let (pause, outcome) = match self.attempt(&client, &ask).await {
                 RequestAttempt::Failed(problem) => return Err(problem),
-                RequestAttempt::Lost(LostAnswer { problem, broke_off }) => {
-                    (pauses.after_loss(broke_off || self.answered_before()), Err(problem))
-                }
+                RequestAttempt::Lost { problem, was_there } => (pauses.after_loss(was_there), Err(problem)),
                 RequestAttempt::Answered { answer, retry_after, location } => {
-                    self.has_answered.store(true, Ordering::Relaxed);
                     let elsewhere = location.and_then(|location| self.redirected(&ask, &location));
                     if let Some(path) = elsewhere.filter(|_| redirects < REDIRECTS) {
                         redirects += 1;
                         ask.path = path;
                         continue;
                     }
-                    if answer.status == 401 && !replaced && self.log_in_again().await? {
+                    if answer.status == 401 && !replaced && self.log_in_again(credentials).await? {
                         replaced = true;
                         continue;
                     }
                     (pauses.after(answer.status, retry_after), Ok(answer))
                 }
             };
-            match pause.filter(|pause| until.is_none_or(|until| Instant::now() + *pause < until)) {
+            let fits = |pause: &Duration| until.is_none_or(|until| Instant::now() + *pause < until);
+            match pause.filter(|pause| fits(pause) && !self.is_stopped()) {
                 Some(pause) => sleep(pause).await,
                 None => return outcome,
             }
         }
     }
 
-    fn answered_before(&self) -> bool {
-        self.has_answered.load(Ordering::Relaxed)
+    /// An answer that did not come, or not to its end.
+    fn lost(&self, error: &kube::Error) -> RequestAttempt {
+        let was_there = self.has_answered.load(Ordering::Relaxed) || broke_off(error);
+        RequestAttempt::Lost { problem: no_answer(&self.endpoint, error), was_there }
     }
 
-    async fn attempt(&self, ask: &Ask) -> RequestAttempt {
+    async fn attempt(&self, client: &Client, ask: &Ask) -> RequestAttempt {
         let mut request = http::Request::builder()
             .method(ask.method.clone())
             .uri(&ask.path)
@@ -165,22 +175,19 @@ impl Cluster {
                 return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
             }
         };
-        let lost = |error: kube::Error, began: bool| {
-            let broke_off = began || broke_off(&error);
-            RequestAttempt::Lost(LostAnswer { problem: no_answer(&self.endpoint, &error), broke_off })
-        };
         let late = |limit| RequestAttempt::Failed(too_late(&self.endpoint, limit));
-        let (head, body) = match self.patience.hear(self.client().send(request)).await {
+        let (head, body) = match self.patience.hear(client.send(request)).await {
             Ok(Ok(response)) => response.into_parts(),
-            Ok(Err(error)) => return lost(error, false),
+            Ok(Err(error)) => return self.lost(&error),
             Err(limit) => return late(limit),
         };
-        let body = match collect(body, self.patience).await {
+        self.has_answered.store(true, Ordering::Relaxed);
+        let body = match collect(body, ask.most, self.patience).await {
             Collected::All(body) => body,
             Collected::TooMuch => {
-                return RequestAttempt::Failed(too_long(&self.endpoint, &ask.path, MAX_ANSWER));
+                return RequestAttempt::Failed(too_long(&self.endpoint, &ask.path, ask.most));
             }
-            Collected::Broken(error) => return lost(error, true),
+            Collected::Broken(error) => return self.lost(&error),
             Collected::Silent(limit) => return late(limit),
         };
         let texts = |name| texts(&head.headers, name);
@@ -259,7 +266,7 @@ enum Collected {
 }
 
 /// All bytes of an answer.
-async fn collect(mut body: Body, patience: Patience) -> Collected {
+async fn collect(mut body: Body, most: usize, patience: Patience) -> Collected {
     let mut bytes = Vec::new();
     loop {
         let frame = patience.hear(poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await;
@@ -270,7 +277,7 @@ async fn collect(mut body: Body, patience: Patience) -> Collected {
             Err(limit) => return Collected::Silent(limit),
         };
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > MAX_ANSWER {
+        if bytes.len() + data.len() > most {
             return Collected::TooMuch;
         }
         bytes.extend_from_slice(&data);

@@ -15,6 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
 use serde::Deserialize;
 use serde_json::json;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
 use super::failure::Endpoint;
@@ -141,20 +142,35 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
         command.stdin(Stdio::null()).stderr(Stdio::piped());
     }
     let spawned = command.stdout(Stdio::piped()).spawn();
-    let child = spawned.map_err(|error| format!("the command for them cannot be run: {error}"))?;
-    let output = child.wait_with_output().await;
-    let output = output.map_err(|error| format!("the command for them cannot be waited for: {error}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+    let mut child = spawned.map_err(|error| format!("the command for them cannot be run: {error}"))?;
+    let (answer, said) = (child.stdout.take(), child.stderr.take());
+    let (answer, said) = futures::future::join(first_of(answer), first_of(said)).await;
+    let status = child.wait().await;
+    let status = status.map_err(|error| format!("the command for them cannot be waited for: {error}"))?;
+    if !status.success() {
+        let said = String::from_utf8_lossy(&said);
         let behind = if said.trim().is_empty() { "" } else { ": " };
-        return Err(format!("the command for them failed with {}{behind}{}", output.status, said.trim()));
+        return Err(format!("the command for them failed with {status}{behind}{}", said.trim()));
     }
     // Some commands answer in YAML, of which JSON is a part. A parser names the value that it stumbles over.
-    let answer: ExecAnswer = serde_yaml::from_slice(&output.stdout).map_err(|error| {
+    let answer: ExecAnswer = serde_yaml::from_slice(&answer).map_err(|error| {
         format!("the command's answer is not understood: {}", without_quoted(&error.to_string()))
     })?;
     let is_some = |c: &Credentials| c.token.is_some() || c.client_certificate_data.is_some();
     answer.status.filter(is_some).ok_or_else(|| "the command gave none".into())
+}
+
+/// The most that a command may say.
+const MOST: u64 = 1 << 20;
+
+/// What is said first; the rest is not heard.
+async fn first_of(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        // What cannot be read further ends there; the command's status says the rest.
+        let _ = stream.take(MOST).read_to_end(&mut bytes).await;
+    }
+    bytes
 }
 
 #[cfg(test)]

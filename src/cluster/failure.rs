@@ -165,7 +165,8 @@ impl Cause {
             "cannot be changed",
             "are forbidden",
         ];
-        let message = self.message.to_lowercase();
+        // What stands before the last colon may be the value, in which anything may stand.
+        let message = self.message.rsplit(": ").next().unwrap_or_default().to_lowercase();
         let is_update = message.contains("updates to") || !message.contains("are forbidden");
         is_update && WORDS.iter().any(|words| message.contains(words))
     }

@@ -14,6 +14,20 @@ pub(super) fn ok(body: impl Into<String>) -> Reply {
     (200, "", body.into())
 }
 
+/// An object, by its path.
+pub(super) fn object(request: &str) -> Reply {
+    let path = request.split(['?', ' ']).nth(1).unwrap_or_default();
+    let mut parts = path.rsplit('/');
+    let (name, plural) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let kind = match plural {
+        "configmaps" => "ConfigMap",
+        "deployments" => "Deployment",
+        "customresourcedefinitions" => "CustomResourceDefinition",
+        _ => "Foo",
+    };
+    ok(format!(r#"{{"kind":"{kind}","metadata":{{"name":"{name}"}}}}"#))
+}
+
 /// What a server says of what it does not have.
 pub(super) fn not_found() -> Reply {
     (404, "", "404 page not found".into())

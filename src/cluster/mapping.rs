@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 use crate::schema::Gvk;
 
 /// A kind and the resource that serves it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mapping {
     /// The kind.
     pub gvk: Gvk,
@@ -58,8 +58,8 @@ pub(super) struct Discovery(Mutex<KnownMappings>);
 #[derive(Debug, Default)]
 pub(super) struct KnownMappings {
     pub(super) mappings: FxHashMap<Gvk, Mapping>,
-    /// The paths that were asked for, found or not.
-    pub(super) asked: FxHashSet<String>,
+    /// The paths that were answered, found or not.
+    pub(super) answered: FxHashSet<String>,
 }
 
 impl Discovery {

@@ -5,6 +5,7 @@
 mod apply;
 mod client;
 mod conflict;
+mod definition;
 mod diff;
 mod discovery;
 mod exchange;
@@ -39,4 +40,4 @@ pub use kubeconfig::ConnectOptions;
 pub use lock::locked_schemas;
 pub use mapping::Mapping;
 pub use openapi::{FetchedFrom, LiveSchema};
-pub use plan::Object;
+pub use plan::{Object, planned_without_server};

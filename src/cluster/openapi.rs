@@ -6,13 +6,13 @@
 //! for everything.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest as _, Sha256, Sha512};
 
 use super::client::Cluster;
+use super::definition::schema_by_definition;
 use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json::{self, or_default};
@@ -31,8 +31,6 @@ pub struct LiveSchema {
     cache: Option<SchemaCache>,
     cluster: OnceLock<Result<Cluster>>,
     known: Mutex<KnownSchemas>,
-    /// How many documents the server gave.
-    fetched: AtomicUsize,
 }
 
 /// What the server has said so far.
@@ -41,6 +39,10 @@ struct KnownSchemas {
     documents: Option<Documents>,
     /// The graphs by `apiVersion`, or one for [`ALL_GROUPS`].
     graphs: BTreeMap<String, Arc<TypeGraph>>,
+    /// What CRDs say of kinds; none where there is nothing to ask.
+    definitions: BTreeMap<Gvk, Option<Arc<TypeGraph>>>,
+    /// How many documents the server gave.
+    fetched: usize,
 }
 
 /// Where the document of each `apiVersion` is.
@@ -53,13 +55,15 @@ pub(super) struct DocumentAddress {
     pub(super) path: String,
     /// What the query says of the content; empty when it says nothing.
     hash: String,
+    /// What it is kept by.
+    key: String,
 }
 
 impl DocumentAddress {
     fn new(path: String) -> Self {
         let (_, query) = path.split_once('?').unwrap_or_default();
         let hash = query.split('&').find_map(|pair| pair.strip_prefix("hash=")).unwrap_or_default();
-        Self { hash: hash.to_string(), path }
+        Self { hash: hash.to_string(), key: hash.to_string(), path }
     }
 }
 
@@ -67,13 +71,7 @@ impl LiveSchema {
     /// The schema of the cluster that the options name, kept in `cache` if there is one.
     #[must_use]
     pub fn new(options: ConnectOptions, cache: Option<SchemaCache>) -> Self {
-        Self {
-            options,
-            cache,
-            cluster: OnceLock::new(),
-            known: Mutex::default(),
-            fetched: AtomicUsize::new(0),
-        }
+        Self { options, cache, cluster: OnceLock::new(), known: Mutex::default() }
     }
 
     /// The group-versions whose schemas the server has; [`ALL_GROUPS`] where it has one document for all.
@@ -97,9 +95,9 @@ impl LiveSchema {
     /// The server cannot be asked, or its answer cannot be used.
     pub fn fetch(&self, api_version: &str) -> Result<Option<(FetchedFrom, Arc<TypeGraph>)>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.fetched.load(Ordering::Relaxed);
+        let before = known.fetched;
         let graph = self.graph(&mut known, api_version)?;
-        let is_new = self.fetched.load(Ordering::Relaxed) > before;
+        let is_new = known.fetched > before || api_version == ALL_GROUPS;
         let from = if is_new { FetchedFrom::Server } else { FetchedFrom::Cache };
         Ok(graph.map(|graph| (from, graph)))
     }
@@ -121,44 +119,57 @@ impl LiveSchema {
         }
         let documents = known.documents.as_mut();
         let Some(address) = documents.and_then(|d| d.get_mut(api_version)) else { return Ok(None) };
-        let cached = self.cache.as_ref().filter(|_| !address.hash.is_empty());
-        let graph = if let Some(graph) = cached.and_then(|cache| cache.get(api_version, &address.hash)) {
+        let graph = if let Some(graph) = self.cached(cluster, api_version, address) {
             graph
         } else {
             let fetched = document(cluster, &address.path)?;
-            self.fetched.fetch_add(1, Ordering::Relaxed);
-            let moved = fetched.path != address.path;
-            if moved {
-                *address = DocumentAddress::new(fetched.path);
+            known.fetched += 1;
+            *address = DocumentAddress::new(fetched.path);
+            if !fetched.digests.contains(&address.hash) {
+                address.key = own_key(cluster, &address.hash);
             }
             let graph = Arc::new(fetched.graph);
-            self.keep(api_version, &address.hash, &graph);
-            if moved {
-                self.record_addresses(cluster, known);
-            }
+            self.keep(api_version, &address.key, &graph);
+            self.record_addresses(cluster, known);
             graph
         };
         known.graphs.insert(api_version.into(), Arc::clone(&graph));
         Ok(Some(graph))
     }
 
+    /// A document that was kept before: by its hash, if that was seen to be the hash of its text, else by the hash and
+    /// the server. What one server calls its documents must not count for another.
+    fn cached(
+        &self,
+        cluster: &Cluster,
+        api_version: &str,
+        address: &mut DocumentAddress,
+    ) -> Option<Arc<TypeGraph>> {
+        let cache = self.cache.as_ref().filter(|_| !address.hash.is_empty())?;
+        if let Some(graph) = cache.get(api_version, &address.hash) {
+            return Some(graph);
+        }
+        address.key = own_key(cluster, &address.hash);
+        cache.get(api_version, &address.key)
+    }
+
     /// Asks for the index; a server that has none is asked for everything at once.
     fn index(&self, cluster: &Cluster) -> Result<KnownSchemas> {
         let Some(documents) = document_index(cluster)? else {
-            let Fetched { graph, digest, .. } = document(cluster, "/openapi/v2")?;
+            let Fetched { graph, digests: [_, digest], .. } = document(cluster, "/openapi/v2")?;
             self.keep(ALL_GROUPS, &digest, &graph);
             self.record(cluster, [(ALL_GROUPS.to_string(), digest)].into());
             let graphs = [(ALL_GROUPS.to_string(), Arc::new(graph))].into();
-            return Ok(KnownSchemas { documents: Some(Documents::new()), graphs });
+            return Ok(KnownSchemas { documents: Some(Documents::new()), graphs, ..KnownSchemas::default() });
         };
-        let known = KnownSchemas { documents: Some(documents), graphs: BTreeMap::new() };
+        let known = KnownSchemas { documents: Some(documents), ..KnownSchemas::default() };
         self.record_addresses(cluster, &known);
         Ok(known)
     }
 
     fn record_addresses(&self, cluster: &Cluster, known: &KnownSchemas) {
         let hashed = known.documents.iter().flatten().filter(|(_, address)| !address.hash.is_empty());
-        self.record(cluster, hashed.map(|(version, a)| (version.clone(), a.hash.clone())).collect());
+        self.record(cluster, hashed.map(|(version, a)| (version.clone(), a.key.clone())).collect());
     }
 
     /// A cache that cannot be written to costs time, no more.
@@ -180,10 +191,20 @@ impl SchemaSource for LiveSchema {
         "cluster"
     }
 
+    /// By its CRD where there is one to be seen; the documents may say what was true a second ago.
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let graph = self.graph(&mut known, &gvk.api_version())?;
-        Ok(graph.filter(|graph| graph.kind(gvk).is_some()))
+        let published = self.graph(&mut known, &gvk.api_version())?.filter(|graph| graph.kind(gvk).is_some());
+        if !gvk.group.contains('.') {
+            return Ok(published);
+        }
+        if let Some(defined) = known.definitions.get(gvk) {
+            return Ok(defined.clone().or(published));
+        }
+        let plural = published.as_ref().and_then(|graph| graph.plural(gvk));
+        let defined = schema_by_definition(self.cluster()?, gvk, plural)?;
+        known.definitions.insert(gvk.clone(), defined.clone());
+        Ok(defined.or(published))
     }
 
     fn kinds(&self) -> Result<Vec<NamedKind>> {
@@ -194,6 +215,11 @@ impl SchemaSource for LiveSchema {
         };
         Ok(self.cluster()?.resources()?.into_iter().map(named).collect())
     }
+}
+
+/// The key of a document whose hash is nothing but the server's word.
+fn own_key(cluster: &Cluster, hash: &str) -> String {
+    format!("{} {hash}", cluster.id().identity)
 }
 
 /// What [`LiveSchema::fetch`] did.
@@ -221,8 +247,8 @@ pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
 /// A document that a server gave.
 struct Fetched {
     graph: TypeGraph,
-    /// The SHA-256 of its text.
-    digest: String,
+    /// The SHA-512 of its text in capitals, which API servers call it by, and the SHA-256.
+    digests: [String; 2],
     /// Where it was in the end. A server whose documents changed since it gave their addresses sends
     /// who asks for the old one to the new one; so do the servers of one cluster that differ for a moment.
     path: String,
@@ -235,7 +261,8 @@ fn document(cluster: &Cluster, path: &str) -> Result<Fetched> {
     let strange = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, path, error);
     let node = json::read(&answer.body).map_err(|error| strange(&error))?;
     let graph = read_document(&node).and_then(|model| model.compile()).map_err(|error| strange(&error))?;
-    Ok(Fetched { graph, digest: hex(&Sha256::digest(&answer.body)), path: answer.path })
+    let digests = [hex(&Sha512::digest(&answer.body)).to_uppercase(), hex(&Sha256::digest(&answer.body))];
+    Ok(Fetched { graph, digests, path: answer.path })
 }
 
 /// The answer of `/openapi/v3`.
@@ -280,7 +307,11 @@ mod tests {
             "apis/apps/v1":{"serverRelativeURL":"/openapi/v3/apis/apps/v1"}}}"#;
         let index: OpenApiIndex = serde_json::from_str(text).expect("an index");
         let documents = index.documents();
-        let entry = |path: &str, hash: &str| DocumentAddress { path: path.into(), hash: hash.into() };
+        let entry = |path: &str, hash: &str| DocumentAddress {
+            path: path.into(),
+            hash: hash.into(),
+            key: hash.into(),
+        };
         let want: Documents = [
             ("v1".to_string(), entry("/openapi/v3/api/v1?a=b&hash=C", "C")),
             ("apps/v1".to_string(), entry("/openapi/v3/apis/apps/v1", "")),

@@ -36,6 +36,14 @@ impl Patience {
         }
     }
 
+    /// How long a request without a limit in all is sent again.
+    pub(super) fn again_within(self) -> Option<Duration> {
+        match self {
+            Self::Silence(limit) => Some(2 * limit),
+            Self::Total(_) | Self::Endless => None,
+        }
+    }
+
     /// Waits for the next sign of life.
     pub(super) async fn hear<T>(self, future: impl Future<Output = T>) -> std::result::Result<T, Duration> {
         match self {

@@ -9,10 +9,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::client::Cluster;
+use super::json;
+use super::kubeconfig::ConnectOptions;
 use super::mapping::Mapping;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::resource::Resource;
-use crate::schema::Gvk;
+use crate::schema::{Gvk, Schema, Scope};
 use crate::yaml::{Map, Node, to_json};
 
 /// An object as the server knows it.
@@ -71,6 +73,19 @@ impl PlannedObject<'_> {
         node
     }
 
+    /// The object in a server's answer. Anything else would look like one that was applied, or has no differences.
+    pub(super) fn read(&self, answer: &[u8]) -> serde_json::Result<Node> {
+        let object = json::read_object(answer)?;
+        let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
+        let is_asked_for = text(&["kind"]) == Some(self.object.gvk.kind.as_str())
+            && text(&["metadata", "name"]) == Some(self.object.name.as_str());
+        if is_asked_for {
+            Ok(object)
+        } else {
+            Err(serde::de::Error::custom(format!("it is not {}", self.object)))
+        }
+    }
+
     /// The manifest as the server takes it.
     pub(super) fn body(&self) -> Result<Vec<u8>> {
         to_json(&self.manifest()).map(String::into_bytes).map_err(|error| error.resource(self.resource.id()))
@@ -98,11 +113,12 @@ impl<'r> ObjectPlan<'r> {
         let kinds: Vec<Gvk> = kinds.into_iter().filter(|gvk| !gvk.version.is_empty()).cloned().collect();
         cluster.discover(&kinds).await?;
         let defined = definitions(resources);
-        let targets = resources.iter().map(|resource| target(cluster, resource, &defined));
-        let (targets, errors): (Vec<_>, Vec<_>) = targets.partition(Result::is_ok);
-        all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
-        let targets: Vec<PlannedObject<'_>> = targets.into_iter().flatten().collect();
-        all_or_none(repeated(&targets))?;
+        let destination = Destination {
+            namespace: cluster.namespace(),
+            is_enforced: cluster.namespace_is_enforced(),
+            served: &|gvk| cluster.mapping(gvk),
+        };
+        let targets = planned(resources, &destination, &defined)?;
         let is_namespace = |o: &&Object| o.gvk.group.is_empty() && o.gvk.kind == "Namespace";
         let namespaces =
             targets.iter().map(|t| &t.object).filter(is_namespace).map(|o| o.name.clone()).collect();
@@ -114,33 +130,67 @@ impl<'r> ObjectPlan<'r> {
     /// # Errors
     /// Kinds that neither the server nor a CRD among the objects knows.
     pub(super) fn require_mappings(&self, cluster: &Cluster) -> Result<()> {
-        let unknown = self.targets.iter().filter(|t| t.mapping.is_none());
-        let error = |t: &PlannedObject<'_>| {
-            let node = t.resource.node();
+        let mut problems = Problems::default();
+        for target in self.targets.iter().filter(|target| target.mapping.is_none()) {
+            let node = target.resource.node();
             let place = node.get("kind").map_or(node.span(), Node::span);
-            cluster.unknown_kind(&t.object.gvk).resource(t.resource.id()).at(place)
-        };
-        all_or_none(unknown.map(error).collect())
+            let problem = cluster.unknown_kind(&target.object.gvk);
+            problems.add(problem.resource(target.resource.id()).at(place));
+        }
+        nothing_sent(problems)
     }
 }
 
-/// One error for all; nothing has been sent when it is made.
-pub(super) fn all_or_none(mut errors: Vec<Diagnostic>) -> Result<()> {
-    if errors.len() < 2 {
-        return errors.pop().map_or(Ok(()), |error| Err(error.note("nothing was sent to the cluster")));
+/// Where objects go.
+struct Destination<'d> {
+    /// The namespace of those that name none.
+    namespace: &'d str,
+    /// Whether they may name no other.
+    is_enforced: bool,
+    /// The resource that serves a kind, as far as it is known without CRDs.
+    served: &'d dyn Fn(&Gvk) -> Option<Mapping>,
+}
+
+/// The objects as they would be sent, as far as that is known without a server: by the kinds that are built in, and by
+/// the CRDs among them.
+///
+/// # Errors
+/// As for applying: objects without version or name, of another namespace than the one asked for, or there twice.
+pub fn planned_without_server(resources: &[Resource], options: &ConnectOptions) -> Result<Vec<Node>> {
+    let (namespace, schema) = (options.default_namespace()?, Schema::embedded());
+    let built_in = |gvk: &Gvk| {
+        let scope = schema.scope(gvk)?;
+        let (plural, names) = (SmolStr::default(), Vec::new());
+        Some(Mapping { gvk: gvk.clone(), plural, namespaced: scope == Scope::Namespaced, names })
+    };
+    let is_enforced = options.namespace.is_some();
+    let destination = Destination { namespace: &namespace, is_enforced, served: &built_in };
+    let targets = planned(resources, &destination, &definitions(resources))?;
+    Ok(targets.iter().map(PlannedObject::manifest).collect())
+}
+
+fn planned<'r>(
+    resources: &'r [Resource],
+    destination: &Destination<'_>,
+    defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
+) -> Result<Vec<PlannedObject<'r>>> {
+    let mut problems = Problems::default();
+    let targets = resources.iter().map(|resource| target(destination, resource, defined));
+    let targets: Vec<_> = targets.filter_map(|target| problems.value_of(target)).collect();
+    for problem in repeated(&targets) {
+        problems.add(problem);
     }
-    let message = format!("{} objects cannot be sent; the cluster is unchanged", errors.len());
-    let code = errors[0].code();
-    let span = errors[0].labels().first().map(|label| label.span).unwrap_or_default();
-    let error = Diagnostic::error(code, message).at(span);
-    Err(errors.iter().fold(error, |error, one| match one.help_text() {
-        Some(help) => error.note(format!("{one}: {help}")),
-        None => error.note(one.to_string()),
-    }))
+    nothing_sent(problems)?;
+    Ok(targets)
+}
+
+/// Says that the cluster is as it was, if there are problems.
+pub(super) fn nothing_sent(problems: Problems) -> Result<()> {
+    problems.or(()).map_err(|problem| problem.note("nothing was sent to the cluster"))
 }
 
 fn target<'r>(
-    cluster: &Cluster,
+    destination: &Destination<'_>,
     resource: &'r Resource,
     defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
 ) -> Result<PlannedObject<'r>> {
@@ -152,26 +202,26 @@ fn target<'r>(
             return Err(Diagnostic::error(Code::MissingField, message).resource(id).at(start));
         }
     }
-    let live = cluster.mapping(&id.gvk);
+    let live = (destination.served)(&id.gvk);
     let served = live.is_some();
     let mapping = live.or_else(|| defined.get(&id.gvk).map(|(mapping, _)| mapping.clone()));
     let namespace = match &mapping {
         Some(mapping) if !mapping.namespaced => SmolStr::default(),
-        Some(_) => namespace(cluster, resource)?,
+        Some(_) => namespace(destination, resource)?,
         None => id.namespace.clone(),
     };
     let object = Object { gvk: id.gvk.clone(), namespace, name: id.name.clone() };
     Ok(PlannedObject { resource, object, mapping, served })
 }
 
-/// The object's own namespace, else the cluster's.
-fn namespace(cluster: &Cluster, resource: &Resource) -> Result<SmolStr> {
+/// The object's own namespace, else that of the destination.
+fn namespace(destination: &Destination<'_>, resource: &Resource) -> Result<SmolStr> {
     let own = &resource.id().namespace;
     if own.is_empty() {
-        return Ok(cluster.namespace().into());
+        return Ok(destination.namespace.into());
     }
-    if cluster.namespace_is_enforced() && own != cluster.namespace() {
-        let asked = cluster.namespace();
+    if destination.is_enforced && own != destination.namespace {
+        let asked = destination.namespace;
         let message = format!("its namespace `{own}` is not the namespace `{asked}` that was asked for");
         let place = resource.node().get_path(&["metadata", "namespace"]).map(Node::span).unwrap_or_default();
         return Err(Diagnostic::error(Code::InvalidValue, message)
@@ -335,15 +385,5 @@ spec: {group: ex.io, scope: Cluster, names: {kind: Foo, plural: foos}, versions:
             ("foos", false, "foos.ex.io")
         );
         assert_eq!(known.len(), 2);
-    }
-
-    #[test]
-    fn several_errors_become_one() {
-        let error = |text| Diagnostic::error(Code::NoMatch, text).help("do it");
-        assert!(all_or_none(Vec::new()).is_ok());
-        let one = all_or_none(vec![error("a")]).expect_err("an error");
-        assert_eq!((one.message(), one.notes().len()), ("a", 1));
-        let two = all_or_none(vec![error("a"), error("b")]).expect_err("an error");
-        assert_eq!(two.notes(), ["a: do it", "b: do it"]);
     }
 }

@@ -270,6 +270,12 @@ impl TypeGraph {
         (0..count).filter_map(move |i| self.u32_at(start + 8 * i)).map(|id| self.text(id))
     }
 
+    /// What the paths of a kind's objects call it, such as `deployments`, when that is known.
+    #[must_use]
+    pub fn plural(&self, gvk: &Gvk) -> Option<&str> {
+        self.find_kind(gvk)?.names().next()
+    }
+
     pub(super) fn kind_entries(&self) -> impl ExactSizeIterator<Item = KindEntry<'_>> {
         let (start, count) = self.sections[KINDS];
         (0..count).map(move |i| KindEntry { graph: self, position: start + SIZES[KINDS] * i })

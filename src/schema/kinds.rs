@@ -78,8 +78,19 @@ pub(super) fn named_kinds(graph: &TypeGraph) -> impl Iterator<Item = NamedKind> 
     graph.kind_entries().filter(|entry| entry.root().is_known()).map(|entry| NamedKind {
         gvk: entry.gvk(),
         scope: graph.scope(&entry.gvk()),
-        names: entry.names().map(SmolStr::from).collect(),
+        names: names_of(entry),
     })
+}
+
+/// The plural, the other names, and the short names of kinds of Kubernetes.
+fn names_of(entry: KindEntry<'_>) -> Vec<SmolStr> {
+    let mut names: Vec<SmolStr> = entry.names().map(SmolStr::from).collect();
+    if names.is_empty() {
+        names.push(plural(entry.kind()).into());
+    }
+    let short = SHORT_NAMES.iter().filter(|(_, kind)| is_kubernetes(entry.group()) && *kind == entry.kind());
+    names.extend(short.map(|(name, _)| SmolStr::from(*name)));
+    names
 }
 
 /// All kinds whose fields are known.

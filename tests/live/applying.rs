@@ -131,12 +131,12 @@ fn a_wave_that_fails_holds_back_the_next() {
 fn objects_are_chosen_by_labels_and_printed_as_they_are() {
     let rig = Rig::new();
     rig.create_namespace();
-    let list = "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a, namespace: NAME, labels: {x: y}}\n- metadata: {name: b, namespace: NAME}\n";
+    let list = "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a, namespace: NAME, labels: {tier: web}}\n- metadata: {name: b, namespace: NAME}\n";
     let apply = |args: &[&str]| rig.smp_with_stdin(&[&["apply", "-f", "-"], args].concat(), list);
-    assert_eq!(apply(&["-l", "x=y", "-o", "name"]).ended(0).stdout, "configmap/a\n");
+    assert_eq!(apply(&["-l", "tier=web", "-o", "name"]).ended(0).stdout, "configmap/a\n");
     assert!(!rig.exists("configmap/b"));
-    let none = apply(&["-l", "x=z"]).ended(1);
-    assert!(none.stderr.contains("none of 2 objects has the labels `x=z`"), "{}", none.stderr);
+    let none = apply(&["-l", "tier=db"]).ended(1);
+    assert!(none.stderr.contains("none of 2 objects has the labels `tier=db`"), "{}", none.stderr);
     let json: serde_json::Value =
         serde_json::from_str(&apply(&["-o", "json"]).ended(0).stdout).expect("JSON");
     assert_eq!((json["kind"].as_str(), json["items"][1]["kind"].as_str()), (Some("List"), Some("ConfigMap")));
@@ -144,7 +144,7 @@ fn objects_are_chosen_by_labels_and_printed_as_they_are() {
         json["items"][0]["metadata"]["uid"].is_string()
             && json["items"][0]["metadata"]["managedFields"].is_null()
     );
-    let yaml = apply(&["-o", "yaml", "--show-managed-fields", "-l", "x=y"]).ended(0).stdout;
+    let yaml = apply(&["-o", "yaml", "--show-managed-fields", "-l", "tier=web"]).ended(0).stdout;
     assert!(yaml.contains("managedFields:") && yaml.contains("resourceVersion:"), "{yaml}");
     let ran = rig.smp(&["apply", "--server-side=false", "-f", "x.yaml"]).ended(2);
     assert!(ran.stderr.contains("kubectl apply -f -"), "{}", ran.stderr);

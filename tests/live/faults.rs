@@ -98,7 +98,7 @@ fn one_bad_answer_does_not_stop_an_apply() {
         for i in [0, 1, 3, 4] {
             assert!(ran.stdout.contains(&format!("configmap/c{i} created\n")), "{name}: {ran:?}");
         }
-        let expected = if fault.says.is_some() { 1 } else { 0 };
+        let expected = i32::from(fault.says.is_some());
         assert_eq!(ran.status, expected, "{name}: {ran:?}");
         match fault.says {
             None => assert!(rig.exists("configmap/c2"), "{name}: {ran:?}"),

@@ -6,11 +6,12 @@ use smol_str::SmolStr;
 
 use super::events::ApplyChange;
 use super::options::DryRun;
+use super::unapplied::Unapplied;
 use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
-use crate::cluster::mapping::Mapping;
+use crate::cluster::mapping::{Mapping, encode};
 use crate::cluster::plan::PlannedObject;
 use crate::diagnostic::Result;
 
@@ -80,7 +81,10 @@ async fn list(cluster: &Cluster, path: &str, wanted: usize) -> Result<Option<FxH
         let Ok(answer) = answer.accepted() else { return Ok(None) };
         let mut page: Value = json::decode(&answer.body)
             .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
-        for item in page.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
+            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
+        };
+        for item in items.as_array_mut().into_iter().flatten() {
             if let Some(name) = item.pointer("/metadata/name").and_then(Value::as_str) {
                 found.insert(SmolStr::from(name), item.take());
             }
@@ -88,25 +92,35 @@ async fn list(cluster: &Cluster, path: &str, wanted: usize) -> Result<Option<FxH
         match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
             None => return Ok(Some(found)),
             Some(_) if found.len() >= 4 * wanted.max(PAGE) => return Ok(None),
-            Some(token) => next = format!("&continue={}", crate::cluster::mapping::encode(token)),
+            Some(token) => next = format!("&continue={}", encode(token)),
         }
     }
 }
 
 impl Before {
-    /// Asks for one object.
-    pub(super) async fn ask(cluster: &Cluster, path: &str, dry_run: DryRun) -> Result<Self> {
+    /// Asks for one object. What the server cannot tell, such as whoever may not read, stays unknown: applying will
+    /// show what is wrong.
+    pub(super) async fn ask(
+        cluster: &Cluster,
+        path: &str,
+        dry_run: DryRun,
+    ) -> std::result::Result<Self, Unapplied> {
         let ask = match dry_run {
-            DryRun::Server => Ask::get(path),
-            DryRun::None => Ask { accept: METADATA, ..Ask::get(path) },
+            DryRun::Server => Ask::object(path),
+            DryRun::None => Ask { accept: METADATA, ..Ask::object(path) },
         };
-        match cluster.ask(&ask).await?.accepted() {
-            Ok(answer) => json::decode(&answer.body)
-                .map(Self::Present)
-                .map_err(|error| not_understood(&cluster.endpoint, path, &error)),
+        match cluster.ask(&ask).await.map_err(Unapplied::Unanswered)?.accepted() {
+            Ok(answer) => {
+                let strange = |error: &dyn std::fmt::Display| {
+                    Unapplied::Problem(not_understood(&cluster.endpoint, path, error))
+                };
+                let object: Value = json::decode(&answer.body).map_err(|error| strange(&error))?;
+                let name = object.pointer("/metadata/name").and_then(Value::as_str);
+                let is_asked_for = name.is_some_and(|name| path.ends_with(&format!("/{}", encode(name))));
+                if is_asked_for { Ok(Self::Present(object)) } else { Err(strange(&"it is another object")) }
+            }
             Err(refusal) if refusal.is_not_found() => Ok(Self::Absent),
-            Err(refusal) if matches!(refusal.http, 403 | 405) => Ok(Self::Unknown),
-            Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
+            Err(_) => Ok(Self::Unknown),
         }
     }
 

@@ -3,7 +3,8 @@
 //!
 //! As `kubectl apply --server-side` does it: client-side appliers are known by owning the annotation
 //! with the configuration that was applied last. Their field sets are joined to the set of the manager
-//! that applies, and the annotation, which nobody keeps up to date any more, goes with them.
+//! that applies, and the annotation, which nobody keeps up to date any more, goes with them. That is done when
+//! applying has succeeded, and then it is applied again.
 
 use serde_json::{Value, json};
 
@@ -17,12 +18,7 @@ const KUBECTL: &str = "kubectl";
 /// there are no such appliers. It fails when the object has changed meanwhile.
 pub(super) fn migration(object: &Value, manager: &str) -> Option<Value> {
     let metadata = object.get("metadata")?;
-    let entries = metadata.get("managedFields")?.as_array()?;
-    let appliers = client_side_appliers(object);
-    let moved = appliers.iter().fold(entries.clone(), |entries, applier| moved(entries, applier, manager));
-    if appliers.is_empty() || moved == *entries {
-        return None;
-    }
+    let moved = moved_all(object, manager)?;
     let mut operations = vec![
         json!({"op": "replace", "path": "/metadata/managedFields", "value": moved}),
         // Replaced, not tested: the server then tells a conflict, and not a bad request.
@@ -36,29 +32,48 @@ pub(super) fn migration(object: &Value, manager: &str) -> Option<Value> {
     Some(Value::Array(operations))
 }
 
-/// The fields of client-side appliers that nobody else owns and that are not among those that are applied.
+/// The fields that go with a migration: those that become `manager`'s, that it does not apply, and that nobody else
+/// owns.
 ///
 /// Takes the object as it is, and the field set of `manager` after applying. In the form of managed fields.
 pub(in crate::cluster) fn left_behind(object: &Value, manager: &str, applied: &Value) -> Option<Value> {
-    let entries = object.pointer("/metadata/managedFields")?.as_array()?;
-    let appliers = client_side_appliers(object);
-    let is_moved = |entry: &Value| is_update(entry) && appliers.contains(&name(entry));
-    let mut fields = entries.iter().filter(|e| is_moved(e)).map(field_set).reduce(|a, b| union(&a, &b))?;
-    let is_own = |entry: &Value| name(entry) == manager && text(entry, "operation") == "Apply";
-    for other in entries.iter().filter(|entry| !is_moved(entry) && !is_own(entry)) {
+    let entries = moved_all(object, manager)?;
+    let own = entries.iter().find(|entry| is_own(entry, manager))?;
+    let mut fields = difference(&field_set(own), applied);
+    for other in entries.iter().filter(|entry| !is_own(entry, manager)) {
         fields = difference(&fields, &field_set(other));
     }
     if manager == KUBECTL {
-        let annotation = json!({"f:metadata": {"f:annotations": {format!("f:{LAST_APPLIED}"): {}}}});
-        fields = difference(&fields, &annotation);
+        fields = difference(&fields, &annotation());
     }
-    let fields = difference(&fields, applied);
     (fields != json!({})).then_some(fields)
+}
+
+/// The field set that a manager applies, of an object.
+pub(in crate::cluster) fn applied_by<'v>(object: &'v Value, manager: &str) -> &'v Value {
+    let mut entries = entries_of(object).into_iter().flatten();
+    entries.find(|entry| is_own(entry, manager)).map_or(&Value::Null, |entry| &entry["fieldsV1"])
+}
+
+fn entries_of(object: &Value) -> Option<&Vec<Value>> {
+    object.pointer("/metadata/managedFields")?.as_array()
+}
+
+/// The managed fields after a migration; none when there is nothing to move.
+fn moved_all(object: &Value, manager: &str) -> Option<Vec<Value>> {
+    let entries = entries_of(object)?;
+    let appliers = client_side_appliers(object);
+    let moved = appliers.iter().fold(entries.clone(), |entries, applier| moved(entries, applier, manager));
+    (moved != *entries).then_some(moved)
+}
+
+fn is_own(entry: &Value, manager: &str) -> bool {
+    name(entry) == manager && text(entry, "operation") == "Apply" && text(entry, "subresource").is_empty()
 }
 
 /// The managers that applied the object client-side, sorted.
 pub(in crate::cluster) fn client_side_appliers(object: &Value) -> Vec<&str> {
-    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array).into_iter().flatten();
+    let entries = entries_of(object).into_iter().flatten();
     let mut appliers: Vec<&str> = entries.filter(|entry| owns_annotation(entry)).map(name).collect();
     appliers.sort_unstable();
     appliers.dedup();
@@ -82,17 +97,36 @@ fn owns_annotation(entry: &Value) -> bool {
     text(entry, "operation") == "Update" && path.iter().try_fold(entry, |value, key| value.get(key)).is_some()
 }
 
+/// Who owns the annotation where it stays: another one, so that it does not go when kubectl's own fields are applied.
+pub(super) const KEEPER: &str = "kubectl-last-applied";
+
+/// The object with nothing but the annotation, where it stays and has no such owner yet.
+pub(super) fn kept_annotation(object: &Value, manager: &str) -> Option<Value> {
+    let value = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?;
+    let is_kept = entries_of(object)?.iter().any(|entry| is_own(entry, KEEPER));
+    let (metadata, annotations) = (object.get("metadata")?, json!({LAST_APPLIED: value}));
+    let mut kept = json!({"name": metadata.get("name")?, "annotations": annotations});
+    if let Some(namespace) = metadata.get("namespace") {
+        kept["namespace"] = namespace.clone();
+    }
+    let whole =
+        json!({"apiVersion": object.get("apiVersion")?, "kind": object.get("kind")?, "metadata": kept});
+    (manager == KUBECTL && !is_kept).then_some(whole)
+}
+
+/// The annotation, as a field set.
+fn annotation() -> Value {
+    json!({"f:metadata": {"f:annotations": {format!("f:{LAST_APPLIED}"): {}}}})
+}
+
 fn field_set(entry: &Value) -> Value {
     entry.get("fieldsV1").cloned().unwrap_or_else(|| json!({}))
 }
 
 /// The entries with those of one client-side applier made the applying manager's.
 fn moved(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
-    let is_own = |e: &Value| {
-        name(e) == manager && text(e, "operation") == "Apply" && text(e, "subresource").is_empty()
-    };
     let is_old = |e: &Value| name(e) == applier && is_update(e);
-    let target = entries.iter().position(is_own).or_else(|| {
+    let target = entries.iter().position(|entry| is_own(entry, manager)).or_else(|| {
         // The newest comes first.
         let index = entries.iter().position(is_old)?;
         entries[index]["operation"] = json!("Apply");
@@ -104,7 +138,8 @@ fn moved(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
     let version = text(&entries[target], "apiVersion").to_string();
     let same_version = entries.iter().find(|entry| is_old(entry) && text(entry, "apiVersion") == version);
     if let Some(old) = same_version.map(field_set) {
-        entries[target]["fieldsV1"] = union(&field_set(&entries[target]), &old);
+        let joined = union(&field_set(&entries[target]), &old);
+        entries[target]["fieldsV1"] = joined;
     }
     entries.retain(|entry| !is_old(entry));
     entries

@@ -8,26 +8,30 @@ mod events;
 mod migrate;
 mod one;
 mod options;
+mod replaceable;
 mod report;
 mod request;
 mod run;
 mod steps;
+mod unapplied;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use super::client::Cluster;
-use super::plan::{ObjectPlan, PlannedObject, all_or_none};
-use crate::diagnostic::Result;
+use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
+use crate::diagnostic::{Problems, Result};
 use crate::resource::Resource;
 use before::Listed;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
-pub(super) use migrate::{client_side_appliers, left_behind};
+pub(super) use migrate::{applied_by, client_side_appliers, left_behind};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
+use replaceable::Replaceable;
 use report::Reporter;
-pub(super) use request::ApplyRequest;
+pub(super) use request::{ApplyRequest, Force};
 use run::ApplyRun;
+pub(super) use run::GONE;
 
 /// Applies objects server-side.
 ///
@@ -43,16 +47,18 @@ pub fn apply(
     options: &ServerSideApplyOptions,
     report: &mut (dyn FnMut(Event<'_>) + Send),
 ) -> Result<ApplySummary> {
+    options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
         plan.require_mappings(cluster)?;
-        let (bodies, errors): (Vec<_>, Vec<_>) =
-            plan.targets.iter().map(PlannedObject::body).partition(Result::is_ok);
-        all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
-        let bodies = bodies.into_iter().flatten().collect();
+        let mut problems = Problems::default();
+        let bodies = plan.targets.iter().map(PlannedObject::body);
+        let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
+        nothing_sent(problems)?;
         let steps = steps::steps(&plan, &options.waves)?;
         let (unanswered, listed) = (AtomicUsize::new(0), Mutex::new(Listed::default()));
-        let run = ApplyRun { cluster, options, plan: &plan, bodies, unanswered, listed };
+        let replaceable = Replaceable::of(&options.replace_immutable, &plan);
+        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
         Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)
     })

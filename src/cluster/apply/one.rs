@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use http::Method;
 use rustc_hash::FxHashSet;
+use serde_json::{Value, json};
 use smol_str::SmolStr;
 use tokio::time::{Instant, sleep};
 
 use super::before::Before;
 use super::events::ApplyChange;
-use super::migrate::{client_side_appliers, migration};
+use super::migrate::{KEEPER, client_side_appliers, kept_annotation, migration};
 use super::options::{DryRun, ServerSideApplyOptions};
 use super::report::ApplyOutcome;
-use super::request::ApplyRequest;
+use super::request::{APPLY, ApplyRequest, Force, patch_request};
+use super::unapplied::Unapplied;
 use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::{Answer, Ask};
@@ -20,7 +22,7 @@ use crate::cluster::failure::{Refusal, not_understood};
 use crate::cluster::json;
 use crate::cluster::plan::{Object, PlannedObject};
 use crate::cluster::secret::without_values;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::yaml::Node;
 
 /// One object, and how it is applied.
@@ -32,14 +34,8 @@ pub(super) struct OneObject<'a> {
     pub(super) target: &'a PlannedObject<'a>,
     /// Whether its CRD was sent in this run.
     pub(super) has_new_crd: bool,
-}
-
-/// Why an object is not applied.
-enum Unapplied {
-    /// There was no answer.
-    Unanswered(Diagnostic),
-    Refused(Refusal),
-    Problem(Diagnostic),
+    /// Whether it may be deleted and made anew.
+    pub(super) is_replaceable: bool,
 }
 
 /// How long an object is sent again whose CRD is new. Established is said by one server of a cluster; others may
@@ -66,56 +62,66 @@ impl OneObject<'_> {
         if self.options.dry_run == DryRun::Server && !self.target.served {
             return Ok(self.unchecked("CustomResourceDefinition"));
         }
-        let force = self.options.force_conflicts;
+        let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
         let Some((ask, path)) = self.request(body, force).zip(self.path()) else {
             return Err(Unapplied::Problem(self.cluster.unknown_kind(&self.target.object.gvk)));
         };
         let before = match known {
             Some(before) => before,
             None if !self.target.served => Before::Absent,
-            None => {
-                Before::ask(self.cluster, &path, self.options.dry_run).await.map_err(Unapplied::Unanswered)?
-            }
+            None => Before::ask(self.cluster, &path, self.options.dry_run).await?,
         };
-        self.migrate(&path, &before).await?;
         let sent = match self.send(&ask).await {
             Err(Unapplied::Refused(refusal)) if self.will_be_moved(&refusal, &before) => {
-                self.send(&self.request(body, true).unwrap_or(ask.clone())).await
+                self.send(&self.request(body, Force::Yes).unwrap_or(ask.clone())).await
             }
             sent => sent,
         };
         match sent {
-            Ok(answer) => self.applied(&ask.path, answer, |after| before.change(after, self.options.dry_run)),
-            Err(Unapplied::Refused(refusal)) if self.may_replace(&refusal) => {
-                if self.options.dry_run == DryRun::None {
-                    self.delete(&path, &before).await?;
-                    let answer = self.send(&ask).await?;
-                    return self.applied(&ask.path, answer, |_| ApplyChange::Replaced);
-                }
-                Ok(ApplyOutcome::Applied {
-                    warnings: Vec::new(),
-                    change: ApplyChange::Replaced,
-                    object: self.target.manifest(),
-                })
+            Ok(answer) => {
+                let answer = self.migrated(&path, &ask, answer).await?;
+                self.applied(&ask.path, answer, |after| before.change(after, self.options.dry_run))
             }
+            Err(Unapplied::Refused(refusal)) => match self.replaceable(&refusal, &before) {
+                Some(uid) => self.replace(&path, &ask, uid).await,
+                None => Err(Unapplied::Refused(refusal)),
+            },
             Err(stop) => Err(stop),
         }
     }
 
-    fn request(&self, body: &[u8], force: bool) -> Option<Ask> {
+    /// Deletes the object and makes it anew.
+    async fn replace(&self, path: &str, ask: &Ask, uid: &str) -> Result<ApplyOutcome, Unapplied> {
+        if self.options.dry_run == DryRun::Server {
+            let (change, object) = (ApplyChange::Replaced, self.target.manifest());
+            return Ok(ApplyOutcome::Applied { warnings: Vec::new(), change, object });
+        }
+        self.delete(path, uid).await?;
+        match self.send(ask).await {
+            Ok(answer) => self.applied(&ask.path, answer, |_| ApplyChange::Replaced),
+            Err(stop) => {
+                let problem = match stop {
+                    Unapplied::Unanswered(problem) | Unapplied::Problem(problem) => problem,
+                    Unapplied::Refused(refusal) => refusal.diagnostic(&self.cluster.endpoint),
+                };
+                Err(Unapplied::Problem(problem.note("it was deleted to be made anew, and is not there now")))
+            }
+        }
+    }
+
+    fn request(&self, body: &[u8], force: Force) -> Option<Ask> {
         let request = ApplyRequest {
             field_manager: &self.options.field_manager,
             force,
-            dry_run: self.options.dry_run == DryRun::Server,
+            dry_run: self.options.dry_run,
             field_validation: self.options.field_validation,
         };
         request.ask(self.target, body.to_vec())
     }
 
-    /// Whether a dry run is refused for nothing but fields of client-side appliers, which applying would make its
-    /// own before.
+    /// Whether nothing but fields of client-side appliers stands in the way, which become those of the manager.
     fn will_be_moved(&self, refusal: &Refusal, before: &Before) -> bool {
-        let (DryRun::Server, Before::Present(object)) = (self.options.dry_run, before) else { return false };
+        let Before::Present(object) = before else { return false };
         let conflict = ApplyConflict::read(&self.target.object, refusal);
         conflict.is_some_and(|conflict| conflict.without(&client_side_appliers(object)).is_none())
     }
@@ -143,86 +149,69 @@ impl OneObject<'_> {
                 400 | 422 => SCHEMA_IS_COMING,
                 _ => Duration::ZERO,
             };
-            if start.elapsed() >= limit {
+            if start.elapsed() >= limit || self.cluster.is_stopped() {
                 return Err(Unapplied::Refused(refusal));
             }
             sleep(BETWEEN_ATTEMPTS).await;
         }
     }
 
-    /// Makes the fields of client-side appliers those of the manager that applies.
-    async fn migrate(&self, path: &str, before: &Before) -> Result<(), Unapplied> {
-        let manager = &self.options.field_manager;
-        let mut current = before.clone();
+    /// Makes the fields of client-side appliers those of the manager, and applies again.
+    async fn migrated(&self, path: &str, ask: &Ask, answer: Answer) -> Result<Answer, Unapplied> {
+        let manager = self.options.field_manager.as_str();
+        let mut object: Option<Value> = serde_json::from_slice(&answer.body).ok();
         for _ in 0..MIGRATIONS {
-            let patch = match &current {
-                Before::Present(object) if self.options.dry_run == DryRun::None => migration(object, manager),
-                _ => None,
-            };
-            let Some(patch) = patch else { return Ok(()) };
-            let ask = Ask {
-                method: Method::PATCH,
-                content_type: "application/json-patch+json",
-                body: patch.to_string().into_bytes(),
-                ..Ask::get(format!("{path}?fieldManager={}", crate::cluster::mapping::encode(manager)))
-            };
-            match self.ask(&ask).await {
-                Err(Unapplied::Refused(refusal)) if refusal.http == 409 => {
-                    let asked = Before::ask(self.cluster, path, self.options.dry_run).await;
-                    current = asked.map_err(Unapplied::Unanswered)?;
-                }
-                outcome => return outcome.map(drop),
+            let patch = object.as_ref().filter(|_| self.options.dry_run == DryRun::None);
+            let Some(patch) = patch.and_then(|object| migration(object, manager)) else { return Ok(answer) };
+            if let Some(kept) = object.as_ref().and_then(|object| kept_annotation(object, manager)) {
+                self.ask(&patch_request(path, KEEPER, &kept, APPLY)).await?;
             }
+            match self.ask(&patch_request(path, manager, &patch, "application/json-patch+json")).await {
+                Ok(_) => return self.send(ask).await,
+                Err(Unapplied::Refused(refusal)) if refusal.http == 409 => {}
+                Err(stop) => return Err(stop),
+            }
+            object = match Before::ask(self.cluster, path, DryRun::Server).await? {
+                Before::Present(object) => Some(object),
+                Before::Absent | Before::Unknown => None,
+            };
         }
-        Ok(())
+        let message = "others keep changing it, so that fields of client-side apply stay in it";
+        Err(Unapplied::Problem(Diagnostic::error(Code::Conflict, message).help("apply again")))
     }
 
-    /// Whether the object may be deleted and made anew, and the server refuses it for nothing but fields that
-    /// never change.
-    fn may_replace(&self, refusal: &Refusal) -> bool {
-        let kind = &self.target.object.gvk.kind;
-        let is_named = self.options.replace_immutable.iter().any(|name| name.eq_ignore_ascii_case(kind));
-        is_named && refusal.is_immutable_alone()
+    /// The identity of the object, if it may be deleted and made anew: it was seen, and nothing stands in the way but
+    /// fields that never change.
+    fn replaceable<'b>(&self, refusal: &Refusal, before: &'b Before) -> Option<&'b str> {
+        let Before::Present(object) = before else { return None };
+        let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
+        uid.filter(|_| self.is_replaceable && refusal.is_immutable_alone())
     }
 
     /// Deletes the object that was seen, and waits until it is gone.
-    async fn delete(&self, path: &str, before: &Before) -> Result<(), Unapplied> {
-        let uid = match before {
-            Before::Present(object) => object.pointer("/metadata/uid"),
-            Before::Absent | Before::Unknown => None,
-        };
-        let preconditions = uid.map_or_else(|| serde_json::json!({}), |uid| serde_json::json!({"uid": uid}));
-        let options = serde_json::json!({
+    async fn delete(&self, path: &str, uid: &str) -> Result<(), Unapplied> {
+        let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
-            "preconditions": preconditions,
+            "preconditions": {"uid": uid},
         });
-        let ask = Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::get(path) };
+        let ask = Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::object(path) };
         match self.ask(&ask).await {
             // Sent again after its answer was lost, it finds nothing.
             Err(Unapplied::Refused(refusal)) if refusal.is_not_found() => return Ok(()),
             outcome => outcome?,
         };
-        let start = Instant::now();
-        while start.elapsed() < self.options.delete_timeout {
-            let now = Before::ask(self.cluster, path, DryRun::None).await.map_err(Unapplied::Unanswered)?;
-            let still = match (&now, uid) {
-                (Before::Present(object), Some(uid)) => object.pointer("/metadata/uid") == Some(uid),
-                (Before::Absent, _) => false,
-                _ => true,
-            };
-            if !still {
+        let (start, limit) = (Instant::now(), self.options.delete_timeout);
+        while start.elapsed() < limit {
+            let now = Before::ask(self.cluster, path, DryRun::None).await?;
+            let is_there = matches!(&now, Before::Present(object) if object.pointer("/metadata/uid") == Some(&json!(uid)));
+            if !is_there {
                 return Ok(());
             }
             sleep(BETWEEN_ATTEMPTS).await;
         }
-        let message = format!(
-            "it was deleted to be made anew, and is not gone after {:?}",
-            self.options.delete_timeout
-        );
-        Err(Unapplied::Problem(
-            Diagnostic::error(crate::diagnostic::Code::Remote, message)
-                .help("see which finalizers it has, and apply again when it is gone"),
-        ))
+        let message = format!("it was deleted to be made anew, and is not gone after {limit:?}");
+        let problem = Diagnostic::error(Code::Remote, message);
+        Err(Unapplied::Problem(problem.help("see which finalizers it has, and apply again when it is gone")))
     }
 
     /// What answers with anything but an object did not apply one.
@@ -230,10 +219,10 @@ impl OneObject<'_> {
         &self,
         path: &str,
         answer: Answer,
-        change: impl FnOnce(&serde_json::Value) -> ApplyChange,
+        change: impl FnOnce(&Value) -> ApplyChange,
     ) -> Result<ApplyOutcome, Unapplied> {
         let strange = |error| Unapplied::Problem(not_understood(&self.cluster.endpoint, path, &error));
-        let object = json::read_object(&answer.body).map_err(strange)?;
+        let object = self.target.read(&answer.body).map_err(strange)?;
         let change = change(&json::decode(&answer.body).map_err(strange)?);
         let said = answer.warnings.into_iter();
         let mut warnings: Vec<_> = said.map(|text| without_values(&text, self.target.resource)).collect();
@@ -253,6 +242,9 @@ impl OneObject<'_> {
             return self.failed_with(conflict.error(), Some(conflict));
         }
         let problem = refusal.diagnostic(&self.cluster.endpoint);
+        if refusal.lacks_namespace(namespace) {
+            return self.failed(problem.help("create the namespace, or add it to the objects"));
+        }
         self.failed(immutable_fields(problem, refusal, &self.target.object))
     }
 

@@ -62,7 +62,7 @@ pub struct ServerSideApplyOptions {
     /// How long to wait for CRDs to be established.
     pub crd_timeout: Duration,
     /// Kinds whose objects are deleted and made anew when nothing but fields that never change stands in the
-    /// way; in any case.
+    /// way: by kind, plural or short name, with or without `.group`.
     pub replace_immutable: Vec<String>,
     /// How long to wait until an object that is made anew is gone.
     pub delete_timeout: Duration,

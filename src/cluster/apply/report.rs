@@ -79,7 +79,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    fn warn(&mut self, text: &str) {
+    pub(super) fn warn(&mut self, text: &str) {
         if self.warned.insert(text.into()) {
             (self.report)(Event::Warning(text));
         }

@@ -1,17 +1,35 @@
 //! The request that applies an object.
 
 use http::Method;
+use serde_json::Value;
 
-use super::options::FieldValidation;
+use super::options::{DryRun, FieldValidation};
 use crate::cluster::exchange::Ask;
 use crate::cluster::mapping::encode;
 use crate::cluster::plan::PlannedObject;
 
+/// The media type of server-side apply; it says YAML, of which JSON is a part.
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+
+/// Whether fields are taken from other managers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cluster) enum Force {
+    Yes,
+    No,
+}
+
+/// A patch of an object by a manager, who takes what he needs.
+pub(super) fn patch_request(path: &str, manager: &str, patch: &Value, content_type: &'static str) -> Ask {
+    let force = if content_type == APPLY { "&force=true" } else { "" };
+    let path = format!("{path}?fieldManager={}{force}", encode(manager));
+    Ask { method: Method::PATCH, content_type, body: patch.to_string().into_bytes(), ..Ask::object(path) }
+}
+
 /// A server-side apply, without its object.
 pub(in crate::cluster) struct ApplyRequest<'a> {
     pub(in crate::cluster) field_manager: &'a str,
-    pub(in crate::cluster) force: bool,
-    pub(in crate::cluster) dry_run: bool,
+    pub(in crate::cluster) force: Force,
+    pub(in crate::cluster) dry_run: DryRun,
     pub(in crate::cluster) field_validation: FieldValidation,
 }
 
@@ -23,12 +41,10 @@ impl ApplyRequest<'_> {
             "{}?fieldManager={}&force={}&fieldValidation={}{}",
             mapping.path(&target.object.namespace, &target.object.name),
             encode(self.field_manager),
-            self.force,
+            self.force == Force::Yes,
             self.field_validation.name(),
-            if self.dry_run { "&dryRun=All" } else { "" }
+            if self.dry_run == DryRun::Server { "&dryRun=All" } else { "" }
         );
-        // The media type says YAML, of which JSON is a part.
-        let content_type = "application/apply-patch+yaml";
-        Some(Ask { method: Method::PATCH, content_type, body, ..Ask::get(path) })
+        Some(Ask { method: Method::PATCH, content_type: APPLY, body, ..Ask::object(path) })
     }
 }

@@ -11,10 +11,10 @@ use super::before::Listed;
 use super::events::ApplySummary;
 use super::one::OneObject;
 use super::options::{DryRun, ServerSideApplyOptions};
+use super::replaceable::Replaceable;
 use super::report::{ApplyOutcome, Broken, Reporter};
 use super::steps::ApplyStep;
 use crate::cluster::client::Cluster;
-use crate::cluster::exchange::GONE;
 use crate::cluster::plan::{ObjectPlan, Phase};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -24,14 +24,21 @@ pub(super) struct ApplyRun<'a> {
     pub(super) options: &'a ServerSideApplyOptions,
     pub(super) plan: &'a ObjectPlan<'a>,
     pub(super) bodies: Vec<Vec<u8>>,
+    pub(super) replaceable: Replaceable,
     /// How many requests in a row were not answered.
     pub(super) unanswered: AtomicUsize,
     pub(super) listed: Mutex<Listed>,
 }
 
+/// After so many requests in a row without an answer, each sent several times, the server is not there.
+pub(in crate::cluster) const GONE: usize = 10;
+
 impl ApplyRun<'_> {
     /// Sends everything. What is in a later wave than an object that was not applied is not sent.
     pub(super) async fn all(&self, steps: &[ApplyStep], reporter: &mut Reporter<'_>) -> ApplySummary {
+        for word in &self.replaceable.strange {
+            reporter.warn(&format!("none of the objects is of a kind that is called {word}"));
+        }
         let mut wave = None;
         let mut is_blocked = false;
         for step in steps {
@@ -93,6 +100,7 @@ impl ApplyRun<'_> {
             namespaces: &self.plan.namespaces,
             target,
             has_new_crd: crd.is_some(),
+            is_replaceable: self.replaceable.has(&target.object.gvk),
         };
         if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
             let message = format!("not sent, since its CustomResourceDefinition {crd} cannot be used");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::cluster::plan::{ObjectPlan, Phase, PlannedObject, all_or_none};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::cluster::plan::{ObjectPlan, Phase, PlannedObject, nothing_sent};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 
 /// Objects that are sent side by side, by their index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,11 +18,12 @@ pub(super) struct ApplyStep {
 /// # Errors
 /// What is no whole number.
 pub(super) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<ApplyStep>> {
+    let mut problems = Problems::default();
     let waves = plan.targets.iter().map(|target| wave(target, annotations));
-    let (waves, errors): (Vec<_>, Vec<_>) = waves.partition(Result::is_ok);
-    all_or_none(errors.into_iter().filter_map(Result::err).collect())?;
+    let waves: Vec<i32> = waves.filter_map(|wave| problems.value_of(wave)).collect();
+    nothing_sent(problems)?;
     let mut steps: BTreeMap<(i32, Phase), Vec<usize>> = BTreeMap::new();
-    for (index, (target, wave)) in plan.targets.iter().zip(waves.into_iter().flatten()).enumerate() {
+    for (index, (target, wave)) in plan.targets.iter().zip(waves).enumerate() {
         steps.entry((wave, Phase::of(&target.object.gvk))).or_default().push(index);
     }
     Ok(steps.into_iter().map(|((wave, phase), objects)| ApplyStep { wave, phase, objects }).collect())

@@ -6,14 +6,16 @@ use http::Method;
 use super::moving::Moving;
 use super::predecessor::Predecessors;
 use super::report::{DiffOptions, ObjectDiff};
-use crate::cluster::apply::{ApplyRequest, FieldValidation, immutable_fields, is_being_deleted};
+use crate::cluster::apply::{
+    ApplyRequest, DryRun, FieldValidation, Force, immutable_fields, is_being_deleted,
+};
 use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::{Answer, Ask};
 use crate::cluster::failure::{Refusal, not_understood};
 use crate::cluster::mapping::encode;
 use crate::cluster::plan::{ObjectPlan, PlannedObject};
-use crate::cluster::{json, secret};
+use crate::cluster::secret;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::{Node, to_json};
 
@@ -40,8 +42,8 @@ pub(super) struct Compared {
 
 /// Why an object could not be compared.
 pub(super) enum Stop {
-    Problem(Diagnostic),
-    /// There was no answer.
+    Object(Diagnostic),
+    /// The server did not answer.
     Unanswered(Diagnostic),
 }
 
@@ -63,11 +65,13 @@ impl CompareOne<'_> {
             };
         };
         let path = mapping.path(&object.namespace, &object.name);
-        let get = Ask::get(path.as_str());
+        let get = Ask::object(path.as_str());
         let body = self.target.body().map_err(|problem| self.stop(problem))?;
         let (live, dry_run) = join(cluster.ask(&get), self.dry_run(body)).await;
-        let unanswered = |problem| self.unanswered(problem);
-        let (live, dry_run) = (live.map_err(unanswered)?, dry_run.map_err(unanswered)?);
+        let (live, dry_run) = (
+            live.map_err(|problem| self.unanswered(problem))?,
+            dry_run.map_err(|problem| self.unanswered(problem))?,
+        );
         let merged = match dry_run.answer {
             Ok(answer) => answer,
             Err(refusal) if refusal.lacks_namespace(&object.namespace) && self.has_new_namespace() => {
@@ -113,17 +117,15 @@ impl CompareOne<'_> {
     }
 
     fn stop(&self, problem: Diagnostic) -> Stop {
-        Stop::Problem(self.placed(problem))
+        let place = self.target.resource.node().span().at_start();
+        let problem = problem.reworded(|text| secret::without_values(text, self.target.resource));
+        Stop::Object(problem.resource(self.target.resource.id()).at(place))
     }
 
     fn unanswered(&self, problem: Diagnostic) -> Stop {
-        Stop::Unanswered(self.placed(problem))
-    }
-
-    fn placed(&self, problem: Diagnostic) -> Diagnostic {
-        let place = self.target.resource.node().span().at_start();
-        let problem = problem.reworded(|text| secret::without_values(text, self.target.resource));
-        problem.resource(self.target.resource.id()).at(place)
+        match self.stop(problem) {
+            Stop::Object(problem) | Stop::Unanswered(problem) => Stop::Unanswered(problem),
+        }
     }
 
     fn refused(&self, refusal: &Refusal) -> Stop {
@@ -136,21 +138,23 @@ impl CompareOne<'_> {
         let request = |force| ApplyRequest {
             field_manager: &self.run.options.field_manager,
             force,
-            dry_run: true,
+            dry_run: DryRun::Server,
             // What is wrong with the fields is said, and what would change without them is shown.
             field_validation: FieldValidation::Warn,
         };
-        let mut force = self.run.options.force_conflicts;
+        let mut force = if self.run.options.force_conflicts { Force::Yes } else { Force::No };
         let mut conflict = None;
         loop {
             let Some(ask) = request(force).ask(self.target, body.clone()) else {
                 return Err(self.run.cluster.unknown_kind(&self.target.object.gvk));
             };
             let answer = self.run.cluster.ask(&ask).await?.accepted();
-            if !force && let Err(refusal) = &answer {
+            if force == Force::No
+                && let Err(refusal) = &answer
+            {
                 conflict = ApplyConflict::read(&self.target.object, refusal);
-                force = conflict.is_some();
-                if force {
+                if conflict.is_some() {
+                    force = Force::Yes;
                     continue;
                 }
             }
@@ -162,19 +166,13 @@ impl CompareOne<'_> {
     async fn update(&self, path: &str, object: &Node) -> Result<Option<Answer>> {
         let Ok(body) = to_json(object) else { return Ok(None) };
         let path = format!("{path}?dryRun=All&fieldManager={}", encode(&self.run.options.field_manager));
-        let ask = Ask { method: Method::PUT, body: body.into_bytes(), ..Ask::get(path) };
+        let ask = Ask { method: Method::PUT, body: body.into_bytes(), ..Ask::object(path) };
         Ok(self.run.cluster.ask(&ask).await?.accepted().ok())
     }
 
-    /// The object that was asked for. Anything else would look like one without changes.
     fn read(&self, path: &str, answer: &Answer) -> Result<Node> {
-        let strange = |error: &dyn std::fmt::Display| not_understood(&self.run.cluster.endpoint, path, error);
-        let object = json::read_object(&answer.body).map_err(|error| strange(&error))?;
-        let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
-        let asked = &self.target.object;
-        let is_asked_for = text(&["kind"]) == Some(asked.gvk.kind.as_str())
-            && text(&["metadata", "name"]) == Some(asked.name.as_str());
-        if is_asked_for { Ok(object) } else { Err(strange(&format!("it is not {asked}"))) }
+        let strange = |error| not_understood(&self.run.cluster.endpoint, path, &error);
+        self.target.read(&answer.body).map_err(strange)
     }
 
     /// An object that is shown as its manifest has it.
@@ -233,6 +231,7 @@ fn strip(node: &mut Node, shown: Shown) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::json;
     use crate::yaml::to_json;
 
     #[test]

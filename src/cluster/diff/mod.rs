@@ -6,10 +6,11 @@ mod predecessor;
 mod report;
 
 use futures::StreamExt as _;
+use rustc_hash::FxHashSet;
 
+use super::apply::GONE;
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
-use super::exchange::GONE;
 use super::plan::ObjectPlan;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::Resource;
@@ -28,12 +29,12 @@ pub struct DiffReport {
     pub warnings: Vec<String>,
     /// Why objects could not be compared.
     pub problems: Vec<Diagnostic>,
+    warned: FxHashSet<String>,
 }
 
 /// Compares objects with what is live.
 ///
-/// Nothing is changed. What the server does not answer of one object does not stop the others, unless it answers
-/// nothing any more. An object whose namespace or kind is among the objects and not at the server yet is an
+/// Nothing is changed. An object whose namespace or kind is among the objects and not at the server yet is an
 /// addition, as it stands in its manifest; any other that the server would refuse is a problem.
 ///
 /// # Errors
@@ -49,22 +50,25 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
         });
         let compared = compared.collect::<Vec<_>>();
         let mut compared = futures::stream::iter(compared).buffered(options.parallel.max(1));
-        let mut report = DiffReport::default();
-        let mut unanswered = 0;
+        let (mut report, mut unanswered) = (DiffReport::default(), 0);
         while let Some(result) = compared.next().await {
             match result {
-                Ok(compared) => report.add(compared),
-                Err(Stop::Problem(problem)) => report.problems.push(problem),
+                Ok(compared) => {
+                    unanswered = 0;
+                    report.add(compared);
+                }
+                Err(Stop::Object(problem)) => {
+                    unanswered = 0;
+                    report.problems.push(problem);
+                }
                 Err(Stop::Unanswered(problem)) => {
                     unanswered += 1;
-                    if unanswered == GONE {
+                    if unanswered >= GONE {
                         return Err(problem);
                     }
                     report.problems.push(problem);
-                    continue;
                 }
             }
-            unanswered = 0;
         }
         Ok(report)
     })
@@ -75,7 +79,7 @@ impl DiffReport {
         self.objects.push(compared.diff);
         self.conflicts.extend(compared.conflict);
         for text in compared.warnings {
-            if !self.warnings.contains(&text) {
+            if self.warned.insert(text.clone()) {
                 self.warnings.push(text);
             }
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::report::DiffOptions;
-use crate::cluster::apply::{client_side_appliers, left_behind};
+use crate::cluster::apply::{applied_by, client_side_appliers, left_behind};
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::Answer;
 use crate::cluster::{field_set, json};
@@ -27,10 +27,7 @@ impl Moving {
             return None;
         }
         let manager = options.field_manager.as_str();
-        let is_own = |entry: &&Value| entry["manager"] == manager && entry["operation"] == "Apply";
-        let entries = merged.pointer("/metadata/managedFields").and_then(Value::as_array);
-        let own = entries.and_then(|entries| entries.iter().find(is_own));
-        let left = left_behind(&live, manager, own.map_or(&Value::Null, |entry| &entry["fieldsV1"]));
+        let left = left_behind(&live, manager, applied_by(&merged, manager));
         Some(Self { live, left })
     }
 

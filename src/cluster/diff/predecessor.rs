@@ -12,6 +12,9 @@ use crate::diagnostic::Result;
 use crate::transform::content_hash;
 use crate::yaml::{Node, Value};
 
+/// The digits that kustomize writes hashes with: those of hexadecimal numbers, without what could be a word.
+const DIGITS: &[u8] = b"2456789bcdfghkmt";
+
 /// How long the hash at the end of a name is.
 const HASH: usize = 10;
 
@@ -85,7 +88,7 @@ fn stem<'t>(target: &'t PlannedObject<'_>) -> Option<&'t str> {
 
 fn without_hash(name: &str) -> Option<&str> {
     let (stem, hash) = name.rsplit_once('-')?;
-    let is_hash = hash.len() == HASH && hash.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let is_hash = hash.len() == HASH && hash.bytes().all(|byte| DIGITS.contains(&byte));
     (is_hash && !stem.is_empty()).then_some(stem)
 }
 
@@ -96,7 +99,9 @@ mod tests {
     #[test]
     fn hashes_stand_at_the_end() {
         assert_eq!(without_hash("app-config-d4g6k2m8b9"), Some("app-config"));
-        for name in ["app-config", "app-1234567890x", "d4g6k2m8b9", "-d4g6k2m8b9", "app-D4g6k2m8b9"] {
+        for name in
+            ["app-config", "app-production", "app-1234567890x", "d4g6k2m8b9", "-d4g6k2m8b9", "app-D4g6k2m8b9"]
+        {
             assert_eq!(without_hash(name), None, "{name}");
         }
     }

@@ -1,0 +1,44 @@
+//! Which kinds may be deleted and made anew.
+
+use rustc_hash::FxHashSet;
+
+use crate::cluster::mapping::Mapping;
+use crate::cluster::plan::ObjectPlan;
+use crate::schema::{Gvk, NamedKind};
+
+/// Kinds that are named as people name them: by kind, plural or short name, with or without the group.
+#[derive(Debug, Default)]
+pub(super) struct Replaceable {
+    kinds: FxHashSet<Gvk>,
+    /// Words that name no kind of the objects.
+    pub(super) strange: Vec<String>,
+}
+
+impl Replaceable {
+    pub(super) fn of(words: &[String], plan: &ObjectPlan<'_>) -> Self {
+        let mut found = Self::default();
+        if words.is_empty() {
+            return found;
+        }
+        let mappings = plan.targets.iter().filter_map(|target| target.mapping.as_ref());
+        let mappings: FxHashSet<&Mapping> = mappings.collect();
+        for word in words {
+            let (name, group) = word.split_once('.').unwrap_or((word, ""));
+            let is_meant = |mapping: &&&Mapping| {
+                let names = std::iter::once(&mapping.plural).chain(&mapping.names).cloned().collect();
+                let kind = NamedKind { gvk: mapping.gvk.clone(), scope: None, names };
+                kind.is_called(name) && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
+            };
+            let before = found.kinds.len();
+            found.kinds.extend(mappings.iter().filter(is_meant).map(|mapping| mapping.gvk.clone()));
+            if found.kinds.len() == before {
+                found.strange.push(word.clone());
+            }
+        }
+        found
+    }
+
+    pub(super) fn has(&self, gvk: &Gvk) -> bool {
+        self.kinds.contains(gvk)
+    }
+}
