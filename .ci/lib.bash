@@ -27,6 +27,22 @@ tools() {
   eval "$lines"
 }
 
+# An API server of this run's own, which stops at its end.
+own_server() {
+  export SMP_TEST_STATE=${TMPDIR:-/tmp}/kubectl-smp-live-$$
+  trap 'tests/live/down' EXIT
+  tools server
+}
+
+# What lies beside the checkout, for tests that can do with less.
+shared_folder() {
+  export SMP_TEST_SHARED=${SMP_TEST_SHARED:-$(cd .. && pwd)/shared}
+  if [ ! -d "$SMP_TEST_SHARED" ]; then
+    echo "without the definitions of $SMP_TEST_SHARED, which is not there"
+    unset SMP_TEST_SHARED
+  fi
+}
+
 debian_package() {
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qy "$1"
 }

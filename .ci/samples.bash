@@ -39,6 +39,40 @@ write_packages() { # folder, files
   done
 }
 
+# As many Deployments and ConfigMaps, as one stream.
+write_objects() { # count of each
+  local i
+  for ((i = 0; i < $1; i++)); do
+    printf '%s\n---\n' "${workload//NUMBER/$i}"
+  done
+}
+
+workload=$(
+  cat <<'END'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: app-NUMBER, labels: {app: app-NUMBER}}
+data: {mode: fast, address: app-NUMBER.example.com}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app-NUMBER, labels: {app: app-NUMBER}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: app-NUMBER}}
+  template:
+    metadata: {labels: {app: app-NUMBER}}
+    spec:
+      containers:
+      - name: main
+        image: registry.example.com/app-NUMBER:1.0.0
+        ports: [{containerPort: 8080, name: http}]
+        env: [{name: MODE, value: fast}]
+        envFrom: [{configMapRef: {name: app-NUMBER}}]
+        resources: {requests: {cpu: 100m, memory: 64Mi}, limits: {memory: 128Mi}}
+END
+)
+
 application=$(
   cat <<'END'
 # Application NUMBER

@@ -8,18 +8,36 @@
 mod applying;
 #[path = "fake_client/asked.rs"]
 mod asked;
+#[path = "live/credentials.rs"]
+mod credentials;
+#[path = "generate/dice.rs"]
+#[allow(dead_code, reason = "one of the throws is for other tests")]
+mod dice;
+#[path = "live/directives.rs"]
+mod directives;
 #[path = "../examples/fake_client.rs"]
 #[allow(dead_code, reason = "the program of the example is not run here")]
 mod fake_client;
+#[path = "live/faults.rs"]
+mod faults;
+#[path = "live/interrupted.rs"]
+mod interrupted;
 #[path = "live/last_applied.rs"]
 mod last_applied;
 mod needs;
+mod openapi;
+#[path = "live/oracle/mod.rs"]
+mod oracle;
+#[path = "live/proxy.rs"]
+mod proxy;
 #[path = "fake_client/requests.rs"]
 mod requests;
 #[path = "live/rig.rs"]
 mod rig;
 #[path = "live/same_answers.rs"]
 mod same_answers;
+#[path = "live/schemas.rs"]
+mod schemas;
 
 use rig::{Rig, Witness, closed_address, config_maps, eventually};
 

@@ -16,7 +16,7 @@ use kube::client::Body;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::client::{Cluster, LoggedIn};
-use super::failure::{Refusal, no_answer, not_understood, too_late, too_long};
+use super::failure::{Refusal, broke_off, no_answer, not_understood, too_late, too_long};
 use super::json;
 use super::patience::Patience;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -99,8 +99,11 @@ enum RequestAttempt {
         retry_after: Option<Duration>,
         location: Option<String>,
     },
-    /// No answer came; another attempt may bring one.
-    Lost(Diagnostic),
+    /// No answer came; another attempt may bring one, where somebody was there.
+    Lost {
+        problem: Diagnostic,
+        was_there: bool,
+    },
     /// No attempt will bring one.
     Failed(Diagnostic),
 }
@@ -128,9 +131,8 @@ impl Cluster {
             let LoggedIn { client, times: credentials } = self.logged_in();
             let (pause, outcome) = match self.attempt(&client, &ask).await {
                 RequestAttempt::Failed(problem) => return Err(problem),
-                RequestAttempt::Lost(problem) => (pauses.after_loss(self.answered_before()), Err(problem)),
+                RequestAttempt::Lost { problem, was_there } => (pauses.after_loss(was_there), Err(problem)),
                 RequestAttempt::Answered { answer, retry_after, location } => {
-                    self.has_answered.store(true, Ordering::Relaxed);
                     let elsewhere = location.and_then(|location| self.redirected(&ask, &location));
                     if let Some(path) = elsewhere.filter(|_| redirects < REDIRECTS) {
                         redirects += 1;
@@ -152,8 +154,10 @@ impl Cluster {
         }
     }
 
-    fn answered_before(&self) -> bool {
-        self.has_answered.load(Ordering::Relaxed)
+    /// An answer that did not come, or not to its end.
+    fn lost(&self, error: &kube::Error) -> RequestAttempt {
+        let was_there = self.has_answered.load(Ordering::Relaxed) || broke_off(error);
+        RequestAttempt::Lost { problem: no_answer(&self.endpoint, error), was_there }
     }
 
     async fn attempt(&self, client: &Client, ask: &Ask) -> RequestAttempt {
@@ -171,19 +175,19 @@ impl Cluster {
                 return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
             }
         };
-        let lost = |error: kube::Error| RequestAttempt::Lost(no_answer(&self.endpoint, &error));
         let late = |limit| RequestAttempt::Failed(too_late(&self.endpoint, limit));
         let (head, body) = match self.patience.hear(client.send(request)).await {
             Ok(Ok(response)) => response.into_parts(),
-            Ok(Err(error)) => return lost(error),
+            Ok(Err(error)) => return self.lost(&error),
             Err(limit) => return late(limit),
         };
+        self.has_answered.store(true, Ordering::Relaxed);
         let body = match collect(body, ask.most, self.patience).await {
             Collected::All(body) => body,
             Collected::TooMuch => {
                 return RequestAttempt::Failed(too_long(&self.endpoint, &ask.path, ask.most));
             }
-            Collected::Broken(error) => return lost(error),
+            Collected::Broken(error) => return self.lost(&error),
             Collected::Silent(limit) => return late(limit),
         };
         let texts = |name| texts(&head.headers, name);
@@ -242,8 +246,8 @@ impl Pauses {
     }
 
     /// After a broken connection. One that never stood is as likely a wrong address.
-    fn after_loss(&mut self, answered_before: bool) -> Option<Duration> {
-        if answered_before { self.next() } else { None }
+    fn after_loss(&mut self, was_there: bool) -> Option<Duration> {
+        if was_there { self.next() } else { None }
     }
 
     fn next(&mut self) -> Option<Duration> {

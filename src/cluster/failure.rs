@@ -71,6 +71,19 @@ pub(super) fn no_answer(endpoint: &Endpoint, error: &kube::Error) -> Diagnostic 
     }
 }
 
+/// Whether a connection that stood was closed before there was an answer, as servers do that end, and what is in
+/// front of them.
+pub(super) fn broke_off(error: &kube::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+
+    let is_closed = |error: &(dyn Error + 'static)| {
+        let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        matches!(kind, Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof))
+            || error.to_string() == "connection closed before message completed"
+    };
+    sources(error).any(is_closed)
+}
+
 fn no_credentials(endpoint: &Endpoint, error: &AuthError) -> Diagnostic {
     let cause = match error {
         // Its standard output may hold a token, its environment long certificates.

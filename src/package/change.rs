@@ -29,7 +29,6 @@ pub struct ChangedPackage {
 
 /// One file of it.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct ChangedFile {
     /// Where it is or shall be.
     pub path: PathBuf,

@@ -37,7 +37,8 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    /// Of a program that was not ended by a signal.
+    pub fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         let status = output.status.code().expect("a status");
         Self { status, stdout: text(output.stdout), stderr: text(output.stderr) }

@@ -1,0 +1,63 @@
+//! The embedded schema agrees with the server on every merge directive of every kind.
+
+use std::collections::BTreeSet;
+
+use kubectl_smp::schema::Schema;
+use serde_json::Value;
+
+use super::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, count};
+use super::rig::Rig;
+
+/// Lists that a patch merges and server-side apply replaces. They are in no manifest: the server fills them in.
+const REPLACED_BY_APPLY: [&str; 2] =
+    ["io.k8s.api.batch.v1.JobStatus.conditions", "io.k8s.api.core.v1.PodStatus.hostIPs"];
+
+/// What the server says of its own kinds.
+fn documents(rig: &Rig) -> Documents {
+    let json =
+        |path: &str| -> Value { serde_json::from_str(&rig.kubectl(&["get", "--raw", path])).expect("JSON") };
+    let index = json("/openapi/v3");
+    let mut all = Documents::default();
+    for path in index["paths"].as_object().expect("paths").keys() {
+        let parts: Vec<_> = path.split('/').collect();
+        // Those of other tests' definitions come and go.
+        let is_own = matches!(parts[..], ["api", _])
+            || matches!(parts[..], ["apis", group, _] if !group.ends_with(".example.com"));
+        if is_own {
+            all.add(&json(&format!("/openapi/v3/{path}")));
+        }
+    }
+    all
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn the_embedded_schema_says_what_the_server_says() {
+    let documents = documents(&Rig::new());
+    check_kinds(&documents, &Schema::embedded());
+    assert!(documents.kinds.len() > 130, "{} kinds", documents.kinds.len());
+    let counts = count(&documents, &Schema::embedded());
+    // All that differs, with the version in which it changed.
+    assert_eq!(counts.differences, CHANGED_IN_1_37);
+    assert!(counts.fields > 3000, "{} fields", counts.fields);
+    for directive in &DIRECTIVES[..5] {
+        assert!(counts.documents[directive] > 0, "{directive}");
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn lists_that_patches_merge_and_apply_replaces_are_known() {
+    let documents = documents(&Rig::new());
+    let mut found = BTreeSet::new();
+    for (name, definition) in &documents.definitions {
+        for (field, schema) in definition["properties"].as_object().into_iter().flatten() {
+            let merges = schema["x-kubernetes-patch-strategy"].as_str().is_some_and(|s| s.contains("merge"));
+            let list_type = schema["x-kubernetes-list-type"].as_str().unwrap_or("atomic");
+            if merges && schema["type"] == "array" && list_type == "atomic" {
+                found.insert(format!("{name}.{field}"));
+            }
+        }
+    }
+    assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), REPLACED_BY_APPLY);
+}

@@ -1,0 +1,179 @@
+//! Answers that are no answers, or late: what can be done is done, what cannot says so, and others are not stopped.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::proxy::{Answer, Proxy};
+use super::rig::{Rig, config_maps};
+use super::{GADGET, GADGET_OVERLAY, install_crd};
+
+/// What is wrong with an answer, and what is said when it stays so.
+struct Fault {
+    answer: Answer,
+    /// How often it is answered so; later it is answered rightly.
+    times: usize,
+    /// None where the program gets over it.
+    says: Option<&'static str>,
+}
+
+const ALWAYS: usize = usize::MAX;
+
+const fn passes(answer: Answer, times: usize) -> Fault {
+    Fault { answer, times, says: None }
+}
+
+const fn stays(answer: Answer, says: &'static str) -> Fault {
+    Fault { answer, times: ALWAYS, says: Some(says) }
+}
+
+const BUSY: Answer = Answer::Instead("429 Too Many Requests", &["Retry-After: 1"], "{}");
+const BUSY_FOR_LONG: Answer = Answer::Instead("429 Too Many Requests", &["Retry-After: 3600"], "{}");
+const BUSY_WITHOUT_END: Answer = Answer::Instead("429 Too Many Requests", &[], "{}");
+const DOWN: Answer = Answer::Instead("503 Service Unavailable", &[], "no endpoints");
+const NULL: Answer = Answer::Instead("200 OK", &["Content-Type: application/json"], "null");
+const LIST: Answer = Answer::Instead("200 OK", &["Content-Type: application/json"], "[]");
+
+/// The program is given four seconds.
+const LIMIT: &str = "--request-timeout=4s";
+
+const FAULTS: [Fault; 15] = [
+    passes(BUSY, 2),
+    passes(BUSY_WITHOUT_END, 2),
+    passes(DOWN, 2),
+    passes(Answer::Half, 1),
+    passes(Answer::Closed, 2),
+    passes(Answer::Late(Duration::from_millis(700)), ALWAYS),
+    stays(BUSY_FOR_LONG, "HTTP 429"),
+    stays(BUSY_WITHOUT_END, "HTTP 429"),
+    stays(DOWN, "no endpoints (HTTP 503)"),
+    stays(Answer::Half, "cannot be reached"),
+    stays(Answer::Silence, "did not answer within 4s"),
+    stays(Answer::Moved("https://elsewhere.example/"), "HTTP 301"),
+    stays(Answer::Endless, "bytes"),
+    stays(NULL, "is not understood"),
+    stays(LIST, "is not understood"),
+];
+
+impl Fault {
+    /// A server that answers so to what is meant.
+    fn proxy(&self, rig: &Rig, is_meant: fn(&str) -> bool) -> Proxy {
+        let (answer, times, count) = (self.answer, self.times, AtomicUsize::new(0));
+        Proxy::start(rig, move |request| {
+            if is_meant(request) && count.fetch_add(1, Ordering::SeqCst) < times {
+                answer
+            } else {
+                Answer::Real
+            }
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("{:?} {} times", self.answer, self.times)
+    }
+}
+
+fn is_patch(request: &str) -> bool {
+    request.starts_with("PATCH") && request.contains("/configmaps/c2?")
+}
+
+fn is_document(request: &str) -> bool {
+    request.starts_with("GET /openapi/v3/apis/smp-")
+}
+
+fn is_index(request: &str) -> bool {
+    request == "GET /openapi/v3"
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn one_bad_answer_does_not_stop_an_apply() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("maps.yaml", &config_maps(5));
+    for fault in &FAULTS {
+        rig.kubectl(&["delete", "configmaps", "--all", "-n", &rig.name]);
+        let proxy = fault.proxy(&rig, is_patch);
+        let ran = rig.smp(&["apply", "-f", "maps.yaml", LIMIT, "--server", &proxy.url()]);
+        let name = fault.name();
+        for i in [0, 1, 3, 4] {
+            assert!(ran.stdout.contains(&format!("configmap/c{i} created\n")), "{name}: {ran:?}");
+        }
+        let expected = i32::from(fault.says.is_some());
+        assert_eq!(ran.status, expected, "{name}: {ran:?}");
+        match fault.says {
+            None => assert!(rig.exists("configmap/c2"), "{name}: {ran:?}"),
+            Some(says) => {
+                for part in [says, "maps.yaml:", "ConfigMap c2", "1 of 5 objects were not applied"] {
+                    assert!(ran.stderr.contains(part), "{name}: {part}: {ran:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn one_bad_answer_does_not_stop_a_diff() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("maps.yaml", &config_maps(5));
+    for fault in &FAULTS {
+        let proxy = fault.proxy(&rig, is_patch);
+        let ran = rig.smp(&["diff", "-f", "maps.yaml", LIMIT, "--server", &proxy.url()]);
+        let name = fault.name();
+        for i in [0, 1, 3, 4] {
+            assert!(ran.stdout.contains(&format!("ConfigMap.{}.c{i}\n", rig.name)), "{name}: {ran:?}");
+        }
+        let is_shown = ran.stdout.contains(&format!("ConfigMap.{}.c2\n", rig.name));
+        let expected = if fault.says.is_some() { (2, false) } else { (1, true) };
+        assert_eq!((ran.status, is_shown), expected, "{name}: {ran:?}");
+        for part in fault.says.iter().flat_map(|says| [*says, "maps.yaml:", "ConfigMap c2"]) {
+            assert!(ran.stderr.contains(part), "{name}: {part}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_build_by_the_cluster_s_schema_is_right_or_fails() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    rig.file("base/gadget.yaml", GADGET);
+    rig.file("over/gadget.yaml", GADGET_OVERLAY);
+    let build = |url: &str, number: usize| {
+        let cache = format!("--cache-dir=cache{number}");
+        rig.smp(&["build", "over", "--base", "base", "--schema", "cluster", &cache, LIMIT, "--server", url])
+    };
+    let right = build(&Proxy::start(&rig, |_| Answer::Real).url(), 0).ended(0).stdout;
+    assert!(right.contains("name: dns-tcp") && right.contains("name: renamed"), "{right}");
+    for (number, fault) in FAULTS.iter().enumerate() {
+        for is_meant in [is_document, is_index] {
+            let proxy = fault.proxy(&rig, is_meant);
+            let (ran, name) = (build(&proxy.url(), number + 1), fault.name());
+            match fault.says {
+                None => assert_eq!((ran.status, &ran.stdout), (0, &right), "{name}: {ran:?}"),
+                Some(says) => {
+                    assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{name}: {ran:?}");
+                    assert!(ran.stderr.contains(says), "{name}: {ran:?}");
+                }
+            }
+        }
+    }
+    // A server whose documents changed since it gave their addresses sends on to the new one.
+    let path = format!("/openapi/v3/apis/{}.example.com/v1", rig.name);
+    let moved: &'static str = path.clone().leak();
+    let proxy = Proxy::start(&rig, move |request| {
+        if request.contains(&format!("{moved}?hash=")) { Answer::Moved(moved) } else { Answer::Real }
+    });
+    assert_eq!(build(&proxy.url(), 100).ended(0).stdout, right);
+    let circle =
+        Proxy::start(
+            &rig,
+            move |request| {
+                if request.contains(moved) { Answer::Moved(moved) } else { Answer::Real }
+            },
+        );
+    let ran = build(&circle.url(), 101).ended(1);
+    assert!(ran.stderr.contains("HTTP 301"), "{ran:?}");
+    assert!(circle.take().len() < 20, "a circle of redirects has an end");
+}

@@ -1,0 +1,137 @@
+//! Applies that end before their time: killed, interrupted, or without a server for a while. The next one converges.
+//!
+//! `SMP_TEST_APPLY_KILLS` is how often one is killed (5), `SMP_TEST_APPLY_KILLS_SEED` decides when.
+
+use std::env;
+use std::fmt::Write as _;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::dice::Dice;
+use super::proxy::{Answer, Proxy};
+use super::rig::{Ran, Rig, config_maps};
+
+/// Three hundred objects of three kinds, which a number changes.
+fn objects(number: usize) -> String {
+    (0..100).fold(String::new(), |mut text, i| {
+        let _ = write!(
+            text,
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{i}, namespace: NAME}}\ndata: {{n: '{number}'}}\n\
+             ---\napiVersion: v1\nkind: Secret\nmetadata: {{name: s{i}, namespace: NAME}}\nstringData: {{n: '{number}'}}\n\
+             ---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d{i}, namespace: NAME}}\n\
+             spec:\n  selector: {{matchLabels: {{app: d}}}}\n  replicas: {replicas}\n  template:\n    \
+             metadata: {{labels: {{app: d}}}}\n    spec: {{containers: [{{name: a, image: 'example.com/a:{number}'}}]}}\n",
+            replicas = number % 7
+        );
+        text
+    })
+}
+
+/// Applies again, and nothing is left to be done.
+fn converges(rig: &Rig) {
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let diff = rig.smp(&["diff", "-f", "all.yaml"]).ended(0);
+    assert_eq!((diff.stdout.as_str(), diff.stderr.as_str()), ("", "note: 300 objects: 300 unchanged\n"));
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    env::var(variable).map_or(default, |text| text.parse().expect(variable))
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+#[allow(clippy::print_stdout, reason = "the seed is wanted when it fails")]
+fn what_a_killed_apply_left_is_done_by_the_next() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let since = SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
+    let seed = number("SMP_TEST_APPLY_KILLS_SEED", since);
+    let kills = number("SMP_TEST_APPLY_KILLS", 5);
+    println!("{kills} kills by seed {seed}");
+    let mut dice = Dice::new(seed);
+    rig.file("all.yaml", &objects(0));
+    let start = Instant::now();
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let whole = usize::try_from(start.elapsed().as_micros()).expect("a short time");
+    let mut cut_short = 0;
+    for kill in 1..=usize::try_from(kills).expect("a count") {
+        rig.file("all.yaml", &objects(kill));
+        // The first run creates, which takes longer; others only change.
+        let pause = Duration::from_micros(u64::try_from(dice.below(whole)).expect("64 bits"));
+        let mut child = rig
+            .command(&["apply", "-f", "all.yaml"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it");
+        std::thread::sleep(pause);
+        child.kill().expect("a child");
+        cut_short += usize::from(child.wait().expect("an end").code().is_none());
+        converges(&rig);
+    }
+    assert!(cut_short > 0, "no apply was killed before its end");
+    assert!(rig.live("deployments", "{.items[*].spec.replicas}").split(' ').count() == 100);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn an_apply_outlasts_a_restart_of_the_server() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("all.yaml", &objects(1));
+    let count = AtomicUsize::new(0);
+    let proxy = Proxy::start(&rig, move |request| {
+        let is_middle = request.starts_with("PATCH") && count.fetch_add(1, Ordering::SeqCst) == 150;
+        if is_middle { Answer::Restart(Duration::from_secs(3)) } else { Answer::Real }
+    });
+    let start = Instant::now();
+    let ran = rig.smp(&["apply", "-f", "all.yaml", "--server", &proxy.url()]).ended(0);
+    assert_eq!((ran.stdout.lines().count(), ran.stderr.contains("300 objects: ")), (300, true), "{ran:?}");
+    assert!(start.elapsed() > Duration::from_secs(3), "it was away meanwhile");
+    converges(&rig);
+
+    // When it stays away, what was not applied is said, and the next run does it.
+    rig.file("all.yaml", &objects(2));
+    let count = AtomicUsize::new(0);
+    let proxy = Proxy::start(&rig, move |request| {
+        let is_gone = request.starts_with("PATCH") && count.fetch_add(1, Ordering::SeqCst) >= 150;
+        if is_gone { Answer::Closed } else { Answer::Real }
+    });
+    let ran =
+        rig.smp(&["apply", "-f", "all.yaml", "--server", &proxy.url(), "--request-timeout=2s"]).ended(1);
+    assert_eq!(ran.stdout.lines().count(), 150);
+    assert!(
+        ran.stderr.contains("150 of 300 objects were not applied") && ran.stderr.contains("not sent: "),
+        "{ran:?}"
+    );
+    converges(&rig);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn an_interrupted_apply_says_what_was_done() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("maps.yaml", &config_maps(60));
+    let proxy = Proxy::start(&rig, |request| {
+        if request.starts_with("PATCH") { Answer::Late(Duration::from_millis(400)) } else { Answer::Real }
+    });
+    let mut command = rig.command(&["apply", "-f", "maps.yaml", "--concurrency=2", "--server", &proxy.url()]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
+    // The middle: some were answered.
+    let start = Instant::now();
+    while proxy.count("PATCH") < 6 {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing is sent");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill").success());
+    let ran = Ran::of(child.wait_with_output().expect("an end")).ended(130);
+    let done = ran.stdout.lines().count();
+    assert!((4..20).contains(&done), "{ran:?}");
+    let left = 60 - done;
+    assert!(ran.stderr.contains(&format!("{left} of 60 objects were not applied")), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("not sent: configmap/c{done}, ")), "{ran:?}");
+    assert_eq!(rig.live("configmaps", "{.items[*].data.i}").split(' ').count(), done, "it says what is so");
+}

@@ -1,0 +1,199 @@
+//! A server in front of the API server that answers some requests itself, and badly.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::rig::Rig;
+
+/// How a request is answered.
+#[derive(Debug, Clone, Copy)]
+pub enum Answer {
+    /// As the API server does.
+    Real,
+    /// Late, and then so.
+    Late(Duration),
+    /// With a status line, headers and a body.
+    Instead(&'static str, &'static [&'static str], &'static str),
+    /// By sending it to another path.
+    Moved(&'static str),
+    /// With the first half of what the API server says.
+    Half,
+    /// Not at all.
+    Silence,
+    /// By closing the connection before the API server is asked.
+    Closed,
+    /// With a body that does not end.
+    Endless,
+    /// By going away for so long, with all connections, and coming back.
+    Restart(Duration),
+}
+
+/// Decides by method, path and query.
+type Decide = dyn Fn(&str) -> Answer + Send + Sync;
+
+/// The server; it ends with the test.
+pub struct Proxy {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+    kubectl: Child,
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.kubectl.kill();
+        let _ = self.kubectl.wait();
+    }
+}
+
+impl Proxy {
+    /// kubectl's proxy takes the encryption away.
+    pub fn start(rig: &Rig, decide: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+        let mut kubectl = Command::new("kubectl")
+            .arg("--kubeconfig")
+            .arg(rig.kubeconfig())
+            .args(["proxy", "--port=0", "--reject-paths=^$"])
+            .env("HOME", rig.path("."))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("kubectl on the PATH");
+        let mut line = String::new();
+        let stdout = kubectl.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("its address");
+        let behind = line.trim().rsplit(' ').next().expect("an address").to_string();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (seen, decide): (_, Arc<Decide>) = (Arc::clone(&asked), Arc::new(decide));
+        std::thread::spawn(move || serve(listener, &behind, &seen, &decide));
+        Self { port, asked, kubectl }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// How many requests of a method came since the last [`Proxy::take`].
+    pub fn count(&self, method: &str) -> usize {
+        self.asked.lock().expect("no panic").iter().filter(|request| request.starts_with(method)).count()
+    }
+
+    /// The requests since the last call: method, path and query.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().expect("no panic"))
+    }
+}
+
+fn serve(mut listener: TcpListener, behind: &str, seen: &Arc<Mutex<Vec<String>>>, decide: &Arc<Decide>) {
+    let address = listener.local_addr().expect("an address");
+    let restart = Arc::new(Mutex::new(None));
+    while let Ok((client, _)) = listener.accept() {
+        // Who is told to go away hears of it with the next connection, which is closed with all others.
+        if let Some(pause) = restart.lock().expect("no panic").take() {
+            drop((client, listener));
+            std::thread::sleep(pause);
+            listener = TcpListener::bind(address).expect("its port again");
+            continue;
+        }
+        let (behind, seen) = (behind.to_string(), Arc::clone(seen));
+        let (decide, restart) = (Arc::clone(decide), Arc::clone(&restart));
+        std::thread::spawn(move || {
+            if let Some(pause) = answer(client, &behind, &seen, &*decide) {
+                *restart.lock().expect("no panic") = Some(pause);
+            }
+        });
+    }
+}
+
+/// A request, as it came.
+struct Request {
+    /// Method, path and query.
+    what: String,
+    /// The lines of the head, without those that say how the connection goes on.
+    head: Vec<String>,
+    body: Vec<u8>,
+}
+
+fn read(client: &TcpStream) -> Option<Request> {
+    let mut reader = BufReader::new(client);
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end() {
+            "" => break,
+            text => lines.push(text.to_string()),
+        }
+    }
+    let header = |line: &String, name: &str| {
+        let (found, value) = line.split_once(':')?;
+        found.eq_ignore_ascii_case(name).then(|| value.trim().to_string())
+    };
+    let length = lines.iter().find_map(|line| header(line, "content-length"));
+    let mut body = vec![0; length.map_or(0, |text| text.parse().expect("a length"))];
+    reader.read_exact(&mut body).ok()?;
+    lines.retain(|line| header(line, "connection").is_none());
+    let what = lines.first()?.strip_suffix(" HTTP/1.1")?.to_string();
+    Some(Request { what, head: lines, body })
+}
+
+/// Answers one request, and closes the connection. Tells how long to be away.
+fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>, decide: &Decide) -> Option<Duration> {
+    let request = read(&client)?;
+    seen.lock().expect("no panic").push(request.what.clone());
+    let mut client = client;
+    let whole = |status: &str, headers: &str, body: &str| {
+        let length = body.len();
+        format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+    };
+    // Who gave up does not hear it.
+    let _heard = match decide(&request.what) {
+        Answer::Real => client.write_all(&real(&request, behind)),
+        Answer::Late(pause) => {
+            std::thread::sleep(pause);
+            client.write_all(&real(&request, behind))
+        }
+        Answer::Instead(status, headers, body) => {
+            let headers: String = headers.iter().flat_map(|header| [*header, "\r\n"]).collect();
+            client.write_all(whole(status, &headers, body).as_bytes())
+        }
+        Answer::Moved(path) => {
+            let headers = format!("Location: {path}\r\n");
+            client.write_all(whole("301 Moved Permanently", &headers, "").as_bytes())
+        }
+        Answer::Half => {
+            let bytes = real(&request, behind);
+            client.write_all(&bytes[..bytes.len() - bytes.len() / 4])
+        }
+        Answer::Silence => client.read(&mut [0]).map(drop),
+        Answer::Closed => Ok(()),
+        Answer::Endless => endless(&mut client),
+        Answer::Restart(pause) => return Some(pause),
+    };
+    None
+}
+
+/// What the API server says.
+fn real(request: &Request, behind: &str) -> Vec<u8> {
+    let mut answer = Vec::new();
+    if let Ok(mut server) = TcpStream::connect(behind) {
+        let head = request.head.join("\r\n") + "\r\nConnection: close\r\n\r\n";
+        let _ = server.write_all(&[head.as_bytes(), &request.body].concat());
+        let _ = server.read_to_end(&mut answer);
+    }
+    answer
+}
+
+fn endless(client: &mut TcpStream) -> std::io::Result<()> {
+    client.write_all(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+    )?;
+    let chunk = [b"10000\r\n".as_slice(), &vec![b' '; 0x10000], b"\r\n"].concat();
+    loop {
+        client.write_all(&chunk)?;
+    }
+}

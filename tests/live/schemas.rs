@@ -1,0 +1,214 @@
+//! Schemas are those that the server publishes now, of the server that is meant.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::rig::{Rig, eventually};
+use super::{CRD, GADGET, GADGET_OVERLAY, install_crd};
+
+const KEYED: &str =
+    "x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [port, protocol]\n";
+const ATOMIC: &str = "x-kubernetes-list-type: atomic\n";
+
+/// Where the server has the schema now.
+fn address(rig: &Rig) -> String {
+    let index: Value = serde_json::from_str(&rig.kubectl(&["get", "--raw", "/openapi/v3"])).expect("JSON");
+    let document = &index["paths"][format!("apis/{}.example.com/v1", rig.name)];
+    document["serverRelativeURL"].as_str().unwrap_or_default().to_string()
+}
+
+fn write_overlay(rig: &Rig) {
+    rig.file("base/gadget.yaml", GADGET);
+    rig.file("over/gadget.yaml", GADGET_OVERLAY);
+}
+
+const BUILD: [&str; 4] = ["build", "over", "--base", "base"];
+
+/// How many ports there are when both layers count, and when only the second does.
+const MERGED: usize = 3;
+const REPLACED: usize = 2;
+
+fn ports(text: &str) -> usize {
+    text.matches("port: ").count()
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_definition_that_changes_is_never_merged_by_as_it_was() {
+    let rig = Rig::new();
+    assert!(CRD.contains(KEYED), "the definition has the list");
+    rig.create_namespace();
+    install_crd(&rig);
+    write_overlay(&rig);
+    assert_eq!(ports(&rig.smp(&BUILD).ended(0).stdout), MERGED);
+    for (list_type, count) in [(ATOMIC, REPLACED), (KEYED, MERGED)].into_iter().cycle().take(10) {
+        let before = address(&rig);
+        rig.file("crd.yaml", &CRD.replace(KEYED, list_type));
+        rig.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "crd.yaml"]);
+        eventually("the new schema is published", || address(&rig) != before);
+        let built = rig.smp(&BUILD).ended(0);
+        assert_eq!(ports(&built.stdout), count, "{list_type}: {built:?}");
+        let chosen = rig.smp(&[&BUILD[..], &["--schema", "cluster"]].concat()).ended(0);
+        assert_eq!(chosen.stdout, built.stdout, "{list_type}");
+        rig.smp(&["apply", "over", "--base", "base"]).ended(0);
+        let live = rig.live(&format!("gadgets.{}.example.com/g", rig.name), "{.spec.ports[*].port}");
+        assert_eq!(live.split(' ').count(), count, "{list_type}");
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_definition_applied_by_the_program_counts_at_once() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    install_crd(&rig);
+    write_overlay(&rig);
+    let offline = [&BUILD[..], &["--schema", "cache", "--offline"]].concat();
+    rig.smp(&BUILD).ended(0);
+    assert_eq!(ports(&rig.smp(&offline).ended(0).stdout), MERGED, "the cache has it");
+    rig.file("crd.yaml", &CRD.replace(KEYED, ATOMIC));
+    rig.smp(&["apply", "-f", "crd.yaml"]).ended(0);
+    let ran = rig.smp(&offline).ended(0);
+    assert!(
+        ran.stderr.contains("no schema") || ran.stderr.contains("no-schema"),
+        "what it was is forgotten: {ran:?}"
+    );
+}
+
+/// A kubeconfig with a second context for the same URL, whose cluster has another authority besides.
+fn two_contexts(rig: &Rig) -> std::path::PathBuf {
+    let key = rig.path("key.pem");
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=other",
+            "-days",
+            "2",
+            "-keyout",
+        ])
+        .arg(&key)
+        .args(["-out"])
+        .arg(rig.path("other.pem"))
+        .output()
+        .expect("openssl");
+    assert!(made.status.success(), "{made:?}");
+    let text = fs::read_to_string(rig.kubeconfig()).expect("a kubeconfig");
+    let mut config: Value = serde_yaml::from_str(&text).expect("YAML");
+    let mut cluster = config["clusters"][0].clone();
+    cluster["name"] = "other".into();
+    let fields = cluster["cluster"].as_object_mut().expect("fields");
+    fields.remove("certificate-authority-data");
+    fields.insert("certificate-authority".into(), rig.path("other.pem").display().to_string().into());
+    config["clusters"].as_array_mut().expect("a list").push(cluster);
+    let mut context = config["contexts"][0].clone();
+    context["name"] = "other".into();
+    context["context"]["cluster"] = "other".into();
+    config["contexts"].as_array_mut().expect("a list").push(context);
+    rig.file("two", &config.to_string())
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn two_clusters_behind_one_address_do_not_share_what_they_said() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    write_overlay(&rig);
+    let kubeconfig = two_contexts(&rig);
+    let kubeconfig = kubeconfig.to_str().expect("a path");
+    let build = |context: &str, schema: &str| {
+        let more = ["--schema", schema, "--kubeconfig", kubeconfig, "--context", context];
+        rig.smp(&[&BUILD[..], &more].concat())
+    };
+    let right = build("admin", "cluster").ended(0).stdout;
+    assert_eq!(ports(&right), MERGED);
+    assert_eq!(build("admin", "cache").ended(0).stdout, right);
+    let other = build("other", "cache").ended(0);
+    assert_eq!(ports(&other.stdout), REPLACED, "{other:?}");
+    assert!(other.stderr.starts_with("warning[no-schema]"), "{other:?}");
+    let refused = build("other", "cluster").ended(1);
+    assert!(refused.stderr.contains("certificate"), "{refused:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_lock_file_with_schemas_stands_in_for_the_cluster() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    rig.file("app/base.yaml", GADGET);
+    rig.file("app/patch.yaml", GADGET_OVERLAY);
+    rig.file("app/kustomization.yaml", "resources: [base.yaml]\npatches: [{path: patch.yaml}]\n");
+    let right = rig.smp(&["build", "app", "--schema", "cluster"]).ended(0).stdout;
+    assert_eq!(ports(&right), MERGED);
+    let elsewhere = |folder: &str| {
+        let mut command = rig.command(&["build", folder, "--offline", "--locked"]);
+        command.env("KUBECONFIG", rig.path("none")).env("XDG_CACHE_HOME", rig.path("empty"));
+        super::rig::Ran::of(command.output().expect("the program"))
+    };
+    let unlocked = elsewhere("app").ended(1);
+    assert!(unlocked.stderr.contains("no-schema"), "{unlocked:?}");
+    rig.smp(&["lock", "app", "--schemas", "cluster"]).ended(0);
+    copy(&rig.path("app"), &rig.path("elsewhere/app"));
+    let locked = elsewhere("elsewhere/app").ended(0);
+    assert_eq!((locked.stdout, locked.stderr), (right, String::new()));
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        fs::copy(&path, to.join(path.file_name().expect("a name"))).expect("a copy");
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn kinds_of_definitions_are_found_by_every_name() {
+    let rig = Rig::new();
+    rig.file("crd.yaml", &CRD.replace("singular: gadget}", "singular: gadget, shortNames: [gdt]}"));
+    rig.smp(&["apply", "-f", "crd.yaml"]).ended(0);
+    eventually("the schema is published", || !address(&rig).is_empty());
+    let group = format!("{}.example.com", rig.name);
+    let line = format!("{group}/v1 Gadget namespaced cluster\n");
+    // Other tests have definitions of that name, too.
+    let version = format!("--api-version={group}/v1");
+    for word in ["gadget", "Gadget", "GADGET", "gadgets", "Gadgets", "gdt", "GDT"] {
+        let listed = rig.smp(&["schema", "list", word]).ended(0);
+        assert!(listed.stdout.contains(&line), "{word}: {listed:?}");
+        let shown = rig.smp(&["schema", "show", &format!("{word}.spec.ports"), &version]).ended(0);
+        assert!(shown.stdout.contains("port") && shown.stdout.contains("protocol"), "{word}: {shown:?}");
+        let fetched = rig.smp(&["schema", "fetch", &format!("{word}.{group}")]).ended(0);
+        assert!(fetched.stdout.starts_with(&format!("{group}/v1: ")), "{word}: {fetched:?}");
+    }
+    let ran = rig.smp(&["schema", "fetch", "gadgetz"]).ended(1);
+    assert!(ran.stderr.contains("gadgetz"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn it_is_said_who_answered_for_which_kind() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    write_overlay(&rig);
+    let kind = format!("{}.example.com/v1 Gadget", rig.name);
+    let told = |more: &[&str], source: &str| {
+        let ran = rig.smp(&[&BUILD[..], more].concat()).ended(0);
+        let text = format!("the schema of {kind} is from: {source}");
+        assert!(ran.stderr.contains(&text), "{more:?}: {ran:?}");
+        ran
+    };
+    assert_eq!(rig.smp(&BUILD).ended(0).stderr, "", "unless asked");
+    told(&["-v"], "cluster");
+    told(&["-v", "--offline"], "cache");
+    let ran = told(&["--message-format", "json"], "cluster");
+    let line = ran.stderr.lines().find(|line| line.contains(&kind)).expect("a line");
+    let message: Value = serde_json::from_str(line).expect("JSON");
+    assert_eq!(message["code"], "schema-source", "{message}");
+}
