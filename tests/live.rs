@@ -8,6 +8,8 @@
 mod applying;
 #[path = "fake_client/asked.rs"]
 mod asked;
+#[path = "live/comparing.rs"]
+mod comparing;
 #[path = "live/credentials.rs"]
 mod credentials;
 #[path = "generate/dice.rs"]
@@ -38,6 +40,8 @@ mod rig;
 mod same_answers;
 #[path = "live/schemas.rs"]
 mod schemas;
+#[path = "live/sending.rs"]
+mod sending;
 
 use rig::{Rig, Witness, closed_address, config_maps, eventually};
 

@@ -37,8 +37,14 @@ type Decide = dyn Fn(&str) -> Answer + Send + Sync;
 /// The server; it ends with the test.
 pub struct Proxy {
     port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
     kubectl: Child,
+}
+
+/// What was asked: method, path and query, and all of the request's head.
+struct Asked {
+    what: String,
+    head: String,
 }
 
 impl Drop for Proxy {
@@ -77,16 +83,22 @@ impl Proxy {
 
     /// How many requests of a method came since the last [`Proxy::take`].
     pub fn count(&self, method: &str) -> usize {
-        self.asked.lock().expect("no panic").iter().filter(|request| request.starts_with(method)).count()
+        self.asked.lock().expect("no panic").iter().filter(|asked| asked.what.starts_with(method)).count()
+    }
+
+    /// The heads of all requests since the last [`Proxy::take`].
+    pub fn heads(&self) -> Vec<String> {
+        self.asked.lock().expect("no panic").iter().map(|asked| asked.head.clone()).collect()
     }
 
     /// The requests since the last call: method, path and query.
     pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.asked.lock().expect("no panic"))
+        let asked = std::mem::take(&mut *self.asked.lock().expect("no panic"));
+        asked.into_iter().map(|asked| asked.what).collect()
     }
 }
 
-fn serve(mut listener: TcpListener, behind: &str, seen: &Arc<Mutex<Vec<String>>>, decide: &Arc<Decide>) {
+fn serve(mut listener: TcpListener, behind: &str, seen: &Arc<Mutex<Vec<Asked>>>, decide: &Arc<Decide>) {
     let address = listener.local_addr().expect("an address");
     let restart = Arc::new(Mutex::new(None));
     while let Ok((client, _)) = listener.accept() {
@@ -142,9 +154,9 @@ fn read(client: &TcpStream) -> Option<Request> {
 }
 
 /// Answers one request, and closes the connection. Tells how long to be away.
-fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>, decide: &Decide) -> Option<Duration> {
+fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<Asked>>, decide: &Decide) -> Option<Duration> {
     let request = read(&client)?;
-    seen.lock().expect("no panic").push(request.what.clone());
+    seen.lock().expect("no panic").push(Asked { what: request.what.clone(), head: request.head.join("\n") });
     let mut client = client;
     let whole = |status: &str, headers: &str, body: &str| {
         let length = body.len();

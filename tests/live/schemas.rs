@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
+use super::proxy::{Answer, Proxy};
 use super::rig::{Rig, eventually};
 use super::{CRD, GADGET, GADGET_OVERLAY, install_crd};
 
@@ -57,6 +59,70 @@ fn a_definition_that_changes_is_never_merged_by_as_it_was() {
         let live = rig.live(&format!("gadgets.{}.example.com/g", rig.name), "{.spec.ports[*].port}");
         assert_eq!(live.split(' ').count(), count, "{list_type}");
     }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_server_that_still_gives_the_former_address_leads_to_the_new_schema() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    write_overlay(&rig);
+    // Of several servers behind one address, one may be late.
+    let former: &'static str = rig.kubectl(&["get", "--raw", "/openapi/v3"]).leak();
+    let before = address(&rig);
+    rig.file("crd.yaml", &CRD.replace(KEYED, ATOMIC));
+    rig.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "crd.yaml"]);
+    eventually("the new schema is published", || address(&rig) != before);
+    let asked = AtomicUsize::new(0);
+    let proxy = Proxy::start(&rig, move |request| {
+        let is_late = request == "GET /openapi/v3" && asked.fetch_add(1, Ordering::SeqCst) % 2 == 0;
+        if is_late {
+            Answer::Instead("200 OK", &["Content-Type: application/json"], former)
+        } else {
+            Answer::Real
+        }
+    });
+    for _ in 0..4 {
+        let built =
+            rig.smp(&[&BUILD[..], &["--schema", "cluster", "--server", &proxy.url()]].concat()).ended(0);
+        assert_eq!(ports(&built.stdout), REPLACED, "{built:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn custom_resources_are_sent_right_after_their_definition_s_update() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    install_crd(&rig);
+    for i in 0..10 {
+        let field = format!("{{type: object, properties: {{new{i}: {{type: string}}}}}}");
+        let crd = CRD.replace(
+            "size: {type: integer}",
+            &format!("size: {{type: integer}}\n              more: {field}"),
+        );
+        let gadget = GADGET.replace("size: 1", &format!("size: {i}\n  more: {{new{i}: x}}"));
+        rig.smp_with_stdin(&["apply", "-f", "-"], &super::documents(&[&crd, &gadget])).ended(0);
+        let live =
+            rig.live(&format!("gadgets.{}.example.com/g", rig.name), &format!("{{.spec.more.new{i}}}"));
+        assert_eq!(live, "x", "{i}");
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn servers_without_openapi_v3_are_asked_for_the_older_document() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    write_overlay(&rig);
+    let proxy = Proxy::start(&rig, |request| match request.starts_with("GET /openapi/v3") {
+        true => Answer::Instead("404 Not Found", &[], "404 page not found"),
+        false => Answer::Real,
+    });
+    // That document comes later than those of v3.
+    let build = || rig.smp(&[&BUILD[..], &["--schema", "cluster", "--server", &proxy.url()]].concat());
+    eventually("the old document is published", || ports(&build().stdout) == MERGED);
+    assert!(proxy.take().contains(&"GET /openapi/v2".to_string()));
 }
 
 #[test]

@@ -1,0 +1,107 @@
+//! `diff` says what `apply` would do, exactly.
+
+use super::rig::Rig;
+use super::{DEPLOYMENT, documents};
+
+fn map(name: &str, label: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: NAME, labels: {{app: {label}}}}}\n"
+    )
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn an_unknown_kind_is_an_error_and_others_are_compared() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let unknown = "apiVersion: NAME.example.com/v1\nkind: Nothing\nmetadata: {name: n, namespace: NAME}\n";
+    let text = documents(&[unknown, DEPLOYMENT]);
+    let ran = rig.smp_with_stdin(&["diff", "-f", "-"], &text).ended(2);
+    assert!(ran.stderr.contains("the server has no kind Nothing"), "{ran:?}");
+    assert!(ran.stdout.contains("apps.v1.Deployment"), "{ran:?}");
+    assert!(ran.stderr.contains("note: 2 objects: 1 would be created, 1 cannot be compared\n"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn several_targets_are_compared_and_chosen_by_labels() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    for (target, objects) in [("one", [("a", "x"), ("b", "y")]), ("two", [("c", "x"), ("d", "y")])] {
+        let files = objects.map(|(name, label)| {
+            rig.file(&format!("{target}/{name}.yaml"), &map(name, label));
+            format!("{name}.yaml")
+        });
+        rig.file(&format!("{target}/kustomization.yaml"), &format!("resources: [{}]\n", files.join(", ")));
+    }
+    let compare = |more: &[&str]| rig.smp(&[&["diff", "one", "two"], more].concat());
+    let ran = compare(&[]).ended(1);
+    assert_eq!(ran.stderr, "note: 4 objects: 4 would be created\n");
+    let ran = compare(&["-l", "app=x"]).ended(1);
+    assert_eq!(ran.stderr, "note: 2 objects: 2 would be created\n");
+    let names = ["a", "c"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", rig.name));
+    let shown: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("+++")).collect();
+    assert_eq!(shown, names);
+    rig.smp(&["apply", "one", "two", "-l", "app=x"]).ended(0);
+    let ran = compare(&[]).ended(1);
+    assert_eq!(ran.stderr, "note: 4 objects: 2 would be created, 2 unchanged\n");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_generators_named_is_compared_with_its_successor() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let generator = |value: &str| {
+        let text = format!(
+            "namespace: NAME\nconfigMapGenerator:\n- {{name: settings, literals: [mode={value}, same=1]}}\n"
+        );
+        rig.file("app/kustomization.yaml", &text);
+    };
+    generator("old");
+    rig.smp(&["apply", "app"]).ended(0);
+    assert_eq!(rig.smp(&["diff", "app"]).ended(0).stdout, "");
+    generator("new");
+    let ran = rig.smp(&["diff", "app"]).ended(1);
+    assert!(ran.stdout.contains("-  mode: old\n+  mode: new\n   same: "), "{ran:?}");
+    assert_eq!(ran.stderr, "note: 1 object: 1 would take the place of a former one\n");
+    rig.smp(&["apply", "app"]).ended(0);
+    assert_eq!(rig.smp(&["diff", "app"]).ended(0).stdout, "");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_is_shown_is_what_becomes_of_it() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.kubectl(&["apply", "-f", "web.yaml"]);
+    rig.kubectl(&["-n", &rig.name, "label", "deployment/web", "of=others"]);
+    rig.file("web.yaml", &DEPLOYMENT.replace("web:1", "web:2").replace("  replicas: 2\n", ""));
+    let ran = rig.smp(&["diff", "--force-conflicts", "-f", "web.yaml"]).ended(1);
+    let (removed, added): (Vec<_>, Vec<_>) = ran
+        .stdout
+        .lines()
+        .filter(|line| {
+            (line.starts_with('-') || line.starts_with('+'))
+                && !line.starts_with("---")
+                && !line.starts_with("+++")
+        })
+        .partition(|line| line.starts_with('-'));
+    let before = rig.kubectl(&["-n", &rig.name, "get", "deployment/web", "-o", "yaml"]);
+    rig.smp(&["apply", "--force-conflicts", "-f", "web.yaml"]).ended(0);
+    let after = rig.kubectl(&["-n", &rig.name, "get", "deployment/web", "-o", "yaml"]);
+    assert!(!removed.is_empty() && !added.is_empty(), "{ran:?}");
+    for line in &removed {
+        let text = line[1..].trim();
+        assert!(
+            before.contains(text) && before.matches(text).count() > after.matches(text).count(),
+            "{text}\n{after}"
+        );
+    }
+    for line in &added {
+        let text = line[1..].trim();
+        assert!(after.matches(text).count() > before.matches(text).count(), "{text}\n{after}");
+    }
+    assert_eq!(rig.smp(&["diff", "-f", "web.yaml"]).ended(0).stdout, "");
+}

@@ -1,0 +1,103 @@
+//! How objects and questions are sent, and what is done about answers.
+
+use std::time::{Duration, Instant};
+
+use super::proxy::{Answer, Proxy};
+use super::rig::Rig;
+use super::{DEPLOYMENT, GADGET, GADGET_OVERLAY, install_crd};
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn the_server_is_told_what_to_do_about_unknown_fields() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.file("wrong.yaml", &DEPLOYMENT.replace("  replicas: 2", "  replicaz: 2"));
+    let proxy = Proxy::start(&rig, |_| Answer::Real);
+    let apply = |file: &str, validate: &[&str]| {
+        rig.smp(&[&["apply", "-f", file, "--server", &proxy.url()], validate].concat())
+    };
+    let words: [(&[&str], &str); 4] = [
+        (&[], "Strict"),
+        (&["--validate=strict"], "Strict"),
+        (&["--validate=warn"], "Warn"),
+        (&["--validate=ignore"], "Ignore"),
+    ];
+    for (validate, word) in words {
+        apply("web.yaml", validate).ended(0);
+        let patches: Vec<_> = proxy.take().into_iter().filter(|asked| asked.starts_with("PATCH")).collect();
+        let is_told = patches.iter().all(|patch| patch.contains(&format!("fieldValidation={word}")));
+        assert!(!patches.is_empty() && is_told, "{validate:?}: {patches:?}");
+        // Kubernetes 1.36 applies them in no case, whoever asks.
+        let kubectl = [&["apply", "--server-side", "-f", "wrong.yaml"], validate].concat();
+        let ours = apply("wrong.yaml", validate).ended(1);
+        for said in [rig.try_kubectl(&kubectl).stderr, ours.stderr] {
+            assert!(said.contains("replicaz"), "{validate:?}: {said}");
+        }
+        proxy.take();
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_server_that_says_nothing_is_waited_for_half_a_minute() {
+    let rig = Rig::new();
+    rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
+    let proxy = Proxy::start(&rig, |_| Answer::Silence);
+    let start = Instant::now();
+    let ran = rig.smp(&["apply", "-f", "map.yaml", "--server", &proxy.url()]).ended(1);
+    let took = start.elapsed();
+    assert!(ran.stderr.contains("did not answer within 30s"), "{ran:?}");
+    assert!((Duration::from_secs(29)..Duration::from_secs(50)).contains(&took), "{took:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn answers_may_be_compressed() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    rig.file("base/gadget.yaml", GADGET);
+    rig.file("over/gadget.yaml", GADGET_OVERLAY);
+    let proxy = Proxy::start(&rig, |_| Answer::Real);
+    let args = ["build", "over", "--base", "base", "--schema", "cluster", "--server", &proxy.url()];
+    let built = rig.smp(&args).ended(0);
+    assert!(built.stdout.contains("name: dns-tcp"), "{built:?}");
+    let heads = proxy.heads();
+    let is_asked = |head: &String| head.to_lowercase().contains("accept-encoding: gzip");
+    assert!(!heads.is_empty() && heads.iter().all(is_asked), "{heads:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_is_kept_is_kept_where_it_is_asked_for() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    rig.create_namespace();
+    rig.file("base/gadget.yaml", GADGET);
+    rig.file("over/gadget.yaml", GADGET_OVERLAY);
+    for command in ["build", "diff", "apply"] {
+        let cache = format!("{command}-cache");
+        rig.smp(&[command, "over", "--base", "base", "--cache-dir", &cache]);
+        assert!(rig.path(&cache).join("schema/documents").is_dir(), "{command}");
+    }
+    let offline = ["build", "over", "--base", "base", "--offline", "--cache-dir", "build-cache"];
+    assert!(rig.smp(&offline).ended(0).stdout.contains("name: dns-tcp"));
+    let rest = ["build", "over", "--base", "base", "--offline", "--cache-dir", "empty"];
+    assert!(!rig.smp(&rest).ended(0).stdout.contains("name: dns-tcp"));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn manifests_come_from_urls() {
+    const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: remote}\ndata: {a: b}\n";
+    let rig = Rig::new();
+    rig.create_namespace();
+    let files = Proxy::start(&rig, |request| match request {
+        "GET /map.yaml" => Answer::Instead("200 OK", &[], MAP),
+        _ => Answer::Instead("404 Not Found", &[], "nothing"),
+    });
+    let apply = |path: &str| rig.smp(&["apply", "-n", &rig.name, "-f", &format!("{}/{path}", files.url())]);
+    assert_eq!(apply("map.yaml").ended(0).stdout, "configmap/remote created\n");
+    let ran = apply("none.yaml").ended(1);
+    assert!(ran.stderr.contains("none.yaml") && ran.stderr.contains("404"), "{ran:?}");
+}
