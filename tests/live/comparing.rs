@@ -1,6 +1,6 @@
 //! `diff` says what `apply` would do, exactly.
 
-use super::rig::Rig;
+use super::rig::{Rig, closed_address};
 use super::{DEPLOYMENT, documents};
 
 fn map(name: &str, label: &str) -> String {
@@ -104,4 +104,76 @@ fn what_is_shown_is_what_becomes_of_it() {
         assert!(after.matches(text).count() > before.matches(text).count(), "{text}\n{after}");
     }
     assert_eq!(rig.smp(&["diff", "-f", "web.yaml"]).ended(0).stdout, "");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn diff_tells_by_its_status() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.smp(&["diff", "-f", "web.yaml"]).ended(1);
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    rig.smp(&["diff", "-f", "web.yaml"]).ended(0);
+    for args in [
+        &["diff", "-f", "nothing.yaml"][..],
+        &["diff", "-f", "web.yaml", "--context", "nowhere"],
+        &["diff", "-f", "web.yaml", "--token", "wrong"],
+        &["diff", "-f", "web.yaml", "--no-such-flag"],
+        &["diff", "-f", "web.yaml", "--server", &closed_address()],
+        &["diff"],
+    ] {
+        let ran = rig.smp(args).ended(2);
+        assert!(ran.stdout.is_empty() && ran.stderr.starts_with("error"), "{ran:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn diff_hides_what_secrets_hold() {
+    let rig = Rig::new();
+    let secret = |value: &str| {
+        let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: NAME}\nstringData: {a: VALUE, b: same}\n";
+        rig.file("secret.yaml", &text.replace("VALUE", value));
+    };
+    secret("first");
+    let diff = rig.smp(&["diff", "-f", "secret.yaml"]).ended(2);
+    assert!(diff.stderr.contains(&format!("namespaces \"{}\" not found", rig.name)), "{}", diff.stderr);
+    rig.create_namespace();
+    let diff = rig.smp(&["diff", "-f", "secret.yaml"]).ended(1);
+    assert!(diff.stdout.contains("+  a: '***'\n") && !diff.stdout.contains("first"), "{}", diff.stdout);
+    rig.smp(&["apply", "-f", "secret.yaml"]).ended(0);
+    secret("second");
+    let diff = rig.smp(&["diff", "-f", "secret.yaml"]).ended(1);
+    assert!(
+        diff.stdout.contains("-  a: '*** (before)'\n+  a: '*** (after)'\n   b: '***'\n"),
+        "{}",
+        diff.stdout
+    );
+    let shown = rig.smp(&["diff", "--show-secrets", "-f", "secret.yaml"]).ended(1);
+    assert!(shown.stdout.contains("+  a: c2Vjb25k\n"), "{}", shown.stdout);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn an_external_program_shows_the_differences() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    let run = |program: &str| {
+        let output = rig.command(&["diff", "-f", "web.yaml"]).env("KUBECTL_EXTERNAL_DIFF", program).output();
+        let output = output.expect("the program");
+        (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"))
+    };
+    assert_eq!(run("diff -r -u"), (Some(0), String::new()));
+    rig.file("web.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: 3"));
+    let (status, stdout) = run("diff -r -u");
+    assert_eq!(status, Some(1));
+    let file = format!("/apps.v1.Deployment.{}.web", rig.name);
+    let headers = stdout.lines().filter(|line| line.contains(&file) && line.contains('-')).count();
+    assert!(headers >= 3 && stdout.contains("/LIVE-") && stdout.contains("/MERGED-"), "{stdout}");
+    assert!(stdout.contains("-  replicas: 2\n+  replicas: 3\n"), "{stdout}");
+    assert_eq!(run("no-such-program").0, Some(2));
+    assert_eq!(run("diff --no-such-flag").0, Some(2));
 }

@@ -75,7 +75,7 @@ fn a_server_that_still_gives_the_former_address_leads_to_the_new_schema() {
     eventually("the new schema is published", || address(&rig) != before);
     let asked = AtomicUsize::new(0);
     let proxy = Proxy::start(&rig, move |request| {
-        let is_late = request == "GET /openapi/v3" && asked.fetch_add(1, Ordering::SeqCst) % 2 == 0;
+        let is_late = request == "GET /openapi/v3" && asked.fetch_add(1, Ordering::SeqCst).is_multiple_of(2);
         if is_late {
             Answer::Instead("200 OK", &["Content-Type: application/json"], former)
         } else {
@@ -115,9 +115,9 @@ fn servers_without_openapi_v3_are_asked_for_the_older_document() {
     let rig = Rig::new();
     install_crd(&rig);
     write_overlay(&rig);
-    let proxy = Proxy::start(&rig, |request| match request.starts_with("GET /openapi/v3") {
-        true => Answer::Instead("404 Not Found", &[], "404 page not found"),
-        false => Answer::Real,
+    let proxy = Proxy::start(&rig, |request| {
+        let is_newer = request.starts_with("GET /openapi/v3");
+        if is_newer { Answer::Instead("404 Not Found", &[], "404 page not found") } else { Answer::Real }
     });
     // That document comes later than those of v3.
     let build = || rig.smp(&[&BUILD[..], &["--schema", "cluster", "--server", &proxy.url()]].concat());
