@@ -125,6 +125,7 @@ const BOUNDS: &[(&str, &str, &str)] = &[
     ("what helm, a function or git prints", "overlay/process.rs", "MAX_OUTPUT"),
     ("a file that comes over HTTP", "overlay/remote/http.rs", "MAX_SIZE"),
     ("an answer of an API server", "cluster/exchange.rs", "MAX_ANSWER"),
+    ("one object of an API server", "cluster/exchange.rs", "MAX_OBJECT"),
 ];
 
 /// Those of which nobody needs to know: what they bound.
