@@ -402,11 +402,71 @@ fn schemas_are_checked_for_those_who_write_them() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).expect("text").contains(first));
     let stdout = String::from_utf8(output.stdout).expect("text");
-    assert_eq!(stdout, "wrong.yaml: 1 errors, 0 warnings\ncrd.yaml: 0 errors, 0 warnings\n");
+    assert_eq!(stdout, "wrong.yaml: 1 error, 0 warnings\ncrd.yaml: 0 errors, 0 warnings\n");
     assert!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]).contains(first));
     assert!(
         fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]).contains(first)
     );
+}
+
+/// A definition with one list, and what is said of it.
+fn with_list(words: &str) -> String {
+    format!(
+        "definitions:\n  A:\n    type: object\n    properties:\n      l:\n        type: array\n        items:\n          \
+         type: object\n          required: [name]\n          properties: {{name: {{type: string}}, o: {{type: \
+         object}}}}\n{words}"
+    )
+}
+
+#[test]
+fn compiling_writes_over_nothing_but_compiled_schemas() {
+    let files = directory(&[("w.yaml", CRD), ("notes.txt", "mine\n"), ("empty", "")]);
+    for (output, why) in
+        [("w.yaml", "w.yaml is a source"), ("./w.yaml", "w.yaml is a source"), ("notes.txt", "no compiled schema")]
+    {
+        let stderr = fail(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
+        assert!(stderr.contains(why) && stderr.contains("name another file"), "{stderr}");
+    }
+    assert_eq!(fs::read_to_string(files.path().join("w.yaml")).expect("kept"), CRD);
+    assert_eq!(fs::read_to_string(files.path().join("notes.txt")).expect("kept"), "mine\n");
+    for output in ["out", "out", "empty"] {
+        succeed(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
+    }
+}
+
+#[test]
+fn compiled_schemas_are_sources_as_any_others() {
+    let files = directory(&[("w.yaml", CRD)]);
+    succeed(files.path(), &["schema", "compile", "w.yaml", "-o", "one"]);
+    for sources in [&["one"] as &[&str], &["one", "w.yaml"], &["w.yaml", "one"]] {
+        succeed(files.path(), &[&["schema", "compile", "-o", "two"], sources].concat());
+        let [one, two] = ["one", "two"].map(|name| fs::read(files.path().join(name)).expect("written"));
+        assert_eq!(one, two, "{sources:?}");
+    }
+    let output = run(files.path(), &["schema", "lint", "one"]);
+    assert!(!output.status.success());
+    assert!(String::from_utf8(output.stderr).expect("text").contains("compiled schema, which cannot be linted"));
+}
+
+#[test]
+fn what_lint_calls_an_error_is_not_compiled() {
+    let merge = "        x-kubernetes-patch-strategy: merge\n        x-kubernetes-patch-merge-key: ";
+    for (words, why) in [
+        (format!("{merge}''\n"), "objects merge by a key"),
+        (format!("{merge}o\n"), "the key `o` is object"),
+        ("        x-kubernetes-list-type: map\n".into(), "a list of type map needs"),
+        (
+            format!("{merge}name\n        x-kubernetes-recommended-patch-merge-key: name,odd\n"),
+            "have no field `odd`",
+        ),
+    ] {
+        let files = directory(&[("s.yaml", &with_list(&words))]);
+        let stderr = fail(files.path(), &["schema", "compile", "s.yaml", "-o", "out"]);
+        assert!(stderr.contains(why), "{words}: {stderr}");
+        assert!(!files.path().join("out").exists());
+        let lint = run(files.path(), &["schema", "lint", "s.yaml"]);
+        assert!(String::from_utf8(lint.stderr).expect("text").contains(why), "{words}");
+    }
 }
 
 #[test]
