@@ -117,6 +117,74 @@ fn a_directory_is_patched_where_the_patch_or_the_user_says() {
     }
 }
 
+/// A config map called `c`, in a namespace or in none.
+fn config(namespace: &str, value: &str) -> String {
+    let namespace = if namespace.is_empty() { String::new() } else { format!("  namespace: {namespace}\n") };
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n{namespace}data:\n  a: {value}\n")
+}
+
+#[test]
+fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
+    let patch =
+        |namespace: &str| format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}");
+    let of = |name: &str, files: &TempDir| fs::read_to_string(files.path().join(name)).expect("there");
+    let both = || directory(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
+
+    let files = both();
+    succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("prod")]);
+    assert_eq!(of("app/none.yaml", &files), config("", "old"));
+    assert_eq!(of("app/prod.yaml", &files), config("prod", "new"));
+
+    let files = both();
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
+    assert!(said.contains("and no such manifest names one") && said.contains("select the manifest"), "{said}");
+    succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("test"), "--name", "c"]);
+    assert!(of("app/none.yaml", &files).contains("namespace: test"));
+    assert_eq!(of("app/prod.yaml", &files), config("prod", "old"));
+}
+
+#[test]
+fn a_patch_leaves_an_object_what_it_is() {
+    let whole = "{$patch: replace, metadata: {name: web}, spec: {replicas: 2}}";
+    let json = |operation: &str| format!("[{{{operation}}}]");
+    let renamed = json("op: replace, path: /metadata/name, value: x");
+    let table: [(&str, &str, &str); 6] = [
+        ("strategic", whole, "apiVersion: this patch would take away what says which object it is, `apps/v1`"),
+        ("json", &json("op: remove, path: /kind"), "kind: this patch would take away"),
+        ("json", &renamed, "metadata.name: this patch would make another object of it: `x` instead of `web`"),
+        ("merge", "{kind: null}", "kind: this patch would take away"),
+        ("merge", "{metadata: null}", "metadata.name: this patch would take away"),
+        ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` instead of `shop`"),
+    ];
+    let shop = WEB.replace("  name: web\n  labels", "  name: web\n  namespace: shop\n  labels");
+    let files = directory(&[("web.yaml", &shop), ("bare.yaml", "a: b\n")]);
+    for (patch_type, patch, want) in table {
+        let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
+        let place = want.split_once(": this").map_or(want, |(field, _)| field);
+        let message = want.split_once(": ").map_or(want, |(_, message)| message);
+        assert!(stderr.contains(place) && stderr.contains(message), "{patch}: {stderr}");
+        assert!(stderr.contains("edit the file"), "{patch}: {stderr}");
+    }
+    let named = "[{op: add, path: /kind, value: A}, {op: add, path: /metadata, value: {name: x}}]";
+    succeed(files.path(), &["patch", "-f", "bare.yaml", "--type", "json", "-p", named]);
+}
+
+#[test]
+fn operations_that_the_server_forgives_are_warned_of() {
+    let files = directory(&[("web.yaml", WEB)]);
+    let patch = |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+    for (text, want) in [
+        ("[{op: add, path: spec/paused, value: true}]", "`spec/paused` begins without `/`, so that it is taken for `/paused`"),
+        ("[{op: copy, from: /spec/odd, path: /spec/x}]", "`/spec/odd` is not there, so that null is copied"),
+        ("[{op: add, path: /spec/paused}]", "this `add` has no `value`, so that it writes null"),
+    ] {
+        let (_, stderr) = patch(text);
+        assert!(stderr.contains("warning[invalid-value]") && stderr.contains(want), "{text}: {stderr}");
+        assert!(stderr.contains("--patch:1:2"), "{text}: {stderr}");
+    }
+    assert_eq!(patch("[{op: replace, path: /spec/replicas, value: 3}, {op: test, path: /spec/replicas, value: 3}]").1, "");
+}
+
 #[test]
 fn what_is_for_nobody_is_told_with_what_there_is() {
     let files = application();

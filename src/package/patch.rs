@@ -158,6 +158,9 @@ pub fn patch_package(
             let merged = patch.apply(before, schema, kind, options.rules).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
             node = merged.node;
+            if let Some(after) = &node {
+                keeps_identity(manifest.node, after).map_err(failed)?;
+            }
         }
         match node {
             Some(node) => {
@@ -168,6 +171,36 @@ pub fn patch_package(
         }
     }
     plan.finish(MergedFiles::default())
+}
+
+/// What says which object a manifest is.
+const IDENTITY: [&[&str]; 4] =
+    [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
+
+/// Whether a patched manifest is of the object that it was of. What it did not say may be added.
+///
+/// # Errors
+/// Another object, or none. The API server refuses to rename objects (422), and what has no kind at all.
+fn keeps_identity(before: &Node, after: &Node) -> Result<()> {
+    let text = |node: &Node, path: &[&str]| node.get_path(path).and_then(Node::scalar_text).cloned();
+    for path in IDENTITY {
+        let Some(was) = text(before, path) else { continue };
+        let (is, name) = (text(after, path), path.join("."));
+        if is.as_ref() == Some(&was) {
+            continue;
+        }
+        let message = match &is {
+            Some(is) => format!("this patch would make another object of it: `{is}` instead of `{was}`"),
+            None => format!("this patch would take away what says which object it is, `{was}`"),
+        };
+        let error = Diagnostic::error(Code::InvalidValue, message).field(name.as_str());
+        let error = match after.get_path(path) {
+            Some(node) => error.at(node.span()),
+            None => error,
+        };
+        return Err(error.help("no server does that to an object: edit the file, if it shall be another one"));
+    }
+    Ok(())
 }
 
 /// A patch that was written as JSON, in the style that new manifests have: what it adds shall look like what
