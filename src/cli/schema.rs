@@ -291,9 +291,9 @@ fn check_output(args: &CompileArgs) -> Result<()> {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    DiskTree.read_stream(path).map_err(|error| {
-        Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
-    })
+    DiskTree
+        .read_stream(path)
+        .map_err(|error| Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display())))
 }
 
 fn model(path: &Path, sources: &SourceMap) -> Result<Model> {

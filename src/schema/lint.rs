@@ -122,7 +122,8 @@ impl<'m> Lint<'m> {
             );
         }
         if !merge_keys.is_empty() && !patch_strategy.merge {
-            let message = "x-kubernetes-patch-merge-key counts only where x-kubernetes-patch-strategy has merge";
+            let message =
+                "x-kubernetes-patch-merge-key counts only where x-kubernetes-patch-strategy has merge";
             self.find(Diagnostic::warning(Code::InvalidValue, message));
         }
         let double = list_map_keys.iter().enumerate().find(|(i, key)| list_map_keys[..*i].contains(key));

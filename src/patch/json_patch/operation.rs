@@ -51,7 +51,8 @@ impl Document {
 
     fn forgive(&mut self, message: String, operation: &Operation) {
         let warning = Diagnostic::warning(Code::InvalidValue, message).at(operation.span);
-        self.warnings.push(warning.help("the API server takes this, and RFC 6902 does not: say what is meant"));
+        self.warnings
+            .push(warning.help("the API server takes this, and RFC 6902 does not: say what is meant"));
     }
 
     pub(super) fn apply(&mut self, operation: &Operation) -> Result<()> {
@@ -112,7 +113,8 @@ impl Document {
                 .help("a path begins with `/`; within its steps `~` is written `~0`, and `/` is written `~1`")
         })?;
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            let message = format!("`{pointer}` begins without `/`, so that it is taken for `{}`", show(&found));
+            let message =
+                format!("`{pointer}` begins without `/`, so that it is taken for `{}`", show(&found));
             self.forgive(message, operation);
         }
         Ok(found)

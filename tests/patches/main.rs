@@ -1,5 +1,7 @@
 //! `patch` and `create-patch` as a user meets them: what is touched, what is added, and what a live object keeps.
 
+mod traps;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -125,10 +127,12 @@ fn config(namespace: &str, value: &str) -> String {
 
 #[test]
 fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
-    let patch =
-        |namespace: &str| format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}");
+    let patch = |namespace: &str| {
+        format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}")
+    };
     let of = |name: &str, files: &TempDir| fs::read_to_string(files.path().join(name)).expect("there");
-    let both = || directory(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
+    let both =
+        || directory(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
 
     let files = both();
     succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("prod")]);
@@ -137,7 +141,10 @@ fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
 
     let files = both();
     let said = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
-    assert!(said.contains("and no such manifest names one") && said.contains("select the manifest"), "{said}");
+    assert!(
+        said.contains("and no such manifest names one") && said.contains("select the manifest"),
+        "{said}"
+    );
     succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("test"), "--name", "c"]);
     assert!(of("app/none.yaml", &files).contains("namespace: test"));
     assert_eq!(of("app/prod.yaml", &files), config("prod", "old"));
@@ -149,7 +156,11 @@ fn a_patch_leaves_an_object_what_it_is() {
     let json = |operation: &str| format!("[{{{operation}}}]");
     let renamed = json("op: replace, path: /metadata/name, value: x");
     let table: [(&str, &str, &str); 6] = [
-        ("strategic", whole, "apiVersion: this patch would take away what says which object it is, `apps/v1`"),
+        (
+            "strategic",
+            whole,
+            "apiVersion: this patch would take away what says which object it is, `apps/v1`",
+        ),
         ("json", &json("op: remove, path: /kind"), "kind: this patch would take away"),
         ("json", &renamed, "metadata.name: this patch would make another object of it: `x` instead of `web`"),
         ("merge", "{kind: null}", "kind: this patch would take away"),
@@ -172,9 +183,13 @@ fn a_patch_leaves_an_object_what_it_is() {
 #[test]
 fn operations_that_the_server_forgives_are_warned_of() {
     let files = directory(&[("web.yaml", WEB)]);
-    let patch = |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+    let patch =
+        |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
     for (text, want) in [
-        ("[{op: add, path: spec/paused, value: true}]", "`spec/paused` begins without `/`, so that it is taken for `/paused`"),
+        (
+            "[{op: add, path: spec/paused, value: true}]",
+            "`spec/paused` begins without `/`, so that it is taken for `/paused`",
+        ),
         ("[{op: copy, from: /spec/odd, path: /spec/x}]", "`/spec/odd` is not there, so that null is copied"),
         ("[{op: add, path: /spec/paused}]", "this `add` has no `value`, so that it writes null"),
     ] {
@@ -182,7 +197,11 @@ fn operations_that_the_server_forgives_are_warned_of() {
         assert!(stderr.contains("warning[invalid-value]") && stderr.contains(want), "{text}: {stderr}");
         assert!(stderr.contains("--patch:1:2"), "{text}: {stderr}");
     }
-    assert_eq!(patch("[{op: replace, path: /spec/replicas, value: 3}, {op: test, path: /spec/replicas, value: 3}]").1, "");
+    assert_eq!(
+        patch("[{op: replace, path: /spec/replicas, value: 3}, {op: test, path: /spec/replicas, value: 3}]")
+            .1,
+        ""
+    );
 }
 
 #[test]
@@ -489,9 +508,11 @@ fn with_list(words: &str) -> String {
 #[test]
 fn compiling_writes_over_nothing_but_compiled_schemas() {
     let files = directory(&[("w.yaml", CRD), ("notes.txt", "mine\n"), ("empty", "")]);
-    for (output, why) in
-        [("w.yaml", "w.yaml is a source"), ("./w.yaml", "w.yaml is a source"), ("notes.txt", "no compiled schema")]
-    {
+    for (output, why) in [
+        ("w.yaml", "w.yaml is a source"),
+        ("./w.yaml", "w.yaml is a source"),
+        ("notes.txt", "no compiled schema"),
+    ] {
         let stderr = fail(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
         assert!(stderr.contains(why) && stderr.contains("name another file"), "{stderr}");
     }
@@ -513,7 +534,9 @@ fn compiled_schemas_are_sources_as_any_others() {
     }
     let output = run(files.path(), &["schema", "lint", "one"]);
     assert!(!output.status.success());
-    assert!(String::from_utf8(output.stderr).expect("text").contains("compiled schema, which cannot be linted"));
+    assert!(
+        String::from_utf8(output.stderr).expect("text").contains("compiled schema, which cannot be linted")
+    );
 }
 
 #[test]
