@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::target::SchemaArgs;
 use super::{Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result, Severity, escaped};
-use crate::files::{DiskTree, FileTree as _, replace_file};
+use crate::files::{DiskTree, FileKind, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
 use crate::schema::{Gvk, Model, NamedKind, Scope, compile, is_compiled, lint, read_model, show};
 use crate::source::SourceMap;
@@ -274,15 +274,16 @@ fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
 /// # Errors
 /// A source; another file.
 fn check_output(args: &CompileArgs) -> Result<()> {
-    let output = args.output.canonicalize();
-    let Some(output) = output.ok().filter(|path| path.is_file()) else { return Ok(()) };
+    let real = |path: &Path| DiskTree.locate(Path::new(""), path).ok();
+    let output = real(&args.output).filter(|found| found.kind() == FileKind::File);
+    let Some(output) = output else { return Ok(()) };
     let help = "name another file after --output, such as kinds.smpschema";
-    let is_source = |path: &&PathBuf| path.canonicalize().is_ok_and(|path| path == output);
+    let is_source = |path: &&PathBuf| real(path).is_some_and(|found| found.path() == output.path());
     if let Some(source) = args.documents.iter().find(is_source) {
         let message = format!("{} is a source, and would be overwritten", source.display());
         return Err(Diagnostic::error(Code::Usage, message).help(help));
     }
-    let bytes = read_bytes(&output)?;
+    let bytes = read_bytes(output.path())?;
     if bytes.is_empty() || is_compiled(&bytes) {
         return Ok(());
     }

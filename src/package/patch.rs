@@ -153,13 +153,7 @@ pub fn patch_package(
     schema: &Schema,
     options: &PackagePatchOptions,
 ) -> Result<ChangedPackage> {
-    let type_of_rest = match &options.type_name {
-        None => Cursor::unknown(),
-        Some(name) => schema.named(name).ok_or_else(|| {
-            Diagnostic::error(Code::NoMatch, format!("the schema has no type `{name}`"))
-                .help("name a definition of the document that the schema was read from")
-        })?,
-    };
+    let type_of_rest = type_of_rest(schema, options)?;
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
     let mut of_manifest: Vec<Vec<&TargetedPatch>> = vec![Vec::new(); candidates.manifests().len()];
     for patch in &patches.0 {
@@ -196,6 +190,15 @@ pub fn patch_package(
         }
     }
     plan.finish(MergedFiles::default())
+}
+
+/// The type of manifests without a kind.
+fn type_of_rest<'s>(schema: &'s Schema, options: &PackagePatchOptions) -> Result<Cursor<'s>> {
+    let Some(name) = &options.type_name else { return Ok(Cursor::unknown()) };
+    schema.named(name).ok_or_else(|| {
+        Diagnostic::error(Code::NoMatch, format!("the schema has no type `{name}`"))
+            .help("name a definition of the document that the schema was read from")
+    })
 }
 
 /// A warning for each `$patchMergeKey`, which kustomize takes for a field.
