@@ -673,6 +673,7 @@ fn there_is_a_guide_for_developers() {
     let guide = std::fs::read_to_string(path).expect("the guide").replace('\n', " ");
     for said in [
         "It is always there.",
+        "takes `null` for a value and adds an entry",
         "It is unique in every list",
         "in all cases",
         "does not change",

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::document::{gvk_of, read_document, type_of};
+use super::document::{gvk_of, read_document, stdin_twice, type_of};
 use super::package::print;
 use super::patch::{PatchOutput, check_servers_kind, dialect_of_no_strategic};
 use super::target::SchemaArgs;
@@ -13,6 +13,7 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Rules;
 use crate::overlay::ChainUse;
+use crate::package::wrong_types;
 use crate::patch::{
     CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied, ways_out,
     with_last_applied,
@@ -92,6 +93,10 @@ impl CreatePatchArgs {
             let message = "`--overwrite` is for three-way patches: give --current or --from-last-applied";
             return Err(Failure::Usage(message.into()));
         }
+        let files = [Some(&self.original), Some(&self.modified), self.current.as_ref()];
+        if files.into_iter().flatten().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+            return Err(stdin_twice());
+        }
         if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
             return Err(dialect_of_no_strategic());
         }
@@ -150,6 +155,7 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     let patch = create_verified(&sides, args.patch_type, kind, &options);
     let patch = patch.map_err(|error| with_way_out(error, &sides, args.patch_type, kind, options))?;
     render::print(&patch.warnings, sources);
+    render::print(&wrong_types(&modified, kind), sources);
     print(&match args.output {
         PatchOutput::Yaml => yaml::to_yaml(&patch.value)?,
         PatchOutput::Json => yaml::to_json_pretty(&patch.value)?,

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
+use super::Failure;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileTree as _};
 use crate::schema::{Cursor, Gvk, Schema};
@@ -44,6 +45,11 @@ pub(super) fn read_stdin() -> Result<String> {
     let read = std::io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|error| io_error("standard input", &error))?;
     yaml::decode(bytes).map_err(|d| d.note("in standard input"))
+}
+
+/// It can be read once.
+pub(super) fn stdin_twice() -> Failure {
+    Failure::Usage("standard input (`-`) can be read but once: name a file for the other one".into())
 }
 
 fn io_error(name: &str, error: &std::io::Error) -> Diagnostic {

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use smol_str::SmolStr;
 
-use super::document::{documents_of, read_documents, read_stdin};
+use super::document::{documents_of, read_documents, read_stdin, stdin_twice};
 use super::package::{print, schema_of};
 use super::report::print_changes;
 use super::target::SchemaArgs;
@@ -167,6 +167,10 @@ impl PatchArgs {
         if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
             return Err(dialect_of_no_strategic());
         }
+        let stdin = Path::new("-");
+        if self.filename == stdin && self.patch_file.as_deref() == Some(stdin) {
+            return Err(stdin_twice());
+        }
         let given = [
             ("--kind", self.kind.as_deref()),
             ("--name", self.name.as_deref()),
@@ -225,7 +229,8 @@ fn with_flags(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
         Code::WrongType if patch_type != PatchType::Json && error.resource_name().is_none() => {
             error.help("for a JSON patch, a list of operations, say --type=json")
         }
-        Code::Ambiguous => error.help(
+        // That of a manifest is about entries of a list.
+        Code::Ambiguous if error.resource_name().is_none() => error.help(
             "say which are meant: by apiVersion, kind and name in the patch, or by --kind, --name, -l or --all",
         ),
         _ => error,

@@ -11,9 +11,9 @@ use serde::Serialize;
 use super::target::SchemaArgs;
 use super::{Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Result, Severity, escaped};
-use crate::files::{DiskTree, FileTree as _, replace_file};
+use crate::files::{DiskTree, FileKind, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
-use crate::schema::{Gvk, Model, NamedKind, Scope, compile, lint, read_model, show};
+use crate::schema::{Gvk, Model, NamedKind, Scope, compile, is_compiled, lint, read_model, show};
 use crate::source::SourceMap;
 #[cfg(feature = "cluster")]
 use crate::yaml::suggestion;
@@ -267,6 +267,7 @@ fn versions_of(words: &[String], kinds: &[NamedKind]) -> Result<std::collections
 
 fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     let models = args.documents.iter().map(|path| model(path, sources));
+    check_output(args)?;
     let graph = compile::compile(models.collect::<Result<Vec<_>>>()?)?;
     let bytes = graph.to_bytes();
     replace_file(&args.output, &bytes)?;
@@ -275,25 +276,67 @@ fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether the output is what compiling may write over: a schema that was compiled before, or nothing.
+///
+/// # Errors
+/// A source; another file.
+fn check_output(args: &CompileArgs) -> Result<()> {
+    let real = |path: &Path| DiskTree.locate(Path::new(""), path).ok();
+    let output = real(&args.output).filter(|found| found.kind() == FileKind::File);
+    let Some(output) = output else { return Ok(()) };
+    let help = "name another file after --output, such as kinds.smpschema";
+    let is_source = |path: &&PathBuf| real(path).is_some_and(|found| found.path() == output.path());
+    if let Some(source) = args.documents.iter().find(is_source) {
+        let message = format!("{} is a source, and would be overwritten", source.display());
+        return Err(Diagnostic::error(Code::Usage, message).help(help));
+    }
+    let bytes = read_bytes(output.path())?;
+    if bytes.is_empty() || is_compiled(&bytes) {
+        return Ok(());
+    }
+    let message = format!("{} is there already, and is no compiled schema", args.output.display());
+    Err(Diagnostic::error(Code::Usage, message).help(help))
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    DiskTree
+        .read_stream(path)
+        .map_err(|error| Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display())))
+}
+
 fn model(path: &Path, sources: &SourceMap) -> Result<Model> {
-    let bytes = DiskTree.read_stream(path).map_err(|error| {
-        Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
-    })?;
-    read_model(path, bytes, sources)
+    read_model(path, read_bytes(path)?, sources)
+}
+
+/// What is wrong in a document, if it can be read.
+fn findings_of(path: &Path, sources: &SourceMap) -> Result<Vec<Diagnostic>> {
+    let bytes = read_bytes(path)?;
+    if is_compiled(&bytes) {
+        let message = format!("{} is a compiled schema, which cannot be linted", path.display());
+        return Err(Diagnostic::error(Code::InvalidValue, message).help("lint what it was compiled from"));
+    }
+    Ok(lint(&read_model(path, bytes, sources)?))
 }
 
 /// Fails when there are errors. Each document is checked alone, and all are.
 fn lint_files(args: &LintArgs, sources: &SourceMap) -> Outcome {
     let mut status = ExitCode::SUCCESS;
     for path in &args.documents {
-        let findings = model(path, sources).map_or_else(|error| vec![error], |model| lint(&model));
+        let findings = findings_of(path, sources).unwrap_or_else(|error| vec![error]);
         render::print(&findings, sources);
         let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
         let warnings = findings.len() - errors;
-        writeln!(io::stdout(), "{}: {errors} errors, {warnings} warnings", path.display())?;
+        let (errors_are, warnings_are) = (counted(errors, "error"), counted(warnings, "warning"));
+        writeln!(io::stdout(), "{}: {errors_are}, {warnings_are}", path.display())?;
         if errors > 0 {
             status = ExitCode::FAILURE;
         }
     }
     Ok(status)
+}
+
+/// "1 error", "2 errors".
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }

@@ -13,7 +13,7 @@ use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, Nul
 use super::order::{Rank, permuted, server_order};
 use super::trail::Trail;
 use crate::diagnostic::{Code, Result};
-use crate::schema::Cursor;
+use crate::schema::{Cursor, ListType};
 use crate::yaml::{Entry, Map, Node};
 
 /// A list, and what the API server's order of its entries depends on.
@@ -77,8 +77,19 @@ impl OrderKeys {
     }
 
     /// All fields that the order mentions.
-    pub(crate) fn of_overlay(order: &[Node]) -> Self {
-        Self::new(Vec::new(), mentioned(order).map(SmolStr::from))
+    ///
+    /// # Errors
+    /// Where entries have several merge keys: one that does not name all of them.
+    pub(crate) fn of_overlay(list: Cursor<'_>, order: &[Node], at: &Trail<'_>) -> Result<Self> {
+        let needed = patch_merge_keys(list);
+        if needed.len() > 1 && list.list_type() != Some(ListType::Map) {
+            let required = needed.into_iter().map(|key| (key, KeyRule::Required));
+            let keys = MergeKeys::new(required, NullKey::Absent, KeyComparison::Data);
+            for (position, entry) in order.iter().enumerate() {
+                identify(Some(&keys), entry, &at.index(position))?;
+            }
+        }
+        Ok(Self::new(Vec::new(), mentioned(order).map(SmolStr::from)))
     }
 
     fn new(needed: Vec<SmolStr>, more: impl Iterator<Item = SmolStr>) -> Self {

@@ -186,7 +186,9 @@ fn ambiguous(
     let positions: Vec<String> = slots.iter().map(|slot| format!("[{slot}]")).collect();
     let message = format!("{} entries match this one of the patch: {}", slots.len(), positions.join(", "));
     let help = match wanted.by.as_slice() {
-        _ if wanted.named => "name more keys under `$patchMergeKey`, so that one entry is left",
+        _ if wanted.named => {
+            "name more keys under `$patchMergeKey`, such as `[port, protocol]`, so that one entry is left"
+        }
         [(KeyPattern::Own, _)] => {
             "entries of this list must differ in their keys: remove or change the others first"
         }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::path::{FieldPath, PathElement};
 use crate::schema::{Cursor, TypeKind};
+use crate::source::Span;
 use crate::yaml::{Map, Node, Resolved, Value, suggestion};
 
 /// A warning for each value of a changed object that the schema forbids, and that was not there before.
@@ -13,8 +14,25 @@ pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> 
     if now.is_empty() {
         return Vec::new();
     }
-    let known: FxHashSet<String> = forbidden(before, kind).iter().map(ToString::to_string).collect();
-    now.into_iter().filter(|warning| !known.contains(&warning.to_string())).collect()
+    let old = forbidden(before, kind);
+    let texts: FxHashSet<String> = old.iter().map(ToString::to_string).collect();
+    // A value whose index is another one now still stands where it stood.
+    let places: FxHashSet<Span> = old.iter().filter_map(place).collect();
+    let is_new = |warning: &Diagnostic| {
+        !texts.contains(&warning.to_string()) && place(warning).is_none_or(|place| !places.contains(&place))
+    };
+    now.into_iter().filter(is_new).collect()
+}
+
+/// A warning for each value of an object that is of another type than its schema wants.
+pub(crate) fn wrong_types(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+    let is_of_type = |warning: &Diagnostic| warning.code() == Code::WrongType;
+    forbidden(object, kind).into_iter().filter(is_of_type).collect()
+}
+
+/// Where a value stands in a text, if it came from one.
+fn place(warning: &Diagnostic) -> Option<Span> {
+    warning.labels().first().map(|label| label.span).filter(|span| *span != Span::default())
 }
 
 fn forbidden(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
@@ -42,6 +60,11 @@ impl TypeWalk {
                 for (i, entry) in list.iter().enumerate() {
                     self.at(PathElement::Index(i), entry, cursor.element());
                 }
+            }
+            Value::Scalar(_) if is_too_large(node, cursor) => {
+                let message = "this number is too large for the whole number that the schema wants here";
+                let warning = Diagnostic::warning(Code::WrongType, message).at(node.span());
+                self.warn(warning.help("the API server refuses it"));
             }
             Value::Scalar(_) if node.resolve().is_some_and(|value| is_of(&value, cursor.type_kind())) => {}
             _ => self.wrong_type(node, cursor),
@@ -88,6 +111,19 @@ impl TypeWalk {
         self.warnings.push(warning.field(self.path.clone()));
     }
 }
+
+/// Whether a whole number is none of 64 bits, the largest that there are.
+fn is_too_large(node: &Node, cursor: Cursor<'_>) -> bool {
+    let is_large = match node.resolve() {
+        Some(Resolved::UInt(number)) => i64::try_from(number).is_err(),
+        Some(Resolved::Float(float)) => float.fract() == 0.0 && float.abs() >= TWO_TO_63,
+        _ => false,
+    };
+    is_large && cursor.type_kind() == TypeKind::Integer
+}
+
+/// The first number that is too large.
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 fn wanted(kind: TypeKind) -> &'static str {
     match kind {

@@ -8,8 +8,12 @@ use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{Merged, Rules};
-use crate::patch::{ApplyOptions, PatchType, apply, check_built_in, check_numbers, parse_json_patch};
+use crate::merge::directive::PATCH_MERGE_KEY;
+use crate::merge::{Exceptions, Merged, Rules};
+use crate::patch::{
+    ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_built_in, check_numbers,
+    parse_json_patch,
+};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Node, Style, Tag, Value};
 
@@ -21,6 +25,8 @@ pub struct Patches(Vec<TargetedPatch>);
 struct TargetedPatch {
     node: Node,
     patch_type: PatchType,
+    /// The operations of a JSON patch.
+    json: Option<JsonPatch>,
     target: NamedTarget,
 }
 
@@ -77,16 +83,15 @@ impl TargetedPatch {
         check_numbers(&node)?;
         let node = restyled(node);
         let is_json = patch_type == PatchType::Json;
-        if is_json {
-            parse_json_patch(&node)?;
-        } else if node.as_map().is_none() {
+        let json = if is_json { Some(parse_json_patch(&node)?) } else { None };
+        if !is_json && node.as_map().is_none() {
             let message = format!("a patch of this type must be a map, not {}", node.type_name());
             return Err(Diagnostic::error(Code::WrongType, message)
                 .at(node.span().at_start())
                 .help("a list of operations is a JSON patch"));
         }
         let target = if is_json { NamedTarget::default() } else { NamedTarget::of(&node) };
-        Ok(Self { node, patch_type, target })
+        Ok(Self { node, patch_type, json, target })
     }
 
     /// The API server refuses strategic patches of what it has no types for.
@@ -110,9 +115,29 @@ impl TargetedPatch {
         error.note(format!("it was for {} in {}", manifest.shown(), manifest.path.display()))
     }
 
-    fn apply(&self, node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
+    fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
+        if let Some(operations) = &self.json {
+            let warnings = operations.apply_warned(&mut node, JsonPatchOptions::default())?;
+            return Ok(Merged { warnings, ..Merged::of(Some(node)) });
+        }
+        let is_lossy = rules == Rules::Kustomize { exceptions: Exceptions::None };
+        let lost = (is_lossy && self.patch_type == PatchType::Strategic)
+            .then(|| self.lost_by_kustomize(&node, schema, kind));
         let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
-        apply(node, &self.node, self.patch_type, &options)
+        let mut merged = apply(node, &self.node, self.patch_type, &options)?;
+        merged.warnings.extend(lost.into_iter().flatten());
+        Ok(merged)
+    }
+
+    /// What kustomize does in silence, and builds refuse: of entries with equal keys, say, it keeps one.
+    fn lost_by_kustomize(&self, node: &Node, schema: &Schema, kind: Cursor<'_>) -> Vec<Diagnostic> {
+        let rules = Rules::Kustomize { exceptions: Exceptions::Listed };
+        let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
+        let refused = apply(node.clone(), &self.node, self.patch_type, &options).err();
+        let refused = refused.map(|error| {
+            error.into_warning().note("kustomize merges this list nevertheless, and may lose entries of it")
+        });
+        refused.into_iter().chain(named_keys_of(&self.node)).collect()
     }
 }
 
@@ -128,13 +153,7 @@ pub fn patch_package(
     schema: &Schema,
     options: &PackagePatchOptions,
 ) -> Result<ChangedPackage> {
-    let type_of_rest = match &options.type_name {
-        None => Cursor::unknown(),
-        Some(name) => schema.named(name).ok_or_else(|| {
-            Diagnostic::error(Code::NoMatch, format!("the schema has no type `{name}`"))
-                .help("name a definition of the document that the schema was read from")
-        })?,
-    };
+    let type_of_rest = type_of_rest(schema, options)?;
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
     let mut of_manifest: Vec<Vec<&TargetedPatch>> = vec![Vec::new(); candidates.manifests().len()];
     for patch in &patches.0 {
@@ -158,6 +177,9 @@ pub fn patch_package(
             let merged = patch.apply(before, schema, kind, options.rules).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
             node = merged.node;
+            if let Some(after) = &node {
+                keeps_identity(manifest.node, after).map_err(failed)?;
+            }
         }
         match node {
             Some(node) => {
@@ -168,6 +190,63 @@ pub fn patch_package(
         }
     }
     plan.finish(MergedFiles::default())
+}
+
+/// The type of manifests without a kind.
+fn type_of_rest<'s>(schema: &'s Schema, options: &PackagePatchOptions) -> Result<Cursor<'s>> {
+    let Some(name) = &options.type_name else { return Ok(Cursor::unknown()) };
+    schema.named(name).ok_or_else(|| {
+        Diagnostic::error(Code::NoMatch, format!("the schema has no type `{name}`"))
+            .help("name a definition of the document that the schema was read from")
+    })
+}
+
+/// A warning for each `$patchMergeKey`, which kustomize takes for a field.
+fn named_keys_of(node: &Node) -> Vec<Diagnostic> {
+    match &node.value {
+        Value::Map(map) => {
+            let own = map.get(PATCH_MERGE_KEY).map(|directive| {
+                let message =
+                    format!("to kustomize `{PATCH_MERGE_KEY}` is a field like any other, and names no keys");
+                Diagnostic::warning(Code::Directive, message)
+                    .at(directive.span())
+                    .help("use --dialect overlay or apiserver, by whose rules it counts")
+            });
+            own.into_iter().chain(map.iter().flat_map(|(_, value)| named_keys_of(value))).collect()
+        }
+        Value::List(list) => list.iter().flat_map(named_keys_of).collect(),
+        Value::Scalar(_) => Vec::new(),
+    }
+}
+
+/// What says which object a manifest is.
+const IDENTITY: [&[&str]; 4] =
+    [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
+
+/// Whether a patched manifest is of the object that it was of. What it did not say may be added.
+///
+/// # Errors
+/// Another object, or none. The API server refuses to rename objects (422), and what has no kind at all.
+fn keeps_identity(before: &Node, after: &Node) -> Result<()> {
+    let text = |node: &Node, path: &[&str]| node.get_path(path).and_then(Node::scalar_text).cloned();
+    for path in IDENTITY {
+        let Some(was) = text(before, path) else { continue };
+        let (is, name) = (text(after, path), path.join("."));
+        if is.as_ref() == Some(&was) {
+            continue;
+        }
+        let message = match &is {
+            Some(is) => format!("this patch would make another object of it: `{is}` instead of `{was}`"),
+            None => format!("this patch would take away what says which object it is, `{was}`"),
+        };
+        let error = Diagnostic::error(Code::InvalidValue, message).field(name.as_str());
+        let error = match after.get_path(path) {
+            Some(node) => error.at(node.span()),
+            None => error,
+        };
+        return Err(error.help("no server does that to an object: edit the file, if it shall be another one"));
+    }
+    Ok(())
 }
 
 /// A patch that was written as JSON, in the style that new manifests have: what it adds shall look like what

@@ -72,8 +72,11 @@ pub(super) struct NamedTarget {
 
 impl NamedTarget {
     pub fn of(patch: &Node) -> Self {
-        let GroupKindName { namespace, name, .. } = GroupKindName::of(patch);
-        Self { gvk: gvk_of(patch), namespace, name }
+        // What is null takes away, and names nothing.
+        let node = |path: &[&str]| patch.get_path(path).filter(|node| !node.is_null());
+        let text = |path| node(path).and_then(Node::scalar_text).cloned().unwrap_or_default();
+        let gvk = Gvk::from_manifest(&text(&["apiVersion"]), &text(&["kind"]));
+        Self { gvk, namespace: text(&["metadata", "namespace"]), name: text(&["metadata", "name"]) }
     }
 
     /// Whether it names something that tells manifests apart. A namespace alone may be one to be set.
@@ -88,6 +91,11 @@ impl NamedTarget {
         // A manifest without a namespace gets one where it is applied.
         let in_namespace = namespace.is_empty() || is(&self.namespace, &namespace);
         has_version && is(&self.gvk.kind, &gvk.kind) && is(&self.name, &name) && in_namespace
+    }
+
+    /// Whether it names the very namespace that a manifest names.
+    fn has_namespace(&self, node: &Node) -> bool {
+        self.namespace == GroupKindName::of(node).namespace
     }
 
     /// How much of what it names a manifest has.
@@ -115,6 +123,7 @@ fn is_usual(manifest: &Manifest<'_>) -> bool {
 /// The manifests that one may select from.
 pub(super) struct PatchCandidates<'p> {
     selection: &'p ManifestSelection,
+    is_directory: bool,
     manifests: Vec<Manifest<'p>>,
     /// The positions of those that are meant.
     meant: Vec<usize>,
@@ -131,7 +140,7 @@ impl<'p> PatchCandidates<'p> {
             is_asked_for && selection.has_namespace(manifest)
         };
         let meant = manifests.iter().enumerate().filter(|(_, manifest)| is_meant(manifest)).map(|(i, _)| i);
-        Self { selection, meant: meant.collect(), manifests }
+        Self { selection, is_directory, meant: meant.collect(), manifests }
     }
 
     pub fn manifests(&self) -> &[Manifest<'p>] {
@@ -165,7 +174,7 @@ impl<'p> PatchCandidates<'p> {
         let is_for = |i: &usize| target.is_for(self.manifests[*i].node);
         let found: Vec<usize> = self.meant.iter().copied().filter(is_for).collect();
         if !found.is_empty() {
-            return Ok(found);
+            return self.of_namespace(found, target, patch);
         }
         let error = error(format!("this patch is for {target}, and there is no such manifest"));
         let passed_over =
@@ -179,6 +188,36 @@ impl<'p> PatchCandidates<'p> {
             error
         };
         Err(self.with_candidates(error, &self.meant, target))
+    }
+
+    /// Of manifests that a patch may be for those in the namespace that it names. Where there are none, a manifest
+    /// without a namespace would get one, and be another object: that is done only when asked for.
+    ///
+    /// # Errors
+    /// There are only such, and the user does not say that they are meant.
+    fn of_namespace(&self, found: Vec<usize>, target: &NamedTarget, patch: &Node) -> Result<Vec<usize>> {
+        if target.namespace.is_empty() {
+            return Ok(found);
+        }
+        let is_exact = |i: &usize| target.has_namespace(self.manifests[*i].node);
+        let exact: Vec<usize> = found.iter().copied().filter(is_exact).collect();
+        if !exact.is_empty() {
+            return Ok(exact);
+        }
+        let is_only = self.manifests.len() == 1 && !self.is_directory;
+        if is_only || self.selection.is_given() {
+            return Ok(found);
+        }
+        let namespace = &target.namespace;
+        let message =
+            format!("this patch is for {target} in namespace `{namespace}`, and no such manifest names one");
+        let place = patch.get_path(&["metadata", "namespace"]).unwrap_or(patch).span();
+        let error = Diagnostic::error(Code::NoMatch, message).at(place);
+        let error = self.with_candidates(error, &found, target);
+        Err(error.help(format!(
+            "leave the namespace out of the patch, or select the manifest by kind or name, to write `namespace: \
+             {namespace}` into it"
+        )))
     }
 
     /// What the user probably asks for.

@@ -101,8 +101,9 @@ pub fn apply(
         PatchType::Merge => apply_json_merge(&mut object, patch),
         PatchType::Json => {
             let parsed = parse_json_patch(patch).map_err(|error| error.refused(PatchRefusal::NoPatch))?;
-            let done = parsed.apply_with(&mut object, &options.json_patch);
-            done.map_err(|error| error.refused(PatchRefusal::Operation))?;
+            let done = parsed.apply_warned(&mut object, options.json_patch);
+            let warnings = done.map_err(|error| error.refused(PatchRefusal::Operation))?;
+            return Ok(Merged { warnings, ..Merged::of(Some(object)) });
         }
     }
     Ok(Merged::of(Some(object)))

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{PATCH, RETAIN_KEYS};
+use crate::merge::directive::{PATCH, RETAIN_KEYS, is_delete};
 use crate::merge::entry_match::lacks;
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::{Trail, align};
@@ -76,10 +76,12 @@ fn check_values(
 
 /// What is said of a field that the owner and others changed.
 pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
+    let is_gone = |node: &Node| node.is_null() || is_delete(node);
+    let ours_is = if is_gone(ours) { "applied last, and gone now" } else { "changed here" };
     let error = at
         .error(Code::Conflict, "this was changed on both sides since it was applied last")
-        .label(ours.span(), "changed here");
-    let error = match theirs {
+        .label(ours.span(), ours_is);
+    let error = match theirs.filter(|theirs| !is_gone(theirs)) {
         Some(theirs) => error.label(theirs.span(), "and in the cluster"),
         None => error.note("in the cluster it is gone"),
     };

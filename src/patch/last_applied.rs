@@ -11,7 +11,8 @@ pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration
 /// What `kubectl apply` applied last to a live object, with the annotation that it sent along.
 ///
 /// # Errors
-/// [`Code::MissingField`] when the object has no such annotation; one that is no JSON.
+/// [`Code::MissingField`] when the object has no such annotation; one that is no JSON, or has a key twice;
+/// [`Code::Conflict`] when it is about another object.
 pub fn last_applied(live: &Node) -> Result<Node> {
     let annotation = live.get_path(&["metadata", "annotations", LAST_APPLIED]);
     let Some(annotation) = annotation.filter(|node| !node.is_null()) else {
@@ -25,10 +26,40 @@ pub fn last_applied(live: &Node) -> Result<Node> {
         let message = format!("the annotation `{LAST_APPLIED}` is no JSON object");
         Diagnostic::error(Code::Syntax, message).at(annotation.span())
     })?;
+    check_keys(annotation)?;
+    check_object(live, &applied, annotation)?;
     if let Some(annotations) = annotations_of(&mut applied) {
         annotations.insert(LAST_APPLIED, annotation.clone());
     }
     Ok(applied)
+}
+
+/// Whether each key is there once: JSON is YAML, of which the parser sees that.
+fn check_keys(annotation: &Node) -> Result<()> {
+    let read = annotation.as_str().unwrap_or_default().parse::<Node>();
+    let Some(error) = read.err().filter(|error| error.code() == Code::DuplicateKey) else { return Ok(()) };
+    let message = format!("the annotation `{LAST_APPLIED}` has a key twice: {}", error.message());
+    Err(Diagnostic::error(Code::DuplicateKey, message)
+        .at(annotation.span())
+        .help("give what was applied last as a file instead"))
+}
+
+/// Whether what was applied last is the object that it stands in. Its apiVersion may have been another one.
+fn check_object(live: &Node, applied: &Node, annotation: &Node) -> Result<()> {
+    for path in [&["kind"] as &[&str], &["metadata", "name"], &["metadata", "namespace"]] {
+        let text = |node: &Node| node.get_path(path).and_then(Node::scalar_text).cloned();
+        let (Some(is), Some(was)) = (text(live), text(applied)) else { continue };
+        if is != was {
+            let field = path.join(".");
+            let message = format!(
+                "the annotation `{LAST_APPLIED}` is about another object: its {field} is `{was}`, not `{is}`"
+            );
+            return Err(Diagnostic::error(Code::Conflict, message)
+                .at(annotation.span())
+                .help("it was copied from there: give what was applied last as a file instead"));
+        }
+    }
+    Ok(())
 }
 
 /// The object with an annotation that says what it is, as `kubectl apply` sends it: the next apply goes by that.

@@ -55,9 +55,15 @@ impl Sameness {
             (Some(Value::List(got)), Some(Value::List(wanted))) => {
                 // Who wants something deleted wants it gone.
                 let stays = |entry: &&Node| self == Self::Exact || !is_delete(entry);
-                let wanted: Vec<Node> = wanted.iter().filter(stays).cloned().collect();
-                let found = self.lists(got, &wanted, cursor, at)?;
-                let equal_keys = found.equal_keys || self.has_equal_keys(&wanted, cursor);
+                let kept: Vec<Node>;
+                let wanted = if wanted.iter().all(|entry| stays(&entry)) {
+                    wanted.as_slice()
+                } else {
+                    kept = wanted.iter().filter(stays).cloned().collect();
+                    &kept
+                };
+                let found = self.lists(got, wanted, cursor, at)?;
+                let equal_keys = found.equal_keys || self.has_equal_keys(wanted, cursor);
                 Some(Difference { equal_keys, ..found })
             }
             _ if got == wanted => None,
@@ -106,15 +112,14 @@ impl Sameness {
 
     fn lists(self, got: &[Node], wanted: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> Option<Difference> {
         let association = self.association(list);
-        let entry = |i: Option<usize>, list: &'_ [Node]| i.map(|i| list[i].clone());
         let by_key = matches!(association, Association::Keyed { .. }) && matches!(self, Self::Unordered(_));
         let rows = if by_key { align::entries([wanted, got], &association) } else { None };
         if let Some(rows) = rows {
             return rows.into_iter().find_map(|row| {
                 let [in_wanted, in_got] = row.at;
                 let here = at.index(in_wanted.or(in_got).unwrap_or_default());
-                let (got, wanted) = (entry(in_got, got), entry(in_wanted, wanted));
-                self.values([got.as_ref(), wanted.as_ref()], element(list), &here, "")
+                let entries = [in_got.map(|i| &got[i]), in_wanted.map(|i| &wanted[i])];
+                self.values(entries, element(list), &here, "")
             });
         }
         if association == Association::Set {

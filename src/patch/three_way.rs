@@ -68,10 +68,20 @@ pub fn create_three_way(
         keeps_names(&patch, &root)?;
     }
     if !options.overwrite {
-        let others = diff(original, current, kind, PatchPart::Unordered)?;
-        check_maps(&patch, &others, kind, &root)?;
+        check_conflicts(&patch, original, current, kind)?;
     }
     Ok(Node::map(patch))
+}
+
+/// Whether a patch leaves alone what others changed.
+///
+/// # Errors
+/// The first conflict, as for [`create_three_way`].
+pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind: Cursor<'_>) -> Result<()> {
+    let nothing = Node::map(Map::new());
+    let original = if original.is_null() { &nothing } else { original };
+    let others = diff(original, current, kind, PatchPart::Unordered)?;
+    check_maps(patch, &others, kind, &Trail::root())
 }
 
 /// Whether an object stays what it is.

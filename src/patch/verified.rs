@@ -9,13 +9,13 @@ use super::owner_nulls::Nulls;
 use super::patch_type::PatchType;
 use super::sameness::{Difference, Sameness};
 use super::sides::{CreateOptions, PatchSides};
-use super::three_way::{ThreeWayOptions, create_three_way, keeps_identity};
+use super::three_way::{ThreeWayOptions, check_conflicts, create_three_way, keeps_identity};
 use super::wanted::{OthersChanges, Wanted, WholeMaps};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
-use crate::merge::Rules;
 use crate::merge::association::ListPolicy;
+use crate::merge::{Merged, Rules};
 use crate::schema::Cursor;
-use crate::yaml::{Map, Node};
+use crate::yaml::{Map, Node, Value};
 
 /// Makes a patch of any type, two-way or, with a current object, three-way, and tries it: what comes back makes
 /// of the input what was wanted.
@@ -86,10 +86,7 @@ fn tried(
     let input = sides.input();
     match (patch_type, sides.current) {
         (PatchType::Strategic, Some(current)) if rules == Rules::Apiserver => {
-            let kubectls = create_three_way(sides.original, sides.modified, current, kind, &three_way)?;
-            // What it tells of deletions comes to stand in entries that others took away, as data.
-            let otherwise = || trial.run(create(current, &wanted, kind, rules)?);
-            trial.run(kubectls).or_else(|error| otherwise().map_err(|_| error))
+            trial.run_kubectls(current, three_way)
         }
         (PatchType::Strategic, _) => trial.run(create(input, &wanted, kind, rules)?),
         (PatchType::Merge, _) => trial.run(create_json_merge(input, &wanted)),
@@ -156,13 +153,59 @@ struct Trial<'t> {
 }
 
 impl Trial<'_> {
+    /// The patch of `kubectl apply`, if it makes of the current object what is wanted, else the one between the two.
+    ///
+    /// # Errors
+    /// A conflict; neither does.
+    fn run_kubectls(&self, current: &Node, options: ThreeWayOptions) -> Result<Warned<Node>> {
+        let Self { sides, kind, .. } = *self;
+        let overwriting = options.overwrite(true);
+        let made = create_three_way(sides.original, sides.modified, current, kind, &overwriting);
+        let made = made.map_err(|error| self.of_made(error))?;
+        if let Some(patch) = made.as_map().filter(|_| !options.overwrite) {
+            // What is null in the current object is not there for anybody.
+            let theirs = Nulls::Typed.left_out(current, kind);
+            check_conflicts(patch, sides.original, &theirs, kind)?;
+        }
+        let kubectls = self.run(made);
+        // What it tells of deletions comes to stand in entries that others took away, as data.
+        if kubectls.as_ref().is_ok_and(|patch| !self.leaves_nulls(&patch.value)) {
+            return kubectls;
+        }
+        let otherwise = create(current, self.wanted, kind, self.way.rules).and_then(|patch| self.run(patch));
+        otherwise.or(kubectls)
+    }
+
+    /// Whether the patch makes nulls that nobody wants.
+    fn leaves_nulls(&self, patch: &Node) -> bool {
+        if nulls(patch) == 0 {
+            return false;
+        }
+        let got = self.applied(patch).ok().and_then(|merged| merged.node);
+        got.is_some_and(|got| nulls(&got) > nulls(self.wanted))
+    }
+
+    fn applied(&self, patch: &Node) -> Result<Merged> {
+        let options = ApplyOptions::default().rules(self.way.rules).kind(self.kind);
+        apply(self.sides.input().clone(), patch, self.way.patch_type, &options)
+    }
+
+    /// What a patch says that nobody wrote is not what its reader can mend.
+    fn of_made(&self, error: Diagnostic) -> Diagnostic {
+        if error.code() != Code::Directive {
+            return error;
+        }
+        let said = no_patch(self.way).at(self.wanted.span().at_start());
+        let said = said.note("the patch was tried, and these rules refuse it");
+        error.field_path().into_iter().fold(said, Diagnostic::field)
+    }
+
     /// The patch, if it makes of the input what is wanted.
     ///
     /// # Errors
     /// It does not.
     fn run(&self, patch: Node) -> Result<Warned<Node>> {
-        let options = ApplyOptions::default().rules(self.way.rules).kind(self.kind);
-        let merged = apply(self.sides.input().clone(), &patch, self.way.patch_type, &options)?;
+        let merged = self.applied(&patch).map_err(|error| self.of_made(error))?;
         let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
         match self.sameness().difference(&got, self.wanted, self.kind) {
             None => Ok(Warned { value: patch, warnings: merged.warnings }),
@@ -180,6 +223,15 @@ impl Trial<'_> {
             }
             PatchType::Strategic | PatchType::Merge => Sameness::Decoded(policy),
         }
+    }
+}
+
+/// How many nulls there are in a value.
+fn nulls(node: &Node) -> usize {
+    match &node.value {
+        Value::Map(map) => map.iter().map(|(_, value)| nulls(value)).sum(),
+        Value::List(list) => list.iter().map(nulls).sum(),
+        Value::Scalar(_) => usize::from(node.is_null()),
     }
 }
 
@@ -208,7 +260,7 @@ fn wanted(sides: &PatchSides<'_>, way: PatchWay, kind: Cursor<'_>, options: Thre
     Ok(wanted)
 }
 
-fn cannot_say(difference: &Difference, way: PatchWay) -> Diagnostic {
+fn no_patch(way: PatchWay) -> Diagnostic {
     let what = match way.patch_type {
         PatchType::Strategic if way.policy() == ListPolicy::Apiserver => {
             "no strategic merge patch for the API server makes this change"
@@ -217,7 +269,11 @@ fn cannot_say(difference: &Difference, way: PatchWay) -> Diagnostic {
         PatchType::Merge => "no JSON merge patch makes this change",
         PatchType::Json => "no JSON patch makes this change",
     };
-    let error = Diagnostic::error(Code::Unsupported, what)
+    Diagnostic::error(Code::Unsupported, what)
+}
+
+fn cannot_say(difference: &Difference, way: PatchWay) -> Diagnostic {
+    let error = no_patch(way)
         .at(difference.span)
         .field(difference.path.clone())
         .note("the patch was tried, and something else came out here");

@@ -105,8 +105,10 @@ impl Wanted {
     /// A value that is taken as the owner has it.
     fn whole(self, versions: &WantedVersions<'_>, at: &Trail<'_>) -> Result<Node> {
         let WantedVersions { original, modified, current } = *versions;
-        if current != Some(modified) && original != current {
-            self.undo(modified, current, at)?;
+        // What is null is not there for anybody.
+        let theirs = current.filter(|node| !node.is_null());
+        if theirs != Some(modified) && original != theirs {
+            self.undo(modified, theirs, at)?;
         }
         Ok(modified.clone())
     }
@@ -149,7 +151,9 @@ impl Wanted {
                     let Some(theirs) = current else { continue };
                     is_touched = true;
                     match original {
-                        Some(ours) if ours != theirs => self.undo(ours, current, &here)?,
+                        Some(ours) if ours != theirs && !theirs.is_null() => {
+                            self.undo(ours, current, &here)?;
+                        }
                         _ => {}
                     }
                 }

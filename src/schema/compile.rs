@@ -8,8 +8,8 @@ use smol_str::SmolStr;
 
 use super::directives::TypeKind;
 use super::model::{KindDef, Model, TypeDef};
-use super::{Gvk, Scope, TypeGraph};
-use crate::diagnostic::Result;
+use super::{Gvk, Scope, TypeGraph, lint};
+use crate::diagnostic::{Diagnostic, Problems, Result, Severity};
 
 /// Kinds of Kubernetes 1.21 to 1.37 that no document with paths has in any version.
 ///
@@ -43,8 +43,16 @@ const SCOPES: [(&str, &str, Scope); 20] = [
 /// default or type, an older document does (only OpenAPI v3 has the defaults of key fields, and not
 /// each release comes as such); fields that were removed stay known. Merge directives are never
 /// taken from an older document for a field that a newer one has.
+///
+/// # Errors
+/// What [`lint`] calls errors; more than a table holds.
 pub fn compile(documents: impl IntoIterator<Item = Model>) -> Result<TypeGraph> {
-    merge(documents).compile()
+    let merged = merge(documents);
+    let mut problems = Problems::default();
+    let is_error = |finding: &Diagnostic| finding.severity() == Severity::Error;
+    lint(&merged).into_iter().filter(is_error).for_each(|error| problems.add(error));
+    problems.or(())?;
+    merged.compile()
 }
 
 /// The merged documents before they are written.

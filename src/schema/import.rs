@@ -6,9 +6,25 @@ use smol_str::SmolStr;
 
 use super::cursor::Cursor;
 use super::graph::TypeGraph;
-use super::model::{Model, TypeDef};
+use super::model::{KindDef, Model, TypeDef};
 
 impl Model {
+    /// All that a compiled graph says: compiled again, it says the same.
+    #[must_use]
+    pub fn of_graph(graph: &TypeGraph) -> Self {
+        let mut model = Self::default();
+        for name in graph.names() {
+            graph.named(name).map(|cursor| model.import(cursor));
+        }
+        for entry in graph.kind_entries() {
+            let root = entry.root();
+            let root = root.is_known().then(|| model.import(root));
+            let names = entry.names().map(SmolStr::from).collect();
+            model.kinds.insert(entry.gvk(), KindDef { root, scope: entry.scope(), names });
+        }
+        model
+    }
+
     /// Takes a definition and all that it refers to from a compiled graph, unless it is here.
     ///
     /// Returns a reference to it. Custom resources get `metadata` in this way.

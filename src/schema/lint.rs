@@ -87,7 +87,11 @@ impl<'m> Lint<'m> {
         let is_for_lists = list_type.is_some() || !list_map_keys.is_empty() || patch_merge_key.is_some();
         if is_for_lists && is_other(TypeKind::Array) {
             let message = format!("what merges lists stands at {}", kind.name());
-            self.find(Diagnostic::error(Code::InvalidValue, message));
+            self.find(match kind {
+                // Kubernetes' own documents have it there, for bytes, which are a list in Go.
+                TypeKind::String => Diagnostic::warning(Code::InvalidValue, message),
+                _ => Diagnostic::error(Code::InvalidValue, message),
+            });
         }
         if map_type.is_some() && is_other(TypeKind::Object) {
             let message = format!("x-kubernetes-map-type stands at {}", kind.name());
@@ -117,6 +121,16 @@ impl<'m> Lint<'m> {
                     .help("the API server refuses each strategic merge patch of it: name a key"),
             );
         }
+        if !merge_keys.is_empty() && !patch_strategy.merge {
+            let message =
+                "x-kubernetes-patch-merge-key counts only where x-kubernetes-patch-strategy has merge";
+            self.find(Diagnostic::warning(Code::InvalidValue, message));
+        }
+        let double = list_map_keys.iter().enumerate().find(|(i, key)| list_map_keys[..*i].contains(key));
+        if let Some((_, key)) = double {
+            let message = format!("x-kubernetes-list-map-keys name `{key}` twice");
+            self.find(Diagnostic::error(Code::InvalidValue, message));
+        }
         self.check_keys(list, &merge_keys);
         self.check_agreement(list_map_keys, &merge_keys, list.directives);
     }
@@ -136,7 +150,11 @@ impl<'m> Lint<'m> {
         for key in all.into_iter().filter(|_| is_described) {
             let Some(field) = list.element.fields.get(key) else {
                 let message = format!("the entries have no field `{key}`, which is a key of theirs");
-                self.find(Diagnostic::error(Code::UnknownField, message));
+                self.find(if is_collection(list.element) {
+                    Diagnostic::warning(Code::UnknownField, message)
+                } else {
+                    Diagnostic::error(Code::UnknownField, message)
+                });
                 continue;
             };
             let field = self.resolved(field);
@@ -180,6 +198,12 @@ impl<'m> Lint<'m> {
             recommended.join(",")
         )));
     }
+}
+
+/// Whether the entries of a list are whole objects. Nobody patches such lists, and Kubernetes 1.21 has one with a key
+/// that objects do not have.
+fn is_collection(element: &TypeDef) -> bool {
+    ["apiVersion", "kind", "metadata"].into_iter().all(|field| element.fields.contains_key(field))
 }
 
 #[cfg(test)]
@@ -261,6 +285,16 @@ mod tests {
             (
                 format!("{merge}, {key}: port, x-kubernetes-recommended-patch-merge-key: 'port,odd'"),
                 vec!["E l: the entries have no field `odd`, which is a key of theirs"],
+            ),
+            (
+                format!("{list}: map, {keys}: [port, port]"),
+                vec!["E l: x-kubernetes-list-map-keys name `port` twice"],
+            ),
+            (
+                format!("{key}: port"),
+                vec![
+                    "W l: x-kubernetes-patch-merge-key counts only where x-kubernetes-patch-strategy has merge",
+                ],
             ),
             ("x-kubernetes-map-type: atomic".to_string(), vec!["E l: x-kubernetes-map-type stands at array"]),
         ];

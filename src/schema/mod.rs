@@ -38,6 +38,6 @@ pub use lint::lint;
 pub use lock::{LockedSchema, part_of_document};
 pub use lookup::Schema;
 pub use model::{KindDef, Model, TypeDef};
-pub use read::{read_model, read_schema};
+pub use read::{is_compiled, read_model, read_schema};
 pub use resource_path::ResourcePath;
 pub use source::{NamedKind, SchemaSource};

@@ -15,14 +15,23 @@ use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 /// Files with several YAML documents may have other manifests between the CRDs, as the files that
 /// projects publish for installation do; those are passed over.
 pub fn read_schema(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<TypeGraph> {
-    if bytes.starts_with(FORMAT) {
+    if is_compiled(&bytes) {
         return TypeGraph::from_bytes(bytes).map_err(|error| error.note(in_file(name)));
     }
     read_model(name, bytes, sources)?.compile()
 }
 
-/// Reads the bytes of a schema document, to be merged with others before they are compiled.
+/// Whether these are the first bytes of a compiled schema, of whatever version.
+#[must_use]
+pub fn is_compiled(bytes: &[u8]) -> bool {
+    bytes.starts_with(FORMAT)
+}
+
+/// Reads the bytes of a schema file, to be merged with others before they are compiled.
 pub fn read_model(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<Model> {
+    if is_compiled(&bytes) {
+        return Ok(Model::of_graph(&read_schema(name, bytes, sources)?));
+    }
     let id = sources.add(name, decode(bytes).map_err(|error| error.note(in_file(name)))?);
     let documents = parse_documents(sources, id, ParseOptions::kubectl())?;
     let mut models = Vec::new();

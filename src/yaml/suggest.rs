@@ -19,7 +19,7 @@ pub(crate) fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     let length = name.chars().count();
     let allowed = (length / 3).clamp(1, 4);
     let may_be_near = |known: &&&str| known.chars().count().abs_diff(length.min(64)) <= allowed;
-    let near = names.iter().filter(may_be_near);
+    let near = names.iter().filter(|known| !known.is_empty()).filter(may_be_near);
     let near = near.map(|known| (distance(&lower, &known.to_ascii_lowercase()), known));
     near.filter(|(d, _)| *d <= allowed).min_by_key(|(d, _)| *d).map(|(_, known)| *known)
 }

@@ -1,13 +1,13 @@
 //! What a patch says to the API server and does not mean there: `$patch` where there is nothing to delete or to
-//! replace, and in lists that do not merge.
+//! replace, and in lists that do not merge; null as a merge key.
 
 use rustc_hash::FxHashMap;
 
 use super::lists::list_keys;
 use super::types::element;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::merge::directive::{PATCH, is_replace, left_out};
-use crate::merge::entry_match::KeyPattern;
+use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, is_replace, left_out};
+use crate::merge::entry_match::{KeyPattern, ListKeys};
 use crate::merge::fields::plain;
 use crate::merge::trail::Trail;
 use crate::schema::Cursor;
@@ -15,7 +15,7 @@ use crate::yaml::{Map, Node, Value};
 
 /// A warning for each `$patch` that does something else than it looks like.
 pub(super) fn ineffective(live: &Map, patch: &Map, kind: Cursor<'_>) -> Vec<Diagnostic> {
-    // Hardly ever has a patch directives below its root.
+    // Hardly ever has a patch any of it below its root.
     if !plain(patch).any(|entry| has_directive(&entry.value)) {
         return Vec::new();
     }
@@ -25,9 +25,13 @@ pub(super) fn ineffective(live: &Map, patch: &Map, kind: Cursor<'_>) -> Vec<Diag
 fn has_directive(node: &Node) -> bool {
     match &node.value {
         Value::Map(map) => map.iter().any(|(name, value)| name == PATCH || has_directive(value)),
-        Value::List(list) => list.iter().any(has_directive),
+        Value::List(list) => list.iter().any(|entry| has_null(entry) || has_directive(entry)),
         Value::Scalar(_) => false,
     }
+}
+
+fn has_null(entry: &Node) -> bool {
+    entry.as_map().is_some_and(|map| map.iter().any(|(_, value)| value.is_null()))
 }
 
 /// What a map of a patch meets.
@@ -117,9 +121,21 @@ fn lists(
     let entry = |(i, entry): (usize, &Node)| {
         let live = name(entry).and_then(|name| by_name.get(&name).copied()).and_then(Node::as_map);
         let Some(map) = entry.as_map().filter(|map| !map.contains_key(PATCH)) else { return Vec::new() };
-        below(i, map, live.map_or(Meets::List, Meets::Map))
+        let below = below(i, map, live.map_or(Meets::List, Meets::Map));
+        let names = keys.iter().flat_map(ListKeys::names);
+        let null = names.filter_map(|name| null_key(map, name, &at.index(i)));
+        null.chain(below).collect()
     };
     patch.iter().enumerate().flat_map(entry).collect()
+}
+
+/// What is said of a merge key that is null. Entries that name their keys take it away by that.
+fn null_key(entry: &Map, name: &str, at: &Trail<'_>) -> Option<Diagnostic> {
+    let key = entry.get(name).filter(|key| key.is_null() && !entry.contains_key(PATCH_MERGE_KEY))?;
+    let message =
+        format!("the merge key `{name}` is null: the API server takes that for a value, and adds an entry");
+    let warning = Diagnostic::warning(Code::MissingMergeKey, message).field(at.field(name).path());
+    Some(warning.at(key.span()).help(format!("give `{name}` the value that the entry has")))
 }
 
 /// An entry of a list that comes along with what is added as it stands.

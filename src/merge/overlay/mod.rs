@@ -74,7 +74,7 @@ impl Overlay {
             check_type(live, &entry.value, field, &here)?;
             self.merge_value(live, &entry.value, field, &here)
         })?;
-        put_in_order(dest, patch, at)
+        put_in_order(dest, patch, cursor, at)
     }
 
     /// Merges a field that both sides have.
@@ -258,13 +258,14 @@ fn delete_from_lists(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> 
 }
 
 /// `$setElementOrder/field`
-fn put_in_order(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> {
+fn put_in_order(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     for (field, entry) in about_lists(patch, SET_ELEMENT_ORDER, at)? {
         let here = at.field(field);
         let order = directive_list(entry, &here)?;
         if let Some(live) = dest.get_mut(field).and_then(Node::as_list_mut) {
             let places: Vec<Option<usize>> = (0..live.len()).map(Some).collect();
-            *live = OrderKeys::of_overlay(order).reorder(std::mem::take(live), &places, order, &here)?;
+            let keys = OrderKeys::of_overlay(cursor.field(field), order, &here)?;
+            *live = keys.reorder(std::mem::take(live), &places, order, &here)?;
         }
     }
     Ok(())

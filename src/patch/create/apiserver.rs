@@ -51,7 +51,10 @@ impl PatchPart {
                 [None, Some(before)] => {
                     loses |= !before.value.is_null();
                     if self.has_deletions() {
-                        patch.push(before.key.text.clone(), Node::null());
+                        // Conflicts tell where it was.
+                        let mut gone = Node::null();
+                        gone.meta.span = before.value.span();
+                        patch.push(before.key.text.clone(), gone);
                     }
                 }
                 _ => {}

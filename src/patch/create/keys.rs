@@ -99,7 +99,9 @@ impl CreationKeys {
         let mut gone = self.of_entry(entry);
         prepend(&mut gone, PATCH, Node::string("delete"));
         self.name(&mut gone);
-        Node::map(gone)
+        let mut gone = Node::map(gone);
+        gone.meta.span = entry.span();
+        gone
     }
 
     /// An entry that changes by a patch.

@@ -126,6 +126,23 @@ impl JsonPatch {
 
     /// As [`JsonPatch::apply_with`]; returns how many bytes were copied.
     pub(crate) fn apply_counting(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<usize> {
+        let document = self.applied(dest, options)?;
+        let copied = document.copied();
+        *dest = document.into_root();
+        Ok(copied)
+    }
+
+    /// As [`JsonPatch::apply_with`]; returns warnings of operations that are only forgiven, and write something else
+    /// than it looks like.
+    pub(crate) fn apply_warned(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<Vec<Diagnostic>> {
+        let mut document = self.applied(dest, options)?;
+        let warnings = document.take_warnings();
+        *dest = document.into_root();
+        Ok(warnings)
+    }
+
+    /// A document to which all operations were applied.
+    fn applied(&self, dest: &Node, options: JsonPatchOptions) -> Result<Document> {
         let mut document = Document::new(dest.clone(), options.standard);
         for (position, operation) in self.operations.iter().enumerate() {
             let done = document.apply(operation);
@@ -133,9 +150,7 @@ impl JsonPatch {
                 document.suggested(error, operation).note(format!("operation {}", position + 1))
             })?;
         }
-        let copied = document.copied();
-        *dest = document.into_root();
-        Ok(copied)
+        Ok(document)
     }
 }
 

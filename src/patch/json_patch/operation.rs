@@ -27,11 +27,12 @@ pub(super) struct Document {
     standard: Standard,
     copied: usize,
     positions: FieldPositions,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Document {
     pub(super) fn new(root: Node, standard: Standard) -> Self {
-        Self { root, standard, copied: 0, positions: FieldPositions::default() }
+        Self { root, standard, copied: 0, positions: FieldPositions::default(), warnings: Vec::new() }
     }
 
     /// How many bytes were copied.
@@ -41,6 +42,17 @@ impl Document {
 
     pub(super) fn into_root(self) -> Node {
         self.root
+    }
+
+    /// What was done that the RFC refuses, and that writes something else than it looks like.
+    pub(super) fn take_warnings(&mut self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    fn forgive(&mut self, message: String, operation: &Operation) {
+        let warning = Diagnostic::warning(Code::InvalidValue, message).at(operation.span);
+        self.warnings
+            .push(warning.help("the API server takes this, and RFC 6902 does not: say what is meant"));
     }
 
     pub(super) fn apply(&mut self, operation: &Operation) -> Result<()> {
@@ -81,31 +93,41 @@ impl Document {
         }
     }
 
-    fn path(&self, operation: &Operation) -> Result<Vec<SmolStr>> {
+    fn path(&mut self, operation: &Operation) -> Result<Vec<SmolStr>> {
         self.pointer("path", operation.path.as_deref(), operation)
     }
 
-    fn from(&self, operation: &Operation) -> Result<Vec<SmolStr>> {
+    fn from(&mut self, operation: &Operation) -> Result<Vec<SmolStr>> {
         self.pointer("from", operation.from.as_deref(), operation)
     }
 
-    fn pointer(&self, field: &str, pointer: Option<&str>, operation: &Operation) -> Result<Vec<SmolStr>> {
+    fn pointer(&mut self, field: &str, pointer: Option<&str>, operation: &Operation) -> Result<Vec<SmolStr>> {
         let pointer = pointer.ok_or_else(|| missing(field, operation))?;
         let found = steps(pointer, self.standard);
         // Only `replace` and `test` can be about the whole document there.
         let whole = matches!(operation.op.as_deref(), Some("replace" | "test")) && pointer.is_empty();
         let root = self.standard == Standard::Rfc6902 || whole;
-        found.filter(|steps| root || !steps.is_empty()).ok_or_else(|| {
+        let found = found.filter(|steps| root || !steps.is_empty()).ok_or_else(|| {
             Diagnostic::error(Code::InvalidValue, format!("`{pointer}` is no path to a field"))
                 .at(operation.span)
                 .help("a path begins with `/`; within its steps `~` is written `~0`, and `/` is written `~1`")
-        })
+        })?;
+        if !pointer.is_empty() && !pointer.starts_with('/') {
+            let message =
+                format!("`{pointer}` begins without `/`, so that it is taken for `{}`", show(&found));
+            self.forgive(message, operation);
+        }
+        Ok(found)
     }
 
-    fn value(&self, operation: &Operation) -> Result<Node> {
+    fn value(&mut self, operation: &Operation) -> Result<Node> {
         match &operation.value {
             Some(value) => Ok(value.clone()),
-            None if self.standard == Standard::Kubernetes => Ok(Node::null()),
+            None if self.standard == Standard::Kubernetes => {
+                let message = format!("this `{}` has no `value`, so that it writes null", op(operation));
+                self.forgive(message, operation);
+                Ok(Node::null())
+            }
             None => Err(missing("value", operation)),
         }
     }
@@ -216,7 +238,10 @@ impl Document {
         let value = self.get(&from, operation)?.cloned();
         let value = match value {
             Some(value) => value,
-            None if self.standard == Standard::Kubernetes => Node::null(),
+            None if self.standard == Standard::Kubernetes => {
+                self.forgive(format!("{} is not there, so that null is copied", named(&from)), operation);
+                Node::null()
+            }
             None => return Err(self.parent(&from, operation)?.1.missing()),
         };
         self.copied += value.size().bytes;

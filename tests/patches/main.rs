@@ -1,5 +1,7 @@
 //! `patch` and `create-patch` as a user meets them: what is touched, what is added, and what a live object keeps.
 
+mod traps;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -115,6 +117,91 @@ fn a_directory_is_patched_where_the_patch_or_the_user_says() {
     for (args, want) in table {
         assert_eq!(touched(args), want, "{args:?}");
     }
+}
+
+/// A config map called `c`, in a namespace or in none.
+fn config(namespace: &str, value: &str) -> String {
+    let namespace = if namespace.is_empty() { String::new() } else { format!("  namespace: {namespace}\n") };
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n{namespace}data:\n  a: {value}\n")
+}
+
+#[test]
+fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
+    let patch = |namespace: &str| {
+        format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}")
+    };
+    let of = |name: &str, files: &TempDir| fs::read_to_string(files.path().join(name)).expect("there");
+    let both =
+        || directory(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
+
+    let files = both();
+    succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("prod")]);
+    assert_eq!(of("app/none.yaml", &files), config("", "old"));
+    assert_eq!(of("app/prod.yaml", &files), config("prod", "new"));
+
+    let files = both();
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
+    assert!(
+        said.contains("and no such manifest names one") && said.contains("select the manifest"),
+        "{said}"
+    );
+    succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("test"), "--name", "c"]);
+    assert!(of("app/none.yaml", &files).contains("namespace: test"));
+    assert_eq!(of("app/prod.yaml", &files), config("prod", "old"));
+}
+
+#[test]
+fn a_patch_leaves_an_object_what_it_is() {
+    let whole = "{$patch: replace, metadata: {name: web}, spec: {replicas: 2}}";
+    let json = |operation: &str| format!("[{{{operation}}}]");
+    let renamed = json("op: replace, path: /metadata/name, value: x");
+    let table: [(&str, &str, &str); 6] = [
+        (
+            "strategic",
+            whole,
+            "apiVersion: this patch would take away what says which object it is, `apps/v1`",
+        ),
+        ("json", &json("op: remove, path: /kind"), "kind: this patch would take away"),
+        ("json", &renamed, "metadata.name: this patch would make another object of it: `x` instead of `web`"),
+        ("merge", "{kind: null}", "kind: this patch would take away"),
+        ("merge", "{metadata: null}", "metadata.name: this patch would take away"),
+        ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` instead of `shop`"),
+    ];
+    let shop = WEB.replace("  name: web\n  labels", "  name: web\n  namespace: shop\n  labels");
+    let files = directory(&[("web.yaml", &shop), ("bare.yaml", "a: b\n")]);
+    for (patch_type, patch, want) in table {
+        let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
+        let place = want.split_once(": this").map_or(want, |(field, _)| field);
+        let message = want.split_once(": ").map_or(want, |(_, message)| message);
+        assert!(stderr.contains(place) && stderr.contains(message), "{patch}: {stderr}");
+        assert!(stderr.contains("edit the file"), "{patch}: {stderr}");
+    }
+    let named = "[{op: add, path: /kind, value: A}, {op: add, path: /metadata, value: {name: x}}]";
+    succeed(files.path(), &["patch", "-f", "bare.yaml", "--type", "json", "-p", named]);
+}
+
+#[test]
+fn operations_that_the_server_forgives_are_warned_of() {
+    let files = directory(&[("web.yaml", WEB)]);
+    let patch =
+        |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+    for (text, want) in [
+        (
+            "[{op: add, path: spec/paused, value: true}]",
+            "`spec/paused` begins without `/`, so that it is taken for `/paused`",
+        ),
+        ("[{op: copy, from: /spec/odd, path: /spec/x}]", "`/spec/odd` is not there, so that null is copied"),
+        ("[{op: add, path: /spec/paused}]", "this `add` has no `value`, so that it writes null"),
+    ] {
+        let (_, stderr) = patch(text);
+        assert!(stderr.contains("warning[invalid-value]") && stderr.contains(want), "{text}: {stderr}");
+        assert!(stderr.contains("--patch:1:2"), "{text}: {stderr}");
+    }
+    assert_eq!(
+        patch("[{op: replace, path: /spec/replicas, value: 3}, {op: test, path: /spec/replicas, value: 3}]")
+            .1,
+        ""
+    );
 }
 
 #[test]
@@ -402,11 +489,75 @@ fn schemas_are_checked_for_those_who_write_them() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).expect("text").contains(first));
     let stdout = String::from_utf8(output.stdout).expect("text");
-    assert_eq!(stdout, "wrong.yaml: 1 errors, 0 warnings\ncrd.yaml: 0 errors, 0 warnings\n");
+    assert_eq!(stdout, "wrong.yaml: 1 error, 0 warnings\ncrd.yaml: 0 errors, 0 warnings\n");
     assert!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]).contains(first));
     assert!(
         fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]).contains(first)
     );
+}
+
+/// A definition with one list, and what is said of it.
+fn with_list(words: &str) -> String {
+    format!(
+        "definitions:\n  A:\n    type: object\n    properties:\n      l:\n        type: array\n        items:\n          \
+         type: object\n          required: [name]\n          properties: {{name: {{type: string}}, o: {{type: \
+         object}}}}\n{words}"
+    )
+}
+
+#[test]
+fn compiling_writes_over_nothing_but_compiled_schemas() {
+    let files = directory(&[("w.yaml", CRD), ("notes.txt", "mine\n"), ("empty", "")]);
+    for (output, why) in [
+        ("w.yaml", "w.yaml is a source"),
+        ("./w.yaml", "w.yaml is a source"),
+        ("notes.txt", "no compiled schema"),
+    ] {
+        let stderr = fail(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
+        assert!(stderr.contains(why) && stderr.contains("name another file"), "{stderr}");
+    }
+    assert_eq!(fs::read_to_string(files.path().join("w.yaml")).expect("kept"), CRD);
+    assert_eq!(fs::read_to_string(files.path().join("notes.txt")).expect("kept"), "mine\n");
+    for output in ["out", "out", "empty"] {
+        succeed(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
+    }
+}
+
+#[test]
+fn compiled_schemas_are_sources_as_any_others() {
+    let files = directory(&[("w.yaml", CRD)]);
+    succeed(files.path(), &["schema", "compile", "w.yaml", "-o", "one"]);
+    for sources in [&["one"] as &[&str], &["one", "w.yaml"], &["w.yaml", "one"]] {
+        succeed(files.path(), &[&["schema", "compile", "-o", "two"], sources].concat());
+        let [one, two] = ["one", "two"].map(|name| fs::read(files.path().join(name)).expect("written"));
+        assert_eq!(one, two, "{sources:?}");
+    }
+    let output = run(files.path(), &["schema", "lint", "one"]);
+    assert!(!output.status.success());
+    assert!(
+        String::from_utf8(output.stderr).expect("text").contains("compiled schema, which cannot be linted")
+    );
+}
+
+#[test]
+fn what_lint_calls_an_error_is_not_compiled() {
+    let merge = "        x-kubernetes-patch-strategy: merge\n        x-kubernetes-patch-merge-key: ";
+    for (words, why) in [
+        (format!("{merge}''\n"), "objects merge by a key"),
+        (format!("{merge}o\n"), "the key `o` is object"),
+        ("        x-kubernetes-list-type: map\n".into(), "a list of type map needs"),
+        (
+            format!("{merge}name\n        x-kubernetes-recommended-patch-merge-key: name,odd\n"),
+            "have no field `odd`",
+        ),
+    ] {
+        let files = directory(&[("s.yaml", &with_list(&words))]);
+        let stderr = fail(files.path(), &["schema", "compile", "s.yaml", "-o", "out"]);
+        assert!(stderr.contains(why), "{words}: {stderr}");
+        assert!(!files.path().join("out").exists());
+        let lint = run(files.path(), &["schema", "lint", "s.yaml"]);
+        assert!(String::from_utf8(lint.stderr).expect("text").contains(why), "{words}");
+    }
 }
 
 #[test]

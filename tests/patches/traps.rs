@@ -1,0 +1,193 @@
+//! What patches must not do in silence: lose entries, leave nulls, speak of what nobody wrote.
+
+use std::fs;
+
+use super::{CRD, TYPES, WEB, config, directory, fail, made_of, run, succeed};
+
+const SERVICE: &str = "\
+apiVersion: v1
+kind: Service
+metadata:
+  name: dns
+spec:
+  ports:
+  - {name: a, port: 53, protocol: TCP}
+  - {name: b, port: 53, protocol: UDP}
+";
+
+#[test]
+fn what_kustomize_loses_is_told() {
+    let files = directory(&[("dns.yaml", SERVICE)]);
+    let patch = |patch: &str| {
+        succeed(files.path(), &["patch", "-f", "dns.yaml", "--dialect", "kustomize", "-p", patch]).1
+    };
+    let said = patch("{spec: {ports: [{port: 53, nodePort: 30053}]}}");
+    assert_eq!(said, "", "the default of protocol tells them apart");
+    let twice = SERVICE.replace("UDP", "TCP");
+    fs::write(files.path().join("dns.yaml"), twice).expect("written");
+    let said = patch("{spec: {ports: [{port: 53, protocol: TCP, nodePort: 30053}]}}");
+    assert!(
+        said.contains("warning[duplicate-merge-key]") && said.contains("kustomize merges this list"),
+        "{said}"
+    );
+    let said = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
+    assert!(said.contains("to kustomize `$patchMergeKey` is a field like any other"), "{said}");
+}
+
+#[test]
+fn a_null_merge_key_is_warned_of() {
+    let files = directory(&[("web.yaml", WEB)]);
+    let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
+    let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
+    assert!(
+        said.contains("warning[missing-merge-key]") && said.contains("the merge key `name` is null"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_entry_that_is_deleted_and_added_again_has_no_nulls() {
+    let container =
+        |fields: &str| WEB.replace("        image: web:1\n", &format!("        image: web:1\n{fields}"));
+    let other = WEB.replace("- name: web\n", "- name: other\n");
+    let files = directory(&[
+        ("original.yaml", &container("        tty: true\n")),
+        ("modified.yaml", WEB),
+        ("current.yaml", &other),
+    ]);
+    let create =
+        ["create-patch", "original.yaml", "modified.yaml", "--current", "current.yaml", "--overwrite"];
+    let (patch, _) = succeed(files.path(), &create);
+    assert!(!patch.contains("null"), "{patch}");
+    fs::write(files.path().join("patch.yaml"), patch).expect("written");
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "current.yaml", "--patch-file", "patch.yaml"]);
+    assert!(
+        patched.contains("        name: web\n      - name: other\n") && !patched.contains("null"),
+        "{patched}"
+    );
+}
+
+#[test]
+fn entries_that_match_twice_are_told_apart_by_more_keys() {
+    let files = directory(&[("dns.yaml", SERVICE)]);
+    let patch = "{spec: {ports: [{$patchMergeKey: [port], port: 53, name: x}]}}";
+    for dialect in ["apiserver", "overlay"] {
+        let said = fail(files.path(), &["patch", "-f", "dns.yaml", "-p", patch, "--dialect", dialect]);
+        assert!(said.contains("name more keys under `$patchMergeKey`, such as `[port, protocol]`"), "{said}");
+        assert!(!said.contains("--kind"), "{said}");
+    }
+}
+
+#[test]
+fn null_in_the_live_object_is_nobodys_change() {
+    let null = config("", "null");
+    let files = directory(&[
+        ("original.yaml", &null),
+        ("current.yaml", &null),
+        ("modified.yaml", &config("", "'1'")),
+    ]);
+    let create = ["create-patch", "original.yaml", "modified.yaml", "--current", "current.yaml"];
+    for of in TYPES {
+        assert_eq!(made_of(&files, "current.yaml", &create, of)["data"]["a"], "1", "{of:?}");
+    }
+    fs::write(files.path().join("current.yaml"), config("", "'2'")).expect("written");
+    fs::write(files.path().join("original.yaml"), config("", "'0'")).expect("written");
+    fs::write(
+        files.path().join("modified.yaml"),
+        config("", "'0'").replace("data:\n  a: '0'\n", "data: {b: x}\n"),
+    )
+    .expect("written");
+    let said = fail(files.path(), &create);
+    for place in ["original.yaml:6:6", "applied last, and gone now", "current.yaml:6:6"] {
+        assert!(said.contains(place), "{said}");
+    }
+}
+
+#[test]
+fn what_is_read_as_no_string_is_warned_of() {
+    let files = directory(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
+    let (patch, said) = succeed(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
+    assert!(patch.contains("name: true"), "{patch}");
+    assert!(said.contains("the schema wants a string here, and this is a boolean"), "{said}");
+}
+
+#[test]
+fn suggestions_name_something() {
+    let files = directory(&[("app/a.yaml", WEB), ("app/b.yaml", "a: b\n")]);
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", "{}", "--kind", "X"]);
+    assert!(!said.contains("did you mean ``"), "{said}");
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", "{kind: X, a: b}", "--all"]);
+    assert!(!said.contains("did you mean ``"), "{said}");
+}
+
+#[test]
+fn an_order_names_all_of_several_keys() {
+    let crd = CRD.replace(
+        "x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [id]",
+        "x-kubernetes-patch-strategy: merge\n                x-kubernetes-patch-merge-key: 'id,x'",
+    );
+    let object = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {l: [{id: 1, x: 1}, {id: 2, x: 1}]}\n";
+    let files = directory(&[("crd.yaml", &crd), ("a.yaml", object)]);
+    let patch = "{spec: {$setElementOrder/l: [{id: 2}, {id: 1}]}}";
+    for dialect in ["overlay", "apiserver"] {
+        let args = ["patch", "-f", "a.yaml", "--schema", "crd.yaml", "--dialect", dialect, "-p", patch];
+        let said = fail(files.path(), &args);
+        assert!(said.contains("lacks its merge key `x`"), "{dialect}: {said}");
+    }
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let files = directory(&[("a.yaml", WEB)]);
+    for args in [
+        &["patch", "-f", "-", "--patch-file", "-"] as &[&str],
+        &["create-patch", "-", "-"],
+        &["create-patch", "a.yaml", "-", "--current", "-"],
+    ] {
+        let output = run(files.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(String::from_utf8(output.stderr).expect("text").contains("can be read but once"), "{args:?}");
+    }
+}
+
+#[test]
+fn what_was_applied_last_is_of_the_same_object() {
+    let live = |last: &str| {
+        WEB.replace(
+            "  labels: {tier: front}\n",
+            &format!(
+                "  labels: {{tier: front}}\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: '{last}'\n"
+            ),
+        )
+    };
+    let files = directory(&[("new.yaml", WEB)]);
+    for (last, why) in [
+        (
+            r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"}}"#,
+            "its metadata.name is `x`, not `web`",
+        ),
+        (r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"}}"#, "its kind is `Service`"),
+        (
+            r#"{"kind":"Deployment","metadata":{"name":"web"},"spec":{},"spec":{"replicas":1}}"#,
+            "has a key twice",
+        ),
+    ] {
+        fs::write(files.path().join("live.yaml"), live(last)).expect("written");
+        let said = fail(files.path(), &["create-patch", "--from-last-applied", "live.yaml", "new.yaml"]);
+        assert!(said.contains(why) && said.contains("as a file"), "{last}: {said}");
+    }
+    let own = r#"{"apiVersion":"apps/v1beta1","kind":"Deployment","metadata":{"name":"web"}}"#;
+    fs::write(files.path().join("live.yaml"), live(own)).expect("written");
+    succeed(files.path(), &["create-patch", "--from-last-applied", "live.yaml", "new.yaml"]);
+}
+
+#[test]
+fn warnings_are_about_what_the_patch_brings() {
+    let files = directory(&[("web.yaml", &format!("{WEB}      - name: odd\n        tty: 'yes'\n"))]);
+    let remove = "[{op: remove, path: /spec/template/spec/containers/0}]";
+    let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", remove]);
+    assert_eq!(said, "");
+    let large = "{spec: {replicas: 9223372036854775808}}";
+    let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", large]);
+    assert!(said.contains("too large for the whole number"), "{said}");
+}
