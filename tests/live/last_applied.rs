@@ -120,7 +120,7 @@ fn others() -> Vec<Change> {
             ),
         },
         Change {
-            object: "gadget/g",
+            object: "gadgets.NAME.example.com/g",
             applied: gadget(&json!({"size": 1, "ports": [{"port": 1, "name": "one"}, {"port": 2}]})),
             others: json!({"metadata": {"finalizers": ["others.example.com/a"]}}),
             wanted: gadget(&json!({"ports": [{"port": 1, "name": "uno"}, {"port": 3}]})),
@@ -156,6 +156,8 @@ fn created_patches_are_those_that_kubectl_apply_sends() {
     assert!(all.len() >= 10, "{}", all.len());
     for Change { object, applied, others, wanted } in all {
         let namespace = rig.name.as_str();
+        // Other tests have gadgets, too.
+        let object = &object.replace("NAME", namespace);
         rig.file("applied.json", &placed(applied).to_string());
         rig.file("wanted.json", &placed(wanted).to_string());
         let kubectl = |args: &[&str]| rig.kubectl(&[&["-n", namespace], args].concat());
