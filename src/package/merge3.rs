@@ -12,6 +12,7 @@ use super::lines::MarkerWords;
 use super::manifest::{Manifest, manifests_but};
 use super::markers::{marked, unresolved};
 use super::others::{FileChoice, merge3_files};
+use super::loaded::keep_loaded_secrets;
 use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
 use super::plain::{PlainPaths, kept_for_links, merged_by_lines, plain_paths};
 use super::plan::{NewValue, RewritePlan};
@@ -156,6 +157,7 @@ impl<'p> PackageMerge3<'p> {
             return Err(problem);
         }
         let packages = [self.original, self.updated, self.dest];
+        keep_loaded_secrets(&packages);
         let form = Form::of(&packages);
         let plain = plain_paths(&packages, form, Kinship::Descendant);
         let of =

@@ -10,6 +10,7 @@ mod field_conflicts;
 mod fields;
 mod forbidden;
 mod lines;
+mod loaded;
 mod manifest;
 mod markers;
 mod merge2;
