@@ -150,6 +150,43 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
 }
 
 #[test]
+fn a_document_of_a_kindred_kind_or_of_none_is_told() {
+    let stateful = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet");
+    let role = |kind: &str| {
+        format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata: {{name: r}}\nrules: []\n")
+    };
+    let secret = cm("a").replace("ConfigMap", "Secret");
+    let half = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 3}\n";
+    let home = home(&[
+        ("base/web.yaml", DEPLOYMENT),
+        ("base/a.yaml", &cm("a")),
+        ("base/r.yaml", &role("ClusterRole")),
+        ("whole/a.yaml", &stateful.replace("shop\nspec:\n", "shop\nspec:\n  serviceName: web\n")),
+        ("half/a.yaml", half),
+        ("secret/a.yaml", &secret),
+        ("role/a.yaml", &role("Role")),
+        ("mistyped/a.yaml", &DEPLOYMENT.replace("Deployment", "Deploymnet")),
+        ("small/a.yaml", &DEPLOYMENT.replace("Deployment", "deployment")),
+        ("custom/a.yaml", "apiVersion: example.com/v1\nkind: Deploymnet\nmetadata: {name: x}\n"),
+    ]);
+    for (name, want) in [
+        ("whole", "did you mean Deployment `web`?"),
+        ("secret", "did you mean ConfigMap `a`?"),
+        ("role", "did you mean ClusterRole `r`?"),
+    ] {
+        says(&told(home.path(), &["build", name]), &["warning[added-document]", want]);
+    }
+    let told_half = refused(home.path(), &["build", "half"]);
+    says(&told_half, &["error[added-document]", "it lacks `spec.selector`", "did you mean Deployment `web`?"]);
+    for (name, kind) in [("mistyped", "Deploymnet"), ("small", "deployment")] {
+        let told = refused(home.path(), &["build", name]);
+        let line = format!("--> {name}/a.yaml:2:7");
+        says(&told, &[&format!("apps/v1 has no kind `{kind}`"), "did you mean `Deployment`?", &line]);
+    }
+    assert_eq!(told(home.path(), &["build", "custom"]), "");
+}
+
+#[test]
 fn ten_thousand_documents_that_match_nothing_are_no_flood_of_work() {
     let all = |prefix: &str| -> String {
         let manifest = |i| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {prefix}-{i}}}}}\n");
@@ -556,6 +593,31 @@ fn all_errors_of_a_kustomization_are_told() {
     for message in messages(&many).iter().filter(|message| message["code"] != "summary") {
         assert!(message["target"].is_string(), "{message}");
     }
+}
+
+#[test]
+fn what_is_wrong_in_one_part_hides_no_other() {
+    let home = home(&[
+        (
+            "app/kustomization.yaml",
+            "resources: [nope.yaml, a.yaml]\nbases: []\nnamespce: x\nimages: [{name: [y]}, {nam: z}]\nreplicas:\n\
+             - {name: a, count: many}\ncomponents: [../nothing]\npatches:\n- path: p.yaml\nconfigMapGenerator:\n\
+             - {name: c, files: [gone.txt]}\n",
+        ),
+        ("app/a.yaml", &cm("a")),
+        (
+            "patched/kustomization.yaml",
+            "resources: [a.yaml]\nbases: []\npatches:\n- {target: {name: a}, patch: '[{\"op\": \"remove\", \"path\": \
+             \"/x\"}]'}\n- {target: {name: a}, patch: '[{\"op\": \"remove\", \"path\": \"/y\"}]'}\nreplicas:\n- {name: \
+             nobody, count: 1}\n",
+        ),
+        ("patched/a.yaml", &cm("a")),
+    ]);
+    let told = refused(home.path(), &["build", "app"]);
+    says(&told, &["nope.yaml", "namespce", "images[0].name", "`nam`", "replicas[0].count", "../nothing", "p.yaml"]);
+    says(&told, &["gone.txt", "warning[deprecated-field]: `bases`"]);
+    let told = refused(home.path(), &["build", "patched"]);
+    says(&told, &["field: /x", "field: /y", "nobody", "warning[deprecated-field]: `bases`"]);
 }
 
 #[test]

@@ -435,6 +435,14 @@ impl Root {
         file.read().map_err(ReadFailure::Io)
     }
 
+    /// Whether a file that the kustomization names may be read; one from elsewhere is not fetched for that.
+    ///
+    /// # Errors
+    /// It is not there, outside the root, or a directory.
+    pub fn check_file(&self, path: &str, at: Span) -> Result<()> {
+        if is_remote_file(path) { Ok(()) } else { self.file(path, at).map(drop) }
+    }
+
     /// The real path of a file that the kustomization names.
     ///
     /// # Errors

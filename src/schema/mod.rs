@@ -32,6 +32,7 @@ pub use embedded::KUBERNETES_VERSIONS;
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
 pub use kinds::find_kind;
+pub(crate) use kinds::kinds_of;
 pub use kustomization::{KUSTOMIZATION_PATHS, kustomization_files};
 pub use lint::lint;
 pub use lock::{LockedSchema, part_of_document};
