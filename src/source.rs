@@ -198,6 +198,12 @@ impl Source {
         blocks.get(block).map_or(0, |before| before + characters(&bytes[block * BLOCK..offset]))
     }
 
+    /// The byte at which a line (from 1) begins; 0 when there is no such line.
+    #[must_use]
+    pub fn line_start(&self, line: usize) -> usize {
+        line.checked_sub(1).and_then(|i| self.lines().get(i)).map_or(0, |start| *start as usize)
+    }
+
     /// The text of a line (from 1), without its line break; empty when there is no such line.
     #[must_use]
     pub fn line(&self, line: usize) -> &str {

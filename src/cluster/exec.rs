@@ -163,7 +163,11 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
 /// What a command says, without what the kubeconfig gives it: that may be secret.
 fn without_values(exec: &ExecConfig, said: &str) -> String {
     let of_flag = |arg: &'_ String| -> Option<String> {
-        if arg.starts_with('-') { arg.split_once('=').map(|(_, value)| value.into()) } else { Some(arg.clone()) }
+        if arg.starts_with('-') {
+            arg.split_once('=').map(|(_, value)| value.into())
+        } else {
+            Some(arg.clone())
+        }
     };
     let args = exec.args.iter().flatten().filter_map(of_flag);
     let env = exec.env.iter().flatten().filter_map(|variable| variable.get("value").cloned());
@@ -245,7 +249,9 @@ mod tests {
         if let Some(exec) = &mut told.exec {
             let env = [("name", "KEY"), ("value", "s3cret")].map(|(k, v)| (k.to_string(), v.to_string()));
             exec.env = Some(vec![env.into_iter().collect()]);
-            exec.args.iter_mut().for_each(|args| args.extend(["sh".into(), "--key=hidden".into(), "passw".into()]));
+            exec.args
+                .iter_mut()
+                .for_each(|args| args.extend(["sh".into(), "--key=hidden".into(), "passw".into()]));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let failed = runtime.block_on(user_with_credentials(told, Asked::Once, None, &endpoint()));

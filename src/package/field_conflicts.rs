@@ -61,7 +61,9 @@ pub(super) fn field_conflicts(
             let other = other.and_then(|(side, span)| nodes[side].get(span, &conflict.path));
             Some(node.map_or_else(
                 || ConflictPlace { span, difference: span, value: serde_json::Value::Null },
-                |node| ConflictPlace::new(side_manifest, node, node.span(), &conflict.path).unlike(node, other),
+                |node| {
+                    ConflictPlace::new(side_manifest, node, node.span(), &conflict.path).unlike(node, other)
+                },
             ))
         };
         PackageConflict {

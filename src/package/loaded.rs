@@ -41,10 +41,14 @@ fn loaded_by(file: &PackageFile) -> Vec<PathBuf> {
         }
         let entries = |name: &str| document.get(name).and_then(Node::as_list).into_iter().flatten();
         let inline = entries("generators").filter_map(Node::as_str).flat_map(generators_in);
-        entries("secretGenerator").flat_map(below).chain(inline.flat_map(|generator| below(&generator))).collect()
+        entries("secretGenerator")
+            .flat_map(below)
+            .chain(inline.flat_map(|generator| below(&generator)))
+            .collect()
     };
     let is_about = |document: &&Node| {
-        is_kustomization(&file.relative) || document.get("kind").and_then(Node::as_str) == Some("SecretGenerator")
+        is_kustomization(&file.relative)
+            || document.get("kind").and_then(Node::as_str) == Some("SecretGenerator")
     };
     file.documents.iter().filter(is_about).flat_map(of_document).collect()
 }

@@ -110,6 +110,15 @@ impl Alike {
         alike
     }
 
+    /// The kind that is most like another, which nothing has.
+    fn nearest_kind(&self, kind: &str) -> Option<&str> {
+        let kinds: BTreeSet<&str> = self.names.keys().map(SmolStr::as_str).collect();
+        if kinds.contains(kind) {
+            return None;
+        }
+        nearest(kind, &kinds.into_iter().collect::<Vec<_>>())
+    }
+
     /// The one that is most like an id: one of its name in another namespace or of a similar kind, or one of its kind
     /// with a similar name. Of two kinds that the schema knows none is a mistake for the other, unless they are of one
     /// family. What is empty in the
@@ -166,6 +175,9 @@ impl<'s> Likely<'s> {
     /// "did you mean ...?" for an id that nobody has.
     pub(crate) fn suggestion(&self, set: &ResourceSet, id: &ResId) -> Option<String> {
         let index = self.index.get_or_init(|| Alike::of(set));
+        if id.name.is_empty() {
+            return index.nearest_kind(&id.gvk.kind).map(|kind| format!("did you mean the kind `{kind}`?"));
+        }
         index.nearest(id, self.schema).map(|known| known.suggestion(id))
     }
 }
