@@ -107,6 +107,8 @@ pub struct Source {
     characters: OnceLock<Vec<usize>>,
     /// Found out on first use, too.
     hidden: OnceLock<HiddenLines>,
+    /// Whether something beside its looks says that it is secret as a whole.
+    kept_secret: OnceLock<()>,
     /// Where it stands, when that is in another text.
     outer: Option<Outer>,
 }
@@ -152,10 +154,17 @@ impl Source {
         &self.text
     }
 
-    /// Whether a line (from 1) may be shown: it holds no secret, by the looks of the text.
+    /// Whether a line (from 1) may be shown: it holds no secret, by the looks of the text and by what names it.
     #[must_use]
     pub fn may_show(&self, line: usize) -> bool {
-        !self.hidden.get_or_init(|| HiddenLines::of(&self.name, &self.text)).contains(line)
+        !self.is_kept_secret()
+            && !self.hidden.get_or_init(|| HiddenLines::of(&self.name, &self.text)).contains(line)
+    }
+
+    /// Whether [`SourceMap::keep_secret`] was said of it.
+    #[must_use]
+    pub fn is_kept_secret(&self) -> bool {
+        self.kept_secret.get().is_some()
     }
 
     fn lines(&self) -> &[u32] {
@@ -187,6 +196,12 @@ impl Source {
         });
         let block = offset / BLOCK;
         blocks.get(block).map_or(0, |before| before + characters(&bytes[block * BLOCK..offset]))
+    }
+
+    /// The byte at which a line (from 1) begins; 0 when there is no such line.
+    #[must_use]
+    pub fn line_start(&self, line: usize) -> usize {
+        line.checked_sub(1).and_then(|i| self.lines().get(i)).map_or(0, |start| *start as usize)
     }
 
     /// The text of a line (from 1), without its line break; empty when there is no such line.
@@ -237,6 +252,7 @@ impl SourceMap {
             lines: OnceLock::new(),
             characters: OnceLock::new(),
             hidden: OnceLock::new(),
+            kept_secret: OnceLock::new(),
             outer: (!at.is_none()).then(|| Outer { span: at, offsets: OnceLock::new() }),
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
@@ -249,6 +265,22 @@ impl SourceMap {
     pub fn get(&self, id: SourceId) -> Option<Arc<Source>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
         id.0.checked_sub(1).and_then(|i| sources.get(i as usize)).cloned()
+    }
+
+    /// Keeps all lines of a text out of messages: whoever names it says that it is secret.
+    pub fn keep_secret(&self, id: SourceId) {
+        if let Some(source) = self.get(id) {
+            source.kept_secret.get_or_init(|| ());
+        }
+    }
+
+    /// Whether all lines of a place may be shown. What is no place may be.
+    #[must_use]
+    pub fn may_show(&self, span: Span) -> bool {
+        self.get(span.source).is_none_or(|source| {
+            let [first, last] = [span.start, span.end].map(|at| source.line_column(at).0);
+            (first..=last).all(|line| source.may_show(line))
+        })
     }
 
     /// The place of a span in a text that stands in no other.

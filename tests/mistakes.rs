@@ -150,6 +150,46 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
 }
 
 #[test]
+fn a_document_of_a_kindred_kind_or_of_none_is_told() {
+    let stateful = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet");
+    let role = |kind: &str| {
+        format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata: {{name: r}}\nrules: []\n")
+    };
+    let secret = cm("a").replace("ConfigMap", "Secret");
+    let half = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 3}\n";
+    let home = home(&[
+        ("base/web.yaml", DEPLOYMENT),
+        ("base/a.yaml", &cm("a")),
+        ("base/r.yaml", &role("ClusterRole")),
+        ("whole/a.yaml", &stateful.replace("shop\nspec:\n", "shop\nspec:\n  serviceName: web\n")),
+        ("half/a.yaml", half),
+        ("secret/a.yaml", &secret),
+        ("role/a.yaml", &role("Role")),
+        ("mistyped/a.yaml", &DEPLOYMENT.replace("Deployment", "Deploymnet")),
+        ("small/a.yaml", &DEPLOYMENT.replace("Deployment", "deployment")),
+        ("custom/a.yaml", "apiVersion: example.com/v1\nkind: Deploymnet\nmetadata: {name: x}\n"),
+    ]);
+    for (name, want) in [
+        ("whole", "did you mean Deployment `web`?"),
+        ("secret", "did you mean ConfigMap `a`?"),
+        ("role", "did you mean ClusterRole `r`?"),
+    ] {
+        says(&told(home.path(), &["build", name]), &["warning[added-document]", want]);
+    }
+    let told_half = refused(home.path(), &["build", "half"]);
+    says(
+        &told_half,
+        &["error[added-document]", "it lacks `spec.selector`", "did you mean Deployment `web`?"],
+    );
+    for (name, kind) in [("mistyped", "Deploymnet"), ("small", "deployment")] {
+        let told = refused(home.path(), &["build", name]);
+        let line = format!("--> {name}/a.yaml:2:7");
+        says(&told, &[&format!("apps/v1 has no kind `{kind}`"), "did you mean `Deployment`?", &line]);
+    }
+    assert_eq!(told(home.path(), &["build", "custom"]), "");
+}
+
+#[test]
 fn ten_thousand_documents_that_match_nothing_are_no_flood_of_work() {
     let all = |prefix: &str| -> String {
         let manifest = |i| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {prefix}-{i}}}}}\n");
@@ -288,7 +328,7 @@ fn deprecated_labels_are_rewritten_with_their_selectors() {
         &[
             "`labels: [{pairs: {...}, includeSelectors: true}]`",
             "each file as `path: FILE`",
-            "warning: 2 warnings",
+            "warning[summary]: 2 warnings",
         ],
     );
     let quiet = run(home.path(), &["build", "app", "--quiet"]);
@@ -556,6 +596,105 @@ fn all_errors_of_a_kustomization_are_told() {
     for message in messages(&many).iter().filter(|message| message["code"] != "summary") {
         assert!(message["target"].is_string(), "{message}");
     }
+}
+
+#[test]
+fn what_is_wrong_in_one_part_hides_no_other() {
+    let home = home(&[
+        (
+            "app/kustomization.yaml",
+            "resources: [nope.yaml, a.yaml]\nbases: []\nnamespce: x\nimages: [{name: [y]}, {nam: z}]\nreplicas:\n\
+             - {name: a, count: many}\ncomponents: [../nothing]\npatches:\n- path: p.yaml\nconfigMapGenerator:\n\
+             - {name: c, files: [gone.txt]}\n",
+        ),
+        ("app/a.yaml", &cm("a")),
+        (
+            "patched/kustomization.yaml",
+            "resources: [a.yaml]\nbases: []\npatches:\n- {target: {name: a}, patch: '[{\"op\": \"remove\", \"path\": \
+             \"/x\"}]'}\n- {target: {name: a}, patch: '[{\"op\": \"remove\", \"path\": \"/y\"}]'}\nreplicas:\n- {name: \
+             nobody, count: 1}\n",
+        ),
+        ("patched/a.yaml", &cm("a")),
+    ]);
+    let told = refused(home.path(), &["build", "app"]);
+    says(
+        &told,
+        &["nope.yaml", "namespce", "images[0].name", "`nam`", "replicas[0].count", "../nothing", "p.yaml"],
+    );
+    says(&told, &["gone.txt", "warning[deprecated-field]: `bases`"]);
+    let told = refused(home.path(), &["build", "patched"]);
+    says(&told, &["field: /x", "field: /y", "nobody", "warning[deprecated-field]: `bases`"]);
+}
+
+#[test]
+fn targets_that_are_something_else_are_told() {
+    let home = home(&[
+        ("taken/kustomization.yaml/x", ""),
+        ("taken/a.yaml", &cm("a")),
+        ("named/kustomize.yaml", "resources: [a.yaml]\n"),
+        ("base/a.yaml", &cm("a")),
+        ("over/kustomization.yaml", "resources: [../base/a.yaml]\n"),
+    ]);
+    let told = refused(home.path(), &["build", "taken"]);
+    says(&told, &["taken/kustomization.yaml is a directory, and no kustomization file"]);
+    let told = refused(home.path(), &["build", "named"]);
+    says(&told, &["`kustomize.yaml` is no name of a kustomization", "rename it to `kustomization.yaml`"]);
+    let mut empty = command(home.path(), &["build", "-"]);
+    let output = empty.stdin(std::process::Stdio::null()).output().expect("the program runs");
+    assert!(!output.status.success() && output.stdout.is_empty());
+    says(&String::from_utf8_lossy(&output.stderr), &["there are no resources in what standard input gives"]);
+    let file = run(home.path(), &["build", "base/a.yaml"]);
+    assert_eq!(run(home.path(), &["build", "-R", "base/a.yaml"]).stdout, file.stdout);
+}
+
+#[test]
+fn patches_of_what_is_not_there_name_what_is_meant() {
+    let home = home(&[
+        (
+            "kustomization.yaml",
+            "resources: [a.yaml]\npatches:\n- target: {kind: Deploymnet}\n  patch: |-\n    - {op: add, path: /a, value: b}\n\
+             - target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: x/spec/paused, value: true}\n",
+        ),
+        ("a.yaml", DEPLOYMENT),
+    ]);
+    let told = told(home.path(), &["build", "."]);
+    says(&told, &["did you mean the kind `Deployment`?", "--> kustomization.yaml:8:23"]);
+    says(&told, &["the path `x/spec/paused` does not begin with `/`"]);
+}
+
+#[test]
+fn wrong_command_lines_are_messages_like_others() {
+    let home = home(&[]);
+    let told = refused(home.path(), &["a\nerror: forged"]);
+    assert!(told.starts_with("error[usage]: ") && !told.contains("\nerror: forged"), "{told}");
+    says(&told, &["a\\nerror: forged"]);
+    let told = refused(home.path(), &["build", "--nope", "--message-format", "short"]);
+    assert!(told.starts_with("error[usage]: ") && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn no_message_is_a_flood() {
+    let path = "a/".repeat(100_000) + "a";
+    let home = home(&[
+        ("kustomization.yaml", "resources: [a.yaml]\nconfigurations: [c.yaml]\ncommonLabels: {x: y}\n"),
+        ("c.yaml", &format!("commonLabels: [{{path: {path}, create: true}}]\n")),
+        ("a.yaml", &cm("a")),
+        ("long/kustomization.yaml", &format!("resources: [{}]\n", "x".repeat(100_000))),
+    ]);
+    for target in [".", "long"] {
+        for form in ["text", "short", "json", "github"] {
+            let told = refused(home.path(), &["build", target, "--message-format", form]);
+            assert!(told.len() < 6_000, "{target} {form}: {}", told.len());
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_too_large_passes_a_limit() {
+    let home = home(&[("kustomization.yaml", "resources: [a.yaml]\n")]);
+    let file = fs::File::create(home.path().join("a.yaml")).expect("made");
+    file.set_len((1 << 30) + 1).expect("sparse");
+    says(&refused(home.path(), &["build", "."]), &["error[limit-exceeded]", "larger than 1 GiB"]);
 }
 
 #[test]

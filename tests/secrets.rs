@@ -63,7 +63,7 @@ fn files() -> Vec<(&'static str, String)> {
         "{{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{{\"name\":\"db\"}},\"data\":{{\"encoded\":\"{data}\"}},\
          \"stringData\":{{\"password\":\"hunter2-json\"}}}}\n"
     );
-    vec![
+    let mut files = vec![
         ("app/kustomization.yaml", kustomization.into()),
         ("app/secret.yaml", secret("base")),
         ("app/other.yaml", other.into()),
@@ -90,6 +90,51 @@ fn files() -> Vec<(&'static str, String)> {
         ("operations.json", operations.into()),
         ("kubeconfig", kubeconfig),
         ("one-line.json", json),
+    ];
+    files.extend(VERSIONS.iter().flat_map(|paths| version(paths)));
+    files
+}
+
+/// Where the three versions of a package have files that hold secrets and are no Secrets.
+const VERSIONS: [[&str; 6]; 3] = [
+    ["v1/kustomization.yaml", "v1/creds", "v1/made.ini", "v1/made.yaml", "v1/config.yaml", "v1/beside.yaml"],
+    ["v2/kustomization.yaml", "v2/creds", "v2/made.ini", "v2/made.yaml", "v2/config.yaml", "v2/beside.yaml"],
+    [
+        "dest/kustomization.yaml",
+        "dest/creds",
+        "dest/made.ini",
+        "dest/made.yaml",
+        "dest/config.yaml",
+        "dest/beside.yaml",
+    ],
+];
+
+/// Those files of one version; no two versions are alike.
+fn version(paths: &'static [&'static str; 6]) -> [(&'static str, String); 6] {
+    let of = paths[0].split('/').next().expect("a directory");
+    let kustomization = format!(
+        "resources: [secret.yaml]\ngenerators: [made.yaml]\nsecretGenerator:\n- name: made\n  type: x/{of}\n  \
+         literals:\n  - a=hunter2-{of}\n  files: [key=creds]\n"
+    );
+    let generator = format!(
+        "apiVersion: builtin\nkind: SecretGenerator\nmetadata: {{name: own}}\nliterals: [a=hunter2-{of}]\n\
+         envs: [made.ini]\n"
+    );
+    let config = format!(
+        "apiVersion: v1\nkind: Config\nusers:\n- name: u\n  user: {{token: hunter2-{of}, x: hunter2-{of}}}\n"
+    );
+    let beside = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\ndata: {{a: hunter2-{of}}}\n---\n\
+         settings:\n  dbPassword: hunter2-{of}\n"
+    );
+    let loaded = |what: &str| format!("{what}=hunter2-{of}\nhunter2-{of}\n");
+    [
+        (paths[0], kustomization),
+        (paths[1], loaded("creds")),
+        (paths[2], loaded("made")),
+        (paths[3], generator),
+        (paths[4], config),
+        (paths[5], beside),
     ]
 }
 

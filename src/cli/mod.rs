@@ -42,7 +42,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use self::outcome::{Failure, Outcome, report};
 use self::render::{MessageArgs, Refused};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
@@ -96,10 +96,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let messages = MessageArgs::of_any_line(&words);
     messages.take_effect();
     let command = help::with_help(Args::command().color(messages.clap_coloring()));
-    let parsed = command.clone().try_get_matches_from(words);
-    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
+    let parse = |words: &[OsString]| {
+        let parsed = command.clone().try_get_matches_from(words);
+        parsed.and_then(|matches| Args::from_arg_matches(&matches))
+    };
+    let args = match parse(&words) {
         Ok(args) => args,
-        Err(error) => return not_run(&error),
+        // Words that steer a terminal are told as messages tell them, and are as wrong then.
+        Err(error) => {
+            let shown: Vec<_> =
+                words.iter().map(|word| escaped(&word.to_string_lossy()).into_owned().into()).collect();
+            return not_run(&parse(&shown).err().unwrap_or(error));
+        }
     };
     ending::on_signals();
     args.messages.take_effect();
@@ -142,11 +150,13 @@ fn not_run(error: &clap::Error) -> ExitCode {
     if let Some(failure) = version::left_out(error) {
         return report(&failure, &SourceMap::default());
     }
-    if error.use_stderr() && !render::is_for_people() {
+    if error.use_stderr() {
         let text = error.render().to_string();
-        let (message, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
-        let message = message.trim_start_matches("error: ");
-        render::print(&[Diagnostic::error(Code::Usage, message).help(rest.trim())], &SourceMap::default());
+        let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
+        let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
+        let help: Vec<&str> = rest.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        let problem = Diagnostic::error(Code::Usage, message.join(" ")).help(help.join("\n"));
+        render::print(&[problem], &SourceMap::default());
         return status;
     }
     match error.print().and_then(|()| io::stdout().flush()) {

@@ -8,7 +8,7 @@ use clap::Args;
 use super::Failure;
 use super::document::read_stdin;
 use crate::diagnostic::Result;
-use crate::files::DiskTree;
+use crate::files::{DiskTree, FileKind, FileTree as _};
 use crate::overlay::{Builder, Built, SearchedTargets, TargetSearch};
 use crate::source::SourceMap;
 
@@ -25,7 +25,7 @@ pub(super) struct SelectArgs {
     kustomize: Vec<PathBuf>,
 
     /// Build all targets in the directories and below: each that has a kustomization (but for Components), or
-    /// manifests and a base
+    /// manifests and a base; files stand for themselves
     #[arg(short = 'R', long)]
     recursive: bool,
 
@@ -80,7 +80,9 @@ impl SelectArgs {
         let search = TargetSearch::new(Arc::new(DiskTree), sources.clone(), bases.to_vec())?;
         let mut targets = Vec::new();
         for directory in named {
-            if is_stream(&directory) || Builder::is_remote(&directory) {
+            // A file stands for itself, as without the flag.
+            let is_file = || DiskTree.kind(&directory).is_ok_and(|kind| kind == FileKind::File);
+            if is_stream(&directory) || Builder::is_remote(&directory) || is_file() {
                 targets.push(directory);
             } else {
                 targets.extend(search.below(&directory, wanted)?);

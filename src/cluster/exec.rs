@@ -148,7 +148,7 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
     let status = child.wait().await;
     let status = status.map_err(|error| format!("the command for them cannot be waited for: {error}"))?;
     if !status.success() {
-        let said = String::from_utf8_lossy(&said);
+        let said = without_values(exec, &String::from_utf8_lossy(&said));
         let behind = if said.trim().is_empty() { "" } else { ": " };
         return Err(format!("the command for them failed with {status}{behind}{}", said.trim()));
     }
@@ -159,6 +159,26 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
     let is_some = |c: &Credentials| c.token.is_some() || c.client_certificate_data.is_some();
     answer.status.filter(is_some).ok_or_else(|| "the command gave none".into())
 }
+
+/// What a command says, without what the kubeconfig gives it: that may be secret.
+fn without_values(exec: &ExecConfig, said: &str) -> String {
+    let of_flag = |arg: &'_ String| -> Option<String> {
+        if arg.starts_with('-') {
+            arg.split_once('=').map(|(_, value)| value.into())
+        } else {
+            Some(arg.clone())
+        }
+    };
+    let args = exec.args.iter().flatten().filter_map(of_flag);
+    let env = exec.env.iter().flatten().filter_map(|variable| variable.get("value").cloned());
+    let mut values: Vec<String> = args.chain(env).filter(|value| value.len() > SHORTEST_SECRET).collect();
+    // A value may be a part of another one.
+    values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    values.iter().fold(said.to_string(), |said, value| said.replace(value.as_str(), "***"))
+}
+
+/// Values that are no longer are words such as `get`.
+const SHORTEST_SECRET: usize = 3;
 
 /// The most that a command may say.
 const MOST: u64 = 1 << 20;
@@ -225,6 +245,18 @@ mod tests {
             |script, limit| credentials(script, Asked::Once, limit).expect_err(script).message().to_string();
         assert!(message("echo 'log in first' >&2; exit 3", None).ends_with("exit status: 3: log in first"));
         assert!(message("echo '{}'", None).ends_with("the command gave none"));
+        let mut told = user("echo \"$KEY and $2 of $1\" >&2; exit 1");
+        if let Some(exec) = &mut told.exec {
+            let env = [("name", "KEY"), ("value", "s3cret")].map(|(k, v)| (k.to_string(), v.to_string()));
+            exec.env = Some(vec![env.into_iter().collect()]);
+            exec.args
+                .iter_mut()
+                .for_each(|args| args.extend(["sh".into(), "--key=hidden".into(), "passw".into()]));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let failed = runtime.block_on(user_with_credentials(told, Asked::Once, None, &endpoint()));
+        let failed = failed.expect_err("it fails").message().to_string();
+        assert!(failed.ends_with(": *** and *** of --key=***"), "{failed}");
         let message = message("sleep 60", Some(Duration::from_millis(100)));
         assert!(message.ends_with("took longer than 100ms"), "{message}");
         let strange =

@@ -298,10 +298,22 @@ impl ConnectOptions {
     }
 }
 
+/// Refuses addresses that break off where a password has a character that must be escaped: what is before it would
+/// be taken for the host, and asked.
+fn check_address(what: &str, address: &str) -> Result<()> {
+    let broken = address.find(['#', '?']).is_some_and(|i| address[i..].contains('@'));
+    if !broken {
+        return Ok(());
+    }
+    let message = format!("{what} cannot be used: it has `#` or `?` before an `@`");
+    Err(Diagnostic::error(Code::InvalidValue, message).help("write such a character as `%23` or `%3F`"))
+}
+
 /// kube's configuration, but for what kube 5.0 reads otherwise than kubectl: the proxy, for which
 /// it holds `NO_PROXY` against the proxy itself and not against the server.
 fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Config> {
     let address = cluster.server.as_deref().unwrap_or_default();
+    check_address("the server's address", address)?;
     let server: Uri = address.parse().map_err(|error| unusable("the server's address", address, &error))?;
     if let Some(exec) = user.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
         let cluster =
@@ -311,6 +323,7 @@ fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Con
     let configured = cluster.proxy_url.clone().filter(|url| !url.is_empty());
     let proxy = configured.or_else(|| proxy::from_environment(&server));
     let mut config = Config::new(server);
+    proxy.iter().try_for_each(|url| check_address("the proxy's address", url))?;
     config.proxy_url = proxy
         .map(|url| url.parse().map_err(|error: InvalidUri| unusable("the proxy's address", &url, &error)))
         .transpose()?;

@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 /// Parameters of URLs that are no secrets; the value of any other one is masked.
 const PLAIN_PARAMETERS: [&str; 6] = ["ref", "version", "timeout", "submodules", "depth", "hash"];
 
+/// What the names of parameters have in them that are secret wherever they stand.
+const SECRET_WORDS: [&str; 7] = ["token", "password", "passwd", "secret", "signature", "apikey", "api_key"];
+
 /// Whether a character changes how the text around it is shown: control characters of both sets, breaks of
 /// lines, marks and overrides of direction, characters without a width, tags.
 pub(crate) fn steers(c: char) -> bool {
@@ -37,8 +40,9 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 /// A text whose URLs have lost their passwords and the values of their parameters, misspelt ones included.
+/// What is no URL stays as it is.
 pub(super) fn without_passwords(text: &str) -> Cow<'_, str> {
-    if !text.contains(['@', '?']) {
+    if !text.contains(['@', '?', '#']) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -74,16 +78,36 @@ fn push_words(out: &mut String, text: &str) {
     }
 }
 
-/// Writes a word that is no URL, perhaps since something is missing in it.
+/// Writes a word that has no scheme: a URL without one, perhaps since something is missing in it, or no URL.
 fn push_word(out: &mut String, word: &str) {
-    let (before, query) = word.split_at(word.find('?').unwrap_or(word.len()));
-    match before.split_once(':').zip(before.rsplit_once('@')) {
-        Some(((user, _), (to_host, host))) if to_host.contains(':') && !host.starts_with("sha") => {
-            out.extend([user, ":***@", host]);
-        }
-        _ => out.push_str(before),
+    if let Some(url) = word.strip_prefix("//") {
+        out.push_str("//");
+        return push_url(out, url);
     }
-    push_query(out, query);
+    let (mut rest, mut is_url) = (word, begins_with_host(word));
+    if let Some(((user, _), (to_host, host))) = word.split_once(':').zip(word.rsplit_once('@'))
+        && to_host.len() > user.len() + 1
+        && !host.starts_with("sha")
+        && is_plain(user)
+    {
+        out.extend([user, ":***@"]);
+        (rest, is_url) = (host, true);
+    }
+    let (before, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
+    out.push_str(before);
+    push_parameters(out, parameters, |name| if is_url { is_shown(name) } else { !is_secret(name) });
+}
+
+/// Whether a word may be a URL without a scheme: `github.com/org/repo?ref=v1`.
+fn begins_with_host(word: &str) -> bool {
+    let Some((host, _)) = word.split_once('/') else { return false };
+    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':');
+    host.contains('.') && !host.starts_with('.') && host.chars().all(is_host)
+}
+
+/// Whether the part before the first colon may be a user, or all of a URL before its password.
+fn is_plain(user: &str) -> bool {
+    !user.is_empty() && !user.contains(['(', '[', '?', '*', '\\'])
 }
 
 fn ends_url(c: char) -> bool {
@@ -92,6 +116,10 @@ fn ends_url(c: char) -> bool {
 
 /// Writes what follows the `://` of a URL.
 fn push_url(out: &mut String, url: &str) {
+    let slashes = url.len() - url.trim_start_matches('/').len();
+    // A path behind `file://` has no user.
+    let (slashes, url) = if out.ends_with("file://") { ("", url) } else { url.split_at(slashes) };
+    out.push_str(slashes);
     let (authority, rest) = url.split_at(url.find(['/', '?', '#']).unwrap_or(url.len()));
     match authority.rsplit_once('@') {
         // A user without a password is shown for ssh alone, where it is `git`.
@@ -106,19 +134,31 @@ fn push_url(out: &mut String, url: &str) {
         }
         None => out.push_str(authority),
     }
-    let (path, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+    let (path, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     out.push_str(path);
-    push_query(out, query);
+    push_parameters(out, parameters, is_shown);
 }
 
-/// Writes parameters, from their `?` on.
-fn push_query(out: &mut String, query: &str) {
-    for (i, pair) in query.split(['&', '?', ';']).enumerate().skip(1) {
-        out.push(if i == 1 { '?' } else { '&' });
+fn is_shown(name: &str) -> bool {
+    PLAIN_PARAMETERS.contains(&name)
+}
+
+/// Whether a parameter is secret by its name, whatever the text around it is.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Writes parameters and a fragment, from the `?` or `#` on, with the values of those that may be shown.
+fn push_parameters(out: &mut String, parameters: &str, may_show: impl Fn(&str) -> bool) {
+    for pair in parameters.split_inclusive(['&', '?', ';', '#']) {
+        let end = pair.trim_end_matches(['&', '?', ';', '#']).len();
+        let (pair, separator) = pair.split_at(end);
         match pair.split_once('=') {
-            Some((name, _)) if !PLAIN_PARAMETERS.contains(&name) => out.extend([name, "=***"]),
+            Some((name, _)) if !may_show(name) => out.extend([name, "=***"]),
             _ => out.push_str(pair),
         }
+        out.push_str(separator);
     }
 }
 
@@ -129,8 +169,14 @@ pub(crate) fn without_quoted(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, quote)) = rest.find(['"', '`']).map(|i| (&rest[..i], &rest[i..=i])) {
-        out.extend([before, quote, "***", quote]);
         let behind = &rest[before.len() + 1..];
+        // What is missing is a name of ours, and nothing that stood in the text.
+        if let Some((name, behind)) = behind.split_once('`').filter(|_| before.ends_with("missing field ")) {
+            out.extend([before, "`", name, "`"]);
+            rest = behind;
+            continue;
+        }
+        out.extend([before, quote, "***", quote]);
         // The last quote of its kind: a value may have some in it.
         rest = behind.rsplit_once(quote).map_or("", |(_, behind)| behind);
     }
@@ -174,6 +220,14 @@ mod tests {
                 "nginx:1@sha256:0 or git@h:a, really? yes = no",
                 "nginx:1@sha256:0 or git@h:a, really? yes = no",
             ),
+            ("x(?:a)(?P<n>b)?c `what?is=this?or=that.yaml`", "x(?:a)(?P<n>b)?c `what?is=this?or=that.yaml`"),
+            ("https://h/a?ref=1;x=y?z=1#a=b", "https://h/a?ref=1;x=***?z=***#a=***"),
+            ("https://h#access_token=x&state=y", "https://h#access_token=***&state=***"),
+            ("a#access_token=x", "a#access_token=***"),
+            ("`http:////u:pw@h`: //u:pw@h", "`http:////***@h`: //***@h"),
+            ("u:p#x@h u:p?x@h u:pw@h:1/a", "u:***@h u:***@h u:***@h:1/a"),
+            ("github.com/a/b?ref=v1&x=y", "github.com/a/b?ref=v1&x=***"),
+            ("file:///a?b#c a # b", "file:///a?b#c a # b"),
         ];
         for (text, want) in table {
             assert_eq!(without_passwords(text), want);
@@ -183,6 +237,8 @@ mod tests {
     #[test]
     fn quotes_lose_what_is_in_them() {
         let table = [
+            ("missing field `spec` at line 1", "missing field `spec` at line 1"),
+            ("string \"missing field `x` y\", z", "string \"***\", z"),
             ("invalid type: string \"pass\", expected a map", "invalid type: string \"***\", expected a map"),
             ("`a\"b` is no", "`***` is no"),
             ("\"a\"b\" no end", "\"***\" no end"),

@@ -4,7 +4,7 @@
 
 use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::{Entry, Map, Node, Value};
+use crate::yaml::{Entry, Map, Node, Value, nearest};
 
 /// Says what happens to the whole map, or to an entry of a list.
 pub const PATCH: &str = "$patch";
@@ -43,6 +43,9 @@ pub(crate) fn list_of(name: &str) -> Option<&str> {
     list.strip_prefix('/')
 }
 
+/// The values of `$patch`.
+const ACTIONS: [&str; 3] = ["merge", "replace", "delete"];
+
 /// Reads `$patch` of a map.
 ///
 /// # Errors
@@ -54,7 +57,9 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
         Some("replace") => Ok(Some(Action::Replace)),
         Some("delete") => Ok(Some(Action::Delete)),
         _ => {
-            let value = node.scalar_text().map_or(node.type_name(), |text| text.as_str());
+            // What is like none of them may stand there by mistake, and be secret.
+            let word = node.as_str().filter(|text| *text == "remove" || nearest(text, &ACTIONS).is_some());
+            let value = word.unwrap_or(node.type_name());
             Err(at
                 .error(Code::Directive, format!("`$patch` cannot be {value}"))
                 .at(node.span())

@@ -4,8 +4,9 @@
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Alike, Resource};
-use crate::schema::{Cursor, Schema};
-use crate::yaml::Node;
+use crate::schema::{Cursor, Schema, kinds_of};
+use crate::source::Span;
+use crate::yaml::{Node, nearest};
 
 /// What there is to say of a document that is added.
 ///
@@ -13,6 +14,7 @@ use crate::yaml::Node;
 /// It seems to be meant for something of the base, and is not whole by itself.
 pub(super) fn judge(added: &Resource, unmatched: &Alike, schema: &Schema) -> Result<Option<Diagnostic>> {
     let id = added.id();
+    check_kind(added, schema)?;
     let Some(known) = unmatched.nearest(id, schema) else { return Ok(None) };
     let lacking = schema.kind(&id.gvk).map_or_else(Vec::new, |kind| lacking(added.node(), kind));
     let at = added.node().span().at_start();
@@ -32,6 +34,22 @@ pub(super) fn judge(added: &Resource, unmatched: &Alike, schema: &Schema) -> Res
         lacking.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
     );
     Err(told(Diagnostic::error(Code::AddedDocument, message)))
+}
+
+/// Refuses what is nearly one of the kinds that its `apiVersion` has: no server takes it.
+fn check_kind(added: &Resource, schema: &Schema) -> Result<()> {
+    let gvk = &added.id().gvk;
+    if schema.kind(gvk).is_some() {
+        return Ok(());
+    }
+    let api_version = gvk.api_version();
+    let kinds = kinds_of(schema, &api_version);
+    let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
+    let Some(meant) = nearest(&gvk.kind, &names).filter(|meant| *meant != gvk.kind) else { return Ok(()) };
+    let at = added.node().get("kind").map_or_else(Span::default, Node::span);
+    let message = format!("{api_version} has no kind `{}`", gvk.kind);
+    let error = Diagnostic::error(Code::InvalidValue, message).at(at).resource(added.id()).field("kind");
+    Err(error.help(format!("did you mean `{meant}`?")).fix(at, meant))
 }
 
 /// The required fields that a manifest does not have, in it and in the maps that it has.

@@ -89,6 +89,11 @@ impl Directories<'_> {
     pub(super) fn stream(&self, source: SourceId) -> Result<Built> {
         let bases = self.context.options.bases.iter().map(|base| self.reader.open(base));
         let (bases, overlay) = (bases.collect::<Result<_>>()?, self.resources(source)?);
+        if overlay.is_empty() {
+            let message = "there are no resources in what standard input gives";
+            return Err(Diagnostic::error(Code::MissingField, message)
+                .help("look at what the command before the `|` prints, and whether it failed"));
+        }
         self.over(bases, overlay)
     }
 
@@ -152,7 +157,7 @@ impl Directories<'_> {
     fn resources_of_file(&self, path: &Path, source: SourceId) -> Result<Vec<Resource>> {
         let documents = self.documents(source)?;
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let is_near = nearest(name, &KUSTOMIZATION_FILES).is_some();
+        let is_near = nearest(name, &KUSTOMIZATION_FILES).is_some() || name.starts_with("kustomiz");
         let is_kustomization = |node: &Node| match node.get("apiVersion").and_then(Node::as_str) {
             Some(version) => version.split('/').next() == Some(KUSTOMIZE_GROUP),
             None => is_near && node.get("kind").is_none(),

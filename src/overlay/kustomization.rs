@@ -129,6 +129,15 @@ impl Kustomization {
     /// # Errors
     /// Malformed YAML, unknown fields, values of wrong types, a wrong kind, a file without content.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Warned<Self>> {
+        let Readable { kustomization, problems } = Self::read_what_can_be(sources, source)?;
+        problems.or(kustomization)
+    }
+
+    /// As [`Kustomization::read`], but for the parts that are wrong: they are left out, and told beside the rest.
+    ///
+    /// # Errors
+    /// Nothing can be read of it.
+    pub(super) fn read_what_can_be(sources: &SourceMap, source: SourceId) -> Result<Readable> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
         check_directives(sources, source, Separation::None)?;
         let node = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
@@ -142,21 +151,22 @@ impl Kustomization {
                 return Err(Diagnostic::error(Code::WrongType, message).at(at));
             }
         };
-        let mut kustomization: Self = if node.is_null() {
-            Self::default()
-        } else {
-            from_node(&node).map_err(|error| unwrapped_paths(fields).unwrap_or(error))?
-        };
+        let mut problems = Problems::default();
+        let mut kustomization =
+            if node.is_null() { Self::default() } else { decoded(node.clone(), &mut problems)? };
         let deprecated =
             fields.entries().iter().filter_map(|e| deprecation(fields, &e.key.text, e.key.meta.span));
-        kustomization.check_kind()?;
+        problems.value_of(kustomization.check_kind());
         if fields.iter().all(|(key, value)| says_nothing(key, value)) {
-            return Err(Diagnostic::error(Code::MissingField, "this kustomization is empty")
-                .at(at)
-                .help("list what it is made of under `resources:`"));
+            problems.add(
+                Diagnostic::error(Code::MissingField, "this kustomization is empty")
+                    .at(at)
+                    .help("list what it is made of under `resources:`"),
+            );
         }
         kustomization.fix();
-        Ok(Warned { value: kustomization, warnings: deprecated.collect() })
+        let kustomization = Warned { value: kustomization, warnings: deprecated.collect() };
+        Ok(Readable { kustomization, problems })
     }
 
     /// Whether it is a component.
@@ -219,8 +229,62 @@ impl Kustomization {
     }
 }
 
+/// What can be read of a kustomization, and what is wrong with the rest.
+#[derive(Debug)]
+pub(super) struct Readable {
+    pub kustomization: Warned<Kustomization>,
+    pub problems: Problems,
+}
+
+/// Up to how many mistakes of one kustomization are looked for.
+const MOST_MISTAKES: usize = 20;
+
+/// The kustomization of a map without the entries that are wrong.
+fn decoded(mut node: Node, problems: &mut Problems) -> Result<Kustomization> {
+    for _ in 0..MOST_MISTAKES {
+        let error = match from_node(&node) {
+            Ok(kustomization) => return Ok(kustomization),
+            Err(error) => error,
+        };
+        let Some(fields) = node.as_map_mut() else { return Err(error) };
+        let place = error.labels().first().map(|label| label.span);
+        if let Some(unwrapped) = unwrapped_paths(fields) {
+            problems.add(unwrapped);
+            fields.entries_mut().retain(|entry| !has_unwrapped_paths(&entry.key.text, &entry.value));
+            continue;
+        }
+        problems.add(error);
+        if !place.is_some_and(|place| remove_entry_at(fields, place)) {
+            break;
+        }
+    }
+    std::mem::take(problems).or(Kustomization::default())
+}
+
+/// Takes out the field that a place is in, or the entry where the field is a list; returns whether there is one.
+fn remove_entry_at(fields: &mut Map, place: Span) -> bool {
+    let Some(i) = fields.entries().iter().rposition(|entry| entry.key.meta.span.start <= place.start) else {
+        return false;
+    };
+    if let Some(list) = fields.entries_mut()[i].value.as_list_mut()
+        && let Some(entry) = list.iter().rposition(|entry| entry.span().start <= place.start)
+    {
+        list.remove(entry);
+    } else {
+        fields.entries_mut().remove(i);
+    }
+    true
+}
+
 /// Lists whose entries name files by a field `path`.
 const WITH_PATHS: [&str; 3] = ["patches", "patchesJson6902", "replacements"];
+
+/// Whether the entries of a field are bare paths of files and should be maps.
+fn has_unwrapped_paths(name: &str, list: &Node) -> bool {
+    let is_path = |entry: &Node| entry.as_str().is_some_and(is_path_of_patch);
+    WITH_PATHS.iter().any(|known| known.eq_ignore_ascii_case(name))
+        && list.as_list().is_some_and(|list| list.iter().any(is_path))
+}
 
 /// Errors for entries that are the bare path of a file.
 fn unwrapped_paths(fields: &Map) -> Option<Diagnostic> {

@@ -411,7 +411,7 @@ impl Root {
         let bytes = self.bytes_at(path).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside(&shown, &real),
             ReadFailure::Io(error) => {
-                Diagnostic::error(Code::Io, format!("{}: {}", shown.display(), plain(&error)))
+                Diagnostic::error(code_of(&error), format!("{}: {}", shown.display(), plain(&error)))
             }
         })?;
         let named =
@@ -435,6 +435,14 @@ impl Root {
         file.read().map_err(ReadFailure::Io)
     }
 
+    /// Whether a file that the kustomization names may be read; one from elsewhere is not fetched for that.
+    ///
+    /// # Errors
+    /// It is not there, outside the root, or a directory.
+    pub fn check_file(&self, path: &str, at: Span) -> Result<()> {
+        if is_remote_file(path) { Ok(()) } else { self.file(path, at).map(drop) }
+    }
+
     /// The real path of a file that the kustomization names.
     ///
     /// # Errors
@@ -455,13 +463,15 @@ impl Root {
     /// The kustomization file of this root, or none.
     ///
     /// # Errors
-    /// There are several, or what has such a name may not be read. As in kustomize, a directory is passed over.
+    /// There are several, or what has such a name may not be read. As in kustomize, a directory is passed over where
+    /// there is a file beside it.
     pub fn kustomization_file(&self) -> Result<Option<PathBuf>> {
         let shown = |name: &str| self.reader.shown(&self.path().join(name));
         let mut found: Vec<&str> = Vec::new();
+        let mut directory = None;
         for name in KUSTOMIZATION_FILES {
             match self.directory.locate(name) {
-                Ok(there) if there.is_directory() => {}
+                Ok(there) if there.is_directory() => directory = Some(name),
                 Ok(there) => {
                     self.check(&shown(name).to_string_lossy(), &there)?;
                     found.push(name);
@@ -471,6 +481,10 @@ impl Root {
             }
         }
         match found.as_slice() {
+            [] if let Some(name) = directory => {
+                let message = format!("{} is a directory, and no kustomization file", shown(name).display());
+                Err(Diagnostic::error(Code::Io, message).help("put the file there, or rename the directory"))
+            }
             [] => self.no_lost_kustomization().map(|()| None),
             [name] => Ok(Some(self.path().join(name))),
             [first, second, ..] => {
@@ -523,7 +537,8 @@ impl Files for Root {
         self.bytes_at(&real).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside(Path::new(path), &real).at(at),
             ReadFailure::Io(error) => {
-                Diagnostic::error(Code::Io, format!("`{path}` cannot be read: {}", plain(&error))).at(at)
+                Diagnostic::error(code_of(&error), format!("`{path}` cannot be read: {}", plain(&error)))
+                    .at(at)
             }
         })
     }
@@ -538,6 +553,11 @@ enum ReadFailure {
     /// What was opened is outside of the root: its real path.
     Outside(PathBuf),
     Io(std::io::Error),
+}
+
+/// What sort of problem it is that a file was not read.
+fn code_of(error: &std::io::Error) -> Code {
+    if error.kind() == std::io::ErrorKind::FileTooLarge { Code::LimitExceeded } else { Code::Io }
 }
 
 /// The first line of an operating system's message, without its number.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::kustomization::Kustomization;
+use super::kustomization::{Kustomization, Readable};
 use super::load::{Root, Target};
 use super::tree::{Item, Plugins, SharedTrees, Tree, find, inline_manifests, manifests};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
@@ -160,9 +160,11 @@ impl Loading<'_> {
             .help("add a kustomization.yaml there, or name the files in it one by one"));
         };
         let source = root.text_at(&file)?;
-        let Warned { value: kustomization, warnings } = Kustomization::read(root.reader().sources(), source)?;
-        check_role(&kustomization, role, at, &root)?;
-        check_openapi(&kustomization)?;
+        let Readable { kustomization, mut problems } =
+            Kustomization::read_what_can_be(root.reader().sources(), source)?;
+        let Warned { value: kustomization, warnings } = kustomization;
+        problems.value_of(check_role(&kustomization, role, at, &root));
+        problems.value_of(check_openapi(&kustomization));
         let tree = Tree {
             root,
             file,
@@ -177,13 +179,7 @@ impl Loading<'_> {
             bytes: 0,
             warnings,
         };
-        Ok(OpenTree {
-            tree,
-            part: EntryField::Resources,
-            done: 0,
-            found: Vec::new(),
-            problems: Problems::default(),
-        })
+        Ok(OpenTree { tree, part: EntryField::Resources, done: 0, found: Vec::new(), problems })
     }
 
     /// Looks at one entry after the other, up to a directory that has to be read first; none when all is done.
@@ -193,7 +189,7 @@ impl Loading<'_> {
             let Some(entry) = open.part.entries(&open.tree.kustomization).get(open.done) else {
                 self.finish_part(open);
                 let Some(next) = open.part.next() else {
-                    return mem::take(&mut open.problems).or(None);
+                    return open.judged().map(|()| None);
                 };
                 (open.part, open.done) = (next, 0);
                 continue;
@@ -293,6 +289,24 @@ impl OpenTree {
         if let (Some((item, _)), Some(plugins), Some(entry)) = (item, self.plugins(), entry) {
             plugins.items.push((item, entry));
         }
+    }
+
+    /// What is wrong with it, if something is: then the files that its steps would read are looked for, too, and
+    /// what is odd is told with it.
+    fn judged(&mut self) -> Result<()> {
+        let mut problems = mem::take(&mut self.problems);
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let Tree { root, kustomization, .. } = &self.tree;
+        let read_before = kustomization.openapi.get("path").map(|path| path.span);
+        for file in kustomization.named_files().filter(|file| Some(file.span) != read_before) {
+            problems.value_of(root.check_file(&file, file.span));
+        }
+        for warning in mem::take(&mut self.tree.warnings) {
+            problems.add(warning);
+        }
+        problems.or(())
     }
 
     /// Takes the directory that the entry leads to, or what is wrong with it.

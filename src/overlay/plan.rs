@@ -36,6 +36,32 @@ pub(super) enum Step<'k> {
     Vars,
 }
 
+/// The part that a step has in a build: what it needs of those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepPart {
+    /// Adds resources, whatever others add.
+    Addition,
+    /// Applies patches.
+    Patches,
+    /// Sets values of what has a name or an image.
+    Values,
+    /// Anything else.
+    Other,
+}
+
+impl Step<'_> {
+    /// Its part in the build.
+    pub(super) fn part(&self) -> StepPart {
+        use BuiltinTransformer as T;
+        match self {
+            Self::Resource(..) | Self::Generate(_) => StepPart::Addition,
+            Self::Transform(T::StrategicMerge(_) | T::Patches(_) | T::Json6902(_)) => StepPart::Patches,
+            Self::Transform(T::Replicas(_) | T::Images(_)) => StepPart::Values,
+            _ => StepPart::Other,
+        }
+    }
+}
+
 /// A generator that fields of the kustomization configure.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum BuiltinGenerator<'k> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::manifest::{GroupKindName, Manifest};
-use super::secret::{is_secret, mask};
+use super::secret::{is_secret, mask, mask_hidden};
 use crate::diagnostic::{Code, Diagnostic, Excerpt};
 use crate::merge::ConflictSide;
 use crate::path::FieldPath;
@@ -80,7 +80,7 @@ impl PackageConflict {
     ) -> Self {
         let root = FieldPath::root();
         let place = |manifest: Option<&Manifest<'_>>| {
-            manifest.map(|m| ConflictPlace::new(m.node, m.node.span().at_start(), m.key.names(), &root))
+            manifest.map(|m| ConflictPlace::new(m, m.node, m.node.span().at_start(), &root))
         };
         let [original, updated, dest] = sides.map(place);
         let manifest = sides.into_iter().flatten().next_back();
@@ -179,12 +179,14 @@ impl PackageConflict {
 }
 
 impl ConflictPlace {
-    /// The value of a field in a manifest with these names.
-    pub(super) fn new(value: &Node, span: Span, names: &GroupKindName, field: &FieldPath) -> Self {
-        let json = to_json(value).ok().and_then(|text| serde_json::from_str(&text).ok());
+    /// The value of a field of a manifest.
+    pub(super) fn new(manifest: &Manifest<'_>, value: &Node, span: Span, field: &FieldPath) -> Self {
+        let mut shown = value.clone();
+        mask_hidden(&mut shown, manifest.sources);
+        let json = to_json(&shown).ok().and_then(|text| serde_json::from_str(&text).ok());
         // What JSON cannot hold, such as infinity, is shown by its place alone.
         let mut value = json.unwrap_or_default();
-        if is_secret(names) {
+        if is_secret(manifest.key.names()) {
             mask(&mut value, field);
         }
         Self { span, difference: span, value }

@@ -51,6 +51,7 @@ pub(super) fn field_conflicts(
     let shown = |conflict: &Conflict| {
         let place = |side: usize, span: Option<Span>| {
             let span = span?;
+            let side_manifest = sides[side]?;
             let node = nodes[side].get(span, &conflict.path);
             let other = if side == 0 {
                 conflict.updated.map(|span| (1, span))
@@ -60,7 +61,9 @@ pub(super) fn field_conflicts(
             let other = other.and_then(|(side, span)| nodes[side].get(span, &conflict.path));
             Some(node.map_or_else(
                 || ConflictPlace { span, difference: span, value: serde_json::Value::Null },
-                |node| ConflictPlace::new(node, node.span(), names, &conflict.path).unlike(node, other),
+                |node| {
+                    ConflictPlace::new(side_manifest, node, node.span(), &conflict.path).unlike(node, other)
+                },
             ))
         };
         PackageConflict {

@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use super::read::{Package, PackageFile, items};
 use crate::diagnostic::{ObjectName, ResourceName};
 use crate::schema::{Cursor, Gvk, Schema};
-use crate::source::is_kustomization;
+use crate::source::{SourceMap, is_kustomization};
 use crate::yaml::Node;
 
 /// Up to so many manifests of one file that have no name are compared each with each.
@@ -54,6 +54,8 @@ pub(super) struct Manifest<'p> {
     pub key: ManifestKey,
     /// The path of its file in the package.
     pub path: &'p Path,
+    /// What knows its text.
+    pub sources: &'p SourceMap,
 }
 
 impl GroupKindName {
@@ -166,7 +168,8 @@ pub(super) fn manifests_but(
                 ManifestKey::Resource(names)
             };
             let index = ManifestIndex { file, document, item };
-            manifests.push(Manifest { index, node, gvk: content.gvk_of(node), key, path: &content.relative });
+            let (gvk, path, sources) = (content.gvk_of(node), &content.relative, package.sources());
+            manifests.push(Manifest { index, node, gvk, key, path, sources });
         };
         for (document, node) in content.documents.iter().enumerate().filter(|(_, node)| !node.is_null()) {
             match items(node) {

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::change::{ChangedPackage, FileRole};
 use super::conflict::ConflictKind;
 use super::field_conflicts::field_conflicts;
+use super::loaded::keep_loaded_secrets;
 use super::manifest::manifests_but;
 use super::others::{MergedFiles, merge2_files};
 use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
@@ -33,6 +34,7 @@ pub fn merge2_packages(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Result<ChangedPackage> {
+    keep_loaded_secrets(&[source, dest]);
     let form = Form::of(&[dest, source]);
     if let ([one], [other]) = (source.files(), dest.files())
         && form == Form::Files

@@ -9,6 +9,7 @@ use super::change::ChangedPackage;
 use super::conflict::{ConflictKind, PackageConflict};
 use super::field_conflicts::{field_conflicts, with_originals};
 use super::lines::MarkerWords;
+use super::loaded::keep_loaded_secrets;
 use super::manifest::{Manifest, manifests_but};
 use super::markers::{marked, unresolved};
 use super::others::{FileChoice, merge3_files};
@@ -156,6 +157,7 @@ impl<'p> PackageMerge3<'p> {
             return Err(problem);
         }
         let packages = [self.original, self.updated, self.dest];
+        keep_loaded_secrets(&packages);
         let form = Form::of(&packages);
         let plain = plain_paths(&packages, form, Kinship::Descendant);
         let of =

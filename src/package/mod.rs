@@ -10,6 +10,7 @@ mod field_conflicts;
 mod fields;
 mod forbidden;
 mod lines;
+mod loaded;
 mod manifest;
 mod markers;
 mod merge2;
@@ -30,7 +31,7 @@ pub use change::{
     write_copy, write_files,
 };
 pub use conflict::{ConflictPlace, ConflictWriting, PackageConflict};
-pub(crate) use forbidden::wrong_types;
+pub use forbidden::wrong_types;
 pub use lines::MarkerWords;
 pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};

@@ -28,6 +28,8 @@ struct PlainFile<'p> {
     executable: bool,
     role: FileRole,
     stamp: Option<&'p FileStamp>,
+    /// Whether something beside its looks says that it is secret.
+    is_kept_secret: bool,
 }
 
 impl<'p> PlainFile<'p> {
@@ -35,13 +37,26 @@ impl<'p> PlainFile<'p> {
         let PackageFile { relative, path, text, executable, source, .. } = file;
         let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
         let role = if file.has_manifests() { FileRole::Manifests } else { FileRole::Other };
-        Self { relative, path, content: text.as_bytes(), source, executable, role, stamp }
+        let (content, is_kept_secret) = (text.as_bytes(), false);
+        Self { relative, path, content, source, executable, role, stamp, is_kept_secret }
     }
 
     fn of_other(file: &'p OtherFile) -> Self {
         let OtherFile { relative, path, content, executable, source, .. } = file;
         let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
-        Self { relative, path, content, source, executable, role: FileRole::Other, stamp }
+        let (role, is_kept_secret) = (FileRole::Other, false);
+        Self { relative, path, content, source, executable, role, stamp, is_kept_secret }
+    }
+
+    /// The same as what the texts of a package say of it.
+    fn within(self, package: &Package) -> Self {
+        let source = package.sources().get(self.source);
+        Self { is_kept_secret: source.is_some_and(|source| source.is_kept_secret()), ..self }
+    }
+
+    /// Whether nobody shall see its lines.
+    fn is_secret(&self) -> bool {
+        self.is_kept_secret || self.text().is_some_and(|text| may_be_secret(self.path, text))
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -55,7 +70,7 @@ impl<'p> PlainFile<'p> {
     fn whole(&self) -> ConflictPlace {
         let span = Span::new(self.source, 0, 0);
         let value = match self.text() {
-            Some(text) if may_be_secret(self.path, text) => Value::from("***"),
+            Some(_) if self.is_secret() => Value::from("***"),
             text => text.map_or(Value::Null, Value::from),
         };
         ConflictPlace { span, difference: span, value }
@@ -70,7 +85,7 @@ fn plain_files<'p>(
 ) -> BTreeMap<&'p Path, PlainFile<'p>> {
     let yaml = package.files().iter().map(PlainFile::of_yaml);
     let others = package.others().iter().map(PlainFile::of_other);
-    let files = yaml.chain(others).map(|file| (form.path(file.relative), file));
+    let files = yaml.chain(others).map(|file| (form.path(file.relative), file.within(package)));
     files.filter(|(path, _)| paths.contains(path)).collect()
 }
 
@@ -227,9 +242,8 @@ impl FileSides<'_> {
 
     /// Whether its lines may be shown.
     fn excerpt(self) -> Excerpt {
-        let is_secret = |file: PlainFile<'_>| file.text().is_some_and(|text| may_be_secret(file.path, text));
         let mut files = [self.original, self.updated, self.dest].into_iter().flatten();
-        if files.any(is_secret) { Excerpt::Hidden } else { Excerpt::Shown }
+        if files.any(|file| file.is_secret()) { Excerpt::Hidden } else { Excerpt::Shown }
     }
 
     /// One side does not have the file any more, and the other one changed it.
@@ -328,6 +342,7 @@ pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerWords) -
             executable: false,
             role: FileRole::Other,
             stamp: None,
+            is_kept_secret: false,
         })
     };
     let sides = FileSides { original: file(original), updated: file(updated), dest: file(dest) };

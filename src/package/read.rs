@@ -43,6 +43,8 @@ pub struct Package {
     files: Vec<PackageFile>,
     others: Vec<OtherFile>,
     left_alone: Vec<PathBuf>,
+    /// What knows the texts of its files.
+    sources: SourceMap,
 }
 
 /// One file of a package that could be read as YAML.
@@ -148,7 +150,7 @@ impl Package {
     pub fn of_text(name: &str, text: String, reading: Reading, sources: &SourceMap) -> Result<Self> {
         let source = sources.add(name, text);
         let file = PackageFile::parse(name.into(), name.into(), source, reading, sources)?;
-        Ok(Self::of_file(PathBuf::from(name), file))
+        Ok(Self::of_file(PathBuf::from(name), file, sources))
     }
 
     /// The same of a version of a file, which messages call `name`, and which is read as one of that path is.
@@ -164,12 +166,17 @@ impl Package {
     ) -> Result<Self> {
         let source = sources.add(name, text);
         let file = PackageFile::parse(path.into(), name.into(), source, reading.of_file(path), sources)?;
-        Ok(Self::of_file(PathBuf::from(name), file))
+        Ok(Self::of_file(PathBuf::from(name), file, sources))
     }
 
-    fn of_file(root: PathBuf, file: PackageFile) -> Self {
-        let (others, left_alone) = (Vec::new(), Vec::new());
-        Self { root, is_directory: false, files: vec![file], others, left_alone }
+    fn of_file(root: PathBuf, file: PackageFile, sources: &SourceMap) -> Self {
+        let (others, left_alone, sources) = (Vec::new(), Vec::new(), sources.clone());
+        Self { root, is_directory: false, files: vec![file], others, left_alone, sources }
+    }
+
+    /// What knows the texts of its files.
+    pub(super) fn sources(&self) -> &SourceMap {
+        &self.sources
     }
 
     /// Whether it is a directory.
@@ -300,7 +307,7 @@ impl PackageReader<'_> {
             let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
             // The user may have named a pipe.
             let file = self.yaml(name, path.to_path_buf(), |tree, path| tree.open_stream(path))?;
-            return Ok(Package::of_file(path.to_path_buf(), file));
+            return Ok(Package::of_file(path.to_path_buf(), file, self.sources));
         }
         check_finished(self.tree, path)?;
         let FoundFiles { names, left_alone } = self.find(path, scope)?;
@@ -321,7 +328,8 @@ impl PackageReader<'_> {
                 ReadFile::Other(file) => others.push(file),
             }
         }
-        Ok(Package { root: path.to_path_buf(), is_directory: true, files, others, left_alone })
+        let (root, sources) = (path.to_path_buf(), self.sources.clone());
+        Ok(Package { root, is_directory: true, files, others, left_alone, sources })
     }
 
     /// The files of a directory that are to be read, by their paths below it.

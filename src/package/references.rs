@@ -85,7 +85,7 @@ fn paths_in(kustomization: &Node) -> impl Iterator<Item = &str> {
 }
 
 /// A path without `.` and `..`; none where it leads out of the package.
-fn below_root(path: &Path) -> Option<PathBuf> {
+pub(super) fn below_root(path: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::new();
     for part in path.components() {
         match part {

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use super::manifest::GroupKindName;
 use crate::path::{FieldPath, PathElement};
+use crate::source::SourceMap;
+use crate::yaml::{Node, Value as NodeValue};
 
 const HIDDEN: &str = "***";
 
@@ -18,6 +20,17 @@ const VALUES: [&[&str]; 4] = [
 /// Whether it is a Secret.
 pub(super) fn is_secret(names: &GroupKindName) -> bool {
     names.group.is_empty() && matches!(names.kind.as_str(), "Secret" | "SecretList")
+}
+
+/// Masks the scalars of a value that stand where messages show nothing.
+pub(super) fn mask_hidden(value: &mut Node, sources: &SourceMap) {
+    let is_hidden = !value.is_null() && !sources.may_show(value.span());
+    match &mut value.value {
+        NodeValue::Map(map) => map.iter_mut().for_each(|(_, value)| mask_hidden(value, sources)),
+        NodeValue::List(list) => list.iter_mut().for_each(|entry| mask_hidden(entry, sources)),
+        NodeValue::Scalar(_) if is_hidden => *value = Node::string(HIDDEN),
+        NodeValue::Scalar(_) => {}
+    }
 }
 
 /// Masks what is secret in the value that a field of a Secret has.

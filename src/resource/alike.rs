@@ -18,6 +18,21 @@ use crate::yaml::nearest;
 /// sorted by their beginnings, or by their ends: a base of thousands is no reason to compare each with each.
 const FEW: usize = 64;
 
+/// Kinds of which one is easily taken for another: a workload moved from one to the other, say.
+const FAMILIES: [&[&str]; 5] = [
+    &["DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"],
+    &["CronJob", "Job"],
+    &["ConfigMap", "Secret"],
+    &["ClusterRole", "Role"],
+    &["ClusterRoleBinding", "RoleBinding"],
+];
+
+/// The one among kinds that is of the same family as another.
+fn relative<'n>(kind: &str, kinds: &[&'n str]) -> Option<&'n str> {
+    let family = FAMILIES.iter().find(|family| family.contains(&kind))?;
+    family.iter().find_map(|member| kinds.iter().find(|known| *known == member).copied())
+}
+
 /// How many of them on each side.
 const NEIGHBOURS: usize = 8;
 
@@ -95,8 +110,18 @@ impl Alike {
         alike
     }
 
+    /// The kind that is most like another, which nothing has.
+    fn nearest_kind(&self, kind: &str) -> Option<&str> {
+        let kinds: BTreeSet<&str> = self.names.keys().map(SmolStr::as_str).collect();
+        if kinds.contains(kind) {
+            return None;
+        }
+        nearest(kind, &kinds.into_iter().collect::<Vec<_>>())
+    }
+
     /// The one that is most like an id: one of its name in another namespace or of a similar kind, or one of its kind
-    /// with a similar name. Of two kinds that the schema knows none is a mistake for the other. What is empty in the
+    /// with a similar name. Of two kinds that the schema knows none is a mistake for the other, unless they are of one
+    /// family. What is empty in the
     /// id fits anything.
     pub(crate) fn nearest(&self, id: &ResId, schema: &Schema) -> Option<&Known> {
         let (kind, name) = (&id.gvk.kind, &id.name);
@@ -109,7 +134,7 @@ impl Alike {
             }
             let names: Vec<&str> = kinds.keys().map(SmolStr::as_str).collect();
             let is_unknown = schema.kind(&id.gvk).is_none();
-            let near = nearest(kind, &names).filter(|_| is_unknown);
+            let near = nearest(kind, &names).filter(|_| is_unknown).or_else(|| relative(kind, &names));
             if let Some(known) = near.and_then(|kind| kinds.get(kind)) {
                 return Some(known);
             }
@@ -150,6 +175,9 @@ impl<'s> Likely<'s> {
     /// "did you mean ...?" for an id that nobody has.
     pub(crate) fn suggestion(&self, set: &ResourceSet, id: &ResId) -> Option<String> {
         let index = self.index.get_or_init(|| Alike::of(set));
+        if id.name.is_empty() {
+            return index.nearest_kind(&id.gvk.kind).map(|kind| format!("did you mean the kind `{kind}`?"));
+        }
         index.nearest(id, self.schema).map(|known| known.suggestion(id))
     }
 }
@@ -200,7 +228,13 @@ mod tests {
                     Some("did you mean Deployment `payment-gateway`?"),
                 ),
                 ("v1", "Service", "db", Some("did you mean Service `db` in namespace `shop`?")),
-                ("apps/v1", "StatefulSet", "payment-gateway", None),
+                (
+                    "apps/v1",
+                    "StatefulSet",
+                    "payment-gateway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                ("apps/v1", "ControllerRevision", "payment-gateway", None),
                 ("apps/v1", "Deployment", "something-else-altogether", None),
             ];
             for (version, kind, name, want) in table {

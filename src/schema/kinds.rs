@@ -1,6 +1,7 @@
 //! What people call kinds: `deploy`, `Deployments`, `ingress.networking.k8s.io`.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use smol_str::SmolStr;
 
@@ -71,6 +72,12 @@ pub(super) fn find_resource(schema: &Schema, plural: &str, api_version: &str) ->
     let is_called = |entry: &KindEntry<'_>| entry.names().next().is_some_and(|name| name == plural);
     let kinds = known(schema).filter(is_called).map(KindEntry::gvk);
     kinds.into_iter().find(|gvk| gvk.api_version() == api_version)
+}
+
+/// The names of the kinds of an `apiVersion`.
+pub(crate) fn kinds_of(schema: &Schema, api_version: &str) -> BTreeSet<String> {
+    let entries = known(schema).filter(|entry| entry.gvk().api_version() == api_version);
+    entries.map(|entry| entry.kind().to_string()).collect()
 }
 
 /// The kinds of a graph, with what they are called.

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use super::is_kustomization;
+
 /// The lines of a text that are not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HiddenLines {
@@ -96,7 +98,7 @@ impl HiddenLines {
             // What has no kind beside a document that holds secrets may be torn off from it.
             let torn = any && !document.iter().any(|line| has_key(line, "kind"));
             if holds || torn {
-                hide(document, &mut hidden);
+                hide(document, name, &mut hidden);
             } else {
                 hidden.extend(document.iter().map(|line| is_secret_line(line)));
             }
@@ -153,13 +155,16 @@ fn may_hold_secrets(document: &[&str]) -> bool {
         || (document.iter().any(has_data) && !document.iter().any(|line| line.contains("ConfigMap")))
 }
 
-fn hide(document: &[&str], hidden: &mut Vec<bool>) {
+fn hide(document: &[&str], name: &Path, hidden: &mut Vec<bool>) {
     // What stands below the last key at the left edge.
     let (mut below_is_hidden, mut is_metadata) = (true, false);
+    let (mut entry, of_kustomization) = (GeneratorEntry::None, is_kustomization(name));
     for line in document {
+        entry = entry.after(line);
         let mut is_hidden = below_is_hidden;
         if let Some((key, value)) = key_at_edge(line) {
-            is_hidden = !PLAIN_KEYS.contains(&key);
+            let is_meant = |known: &&str| of_kustomization && is_one_slip(known, key);
+            is_hidden = !PLAIN_KEYS.contains(&key) && !PLAIN_KEYS.iter().any(is_meant);
             // A key with a value on its line has nothing below it; a line there has lost its own.
             below_is_hidden = is_hidden || !value.trim().is_empty();
             is_metadata = key == "metadata" && value.trim().is_empty();
@@ -169,9 +174,56 @@ fn hide(document: &[&str], hidden: &mut Vec<bool>) {
         if OPENERS.iter().any(|opener| line.contains(opener)) || has_key(line, "data") {
             (is_hidden, below_is_hidden) = (true, true);
         }
+        is_hidden &= !matches!(entry, GeneratorEntry::Name(_));
         // `key=value` as literals and env files have it.
         is_hidden |= line.contains('=') && !line.contains("://");
         hidden.push(is_hidden || is_secret_line(line));
+    }
+}
+
+/// Where a line stands in the entries of a generator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum GeneratorEntry {
+    /// In none.
+    None,
+    /// In the list, with the indentation of its dashes once that is known.
+    Within(Option<usize>),
+    /// At the name of an entry with a dash of that indentation.
+    Name(usize),
+}
+
+impl GeneratorEntry {
+    /// Where the next line stands. Only a name that begins an entry of the list is taken for one: below it may stand
+    /// anything.
+    fn after(self, line: &str) -> Self {
+        let known = match (key_at_edge(line), self) {
+            (Some((key, value)), _) if key.ends_with("Generator") && value.trim().is_empty() => {
+                return Self::Within(None);
+            }
+            (Some(_), _) | (None, Self::None) => return Self::None,
+            (None, Self::Within(indent)) => indent,
+            (None, Self::Name(indent)) => Some(indent),
+        };
+        let trimmed = line.trim_start_matches(' ');
+        let Some(entry) = trimmed.strip_prefix("- ") else { return Self::Within(known) };
+        let indent = line.len() - trimmed.len();
+        let is_word = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-. ".contains(c));
+        match entry.strip_prefix("name:").filter(|name| is_word(name)) {
+            Some(_) if known.is_none_or(|known| known == indent) => Self::Name(indent),
+            _ => Self::Within(known.or(Some(indent))),
+        }
+    }
+}
+
+/// Whether two words differ by one letter: another, one more, one less, or two that are swapped.
+fn is_one_slip(known: &str, word: &str) -> bool {
+    let (known, word) = (known.as_bytes(), word.as_bytes());
+    let before = known.iter().zip(word).take_while(|(a, b)| a == b).count();
+    let (known, word) = (&known[before..], &word[before..]);
+    let behind = known.iter().rev().zip(word.iter().rev()).take_while(|(a, b)| a == b).count();
+    match (&known[..known.len() - behind], &word[..word.len() - behind]) {
+        ([a, b], [c, d]) => a == d && b == c,
+        (known, word) => known.len() <= 1 && word.len() <= 1,
     }
 }
 
@@ -231,7 +283,13 @@ mod tests {
 
     #[test]
     fn what_may_hold_secrets_is_hidden() {
-        let table: [(&str, &str, &[usize]); 18] = [
+        let table: [(&str, &str, &[usize]); 20] = [
+            (
+                "kustomization.yaml",
+                "namespce: a\nsecretGenerator:\n- name: b\n  literals:\n  - c=d\n  - name: e\n- name: f\n  behavior: g\n",
+                &[1, 3, 7],
+            ),
+            ("kustomization.yaml", "secretGenerator:\n- literals:\n  - a=b\nval: c\ntpye: d\n", &[5]),
             ("a.yaml", "kind: Deployment\nspec:\n  a: 1\n", &[1, 2, 3]),
             ("a.yaml", "kind: ConfigMap\ndata:\n  a: 1\n", &[1, 2, 3]),
             ("a.yaml", "kind: Secret\nmetadata:\n  name: a\nstringData:\n  a: 1\n", &[1, 2, 3]),

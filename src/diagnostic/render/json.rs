@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::layout::{MessageLayout, ShownPlace};
+use super::layout::{MessageLayout, ShownPlace, shortened};
 use crate::diagnostic::escape::{steers, without_passwords};
 use crate::diagnostic::{Diagnostic, Fix, ObjectName};
 
@@ -73,7 +73,7 @@ impl JsonFix {
     fn new(fix: &Fix, how: &MessageLayout<'_>) -> Option<Self> {
         let place = how.place(fix.span)?;
         let ((line, column), (end_line, end_column)) = (place.start(), place.end());
-        let replacement = clean(&fix.replacement);
+        let replacement = without_passwords(&fix.replacement).into_owned();
         Some(Self { file: place.file, line, column, end_line, end_column, replacement })
     }
 }
@@ -105,7 +105,9 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
 }
 
 fn clean(text: &str) -> String {
-    without_passwords(text).into_owned()
+    let lines: Vec<String> =
+        text.split('\n').map(|line| shortened(&without_passwords(line)).into_owned()).collect();
+    lines.join("\n")
 }
 
 /// JSON in which characters that steer a terminal are escaped; they can stand only in its strings.

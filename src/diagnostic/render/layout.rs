@@ -55,7 +55,7 @@ impl MessageLayout<'_> {
             Some(directory) => as_seen_from(path, directory),
             None => Cow::Borrowed(path),
         };
-        one_line(&shown.display().to_string())
+        escaped(&without_passwords(&shown.display().to_string())).into_owned()
     }
 }
 
@@ -92,7 +92,37 @@ pub(super) struct ShownPlace<'d> {
 
 /// A foreign text on one line: nothing in it steers a terminal, begins a line, or is a password.
 pub(super) fn one_line(text: &str) -> String {
-    escaped(&without_passwords(text)).into_owned()
+    shortened(&escaped(&without_passwords(text))).into_owned()
+}
+
+/// The longest word, and the longest line, of which all is told.
+const LONGEST_WORD: usize = 400;
+const LONGEST_LINE: usize = 4000;
+
+/// A text without the middle of what nobody reads: of words such as a path of thousands of names, and of lines.
+pub(super) fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_WORD {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(LONGEST_LINE);
+    for word in text.split_inclusive(char::is_whitespace) {
+        push_ends(&mut out, word, LONGEST_WORD);
+    }
+    let mut line = String::with_capacity(out.len().min(LONGEST_LINE));
+    push_ends(&mut line, &out, LONGEST_LINE);
+    Cow::Owned(line)
+}
+
+/// Writes a text, or of one that is longer both of its ends.
+fn push_ends(out: &mut String, text: &str, longest: usize) {
+    if text.len() <= longest {
+        out.push_str(text);
+        return;
+    }
+    let half = longest / 2;
+    let boundary =
+        |from: usize| (from..=text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len());
+    out.extend([&text[..boundary(half)], "...", &text[boundary(text.len() - half)..]]);
 }
 
 /// As [`one_line`] for each line of a text, with spaces before those behind the first.

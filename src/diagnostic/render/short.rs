@@ -1,14 +1,10 @@
 //! For editors, and for those who read many: `file:line:column: warning[code]: message`.
 
 use super::layout::{MessageLayout, one_line};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Diagnostic;
 
 pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
-    let severity = problem.severity().name();
-    let what = match problem.code() {
-        Code::Summary => severity.to_string(),
-        code => format!("{severity}[{code}]"),
-    };
+    let what = format!("{}[{}]", problem.severity().name(), problem.code());
     match how.places(problem).next() {
         Some(place) => {
             let message = one_line(problem.message());

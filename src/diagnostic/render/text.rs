@@ -6,7 +6,7 @@ use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origi
 
 use super::layout::{Coloring, MessageLayout, ShownPlace, lines, one_line};
 use crate::diagnostic::escape::{escaped, steers};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// Of longer lines, such as minified JSON, only a part around the place is shown.
 const LONGEST_EXCERPT: usize = 240;
@@ -24,7 +24,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(one_line(problem.message()));
-    let title = if problem.code() == Code::Summary { title } else { title.id(problem.code().name()) };
+    let title = title.id(problem.code().name());
     let mut group = Group::with_title(title);
     let mut headings = Vec::new();
     for place in how.places(problem) {
@@ -121,8 +121,7 @@ fn hidden(place: ShownPlace<'_>) -> Element<'static> {
 /// The part of a span that is on its first line, as bytes of that line.
 fn within_line(place: &ShownPlace<'_>, text: &str) -> Range<usize> {
     let span = place.text.span;
-    let before = place.text.source.text().get(..span.start as usize).unwrap_or_default();
-    let line_start = if place.line == 1 { 0 } else { before.rfind('\n').map_or(0, |i| i + 1) };
+    let line_start = place.text.source.line_start(place.line);
     let start = (span.start as usize).saturating_sub(line_start).min(text.len());
     let end = (span.end as usize).saturating_sub(line_start).clamp(start, text.trim_end().len().max(start));
     start..end

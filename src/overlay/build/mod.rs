@@ -18,7 +18,7 @@ use super::load::Root;
 use super::loading::load_tree;
 use super::options::Built;
 use super::origin::Tracker;
-use super::plan::{Step, plan};
+use super::plan::{Step, StepPart, plan};
 use super::tree::{Item, Plugins, Tree};
 use super::types::{BuiltInSchema, types_of_openapi};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
@@ -67,7 +67,8 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()));
     let accumulated = accumulated.map_err(|problem| {
         let alone = |problem: Diagnostic| problem.note(format!("{BUILT_ALONE}; {NAMED_BY_OTHERS}"));
-        if is_component { problem.map_each(alone) } else { problem }
+        let problem = if is_component { problem.map_each(alone) } else { problem };
+        mem::take(&mut build.warnings).into_iter().fold(problem, Diagnostic::and)
     })?;
     let TargetBuild { schema, tracker, mut warnings, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
@@ -123,16 +124,22 @@ impl TargetBuild<'_> {
         tree: &Tree,
         mut so_far: Accumulated,
     ) -> Result<Accumulated> {
-        let mut problems = Problems::default();
+        let (mut problems, mut only_patches_failed) = (Problems::default(), false);
         for step in steps {
-            // What one entry adds does not depend on another; a change would be one of what is not there.
-            let adds = matches!(step, Step::Resource(..) | Step::Generate(_));
-            if !adds {
-                mem::take(&mut problems).or(())?;
+            // What one entry adds does not depend on another, and a value is set whatever a patch does; any other
+            // change would be one of what is not there.
+            let part = step.part();
+            let goes_on = match part {
+                StepPart::Addition => true,
+                StepPart::Patches | StepPart::Values => problems.is_empty() || only_patches_failed,
+                StepPart::Other => problems.is_empty(),
+            };
+            if !goes_on {
+                continue;
             }
-            match self.take(step, &tree.root, &tree.kustomization, &mut so_far) {
-                Err(problem) if adds => problems.add(problem),
-                taken => taken?,
+            if let Err(problem) = self.take(step, &tree.root, &tree.kustomization, &mut so_far) {
+                only_patches_failed |= part == StepPart::Patches && problems.is_empty();
+                problems.add(problem);
             }
         }
         problems.or(so_far)

@@ -40,14 +40,35 @@ struct FieldName {
     name: SmolStr,
     /// Whether it ended with `[]`.
     list: bool,
-    fault: Option<&'static str>,
+    fault: Option<Fault>,
+}
+
+/// What is wrong with a name.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    /// It is none that can be used there.
+    Name(&'static str),
+    /// There are too many of them.
+    TooMany,
+}
+
+impl Fault {
+    fn diagnostic(self) -> Diagnostic {
+        match self {
+            Self::Name(message) => Diagnostic::error(Code::InvalidValue, message),
+            Self::TooMany => {
+                let message = format!("this path has more than {MAX_NAMES} names");
+                Diagnostic::error(Code::LimitExceeded, message)
+            }
+        }
+    }
 }
 
 impl SpecPath {
     pub(super) fn new(text: &str) -> Self {
         let names = split(text);
         if names.len() > MAX_NAMES {
-            let fault = Some("this path has too many names");
+            let fault = Some(Fault::TooMany);
             return Self(vec![FieldName { name: SmolStr::default(), list: false, fault }]);
         }
         Self(names.iter().map(|name| FieldName::new(name)).collect())
@@ -98,13 +119,13 @@ impl FieldName {
             }
             _ => None,
         };
-        Self { name: name.into(), list, fault }
+        Self { name: name.into(), list, fault: fault.map(Fault::Name) }
     }
 
     /// The field of that name, made or given its shape when it is to be created.
     fn field<'m>(&self, map: &'m mut Map, create: Create) -> Result<Option<&'m mut Node>> {
         if let Some(fault) = self.fault {
-            return Err(Diagnostic::error(Code::InvalidValue, fault));
+            return Err(fault.diagnostic());
         }
         let at = match map.position(&self.name) {
             Some(at) => at,

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::resource::{Behavior, Generated, Resource};
 use crate::schema::Schema;
 use crate::source::Span;
-use crate::yaml::{Map, Node, Spanned, Style};
+use crate::yaml::{Map, Node, Spanned, Style, nearest};
 
 /// A manifest that is being generated.
 pub(in crate::transform) struct GeneratedManifest<'a> {
@@ -94,7 +94,10 @@ fn behavior(text: &Spanned<String>) -> Warned<Behavior> {
     let behavior = Behavior::named(text);
     let mut warnings = Vec::new();
     if behavior.is_none() && !text.is_empty() {
-        let message = format!("there is no behavior `{}`; it counts as `create`", **text);
+        // What is like none of them may stand there by mistake, and be secret.
+        let word = nearest(text, &["create", "replace", "merge"]).map(|_| format!(" `{}`", **text));
+        let word = word.unwrap_or_else(|| " like this".into());
+        let message = format!("there is no behavior{word}; it counts as `create`");
         let help = "possible are `create`, `replace` and `merge`";
         warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(text.span).help(help));
     }

@@ -33,8 +33,9 @@ pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<P
         (text, "") => inline(text, patch.patch.span, context),
         _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
     };
-    let Warned { value: documents, warnings } = documents(source, context)?;
+    let Warned { value: documents, mut warnings } = documents(source, context)?;
     let value = if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
+        warnings.extend(paths_without_slash(operations));
         PatchBody::Json(json_patch(operations)?)
     } else {
         let documents = strategic(documents, context)?;
@@ -60,9 +61,10 @@ pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warn
         (text, "") => inline(text, patch.patch.span, context),
         _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
     };
-    let Warned { value: documents, warnings } = documents(source, context)?;
+    let Warned { value: documents, mut warnings } = documents(source, context)?;
     match documents.first() {
         Some(operations) if is_operations(operations) => {
+            warnings.extend(paths_without_slash(operations));
             Ok(Warned { value: json_patch(operations)?, warnings })
         }
         other => {
@@ -170,6 +172,24 @@ fn is_operations(node: &Node) -> bool {
 /// Operations are typed as go-yaml v2 types them, other than manifests and strategic patches.
 fn json_patch(operations: &Node) -> Result<JsonPatch> {
     parse_json_patch(&as_yaml_1_1(operations))
+}
+
+/// Warnings of paths whose first name is lost, since it stands where a path begins.
+fn paths_without_slash(operations: &Node) -> Vec<Diagnostic> {
+    let paths = operations
+        .as_list()
+        .into_iter()
+        .flatten()
+        .flat_map(|operation| ["path", "from"].into_iter().filter_map(|field| operation.get(field)));
+    let is_odd = |path: &&Node| path.as_str().is_some_and(|text| !text.is_empty() && !text.starts_with('/'));
+    let warning = |path: &Node| {
+        let text = path.as_str().unwrap_or_default();
+        let message =
+            format!("the path `{text}` does not begin with `/`, and what is before its first `/` is lost");
+        let warning = Diagnostic::warning(Code::InvalidValue, message).at(path.span());
+        warning.help(format!("write `/{text}`"))
+    };
+    paths.filter(is_odd).map(warning).collect()
 }
 
 fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Resource>> {

@@ -20,7 +20,7 @@ pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
     let text = value.scalar_text().cloned().ok_or_else(only_scalars)?;
     let index = usize::try_from(options.index).ok();
     let Some(part) = index.and_then(|i| text.split(&options.delimiter).nth(i)) else {
-        let message = format!("the value has no part {} between `{}`", options.index, options.delimiter);
+        let message = format!("the value has no part {} between its delimiters", options.index);
         return Err(Diagnostic::error(Code::InvalidValue, message).help("parts are counted from 0"));
     };
     set_text(&mut value, part);

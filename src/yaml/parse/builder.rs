@@ -326,7 +326,8 @@ fn add_head(meta: &mut Meta, above: &mut Vec<SmolStr>) {
     }
 }
 
-fn too_deep() -> Diagnostic {
+pub(super) fn too_deep() -> Diagnostic {
     let message = format!("maps and lists are nested more than {MAX_DEPTH} levels deep");
     Diagnostic::error(Code::LimitExceeded, message)
+        .help("no manifest needs so many: look for a text that was put into itself")
 }

@@ -11,7 +11,7 @@ mod tests;
 
 pub use options::{DuplicateKeys, ParseOptions};
 
-use self::builder::TreeBuilder;
+use self::builder::{TreeBuilder, too_deep};
 use super::events::{CommentEvents, Unreadable, read_events};
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -60,6 +60,10 @@ pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions)
     match read_events(text, comments, options.reading, start, TreeBuilder::event) {
         Ok(builder) => Ok(builder.documents),
         Err(Unreadable::Refused(diagnostic)) => Err(diagnostic),
+        // The scanner counts levels, too, and has its own word for too many.
+        Err(Unreadable::Syntax { message, at, .. }) if message.contains("recursion limit") => {
+            Err(too_deep().at(Span::new(id, at, at)))
+        }
         Err(Unreadable::Syntax { message, at, .. }) => Err(syntax_error(id, text, &message, at)),
     }
 }
