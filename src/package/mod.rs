@@ -30,6 +30,7 @@ pub use change::{
     write_copy, write_files,
 };
 pub use conflict::{ConflictPlace, ConflictWriting, PackageConflict};
+#[cfg(feature = "cli")]
 pub(crate) use forbidden::wrong_types;
 pub use lines::MarkerWords;
 pub use merge2::merge2_packages;
