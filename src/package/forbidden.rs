@@ -25,8 +25,8 @@ pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> 
 }
 
 /// A warning for each value of an object that is of another type than its schema wants.
-#[must_use]
-pub fn wrong_types(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+#[cfg(feature = "cli")]
+pub(crate) fn wrong_types(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
     let is_of_type = |warning: &Diagnostic| warning.code() == Code::WrongType;
     forbidden(object, kind).into_iter().filter(is_of_type).collect()
 }

@@ -31,7 +31,8 @@ pub use change::{
     write_copy, write_files,
 };
 pub use conflict::{ConflictPlace, ConflictWriting, PackageConflict};
-pub use forbidden::wrong_types;
+#[cfg(feature = "cli")]
+pub(crate) use forbidden::wrong_types;
 pub use lines::MarkerWords;
 pub use merge2::merge2_packages;
 pub use merge3::{PackageMerge3, merge3_packages};
