@@ -3,6 +3,7 @@
 //! Owns the texts, says as whose they are read and what of them may be shown, and turns byte ranges into lines and
 //! columns. Knows nothing of YAML.
 
+mod kustomization;
 mod secrecy;
 mod within;
 
@@ -10,11 +11,9 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+pub use self::kustomization::{KUSTOMIZATION_FILES, is_kustomization};
 use self::secrecy::HiddenLines;
 pub(crate) use self::secrecy::may_be_secret;
-
-/// Names of kustomization files.
-pub const KUSTOMIZATION_FILES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Whose reader is followed, where kustomize and kubectl make different values of the same text.
 ///
@@ -38,12 +37,6 @@ impl Reading {
     pub fn of_file(self, path: &Path) -> Self {
         if is_kustomization(path) { Self::Kustomize } else { self }
     }
-}
-
-/// Whether a file is a kustomization by its name.
-#[must_use]
-pub fn is_kustomization(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| KUSTOMIZATION_FILES.iter().any(|known| name == *known))
 }
 
 /// Names one text of a [`SourceMap`].

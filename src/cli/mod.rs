@@ -154,7 +154,7 @@ fn not_run(error: &clap::Error) -> ExitCode {
         let text = error.render().to_string();
         let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
         let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
-        let help: Vec<&str> = rest.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        let help: Vec<&str> = rest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let problem = Diagnostic::error(Code::Usage, message.join(" ")).help(help.join("\n"));
         render::print(&[problem], &SourceMap::default());
         return status;

@@ -480,14 +480,14 @@ impl Root {
                 Err(_) => {}
             }
         }
-        match found.as_slice() {
-            [] if let Some(name) = directory => {
+        match (found.as_slice(), directory) {
+            ([], Some(name)) => {
                 let message = format!("{} is a directory, and no kustomization file", shown(name).display());
                 Err(Diagnostic::error(Code::Io, message).help("put the file there, or rename the directory"))
             }
-            [] => self.no_lost_kustomization().map(|()| None),
-            [name] => Ok(Some(self.path().join(name))),
-            [first, second, ..] => {
+            ([], None) => self.no_lost_kustomization().map(|()| None),
+            ([name], _) => Ok(Some(self.path().join(name))),
+            ([first, second, ..], _) => {
                 let names = [first, second].map(|name| shown(name).display().to_string()).join(" and ");
                 let message = format!("there are several kustomization files: {names}");
                 Err(Diagnostic::error(Code::Ambiguous, message).help("keep one of them"))

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::is_kustomization;
+use super::kustomization::is_kustomization;
 
 /// The lines of a text that are not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

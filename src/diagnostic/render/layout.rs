@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::escape::{escaped, without_passwords};
-use crate::diagnostic::{Diagnostic, Excerpt, Label};
+use crate::diagnostic::{Code, Diagnostic, Excerpt, Label, Severity};
 use crate::source::{Source, SourceMap, Span, as_seen_from};
 
 /// Whether texts have colours.
@@ -129,4 +129,9 @@ fn push_ends(out: &mut String, text: &str, longest: usize) {
 pub(super) fn lines(text: &str) -> String {
     let clean: Vec<String> = text.trim_end().lines().map(one_line).collect();
     clean.join("\n")
+}
+
+/// Whether it is no problem, and speaks of the command as a whole: nobody looks it up.
+pub(super) fn is_remark(problem: &Diagnostic) -> bool {
+    problem.severity() == Severity::Note && problem.code() == Code::Summary
 }

@@ -1,10 +1,13 @@
 //! For editors, and for those who read many: `file:line:column: warning[code]: message`.
 
-use super::layout::{MessageLayout, one_line};
+use super::layout::{MessageLayout, is_remark, one_line};
 use crate::diagnostic::Diagnostic;
 
 pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
-    let what = format!("{}[{}]", problem.severity().name(), problem.code());
+    let what = match problem.severity().name() {
+        note if is_remark(problem) => note.to_string(),
+        severity => format!("{severity}[{}]", problem.code()),
+    };
     match how.places(problem).next() {
         Some(place) => {
             let message = one_line(problem.message());

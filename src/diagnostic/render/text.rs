@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use super::layout::{Coloring, MessageLayout, ShownPlace, lines, one_line};
+use super::layout::{Coloring, MessageLayout, ShownPlace, is_remark, lines, one_line};
 use crate::diagnostic::escape::{escaped, steers};
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -24,7 +24,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(one_line(problem.message()));
-    let title = title.id(problem.code().name());
+    let title = if is_remark(problem) { title } else { title.id(problem.code().name()) };
     let mut group = Group::with_title(title);
     let mut headings = Vec::new();
     for place in how.places(problem) {

@@ -247,6 +247,6 @@ mod tests {
             assert_eq!(got.as_deref().map_err(|e| *e), want, "{path} {create:?} {manifest}");
         }
         let endless = "a/".repeat(10_000);
-        assert_eq!(set_at(&endless, scalar, "{a: 1}"), Err(Code::InvalidValue));
+        assert_eq!(set_at(&endless, scalar, "{a: 1}"), Err(Code::LimitExceeded));
     }
 }
