@@ -151,10 +151,7 @@ fn each_warning_is_said_once_per_place() {
     assert_eq!(text.matches("unmatched-patch").count(), 1, "{text}");
     assert_eq!(text.matches("deprecated-field").count(), 1, "{text}");
     assert!(text.contains("= target: one"), "{text}");
-    assert!(
-        text.ends_with("warning[summary]: 2 warnings; 2 more said the same of the same places\n"),
-        "{text}"
-    );
+    assert!(text.ends_with("warning: 2 warnings; 2 more said the same of the same places\n"), "{text}");
     assert!(output.status.success());
 }
 

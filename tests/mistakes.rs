@@ -328,7 +328,7 @@ fn deprecated_labels_are_rewritten_with_their_selectors() {
         &[
             "`labels: [{pairs: {...}, includeSelectors: true}]`",
             "each file as `path: FILE`",
-            "warning[summary]: 2 warnings",
+            "warning: 2 warnings",
         ],
     );
     let quiet = run(home.path(), &["build", "app", "--quiet"]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::escape::{escaped, without_passwords};
-use crate::diagnostic::{Code, Diagnostic, Excerpt, Label, Severity};
+use crate::diagnostic::{Code, Diagnostic, Excerpt, Label};
 use crate::source::{Source, SourceMap, Span, as_seen_from};
 
 /// Whether texts have colours.
@@ -131,7 +131,7 @@ pub(super) fn lines(text: &str) -> String {
     clean.join("\n")
 }
 
-/// Whether it is no problem, and speaks of the command as a whole: nobody looks it up.
+/// Whether it speaks of the command as a whole, or of what was told before: nobody looks that up.
 pub(super) fn is_remark(problem: &Diagnostic) -> bool {
-    problem.severity() == Severity::Note && problem.code() == Code::Summary
+    problem.code() == Code::Summary
 }
