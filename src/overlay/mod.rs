@@ -33,7 +33,7 @@ pub use load::{Reader, Root};
 pub use lock::{LOCK_FILE, LockFile, RemoteReference};
 pub use options::{BuildOptions, BuildRules, Built, ChainUse, LockUse, MakeChain, Reorder, Targets};
 pub use remote::RemoteCache;
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cli", feature = "cluster"))]
 pub(crate) use remote::{Remotes, is_remote_file};
 #[cfg(feature = "cli")]
 pub(crate) use repo_spec::without_secrets;
