@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::patch::LAST_APPLIED;
 use crate::resource::Resource;
 use crate::schema::Gvk;
 use crate::yaml::{Map, Node, Value};
@@ -10,9 +11,6 @@ use crate::yaml::{Map, Node, Value};
 const HIDDEN: &str = "***";
 const BEFORE: &str = "*** (before)";
 const AFTER: &str = "*** (after)";
-
-/// kubectl's own copy of what was applied, with all values in it.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Whether it is a Secret.
 pub(super) fn is_secret(gvk: &Gvk) -> bool {

@@ -424,3 +424,78 @@ fn each_run_asks_what_the_server_has_now() {
     changed.store(1, Ordering::SeqCst);
     assert!(has("b"));
 }
+
+/// A config map that `kubectl apply` applied client-side, or that was moved from it already.
+fn applied_client_side(is_moved: bool) -> Reply {
+    let (manager, operation) = if is_moved { ("kubectl-smp", "Apply") } else { ("kubectl", "Update") };
+    ok(format!(
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"c0","uid":"u","resourceVersion":"7","managedFields":[
+        {{"manager":"{manager}","operation":"{operation}","apiVersion":"v1","fieldsV1":{{"f:metadata":{{"f:annotations":
+        {{"f:kubectl.kubernetes.io/last-applied-configuration":{{}}}}}}}}}}]}}}}"#
+    ))
+}
+
+#[test]
+fn what_a_lost_answer_moved_is_applied_again() {
+    let moved = AtomicUsize::new(0);
+    let fake = Fake::start(move |request| {
+        Some(match request {
+            "GET /api" => ok(CORE),
+            // The first time it was done, and nobody heard of it.
+            patch if patch.starts_with("PATCH") && !patch.contains("force") => {
+                moved.fetch_add(1, Ordering::SeqCst);
+                (409, "", r#"{"message":"changed meanwhile"}"#.into())
+            }
+            _ => applied_client_side(moved.load(Ordering::SeqCst) > 0),
+        })
+    });
+    let (summary, told) = run(&fake.connect(), &config_maps(1), &one_at_a_time());
+    assert!(summary.expect("asked").is_success(), "{told:?}");
+    let applied = fake.take().iter().filter(|request| request.contains("force=")).count();
+    assert_eq!(applied, 2, "what client-side apply left goes with the second");
+}
+
+#[test]
+fn what_was_applied_and_not_moved_is_told() {
+    for answer in [(403, "", r#"{"message":"no"}"#.to_string()), (409, "", "{}".to_string())] {
+        let fake = Fake::start(move |request| {
+            Some(match request {
+                "GET /api" => ok(CORE),
+                patch if patch.starts_with("PATCH") && !patch.contains("force") => answer.clone(),
+                _ => applied_client_side(false),
+            })
+        });
+        let summary = run(&fake.connect(), &config_maps(1), &one_at_a_time()).0.expect("asked");
+        let problem = &summary.failures[0].problem;
+        let told = format!("{problem} {:?}", problem.notes());
+        assert!(told.contains("fields of client-side apply stay in it"), "{told}");
+    }
+}
+
+#[test]
+fn what_a_server_cannot_tell_is_not_gone() {
+    let reads = AtomicUsize::new(0);
+    let immutable = r#"{"message":"no","details":{"causes":[{"reason":"FieldValueInvalid","field":"data",
+        "message":"Invalid value: 1: field is immutable"}]}}"#;
+    let fake = Fake::start(move |request| {
+        let is_read = request.starts_with("GET /api/v1");
+        Some(match request {
+            "GET /api" => ok(CORE),
+            _ if is_read && reads.fetch_add(1, Ordering::SeqCst) == 0 => applied_client_side(true),
+            _ if is_read => (500, "", r#"{"message":"broken"}"#.into()),
+            patch if patch.starts_with("PATCH") => (422, "", immutable.into()),
+            _ => ok("{}"),
+        })
+    });
+    let options = ServerSideApplyOptions {
+        replace_immutable: vec!["configmaps".into()],
+        delete_timeout: Duration::from_millis(500),
+        ..one_at_a_time()
+    };
+    let summary = run(&fake.connect(), &config_maps(1), &options).0.expect("asked");
+    let problem = &summary.failures[0].problem;
+    assert!(problem.message().contains("it is not gone after 500ms"), "{problem}");
+    assert_eq!(problem.notes(), ["it was deleted to be made anew, and was not made"]);
+    let sent = fake.take().iter().filter(|request| request.starts_with("PATCH")).count();
+    assert_eq!(sent, 1, "nothing is applied to what may still be there");
+}

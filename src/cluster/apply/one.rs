@@ -97,15 +97,23 @@ impl OneObject<'_> {
             return Ok(ApplyOutcome::Applied { warnings: Vec::new(), change, object });
         }
         self.delete(path, uid).await?;
-        match self.send(ask).await {
+        let made = match self.gone(path, uid).await {
+            Ok(()) => self.send(ask).await,
+            Err(stop) => Err(stop),
+        };
+        match made {
             Ok(answer) => self.applied(&ask.path, answer, |_| ApplyChange::Replaced),
             Err(stop) => {
-                let problem = match stop {
-                    Unapplied::Unanswered(problem) | Unapplied::Problem(problem) => problem,
-                    Unapplied::Refused(refusal) => refusal.diagnostic(&self.cluster.endpoint),
-                };
-                Err(Unapplied::Problem(problem.note("it was deleted to be made anew, and is not there now")))
+                let problem = self.problem(stop);
+                Err(Unapplied::Problem(problem.note("it was deleted to be made anew, and was not made")))
             }
+        }
+    }
+
+    fn problem(&self, stop: Unapplied) -> Diagnostic {
+        match stop {
+            Unapplied::Unanswered(problem) | Unapplied::Problem(problem) => problem,
+            Unapplied::Refused(refusal) => refusal.diagnostic(&self.cluster.endpoint),
         }
     }
 
@@ -160,21 +168,29 @@ impl OneObject<'_> {
     async fn migrated(&self, path: &str, ask: &Ask, answer: Answer) -> Result<Answer, Unapplied> {
         let manager = self.options.field_manager.as_str();
         let mut object: Option<Value> = serde_json::from_slice(&answer.body).ok();
-        for _ in 0..MIGRATIONS {
+        for attempt in 0..MIGRATIONS {
             let patch = object.as_ref().filter(|_| self.options.dry_run == DryRun::None);
-            let Some(patch) = patch.and_then(|object| migration(object, manager)) else { return Ok(answer) };
+            let Some(patch) = patch.and_then(|object| migration(object, manager)) else {
+                // A patch whose answer was lost may have moved them; what it left is still to go.
+                return if attempt == 0 { Ok(answer) } else { self.send(ask).await };
+            };
             if let Some(kept) = object.as_ref().and_then(|object| kept_annotation(object, manager)) {
                 self.ask(&patch_request(path, KEEPER, &kept, APPLY)).await?;
             }
             match self.ask(&patch_request(path, manager, &patch, "application/json-patch+json")).await {
                 Ok(_) => return self.send(ask).await,
                 Err(Unapplied::Refused(refusal)) if refusal.http == 409 => {}
-                Err(stop) => return Err(stop),
+                Err(stop) => {
+                    let problem = self.problem(stop);
+                    return Err(Unapplied::Problem(
+                        problem.note("it was applied; fields of client-side apply stay in it"),
+                    ));
+                }
             }
-            object = match Before::ask(self.cluster, path, DryRun::Server).await? {
-                Before::Present(object) => Some(object),
-                Before::Absent | Before::Unknown => None,
-            };
+            match Before::ask(self.cluster, path, DryRun::Server).await? {
+                Before::Present(now) => object = Some(now),
+                Before::Absent | Before::Unknown => break,
+            }
         }
         let message = "others keep changing it, so that fields of client-side apply stay in it";
         Err(Unapplied::Problem(Diagnostic::error(Code::Conflict, message).help("apply again")))
@@ -188,7 +204,7 @@ impl OneObject<'_> {
         uid.filter(|_| self.is_replaceable && refusal.is_immutable_alone())
     }
 
-    /// Deletes the object that was seen, and waits until it is gone.
+    /// Deletes the object that was seen.
     async fn delete(&self, path: &str, uid: &str) -> Result<(), Unapplied> {
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
@@ -197,19 +213,27 @@ impl OneObject<'_> {
         let ask = Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::object(path) };
         match self.ask(&ask).await {
             // Sent again after its answer was lost, it finds nothing.
-            Err(Unapplied::Refused(refusal)) if refusal.is_not_found() => return Ok(()),
-            outcome => outcome?,
-        };
+            Err(Unapplied::Refused(refusal)) if refusal.is_not_found() => Ok(()),
+            outcome => outcome.map(drop),
+        }
+    }
+
+    /// Waits until the object is gone. What the server cannot tell is there.
+    async fn gone(&self, path: &str, uid: &str) -> Result<(), Unapplied> {
         let (start, limit) = (Instant::now(), self.options.delete_timeout);
         while start.elapsed() < limit {
             let now = Before::ask(self.cluster, path, DryRun::None).await?;
-            let is_there = matches!(&now, Before::Present(object) if object.pointer("/metadata/uid") == Some(&json!(uid)));
+            let is_there = match &now {
+                Before::Absent => false,
+                Before::Present(object) => object.pointer("/metadata/uid") == Some(&json!(uid)),
+                Before::Unknown => true,
+            };
             if !is_there {
                 return Ok(());
             }
             sleep(BETWEEN_ATTEMPTS).await;
         }
-        let message = format!("it was deleted to be made anew, and is not gone after {limit:?}");
+        let message = format!("it is not gone after {limit:?}");
         let problem = Diagnostic::error(Code::Remote, message);
         Err(Unapplied::Problem(problem.help("see which finalizers it has, and apply again when it is gone")))
     }
