@@ -370,7 +370,15 @@ fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPol
         let versions = Versions { original: a, modified: b, current: c, result: d, is_null: false };
         outcome.check(versions, cursor, false, "")?;
         let again = create(&modified, &modified, &result)?;
-        same("applied again", &decoded(&again), &decoded(&result), &[])?;
+        let [again, before] = [&again, &result].map(|node| {
+            let mut node = decoded(node);
+            // What kubectl's patch cannot say, the one between the two objects says, which misses such a change.
+            if policy == ListPolicy::Apiserver {
+                sort_merged_scalars(&mut node, cursor);
+            }
+            node
+        });
+        same("applied again", &again, &before, &[])?;
         let alone = create(&original, &modified, &original)?;
         let result = Some(&alone);
         let versions = Versions { original: a, modified: b, current: a, result, is_null: false };
