@@ -56,6 +56,12 @@ impl Cluster {
         self.discovery.lock().mappings.get(gvk).cloned()
     }
 
+    /// The resources of a group, as far as [`Cluster::discover`] found them.
+    pub(super) fn mappings_of(&self, group: &str) -> Vec<Mapping> {
+        let known = self.discovery.lock();
+        known.mappings.values().filter(|mapping| mapping.gvk.group == group).cloned().collect()
+    }
+
     /// The error for a kind that the server does not have.
     pub(super) fn unknown_kind(&self, gvk: &Gvk) -> Diagnostic {
         let known = self.discovery.lock();

@@ -17,6 +17,7 @@ mod fake;
 mod field_set;
 mod json;
 mod kubeconfig;
+mod listing;
 mod lock;
 mod mapping;
 mod openapi;

@@ -1,8 +1,6 @@
 //! What the server has of an object before it is applied, so that it can be said what applying changed.
 
-use rustc_hash::FxHashMap;
 use serde_json::Value;
-use smol_str::SmolStr;
 
 use super::events::ApplyChange;
 use super::options::DryRun;
@@ -11,9 +9,7 @@ use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
-use crate::cluster::mapping::{Mapping, encode};
-use crate::cluster::plan::PlannedObject;
-use crate::diagnostic::Result;
+use crate::cluster::mapping::encode;
 
 /// An object as it was.
 #[derive(Debug, Clone)]
@@ -27,77 +23,13 @@ pub(super) enum Before {
 
 /// Metadata alone: objects may be large.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-const METADATA_LIST: &str =
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-
-/// From so many objects of one kind and namespace on, one list spares asking for each.
-const MANY: usize = 8;
-
-/// How many objects come with one answer.
-const PAGE: usize = 500;
-
-/// What lists told of objects, by kind, namespace and name.
-#[derive(Debug, Default)]
-pub(super) struct Listed(FxHashMap<(String, SmolStr), Before>);
-
-impl Listed {
-    /// Lists what is there of kinds that many of the objects are of. What has far more objects than are applied,
-    /// or may not be listed, is left to be asked for one by one.
-    pub(super) async fn of(cluster: &Cluster, targets: &[&PlannedObject<'_>]) -> Result<Self> {
-        let mut groups: FxHashMap<String, Vec<&SmolStr>> = FxHashMap::default();
-        for target in targets.iter().filter(|target| target.served) {
-            if let Some(mapping) = &target.mapping {
-                groups.entry(collection(mapping, target)).or_default().push(&target.object.name);
-            }
-        }
-        let mut listed = Self::default();
-        for (path, names) in groups.into_iter().filter(|(_, names)| names.len() >= MANY) {
-            let Some(mut found) = list(cluster, &path, names.len()).await? else { continue };
-            for name in names {
-                let before = found.remove(name).map_or(Before::Absent, Before::Present);
-                listed.0.insert((path.clone(), name.clone()), before);
-            }
-        }
-        Ok(listed)
-    }
-
-    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<Before> {
-        let path = collection(target.mapping.as_ref()?, target);
-        self.0.remove(&(path, target.object.name.clone()))
-    }
-}
-
-fn collection(mapping: &Mapping, target: &PlannedObject<'_>) -> String {
-    mapping.collection(&target.object.namespace)
-}
-
-/// All objects of a collection by name; none when there are too many, or it may not be listed.
-async fn list(cluster: &Cluster, path: &str, wanted: usize) -> Result<Option<FxHashMap<SmolStr, Value>>> {
-    let mut found = FxHashMap::default();
-    let mut next = String::new();
-    loop {
-        let address = format!("{path}?limit={PAGE}{next}");
-        let answer = cluster.ask(&Ask { accept: METADATA_LIST, ..Ask::get(address.as_str()) }).await?;
-        let Ok(answer) = answer.accepted() else { return Ok(None) };
-        let mut page: Value = json::decode(&answer.body)
-            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
-        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
-            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
-        };
-        for item in items.as_array_mut().into_iter().flatten() {
-            if let Some(name) = item.pointer("/metadata/name").and_then(Value::as_str) {
-                found.insert(SmolStr::from(name), item.take());
-            }
-        }
-        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
-            None => return Ok(Some(found)),
-            Some(_) if found.len() >= 4 * wanted.max(PAGE) => return Ok(None),
-            Some(token) => next = format!("&continue={}", encode(token)),
-        }
-    }
-}
 
 impl Before {
+    /// From what a list told of it.
+    pub(super) fn listed(metadata: Option<Value>) -> Self {
+        metadata.map_or(Self::Absent, Self::Present)
+    }
+
     /// Asks for one object. What the server cannot tell, such as whoever may not read, stays unknown: applying will
     /// show what is wrong.
     pub(super) async fn ask(

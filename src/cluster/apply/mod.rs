@@ -19,12 +19,12 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use super::client::Cluster;
+use super::listing::Listed;
 use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
 use crate::diagnostic::{Problems, Result};
 use crate::resource::Resource;
-use before::Listed;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
-pub(super) use migrate::{applied_by, client_side_appliers, left_behind};
+pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
 use replaceable::Replaceable;

@@ -45,7 +45,10 @@ pub const FIELD_MANAGER: &str = "kubectl-smp";
 pub const WAVE: &str = "smp.kubectl.dev/wave";
 
 /// How many requests are under way at a time when nothing else is said.
-pub const PARALLEL: usize = 8;
+///
+/// A server keeps together what comes together, and has less to do for each then. What it does not take at once waits
+/// in the queues of its API Priority and Fairness, which hold several times as many for each user.
+pub const PARALLEL: usize = 32;
 
 /// How to apply.
 #[derive(Debug, Clone)]

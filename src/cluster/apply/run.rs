@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use futures::StreamExt as _;
 use rustc_hash::FxHashSet;
+use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::before::Listed;
+use super::before::Before;
 use super::events::ApplySummary;
 use super::one::OneObject;
 use super::options::{DryRun, ServerSideApplyOptions};
@@ -15,6 +16,7 @@ use super::replaceable::Replaceable;
 use super::report::{ApplyOutcome, Broken, Reporter};
 use super::steps::ApplyStep;
 use crate::cluster::client::Cluster;
+use crate::cluster::listing::{ListForm, Listed};
 use crate::cluster::plan::{ObjectPlan, Phase};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -27,7 +29,7 @@ pub(super) struct ApplyRun<'a> {
     pub(super) replaceable: Replaceable,
     /// How many requests in a row were not answered.
     pub(super) unanswered: AtomicUsize,
-    pub(super) listed: Mutex<Listed>,
+    pub(super) listed: Mutex<Listed<Value>>,
 }
 
 /// After so many requests in a row without an answer, each sent several times, the server is not there.
@@ -76,7 +78,8 @@ impl ApplyRun<'_> {
     async fn list(&self, due: &[usize]) {
         if self.options.dry_run == DryRun::None && !self.is_over() {
             let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
-            let listed = Listed::of(self.cluster, &targets).await.unwrap_or_default();
+            let listed = Listed::of(self.cluster, &targets, ListForm::METADATA, |_, metadata| metadata).await;
+            let listed = listed.unwrap_or_default();
             *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = listed;
         }
     }
@@ -94,6 +97,7 @@ impl ApplyRun<'_> {
         let target = &self.plan.targets[index];
         let crd = self.plan.defined.get(&target.object.gvk).map(|(_, crd)| crd);
         let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).take(target);
+        let known = known.map(Before::listed);
         let one = OneObject {
             cluster: self.cluster,
             options: self.options,
