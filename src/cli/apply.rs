@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
-use super::ending::stop_at_first_signal;
+use super::ending::{stop_at_first_signal, stop_at_second_signal};
 use super::form::{Joined, OutputForm, resource_name};
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render};
@@ -125,6 +125,7 @@ impl ApplyArgs {
             replace_immutable: self.replace_immutable.clone(),
             waves: defaults.waves.iter().cloned().chain(waves).collect(),
             stop: Some(stop_at_first_signal()),
+            stop_now: Some(stop_at_second_signal()),
             ..defaults
         }
     }
@@ -164,24 +165,37 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
 /// The status of what an interrupt ended, as shells have it.
 const INTERRUPTED: u8 = 130;
 
-/// How many objects that were not sent are named.
+/// How many objects of one fate are named.
 const NAMED: usize = 20;
 
 fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
-    let left = all - summary.applied.min(all);
-    let message = format!("{left} of {all} objects were not applied");
+    let unknown = summary.unknown.len();
+    let left = all.saturating_sub(summary.applied + unknown);
+    let mut message = format!("{left} of {all} objects were not applied");
+    if unknown > 0 {
+        message += &format!("; of {unknown} it is not known");
+    }
     let mut problem = Diagnostic::error(Code::Summary, message);
     if summary.applied > 0 {
         problem = problem.note(counts);
     }
+    if unknown > 0 {
+        problem = problem.note(format!("sent, and not answered: {}", named(&summary.unknown)));
+    }
     if !summary.skipped.is_empty() {
-        let named = summary.skipped.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
-        let more = summary.skipped.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        problem = problem.note(format!("not sent: {}{more}", named.join(", ")));
+        problem = problem.note(format!("not sent: {}", named(&summary.skipped)));
+    }
+    if unknown + summary.skipped.len() > 0 {
         problem = problem.help("apply again: what was applied stays as it is");
     }
     problem
+}
+
+fn named(objects: &[cluster::Object]) -> String {
+    let named = objects.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
+    let more = objects.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", named.join(", "))
 }
 
 /// Shows what would be sent, and asks no server.

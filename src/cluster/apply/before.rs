@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::events::ApplyChange;
+use super::migrate::{applied_by, own_entry};
 use super::options::DryRun;
 use super::unapplied::Unapplied;
 use crate::cluster::client::Cluster;
@@ -56,13 +57,17 @@ impl Before {
         }
     }
 
-    /// What became of the object, which is another one now.
-    pub(super) fn change(&self, after: &Value, dry_run: DryRun) -> ApplyChange {
+    /// What applying as `manager` made of the object, which is `after` now.
+    pub(super) fn change(&self, after: &Value, manager: &str, dry_run: DryRun) -> ApplyChange {
         let same = |before: &Value| match dry_run {
-            DryRun::Server => without_bookkeeping(before) == without_bookkeeping(after),
+            DryRun::Server => {
+                let part = if applied_by(after, manager).get("f:status").is_none() { &["status"][..] } else { &[] };
+                without_bookkeeping(before, part) == without_bookkeeping(after, part)
+            }
             DryRun::None => {
                 let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
-                version(before).is_some() && version(before) == version(after)
+                (version(before).is_some() && version(before) == version(after))
+                    || only_others_wrote(before, after, manager)
             }
         };
         match self {
@@ -74,9 +79,25 @@ impl Before {
     }
 }
 
-/// The object without what says who wrote it when: a dry run counts nothing up.
-fn without_bookkeeping(object: &Value) -> Value {
+/// Whether an object is another one now by what others wrote meanwhile, such as a controller its status. An apply that
+/// changes anything gives its manager's entry its own time, which no older one has then. Times are whole seconds: of
+/// what was written within one of them it is not certain.
+fn only_others_wrote(before: &Value, after: &Value, manager: &str) -> bool {
+    let own = own_entry(after, manager);
+    let is_same = own.is_some() && own == own_entry(before, manager);
+    let time = |entry: &Value| entry.get("time").and_then(Value::as_str).map(str::to_string);
+    let entries = after.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let others = entries.into_iter().flatten().filter(|entry| Some(*entry) != own);
+    let newest = others.filter_map(time).max();
+    is_same && own.and_then(time).zip(newest).is_some_and(|(own, newest)| own < newest)
+}
+
+/// The object without what says who wrote it when: a dry run counts nothing up. And without some parts.
+fn without_bookkeeping(object: &Value, parts: &[&str]) -> Value {
     let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|name, _| !parts.contains(&name.as_str()));
+    }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in ["managedFields", "resourceVersion", "generation"] {
             metadata.remove(field);
@@ -94,7 +115,7 @@ mod tests {
     #[test]
     fn the_version_says_whether_something_changed() {
         let at = |version: &str| json!({"metadata": {"resourceVersion": version}});
-        let change = |before: &Before, after: &Value| before.change(after, DryRun::None);
+        let change = |before: &Before, after: &Value| before.change(after, "m", DryRun::None);
         assert_eq!(change(&Before::Absent, &at("1")), ApplyChange::Created);
         assert_eq!(change(&Before::Unknown, &at("1")), ApplyChange::Applied);
         assert_eq!(change(&Before::Present(at("1")), &at("1")), ApplyChange::Unchanged);
@@ -113,7 +134,34 @@ mod tests {
             json!({"metadata": metadata, "data": {"a": value}})
         };
         let before = Before::Present(object("1", "x"));
-        assert_eq!(before.change(&object("2", "x"), DryRun::Server), ApplyChange::Unchanged);
-        assert_eq!(before.change(&object("1", "y"), DryRun::Server), ApplyChange::Configured);
+        assert_eq!(before.change(&object("2", "x"), "m", DryRun::Server), ApplyChange::Unchanged);
+        assert_eq!(before.change(&object("1", "y"), "m", DryRun::Server), ApplyChange::Configured);
+    }
+
+    /// An object of a version that `m` applied at a second, and a controller wrote the status of at another.
+    fn written(version: &str, applied: &str, status: &str) -> Value {
+        let entry = |manager: &str, operation: &str, second: &str, fields: Value| {
+            let time = format!("2026-01-01T00:00:{second}Z");
+            json!({"manager": manager, "operation": operation, "time": time, "fieldsV1": fields})
+        };
+        let own = entry("m", "Apply", applied, json!({"f:spec": {}}));
+        let mut controller = entry("c", "Update", status, json!({"f:status": {}}));
+        controller["subresource"] = json!("status");
+        let metadata = json!({"resourceVersion": version, "managedFields": [own, controller]});
+        json!({"metadata": metadata, "status": {"at": status}})
+    }
+
+    #[test]
+    fn what_others_wrote_meanwhile_is_not_ours() {
+        let change = |after: &Value, dry_run| Before::Present(written("1", "10", "20")).change(after, "m", dry_run);
+        assert_eq!(change(&written("2", "10", "30"), DryRun::None), ApplyChange::Unchanged);
+        assert_eq!(change(&written("2", "30", "20"), DryRun::None), ApplyChange::Configured);
+        assert_eq!(change(&written("2", "30", "30"), DryRun::None), ApplyChange::Configured);
+        assert_eq!(change(&written("2", "10", "10"), DryRun::None), ApplyChange::Configured, "nobody can tell");
+        assert_eq!(change(&written("2", "10", "30"), DryRun::Server), ApplyChange::Unchanged);
+        let mut owned = written("2", "10", "30");
+        owned["metadata"]["managedFields"][0]["fieldsV1"] = json!({"f:status": {}});
+        assert_eq!(change(&owned, DryRun::Server), ApplyChange::Configured);
+        assert_eq!(change(&owned, DryRun::None), ApplyChange::Configured);
     }
 }

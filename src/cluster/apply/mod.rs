@@ -56,9 +56,9 @@ pub fn apply(
         let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
         nothing_sent(problems)?;
         let steps = steps::steps(&plan, &options.waves)?;
-        let (unanswered, listed) = (AtomicUsize::new(0), Mutex::new(Listed::default()));
+        let (unanswered, listed, sent) = (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
         let replaceable = Replaceable::of(&options.replace_immutable, &plan);
-        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed };
+        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed, sent };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
         Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)
     })

@@ -23,6 +23,8 @@ pub(super) enum ApplyOutcome {
     },
     /// It was not sent.
     Skipped,
+    /// It was sent, and the answer was not waited for.
+    Unknown,
 }
 
 /// CRDs that custom resources cannot be sent for, and why.
@@ -76,6 +78,7 @@ impl<'a> Reporter<'a> {
             }
             ApplyOutcome::Failed { problem, conflict } => self.fail(object, problem, conflict),
             ApplyOutcome::Skipped => self.summary.skipped.push(object.clone()),
+            ApplyOutcome::Unknown => self.summary.unknown.push(object.clone()),
         }
     }
 
