@@ -43,7 +43,8 @@ mod schemas;
 #[path = "live/sending.rs"]
 mod sending;
 
-use rig::{Rig, Witness, closed_address, config_maps, eventually};
+use proxy::Proxy;
+use rig::{Rig, closed_address, config_maps, eventually};
 
 /// A CRD whose list `spec.ports` is merged by two keys, one of them with a default.
 const CRD: &str = r"
@@ -139,7 +140,7 @@ fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
     install_crd(&rig);
     rig.file("base/gadget.yaml", GADGET);
     rig.file("overlay/gadget.yaml", GADGET_OVERLAY);
-    let witness = Witness::start(&rig);
+    let witness = Proxy::witness(&rig);
     let url = witness.url();
     let build = |schema: &str| {
         let args = ["build", "overlay", "--base", "base", "--schema", schema, "--server", &url];
@@ -180,7 +181,7 @@ fn built_in_kinds_are_built_without_asking_the_cluster() {
     let rig = Rig::new();
     rig.file("base/web.yaml", DEPLOYMENT);
     rig.file("overlay/web.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: 3"));
-    let witness = Witness::start(&rig);
+    let witness = Proxy::witness(&rig);
     rig.smp(&["build", "overlay", "--base", "base", "--server", &witness.url()]).ended(0);
     assert_eq!(witness.take(), Vec::<String>::new());
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
 use super::ending::{stop_at_first_signal, stop_at_second_signal};
-use super::form::{Joined, OutputForm, resource_name};
+use super::form::{Joined, OutputForm};
 use super::objects::ObjectArgs;
 use super::{Failure, Outcome, render};
 use crate::cluster::{
@@ -211,7 +211,8 @@ fn show_only(args: &ApplyArgs, resources: &[Resource]) -> Outcome {
         }
         None => {
             for resource in &planned {
-                writeln!(io::stdout(), "{} serverside-applied (dry run)", escaped(&resource_name(resource)))?;
+                let name = resource.id().gvk.object_name(&resource.id().name);
+                writeln!(io::stdout(), "{} serverside-applied (dry run)", escaped(&name))?;
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of what the objects are compared with.
 
+use futures::StreamExt as _;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use smol_str::SmolStr;
@@ -19,6 +20,9 @@ const MANY: usize = 8;
 
 /// A collection is looked through for so many objects, or pages, for each that is wanted.
 const FOR_EACH: usize = 4;
+
+/// So many collections are listed at a time.
+const AT_A_TIME: usize = 8;
 
 /// What is listed of an object, and how many come with one answer.
 #[derive(Debug, Clone, Copy)]
@@ -66,10 +70,17 @@ impl<T> Listed<T> {
                 groups.entry(path).or_default().push(target);
             }
         }
-        let mut listed = Self::default();
-        for (path, targets) in groups.into_iter().filter(|(_, targets)| targets.len() >= MANY) {
+        let large = groups.into_iter().filter(|(_, targets)| targets.len() >= MANY);
+        let lists = large.map(|(path, targets)| async move {
             let names = targets.iter().map(|target| target.object.name.as_str()).collect();
-            let Some(mut found) = list(cluster, &path, &names, form).await? else { continue };
+            let found = list(cluster, &path, &names, form).await?;
+            Ok(found.map(|found| (path, targets, found)))
+        });
+        let lists = lists.collect::<Vec<_>>();
+        let mut lists = futures::stream::iter(lists).buffer_unordered(AT_A_TIME);
+        let mut listed = Self::default();
+        while let Some(list) = lists.next().await {
+            let Some((path, targets, mut found)) = list? else { continue };
             for target in targets {
                 let name = &target.object.name;
                 let there = found.remove(name).map(|object| keep(target, object));

@@ -1,6 +1,7 @@
 //! `diff` says what `apply` would do, exactly.
 
-use super::rig::{Rig, closed_address};
+use super::proxy::Proxy;
+use super::rig::{Rig, closed_address, config_maps};
 use super::{DEPLOYMENT, documents};
 
 fn map(name: &str, label: &str) -> String {
@@ -176,4 +177,62 @@ fn an_external_program_shows_the_differences() {
     assert!(stdout.contains("-  replicas: 2\n+  replicas: 3\n"), "{stdout}");
     assert_eq!(run("no-such-program").0, Some(2));
     assert_eq!(run("diff --no-such-flag").0, Some(2));
+}
+
+/// A policy that nothing binds yet, which looks at updates of config maps.
+const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [UPDATE], resources: [configmaps]}]
+  validations: [{expression: 'true'}]
+";
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_certainly_stays_is_not_sent() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let maps = config_maps(20);
+    rig.file("maps.yaml", &maps);
+    rig.smp(&["apply", "-f", "maps.yaml"]).ended(0);
+    let proxy = Proxy::witness(&rig);
+    let url = proxy.url();
+    // What is said, and how many objects were asked for alone and sent.
+    let diff = |more: &[&str], status| {
+        proxy.take();
+        let ran = rig.smp(&[&["diff", "-f", "maps.yaml", "--server", &url], more].concat()).ended(status);
+        let asked = proxy.take();
+        let of_maps = |method: &str| {
+            asked.iter().filter(|asked| asked.starts_with(method) && asked.contains("/configmaps/c")).count()
+        };
+        (ran, of_maps("GET"), of_maps("PATCH"))
+    };
+    let unchanged = "note: 20 objects: 20 unchanged\n";
+    let (ran, gets, patches) = diff(&[], 0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), gets, patches), ("", unchanged, 0, 0));
+    assert_eq!(diff(&["--show-managed-fields"], 0).2, 20, "it would show another time");
+    assert_eq!(diff(&["--field-manager=another"], 0).2, 20, "it would own what it does not");
+
+    // Values that somebody changed, that are wanted otherwise, and that nobody wants any more.
+    rig.kubectl(&["-n", &rig.name, "patch", "configmap", "c3", "--type=merge", "-p", r#"{"data":{"i":"x"}}"#]);
+    rig.kubectl(&["-n", &rig.name, "patch", "configmap", "c4", "--type=merge", "-p", r#"{"data":{"other":"x"}}"#]);
+    rig.file("maps.yaml", &maps.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n"));
+    let (ran, gets, patches) = diff(&[], 1);
+    let shown: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("+++")).collect();
+    let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", rig.name));
+    assert_eq!((shown, gets, patches), (names.iter().map(String::as_str).collect(), 0, 4), "c3 is a conflict");
+    assert!(ran.stderr.contains("data.i: owned by") && ran.stderr.contains("3 would change"), "{ran:?}");
+
+    // Who may not apply does not hear that all is well, nor is it said where another has a word.
+    rig.file("maps.yaml", &maps);
+    rig.smp(&["apply", "-f", "maps.yaml", "--force-conflicts"]).ended(0);
+    let ran = rig.smp(&["diff", "-f", "maps.yaml", "--context", "viewer"]).ended(2);
+    assert!(ran.stderr.contains("cannot patch resource"), "{ran:?}");
+    rig.file("policy.yaml", POLICY);
+    rig.kubectl(&["apply", "-f", "policy.yaml"]);
+    let (ran, gets, patches) = diff(&[], 0);
+    rig.kubectl(&["delete", "-f", "policy.yaml"]);
+    assert_eq!((ran.stderr.as_str(), gets, patches), (unchanged, 0, 20));
 }

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::needs::needed;
@@ -132,103 +131,6 @@ impl Rig {
 
     pub fn create_namespace(&self) {
         self.kubectl(&["create", "namespace", &self.name]);
-    }
-}
-
-/// An HTTP server between the program and the API server that writes down what is asked for.
-pub struct Witness {
-    port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
-    kubectl: Child,
-}
-
-impl Drop for Witness {
-    fn drop(&mut self) {
-        let _ = self.kubectl.kill();
-        let _ = self.kubectl.wait();
-    }
-}
-
-impl Witness {
-    /// kubectl's proxy takes the encryption away, so that requests can be read here.
-    pub fn start(rig: &Rig) -> Self {
-        Self::start_with(rig, Arc::new(|_| false))
-    }
-
-    fn start_with(rig: &Rig, drops: Arc<dyn Fn(&str) -> bool + Send + Sync>) -> Self {
-        let mut kubectl = Command::new("kubectl")
-            .arg("--kubeconfig")
-            .arg(rig.kubeconfig())
-            .args(["proxy", "--port=0"])
-            .env("HOME", rig.path("."))
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("kubectl on the PATH");
-        let mut line = String::new();
-        let stdout = kubectl.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut line).expect("its address");
-        let behind = line.trim().rsplit(' ').next().expect("an address").to_string();
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
-        std::thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let (behind, seen, drops) = (behind.clone(), Arc::clone(&seen), Arc::clone(&drops));
-                std::thread::spawn(move || relay(client, &behind, &seen, &*drops));
-            }
-        });
-        Self { port, asked, kubectl }
-    }
-
-    pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
-    }
-
-    /// The requests since the last call: method and path.
-    pub fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.asked.lock().expect("no panic"))
-    }
-}
-
-fn relay(mut client: TcpStream, behind: &str, seen: &Mutex<Vec<String>>, drops: &dyn Fn(&str) -> bool) {
-    let Ok(mut server) = TcpStream::connect(behind) else { return };
-    let (Ok(mut to_client), Ok(mut from_server)) = (client.try_clone(), server.try_clone()) else { return };
-    std::thread::spawn(move || {
-        let _ = std::io::copy(&mut from_server, &mut to_client);
-        let _ = to_client.shutdown(Shutdown::Both);
-    });
-    let mut buffer = vec![0; 1 << 16];
-    while let Ok(length @ 1..) = client.read(&mut buffer) {
-        let text = String::from_utf8_lossy(&buffer[..length]);
-        let requests: Vec<_> = text.lines().filter_map(|line| line.strip_suffix(" HTTP/1.1")).collect();
-        seen.lock().expect("no panic").extend(requests.iter().map(ToString::to_string));
-        let is_dropped = requests.iter().any(|request| drops(request));
-        if is_dropped {
-            let _ = client.shutdown(Shutdown::Both);
-        }
-        if server.write_all(&buffer[..length]).is_err() || is_dropped {
-            break;
-        }
-    }
-    let _ = server.shutdown(Shutdown::Both);
-}
-
-/// A [`Witness`] that drops connections.
-pub struct Faults(Witness);
-
-impl Faults {
-    /// Closes the connections of requests for which `drops` holds, when these were sent on.
-    pub fn start(rig: &Rig, drops: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self(Witness::start_with(rig, Arc::new(drops)))
-    }
-
-    pub fn url(&self) -> String {
-        self.0.url()
-    }
-
-    pub fn take(&self) -> Vec<String> {
-        self.0.take()
     }
 }
 

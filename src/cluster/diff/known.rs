@@ -1,5 +1,6 @@
 //! What lists told of the live objects before each is looked at.
 
+use futures::{StreamExt as _, TryStreamExt as _};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -11,6 +12,9 @@ use crate::cluster::listing::{ListForm, Listed};
 use crate::cluster::mapping::Mapping;
 use crate::cluster::plan::{ObjectPlan, PlannedObject};
 use crate::diagnostic::Result;
+
+/// So many questions after rights are asked at a time.
+const REVIEWS: usize = 8;
 
 /// What is known of the live objects.
 #[derive(Debug, Default)]
@@ -52,17 +56,17 @@ impl KnownObjects {
             .filter(|target| matches!(self.listed.get(target), Some(Some(object)) if object.is_settled))
             .filter_map(|target| Some((target.mapping.as_ref()?, target.object.namespace.as_str())))
             .collect();
-        let mut left_alone = FxHashSet::default();
         if collections.is_empty() {
-            return Ok(left_alone);
+            return Ok(FxHashSet::default());
         }
         let admission = Admission::of(cluster).await?;
-        for (mapping, namespace) in collections {
-            if admission.leaves_alone(mapping) && may_patch(cluster, mapping, namespace).await? {
-                left_alone.insert(mapping.collection(namespace));
-            }
-        }
-        Ok(left_alone)
+        let alone = collections.into_iter().filter(|(mapping, _)| admission.leaves_alone(mapping));
+        let reviews = alone.map(|(mapping, namespace)| async move {
+            let may = may_patch(cluster, mapping, namespace).await?;
+            Ok(may.then(|| mapping.collection(namespace)))
+        });
+        let reviews = futures::stream::iter(reviews.collect::<Vec<_>>()).buffer_unordered(REVIEWS);
+        reviews.try_filter_map(|collection| std::future::ready(Ok(collection))).try_collect().await
     }
 
     /// What was told of an object; none when nothing was.
