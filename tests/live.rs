@@ -30,6 +30,8 @@ mod needs;
 mod openapi;
 #[path = "live/oracle/mod.rs"]
 mod oracle;
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
 #[path = "live/proxy.rs"]
 mod proxy;
 #[path = "fake_client/requests.rs"]

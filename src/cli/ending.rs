@@ -45,7 +45,9 @@ pub(super) fn on_signals() {
     let watch = move || {
         for signal in signals.forever() {
             if STOP.get().is_some_and(|stop| !stop.swap(true, Ordering::Relaxed)) {
-                render::print_note("stopping when what is under way is done, in some seconds at most; once more stops at once");
+                render::print_note(
+                    "stopping when what is under way is done, in some seconds at most; once more stops at once",
+                );
                 continue;
             }
             if END.get().is_some_and(|end| !end.swap(true, Ordering::Relaxed)) {

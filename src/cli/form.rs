@@ -66,7 +66,9 @@ impl<W: Write> Joined<W> {
             OutputForm::Name => {
                 let names: String = resources
                     .into_iter()
-                    .map(|resource| escaped(&resource.id().gvk.object_name(&resource.id().name)).into_owned() + "\n")
+                    .map(|resource| {
+                        escaped(&resource.id().gvk.object_name(&resource.id().name)).into_owned() + "\n"
+                    })
                     .collect();
                 self.to.write_all(names.as_bytes())?;
             }

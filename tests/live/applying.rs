@@ -209,14 +209,21 @@ fn a_status_that_is_written_meanwhile_is_no_change() {
             let number = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             let status = format!(r#"{{"status": {{"observedGeneration": {number}, "replicas": {number}}}}}"#);
             let mut kubectl = std::process::Command::new("kubectl");
-            kubectl.arg("--kubeconfig").arg(&kubeconfig).args(["-n", &namespace, "patch", "deployment", "web"]);
+            kubectl.arg("--kubeconfig").arg(&kubeconfig).args([
+                "-n",
+                &namespace,
+                "patch",
+                "deployment",
+                "web",
+            ]);
             let written = kubectl.args(["--subresource=status", "--type=merge", "-p", &status]).output();
             assert!(written.expect("kubectl on the PATH").status.success());
         }
         Answer::Real
     });
     let url = proxy.url();
-    let apply = |more: &[&str]| rig.smp(&[&["apply", "-f", "web.yaml", "--server", &url], more].concat()).ended(0);
+    let apply =
+        |more: &[&str]| rig.smp(&[&["apply", "-f", "web.yaml", "--server", &url], more].concat()).ended(0);
     assert_eq!(apply(&[]).stdout, "deployment.apps/web unchanged\n");
     assert_eq!(apply(&["--dry-run=server"]).stdout, "deployment.apps/web unchanged (server dry run)\n");
     rig.file("web.yaml", &super::DEPLOYMENT.replace("replicas: 2", "replicas: 3"));

@@ -216,13 +216,38 @@ fn what_certainly_stays_is_not_sent() {
     assert_eq!(diff(&["--field-manager=another"], 0).2, 20, "it would own what it does not");
 
     // Values that somebody changed, that are wanted otherwise, and that nobody wants any more.
-    rig.kubectl(&["-n", &rig.name, "patch", "configmap", "c3", "--type=merge", "-p", r#"{"data":{"i":"x"}}"#]);
-    rig.kubectl(&["-n", &rig.name, "patch", "configmap", "c4", "--type=merge", "-p", r#"{"data":{"other":"x"}}"#]);
-    rig.file("maps.yaml", &maps.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n"));
+    rig.kubectl(&[
+        "-n",
+        &rig.name,
+        "patch",
+        "configmap",
+        "c3",
+        "--type=merge",
+        "-p",
+        r#"{"data":{"i":"x"}}"#,
+    ]);
+    rig.kubectl(&[
+        "-n",
+        &rig.name,
+        "patch",
+        "configmap",
+        "c4",
+        "--type=merge",
+        "-p",
+        r#"{"data":{"other":"x"}}"#,
+    ]);
+    rig.file(
+        "maps.yaml",
+        &maps.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n"),
+    );
     let (ran, gets, patches) = diff(&[], 1);
     let shown: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("+++")).collect();
     let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", rig.name));
-    assert_eq!((shown, gets, patches), (names.iter().map(String::as_str).collect(), 0, 4), "c3 is a conflict");
+    assert_eq!(
+        (shown, gets, patches),
+        (names.iter().map(String::as_str).collect(), 0, 4),
+        "c3 is a conflict"
+    );
     assert!(ran.stderr.contains("data.i: owned by") && ran.stderr.contains("3 would change"), "{ran:?}");
 
     // Who may not apply does not hear that all is well, nor is it said where another has a word.

@@ -196,7 +196,9 @@ fn a_group_whose_server_is_down_does_not_stop_others() {
     rig.file("all.yaml", &format!("{maps}{lost}"));
     let reason = "the server does not tell what it serves in down.example.com/v1";
     let ran = run("apply", "all.yaml").ended(1);
-    for part in [reason, "HTTP 503", "Lost.down.example.com l", "all.yaml:", "nothing was sent to the cluster"] {
+    for part in
+        [reason, "HTTP 503", "Lost.down.example.com l", "all.yaml:", "nothing was sent to the cluster"]
+    {
         assert!(ran.stderr.contains(part), "{part}: {ran:?}");
     }
     let ran = run("diff", "all.yaml").ended(2);

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::needs::needed;
+use super::program;
 
 /// A test's own corner of the cluster: a name that nobody else uses, a folder, a cache.
 pub struct Rig {
@@ -79,15 +79,8 @@ impl Rig {
 
     /// The program, with a cache of this test's own.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
-        command
-            .args(args)
-            .current_dir(self.folder.path())
-            .env("KUBECONFIG", &self.kubeconfig)
-            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
-            .env("HOME", self.folder.path())
-            .env_remove("KUBECTL_EXTERNAL_DIFF")
-            .stdin(Stdio::null());
+        let mut command = program::command(self.folder.path(), args);
+        command.env("KUBECONFIG", &self.kubeconfig);
         command
     }
 
@@ -98,13 +91,7 @@ impl Rig {
 
     /// Runs the program with a text on its stdin.
     pub fn smp_with_stdin(&self, args: &[&str], text: &str) -> Ran {
-        let mut command = self.command(args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program");
-        let mut stdin = child.stdin.take().expect("a pipe");
-        stdin.write_all(text.replace("NAME", &self.name).as_bytes()).expect("a reader");
-        drop(stdin);
-        Ran::of(child.wait_with_output().expect("an end"))
+        Ran::of(program::run_with_stdin(self.command(args), &text.replace("NAME", &self.name)))
     }
 
     /// Asks kubectl, which must know.

@@ -61,7 +61,8 @@ impl Before {
     pub(super) fn change(&self, after: &Value, manager: &str, dry_run: DryRun) -> ApplyChange {
         let same = |before: &Value| match dry_run {
             DryRun::Server => {
-                let part = if applied_by(after, manager).get("f:status").is_none() { &["status"][..] } else { &[] };
+                let part =
+                    if applied_by(after, manager).get("f:status").is_none() { &["status"][..] } else { &[] };
                 without_bookkeeping(before, part) == without_bookkeeping(after, part)
             }
             DryRun::None => {
@@ -153,11 +154,16 @@ mod tests {
 
     #[test]
     fn what_others_wrote_meanwhile_is_not_ours() {
-        let change = |after: &Value, dry_run| Before::Present(written("1", "10", "20")).change(after, "m", dry_run);
+        let change =
+            |after: &Value, dry_run| Before::Present(written("1", "10", "20")).change(after, "m", dry_run);
         assert_eq!(change(&written("2", "10", "30"), DryRun::None), ApplyChange::Unchanged);
         assert_eq!(change(&written("2", "30", "20"), DryRun::None), ApplyChange::Configured);
         assert_eq!(change(&written("2", "30", "30"), DryRun::None), ApplyChange::Configured);
-        assert_eq!(change(&written("2", "10", "10"), DryRun::None), ApplyChange::Configured, "nobody can tell");
+        assert_eq!(
+            change(&written("2", "10", "10"), DryRun::None),
+            ApplyChange::Configured,
+            "nobody can tell"
+        );
         assert_eq!(change(&written("2", "10", "30"), DryRun::Server), ApplyChange::Unchanged);
         let mut owned = written("2", "10", "30");
         owned["metadata"]["managedFields"][0]["fieldsV1"] = json!({"f:status": {}});

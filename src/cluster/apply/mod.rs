@@ -56,7 +56,8 @@ pub fn apply(
         let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
         nothing_sent(problems)?;
         let steps = steps::steps(&plan, &options.waves)?;
-        let (unanswered, listed, sent) = (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
+        let (unanswered, listed, sent) =
+            (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
         let replaceable = Replaceable::of(&options.replace_immutable, &plan);
         let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed, sent };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();

@@ -82,7 +82,8 @@ impl ApplyRun<'_> {
         let outcomes = outcomes.collect::<Vec<_>>();
         let mut outcomes = futures::stream::iter(outcomes).buffer_unordered(self.options.parallel.max(1));
         let mut left: FxHashSet<usize> = step.objects.iter().copied().collect();
-        while let Either::Left((Some((index, outcome)), _)) = select(outcomes.next(), given_up.as_mut()).await {
+        while let Either::Left((Some((index, outcome)), _)) = select(outcomes.next(), given_up.as_mut()).await
+        {
             left.remove(&index);
             reporter.done(index, outcome);
         }
@@ -99,7 +100,8 @@ impl ApplyRun<'_> {
 
     /// Comes some time after the run is stopped: what is under way then is not waited for any longer.
     async fn given_up(&self) {
-        let is_set = |flag: &Option<Arc<AtomicBool>>| flag.as_ref().is_some_and(|f| f.load(Ordering::Relaxed));
+        let is_set =
+            |flag: &Option<Arc<AtomicBool>>| flag.as_ref().is_some_and(|f| f.load(Ordering::Relaxed));
         while !is_set(&self.options.stop) {
             sleep(BETWEEN_LOOKS).await;
         }

@@ -193,7 +193,10 @@ mod tests {
             ("/metadata/finalizers", json!(["a/b", "x/y", "c/d"])),
             ("/spec/containers/1/args", json!(["-v", "-v"])),
             ("/spec/containers/1/args", json!([])),
-            ("/spec/containers/0/ports", json!([{"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}])),
+            (
+                "/spec/containers/0/ports",
+                json!([{"containerPort": 53}, {"containerPort": 53, "protocol": "UDP"}]),
+            ),
             ("/spec/containers", json!([{"name": "side", "args": ["-v"]}])),
         ];
         for (pointer, value) in changes {
@@ -232,7 +235,8 @@ mod tests {
         let mut live = live();
         let annotation = "f:kubectl.kubernetes.io/last-applied-configuration";
         let fields = json!({"f:metadata": {"f:annotations": {annotation: {}}}});
-        let old = json!({"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsV1": fields});
+        let old =
+            json!({"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsV1": fields});
         live["metadata"]["managedFields"].as_array_mut().expect("a list").push(old);
         assert!(!is_settled(&wanted(), &live, MANAGER), "its fields will be moved");
     }
