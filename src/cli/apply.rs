@@ -171,10 +171,8 @@ const NAMED: usize = 20;
 fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
     let unknown = summary.unknown.len();
     let left = all.saturating_sub(summary.applied + unknown);
-    let mut message = format!("{left} of {all} objects were not applied");
-    if unknown > 0 {
-        message += &format!("; of {unknown} it is not known");
-    }
+    let of_unknown = if unknown == 0 { String::new() } else { format!("; of {unknown} it is not known") };
+    let message = format!("{left} of {all} objects were not applied{of_unknown}");
     let mut problem = Diagnostic::error(Code::Summary, message);
     if summary.applied > 0 {
         problem = problem.note(counts);

@@ -42,9 +42,16 @@ impl ListForm {
     pub(super) const WHOLE: Self = Self { accept: "application/json", page: 100 };
 }
 
-/// What is there of objects, by the path of their collection and their name; none for one that is not there.
+/// What lists say of an object.
 #[derive(Debug)]
-pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), Option<T>>);
+pub(super) enum Told<T> {
+    Absent,
+    There(T),
+}
+
+/// What is there of objects, by the path of their collection and their name.
+#[derive(Debug)]
+pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), Told<T>>);
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
@@ -83,20 +90,23 @@ impl<T> Listed<T> {
             let Some((path, targets, mut found)) = list? else { continue };
             for target in targets {
                 let name = &target.object.name;
-                let there = found.remove(name).map(|object| keep(target, object));
-                listed.0.insert((path.clone(), name.clone()), there);
+                let told = match found.remove(name) {
+                    None => Told::Absent,
+                    Some(object) => Told::There(keep(target, object)),
+                };
+                listed.0.insert((path.clone(), name.clone()), told);
             }
         }
         Ok(listed)
     }
 
     /// What was told of an object; none when nothing was.
-    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<Option<T>> {
+    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<Told<T>> {
         self.0.remove(&(collection(target)?, target.object.name.clone()))
     }
 
     /// As [`Listed::take`], and it stays.
-    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&Option<T>> {
+    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&Told<T>> {
         self.0.get(&(collection(target)?, target.object.name.clone()))
     }
 }

@@ -1,7 +1,7 @@
 //! `diff` says what `apply` would do, exactly.
 
 use super::proxy::Proxy;
-use super::rig::{Rig, closed_address, config_maps};
+use super::rig::{Ran, Rig, closed_address, config_maps};
 use super::{DEPLOYMENT, documents};
 
 fn map(name: &str, label: &str) -> String {
@@ -189,75 +189,83 @@ spec:
   validations: [{expression: 'true'}]
 ";
 
-#[test]
-#[ignore = "needs an API server, see .ci/tools"]
-fn what_certainly_stays_is_not_sent() {
-    let rig = Rig::new();
-    rig.create_namespace();
-    let maps = config_maps(20);
-    rig.file("maps.yaml", &maps);
-    rig.smp(&["apply", "-f", "maps.yaml"]).ended(0);
-    let proxy = Proxy::witness(&rig);
-    let url = proxy.url();
-    // What is said, and how many objects were asked for alone and sent.
-    let diff = |more: &[&str], status| {
-        proxy.take();
-        let ran = rig.smp(&[&["diff", "-f", "maps.yaml", "--server", &url], more].concat()).ended(status);
-        let asked = proxy.take();
+/// Twenty applied config maps, and what is asked when they are compared.
+struct Settled {
+    rig: Rig,
+    proxy: Proxy,
+    maps: String,
+}
+
+impl Settled {
+    fn new() -> Self {
+        let rig = Rig::new();
+        rig.create_namespace();
+        let maps = config_maps(20);
+        rig.file("maps.yaml", &maps);
+        rig.smp(&["apply", "-f", "maps.yaml"]).ended(0);
+        let proxy = Proxy::witness(&rig);
+        Self { rig, proxy, maps }
+    }
+
+    /// What is said, and how many config maps are asked for alone and sent.
+    fn diff(&self, more: &[&str], status: i32) -> (Ran, usize, usize) {
+        self.proxy.take();
+        let url = self.proxy.url();
+        let ran =
+            self.rig.smp(&[&["diff", "-f", "maps.yaml", "--server", &url], more].concat()).ended(status);
+        let asked = self.proxy.take();
         let of_maps = |method: &str| {
             asked.iter().filter(|asked| asked.starts_with(method) && asked.contains("/configmaps/c")).count()
         };
         (ran, of_maps("GET"), of_maps("PATCH"))
-    };
-    let unchanged = "note: 20 objects: 20 unchanged\n";
-    let (ran, gets, patches) = diff(&[], 0);
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), gets, patches), ("", unchanged, 0, 0));
-    assert_eq!(diff(&["--show-managed-fields"], 0).2, 20, "it would show another time");
-    assert_eq!(diff(&["--field-manager=another"], 0).2, 20, "it would own what it does not");
+    }
 
-    // Values that somebody changed, that are wanted otherwise, and that nobody wants any more.
-    rig.kubectl(&[
-        "-n",
-        &rig.name,
-        "patch",
-        "configmap",
-        "c3",
-        "--type=merge",
-        "-p",
-        r#"{"data":{"i":"x"}}"#,
-    ]);
-    rig.kubectl(&[
-        "-n",
-        &rig.name,
-        "patch",
-        "configmap",
-        "c4",
-        "--type=merge",
-        "-p",
-        r#"{"data":{"other":"x"}}"#,
-    ]);
-    rig.file(
-        "maps.yaml",
-        &maps.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n"),
-    );
-    let (ran, gets, patches) = diff(&[], 1);
+    fn patch_by_kubectl(&self, name: &str, patch: &str) {
+        self.rig.kubectl(&["-n", &self.rig.name, "patch", "configmap", name, "--type=merge", "-p", patch]);
+    }
+}
+
+const UNCHANGED: &str = "note: 20 objects: 20 unchanged\n";
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_certainly_stays_is_not_sent() {
+    let settled = Settled::new();
+    let (ran, gets, patches) = settled.diff(&[], 0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), gets, patches), ("", UNCHANGED, 0, 0));
+    assert_eq!(settled.diff(&["--show-managed-fields"], 0).2, 20, "it would show another time");
+    assert_eq!(settled.diff(&["--field-manager=another"], 0).2, 20, "it would own what it does not");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_may_change_is_sent() {
+    let settled = Settled::new();
+    // Values that somebody changed, that somebody added, that are wanted otherwise, that nobody wants any more.
+    settled.patch_by_kubectl("c3", r#"{"data":{"i":"x"}}"#);
+    settled.patch_by_kubectl("c4", r#"{"data":{"other":"x"}}"#);
+    let wanted = settled.maps.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n");
+    settled.rig.file("maps.yaml", &wanted);
+    let (ran, gets, patches) = settled.diff(&[], 1);
     let shown: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("+++")).collect();
-    let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", rig.name));
+    let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", settled.rig.name));
     assert_eq!(
         (shown, gets, patches),
         (names.iter().map(String::as_str).collect(), 0, 4),
         "c3 is a conflict"
     );
     assert!(ran.stderr.contains("data.i: owned by") && ran.stderr.contains("3 would change"), "{ran:?}");
+}
 
-    // Who may not apply does not hear that all is well, nor is it said where another has a word.
-    rig.file("maps.yaml", &maps);
-    rig.smp(&["apply", "-f", "maps.yaml", "--force-conflicts"]).ended(0);
-    let ran = rig.smp(&["diff", "-f", "maps.yaml", "--context", "viewer"]).ended(2);
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_others_have_a_word_about_is_sent() {
+    let settled = Settled::new();
+    let ran = settled.rig.smp(&["diff", "-f", "maps.yaml", "--context", "viewer"]).ended(2);
     assert!(ran.stderr.contains("cannot patch resource"), "{ran:?}");
-    rig.file("policy.yaml", POLICY);
-    rig.kubectl(&["apply", "-f", "policy.yaml"]);
-    let (ran, gets, patches) = diff(&[], 0);
-    rig.kubectl(&["delete", "-f", "policy.yaml"]);
-    assert_eq!((ran.stderr.as_str(), gets, patches), (unchanged, 0, 20));
+    settled.rig.file("policy.yaml", POLICY);
+    settled.rig.kubectl(&["apply", "-f", "policy.yaml"]);
+    let (ran, gets, patches) = settled.diff(&[], 0);
+    settled.rig.kubectl(&["delete", "-f", "policy.yaml"]);
+    assert_eq!((ran.stderr.as_str(), gets, patches), (UNCHANGED, 0, 20));
 }

@@ -10,6 +10,7 @@ use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
+use crate::cluster::listing::Told;
 use crate::cluster::mapping::encode;
 
 /// An object as it was.
@@ -27,8 +28,11 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;
 
 impl Before {
     /// From what a list told of it.
-    pub(super) fn listed(metadata: Option<Value>) -> Self {
-        metadata.map_or(Self::Absent, Self::Present)
+    pub(super) fn listed(told: Told<Value>) -> Self {
+        match told {
+            Told::Absent => Self::Absent,
+            Told::There(metadata) => Self::Present(metadata),
+        }
     }
 
     /// Asks for one object. What the server cannot tell, such as whoever may not read, stays unknown: applying will

@@ -91,10 +91,12 @@ impl ApplyRun<'_> {
             let is_sent = lock(&self.sent).contains(&index);
             reporter.done(index, if is_sent { ApplyOutcome::Unknown } else { ApplyOutcome::Skipped });
         }
-        if step.phase == Phase::Definitions && self.options.dry_run == DryRun::None && !self.is_over() {
-            if let Either::Left((broken, _)) = select(pin!(self.establish(step)), given_up).await {
-                reporter.broken(self.plan, broken);
-            }
+        let defines = step.phase == Phase::Definitions && self.options.dry_run == DryRun::None;
+        if defines
+            && !self.is_over()
+            && let Either::Left((broken, _)) = select(pin!(self.establish(step)), given_up).await
+        {
+            reporter.broken(self.plan, broken);
         }
     }
 

@@ -15,6 +15,7 @@ use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::{Answer, Ask};
 use crate::cluster::failure::{Refusal, not_understood};
+use crate::cluster::listing::Told;
 use crate::cluster::mapping::encode;
 use crate::cluster::plan::{ObjectPlan, PlannedObject};
 use crate::cluster::secret;
@@ -73,7 +74,9 @@ impl CompareOne<'_> {
         let path = mapping.path(&object.namespace, &object.name);
         let body = self.target.body().map_err(|problem| self.stop(problem))?;
         let known = self.run.known.get(self.target);
-        if let Some(known) = known.flatten().filter(|known| self.run.known.stays(self.target, known)) {
+        if let Some(Told::There(known)) = known
+            && self.run.known.stays(self.target, known)
+        {
             return self.unchanged(&path, &known.json);
         }
         let (live, dry_run) = match known {
@@ -108,10 +111,13 @@ impl CompareOne<'_> {
     async fn beside_known(
         &self,
         path: &str,
-        known: Option<&KnownObject>,
+        known: &Told<KnownObject>,
         body: Vec<u8>,
     ) -> (Result<LiveObject>, Result<DryRunAnswer>) {
-        let known = known.map(|known| known.json.as_slice());
+        let known = match known {
+            Told::Absent => None,
+            Told::There(known) => Some(known.json.as_slice()),
+        };
         let dry_run = self.dry_run(body).await;
         let merged = dry_run.as_ref().ok().and_then(|run| run.answer.as_ref().ok());
         let is_same = merged.is_none_or(|merged| known.and_then(version) == version(&merged.body));

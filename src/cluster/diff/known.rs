@@ -8,7 +8,7 @@ use super::admission::{Admission, may_patch};
 use super::report::DiffOptions;
 use super::settled::is_settled;
 use crate::cluster::client::Cluster;
-use crate::cluster::listing::{ListForm, Listed};
+use crate::cluster::listing::{ListForm, Listed, Told};
 use crate::cluster::mapping::Mapping;
 use crate::cluster::plan::{ObjectPlan, PlannedObject};
 use crate::diagnostic::Result;
@@ -53,7 +53,9 @@ impl KnownObjects {
     ) -> Result<FxHashSet<String>> {
         let collections: FxHashSet<(&Mapping, &str)> = targets
             .iter()
-            .filter(|target| matches!(self.listed.get(target), Some(Some(object)) if object.is_settled))
+            .filter(
+                |target| matches!(self.listed.get(target), Some(Told::There(object)) if object.is_settled),
+            )
             .filter_map(|target| Some((target.mapping.as_ref()?, target.object.namespace.as_str())))
             .collect();
         if collections.is_empty() {
@@ -70,8 +72,8 @@ impl KnownObjects {
     }
 
     /// What was told of an object; none when nothing was.
-    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<Option<&KnownObject>> {
-        self.listed.get(target).map(Option::as_ref)
+    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&Told<KnownObject>> {
+        self.listed.get(target)
     }
 
     /// Whether applying an object would certainly leave what is there as it is.
