@@ -179,45 +179,51 @@ fn an_external_program_shows_the_differences() {
     assert_eq!(run("diff --no-such-flag").0, Some(2));
 }
 
-/// A policy that nothing binds yet, which looks at updates of config maps.
+/// A policy that nothing binds yet, which looks at updates of service accounts: those of config maps count for other
+/// tests.
 const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: NAME}
 spec:
   matchConstraints:
-    resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [UPDATE], resources: [configmaps]}]
+    resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [UPDATE], resources: [serviceaccounts]}]
   validations: [{expression: 'true'}]
 ";
 
-/// Twenty applied config maps, and what is asked when they are compared.
+/// Twenty applied objects of one kind, and what is asked when they are compared.
 struct Settled {
     rig: Rig,
     proxy: Proxy,
-    maps: String,
+    text: String,
+    /// Their resource.
+    plural: &'static str,
 }
 
 impl Settled {
-    fn new() -> Self {
+    fn new(text: String, plural: &'static str) -> Self {
         let rig = Rig::new();
         rig.create_namespace();
-        let maps = config_maps(20);
-        rig.file("maps.yaml", &maps);
-        rig.smp(&["apply", "-f", "maps.yaml"]).ended(0);
+        rig.file("all.yaml", &text);
+        rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
         let proxy = Proxy::witness(&rig);
-        Self { rig, proxy, maps }
+        Self { rig, proxy, text, plural }
     }
 
-    /// What is said, and how many config maps are asked for alone and sent.
+    fn maps() -> Self {
+        Self::new(config_maps(20), "configmaps")
+    }
+
+    /// What is said, and how many objects are asked for alone and sent.
     fn diff(&self, more: &[&str], status: i32) -> (Ran, usize, usize) {
         self.proxy.take();
         let url = self.proxy.url();
-        let ran =
-            self.rig.smp(&[&["diff", "-f", "maps.yaml", "--server", &url], more].concat()).ended(status);
+        let ran = self.rig.smp(&[&["diff", "-f", "all.yaml", "--server", &url], more].concat()).ended(status);
         let asked = self.proxy.take();
-        let of_maps = |method: &str| {
-            asked.iter().filter(|asked| asked.starts_with(method) && asked.contains("/configmaps/c")).count()
+        let one = format!("/{}/c", self.plural);
+        let of_objects = |method: &str| {
+            asked.iter().filter(|asked| asked.starts_with(method) && asked.contains(&one)).count()
         };
-        (ran, of_maps("GET"), of_maps("PATCH"))
+        (ran, of_objects("GET"), of_objects("PATCH"))
     }
 
     fn patch_by_kubectl(&self, name: &str, patch: &str) {
@@ -230,7 +236,7 @@ const UNCHANGED: &str = "note: 20 objects: 20 unchanged\n";
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn what_certainly_stays_is_not_sent() {
-    let settled = Settled::new();
+    let settled = Settled::maps();
     let (ran, gets, patches) = settled.diff(&[], 0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), gets, patches), ("", UNCHANGED, 0, 0));
     assert_eq!(settled.diff(&["--show-managed-fields"], 0).2, 20, "it would show another time");
@@ -240,12 +246,12 @@ fn what_certainly_stays_is_not_sent() {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn what_may_change_is_sent() {
-    let settled = Settled::new();
+    let settled = Settled::maps();
     // Values that somebody changed, that somebody added, that are wanted otherwise, that nobody wants any more.
     settled.patch_by_kubectl("c3", r#"{"data":{"i":"x"}}"#);
     settled.patch_by_kubectl("c4", r#"{"data":{"other":"x"}}"#);
-    let wanted = settled.maps.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n");
-    settled.rig.file("maps.yaml", &wanted);
+    let wanted = settled.text.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n");
+    settled.rig.file("all.yaml", &wanted);
     let (ran, gets, patches) = settled.diff(&[], 1);
     let shown: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("+++")).collect();
     let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", settled.rig.name));
@@ -260,8 +266,16 @@ fn what_may_change_is_sent() {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn what_others_have_a_word_about_is_sent() {
-    let settled = Settled::new();
-    let ran = settled.rig.smp(&["diff", "-f", "maps.yaml", "--context", "viewer"]).ended(2);
+    let accounts = config_maps(20).replace("ConfigMap", "ServiceAccount");
+    let accounts = (0..20).fold(accounts, |text, i| {
+        text.replace(
+            &format!("data: {{i: '{i}'}}\n"),
+            &format!("automountServiceAccountToken: {}\n", i % 2 == 0),
+        )
+    });
+    let settled = Settled::new(accounts, "serviceaccounts");
+    assert_eq!(settled.diff(&[], 0).2, 0);
+    let ran = settled.rig.smp(&["diff", "-f", "all.yaml", "--context", "viewer"]).ended(2);
     assert!(ran.stderr.contains("cannot patch resource"), "{ran:?}");
     settled.rig.file("policy.yaml", POLICY);
     settled.rig.kubectl(&["apply", "-f", "policy.yaml"]);
