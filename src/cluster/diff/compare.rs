@@ -258,10 +258,10 @@ impl CompareOne<'_> {
 fn version(object: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Versioned {
-        metadata: Version,
+        metadata: VersionField,
     }
     #[derive(Deserialize)]
-    struct Version {
+    struct VersionField {
         #[serde(rename = "resourceVersion")]
         version: Option<String>,
     }

@@ -25,7 +25,7 @@ pub fn is_crd(node: &Node) -> bool {
 /// As on a server, `metadata` has the fields of any object's metadata whatever the schema says of it.
 /// A version without a schema is known by its scope only.
 pub fn read_crd(node: &Node) -> Result<Model> {
-    let definition = Definition::read(node)?;
+    let definition = DefinedKinds::read(node)?;
     let mut model = Model::default();
     for version in &definition.versions {
         let gvk = definition.gvk(version);
@@ -45,7 +45,7 @@ pub fn read_crd(node: &Node) -> Result<Model> {
 /// The kinds that a CustomResourceDefinition defines, one per version, without looking at their schemas.
 #[cfg(feature = "cluster")]
 pub(crate) fn defined_kinds(node: &Node) -> Result<Vec<crate::schema::NamedKind>> {
-    let definition = Definition::read(node)?;
+    let definition = DefinedKinds::read(node)?;
     let kind = |version| crate::schema::NamedKind {
         gvk: definition.gvk(version),
         scope: definition.scope,
@@ -55,7 +55,7 @@ pub(crate) fn defined_kinds(node: &Node) -> Result<Vec<crate::schema::NamedKind>
 }
 
 /// What a CustomResourceDefinition says of all its versions.
-struct Definition<'n> {
+struct DefinedKinds<'n> {
     group: &'n str,
     kind: &'n str,
     scope: Option<Scope>,
@@ -64,7 +64,7 @@ struct Definition<'n> {
     versions: Vec<Version<'n>>,
 }
 
-impl<'n> Definition<'n> {
+impl<'n> DefinedKinds<'n> {
     fn read(node: &'n Node) -> Result<Self> {
         let spec = required_map(node, "spec")?;
         let names = required_map(spec.node, "names")?;
