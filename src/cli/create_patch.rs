@@ -37,8 +37,8 @@ pub(super) struct CreatePatchArgs {
 
     /// File with the live object: the patch is made for it, and removes what MODIFIED has no more
     ///
-    /// What both MODIFIED and others changed since ORIGINAL is a conflict, which is an error without --overwrite. Null
-    /// in ORIGINAL or MODIFIED counts as absent.
+    /// Where others changed since ORIGINAL what MODIFIED still names, or names no more, to something else, that is a
+    /// conflict: an error without --overwrite. Null in ORIGINAL or MODIFIED counts as absent.
     #[arg(long, value_name = "FILE")]
     current: Option<PathBuf>,
 

@@ -77,9 +77,9 @@ fn check_values(
 /// What is said of a field that the owner and others changed.
 pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
     let is_gone = |node: &Node| node.is_null() || is_delete(node);
-    let ours_is = if is_gone(ours) { "applied last, and gone now" } else { "changed here" };
+    let ours_is = if is_gone(ours) { "applied last, and gone now" } else { "wanted here" };
     let error = at
-        .error(Code::Conflict, "this was changed on both sides since it was applied last")
+        .error(Code::Conflict, "others changed this since it was applied last, and something else is wanted")
         .label(ours.span(), ours_is);
     let error = match theirs.filter(|theirs| !is_gone(theirs)) {
         Some(theirs) => error.label(theirs.span(), "and in the cluster"),
