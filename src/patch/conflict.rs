@@ -94,7 +94,7 @@ fn scalars(list: &[Node]) -> BTreeSet<KeyValue> {
 }
 
 fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
-    let Association::Keyed { keys, .. } = Association::of(cursor, ListPolicy::Apiserver) else {
+    let Association::Keyed { keys, .. } = Association::of_versions(cursor, ListPolicy::Apiserver) else {
         let message = "the schema has no merge key for this list, so maps in it cannot be compared";
         return Err(at.error(Code::MissingMergeKey, message));
     };

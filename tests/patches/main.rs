@@ -1,6 +1,7 @@
 //! `patch` and `create-patch` as a user meets them: what is touched, what is added, and what a live object keeps.
 
 mod traps;
+mod versions;
 
 use std::fs;
 use std::path::Path;

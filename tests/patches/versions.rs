@@ -1,0 +1,91 @@
+//! Versions of an object whose entries or namespaces say less than others': which belong together.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{directory, succeed};
+
+/// A kind with a list whose recommended keys an entry may lack, and one with several merge keys.
+const CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.ex.io}
+spec:
+  group: ex.io
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              list:
+                type: array
+                x-kubernetes-patch-strategy: merge
+                x-kubernetes-patch-merge-key: foo
+                x-kubernetes-recommended-patch-merge-key: foo,bar,baz
+                items: &entry
+                  type: object
+                  required: [foo]
+                  properties: {foo: {type: string}, bar: {type: string}, baz: {type: string}, other: {}, q: {}}
+              comma:
+                type: array
+                x-kubernetes-patch-strategy: merge
+                x-kubernetes-patch-merge-key: foo,bar
+                items: *entry
+";
+
+const WAYS: [&[&str]; 4] = [&[], &["--dialect", "overlay"], &["--type", "merge"], &["--type", "json"]];
+
+fn thing(list: &str) -> String {
+    format!("apiVersion: ex.io/v1\nkind: Thing\nmetadata: {{name: t}}\nspec:\n  list: {list}\n")
+}
+
+fn things([original, modified, current]: [&str; 3]) -> tempfile::TempDir {
+    let [o, m, c] = [original, modified, current].map(thing);
+    directory(&[("crd.yaml", CRD), ("o.yaml", &o), ("m.yaml", &m), ("c.yaml", &c)])
+}
+
+const CREATE: [&str; 7] = ["create-patch", "o.yaml", "m.yaml", "--current", "c.yaml", "--schema", "crd.yaml"];
+
+/// The live list after the patch, sorted.
+fn list_after(sides: [&str; 3], way: &[&str], flags: &[&str]) -> Vec<String> {
+    let files = things(sides);
+    let (patch, _) = succeed(files.path(), &[&CREATE[..], way, flags].concat());
+    fs::write(files.path().join("p.yaml"), &patch).expect("written");
+    let apply = ["patch", "-f", "c.yaml", "--patch-file", "p.yaml", "--schema", "crd.yaml", "-o", "json"];
+    let (patched, _) = succeed(files.path(), &[&apply[..], way].concat());
+    let patched: Value = serde_json::from_str(&patched).expect("JSON");
+    let mut list: Vec<String> =
+        patched["spec"]["list"].as_array().expect("a list").iter().map(ToString::to_string).collect();
+    list.sort();
+    list
+}
+
+#[test]
+fn an_entry_without_a_key_is_another_one_than_an_entry_with_it() {
+    let added = ["[]", "[{foo: a, other: mine}]", "[{foo: a, bar: x, other: theirs}]"];
+    let moved =
+        ["[{foo: q, baz: v, other: 1}]", "[{foo: q, baz: v, other: 9}]", "[{foo: q, bar: v, other: 5}]"];
+    for way in WAYS {
+        let want = [
+            json!({"bar": "x", "foo": "a", "other": "theirs"}).to_string(),
+            json!({"foo": "a", "other": "mine"}).to_string(),
+        ];
+        assert_eq!(list_after(added, way, &["--overwrite"]), want, "{way:?}");
+        assert_eq!(list_after(added, way, &[]), want, "adding one undoes nothing: {way:?}");
+        let want = [
+            json!({"bar": "v", "foo": "q", "other": 5}).to_string(),
+            json!({"baz": "v", "foo": "q", "other": 9}).to_string(),
+        ];
+        assert_eq!(list_after(moved, way, &["--overwrite"]), want, "{way:?}");
+    }
+}
+
