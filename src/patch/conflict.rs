@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{PATCH, RETAIN_KEYS, is_delete};
+use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, is_delete};
 use crate::merge::entry_match::lacks;
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::{Trail, align};
@@ -26,7 +26,7 @@ pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trai
     for row in align::fields([ours, theirs]) {
         let [Some(Entry { key, value }), Some(other)] = row else { continue };
         let name = key.text.as_str();
-        if name == PATCH || name == RETAIN_KEYS {
+        if matches!(name, PATCH | RETAIN_KEYS | PATCH_MERGE_KEY) {
             continue;
         }
         let here = at.field(name);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{directory, succeed};
+use super::{directory, fail, succeed};
 
 /// A kind with a list whose recommended keys an entry may lack, and one with several merge keys.
 const CRD: &str = "\
@@ -86,6 +86,22 @@ fn an_entry_without_a_key_is_another_one_than_an_entry_with_it() {
             json!({"baz": "v", "foo": "q", "other": 9}).to_string(),
         ];
         assert_eq!(list_after(moved, way, &["--overwrite"]), want, "{way:?}");
+    }
+}
+
+#[test]
+fn an_entry_that_names_its_keys_is_checked_for_conflicts() {
+    let sides = [
+        "[{foo: a, bar: x, other: 1}]",
+        "[{foo: a, bar: x, other: 2}]",
+        "[{foo: a, bar: x, other: 1, q: 1}]",
+    ];
+    for way in WAYS {
+        let want = [json!({"bar": "x", "foo": "a", "other": 2, "q": 1}).to_string()];
+        assert_eq!(list_after(sides, way, &[]), want, "{way:?}");
+        let files = things([sides[0], sides[1], "[{foo: a, bar: x, other: 3}]"]);
+        let said = fail(files.path(), &[&CREATE[..], way].concat());
+        assert!(said.contains("error[conflict]") && said.contains("wanted here"), "{way:?}: {said}");
     }
 }
 
