@@ -6,6 +6,7 @@ use super::manifest::{Manifest, gvk_of, manifests};
 use super::others::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
+use super::secret::is_secret;
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::directive::PATCH_MERGE_KEY;
@@ -15,6 +16,7 @@ use crate::patch::{
     parse_json_patch,
 };
 use crate::schema::{Cursor, Schema};
+use crate::source::SourceId;
 use crate::yaml::{Node, Style, Tag, Value};
 
 /// Patches, which are applied one after the other.
@@ -24,6 +26,8 @@ pub struct Patches(Vec<TargetedPatch>);
 #[derive(Debug, Clone)]
 struct TargetedPatch {
     node: Node,
+    /// The text that it stands in: of a patch for a Secret nothing of it is shown.
+    source: SourceId,
     patch_type: PatchType,
     /// The operations of a JSON patch.
     json: Option<JsonPatch>,
@@ -81,6 +85,7 @@ impl Patches {
 impl TargetedPatch {
     fn new(node: Node, patch_type: PatchType) -> Result<Self> {
         check_numbers(&node)?;
+        let source = node.span().source;
         let node = restyled(node);
         let is_json = patch_type == PatchType::Json;
         let json = if is_json { Some(parse_json_patch(&node)?) } else { None };
@@ -91,7 +96,7 @@ impl TargetedPatch {
                 .help("a list of operations is a JSON patch"));
         }
         let target = if is_json { NamedTarget::default() } else { NamedTarget::of(&node) };
-        Ok(Self { node, patch_type, json, target })
+        Ok(Self { node, source, patch_type, json, target })
     }
 
     /// The API server refuses strategic patches of what it has no types for.
@@ -157,7 +162,13 @@ pub fn patch_package(
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
     let mut of_manifest: Vec<Vec<&TargetedPatch>> = vec![Vec::new(); candidates.manifests().len()];
     for patch in &patches.0 {
-        for target in candidates.targets(&patch.target, &patch.node)? {
+        let targets = candidates.targets(&patch.target, &patch.node).inspect_err(|_| {
+            // Nobody knows whom it is for.
+            if package.has_secrets() {
+                package.sources().keep_secret(patch.source);
+            }
+        });
+        for target in targets? {
             of_manifest[target].push(patch);
         }
     }
@@ -170,6 +181,9 @@ pub fn patch_package(
         let kind = schema.kind(&gvk_of(manifest.node)).unwrap_or(rest);
         let named = |error: Diagnostic| error.resource(manifest);
         let mut node = Some(manifest.node.clone());
+        if is_secret(manifest.key.names()) {
+            patches.iter().for_each(|patch| package.sources().keep_secret(patch.source));
+        }
         for patch in patches {
             let failed = |error| named(patch.failed_at(error, manifest));
             patch.check_schema(manifest, kind, options).map_err(failed)?;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{directory, fail, succeed};
+use super::{directory, fail, run, succeed};
 
 /// A kind with a list whose recommended keys an entry may lack, and one with several merge keys.
 const CRD: &str = "\
@@ -103,5 +103,30 @@ fn an_entry_that_names_its_keys_is_checked_for_conflicts() {
         let said = fail(files.path(), &[&CREATE[..], way].concat());
         assert!(said.contains("error[conflict]") && said.contains("wanted here"), "{way:?}: {said}");
     }
+}
+
+#[test]
+fn a_patch_of_a_secret_is_not_shown() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n";
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+    let files = directory(&[("d/s.yaml", secret), ("d/c.yaml", config), ("s.yaml", secret)]);
+    let operations = r#"[{"op":"add","path":"/stringdata/password","value":"hunter2"}]"#;
+    let table: [&[&str]; 6] = [
+        &["-f", "s.yaml", "-p", "{stringdata: {tls.pem: hunter2}}"],
+        &["-f", "s.yaml", "-p", "{Data: {tls.pem: hunter2}}"],
+        &["-f", "s.yaml", "--type", "json", "-p", operations],
+        &["-f", "s.yaml", "-p", "{pw: hunter2"],
+        &["-f", "s.yaml", "-p", "{pw: hunter2, pw: hunter2}"],
+        &["-f", "d", "-p", "{stringData: {pw: hunter2}}"],
+    ];
+    for args in table {
+        let output = run(files.path(), &[&["patch"], args].concat());
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert!(!said.is_empty() && !said.contains("hunter2"), "{args:?}: {said}");
+    }
+    // What is for others is shown.
+    let patch = ["patch", "-f", "d", "-p", "{kind: ConfigMap, dta: {x: shown}}"];
+    let (_, said) = succeed(files.path(), &patch);
+    assert!(said.contains("shown"), "{said}");
 }
 
