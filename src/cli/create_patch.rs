@@ -15,8 +15,8 @@ use crate::merge::Rules;
 use crate::overlay::ChainUse;
 use crate::package::wrong_types;
 use crate::patch::{
-    CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied, ways_out,
-    with_last_applied,
+    CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied,
+    share_namespace, ways_out, with_last_applied,
 };
 use crate::schema::{Cursor, Schema, SchemaChoice};
 use crate::source::SourceMap;
@@ -117,14 +117,21 @@ impl CreatePatchArgs {
             }
             Ok(node)
         };
-        let (original, modified) = (read(&self.original)?, read(&self.modified)?);
+        let (mut original, mut modified) = (read(&self.original)?, read(&self.modified)?);
         if self.from_last_applied {
-            let (modified, current) = (with_last_applied(&modified)?, Some(original));
-            let original = current.as_ref().map_or_else(|| Ok(Node::null()), last_applied);
-            let original = original.map_err(without_annotation)?;
-            return Ok(Manifests { original, modified, current });
+            let mut current = original;
+            let mut original = last_applied(&current).map_err(without_annotation)?;
+            share_namespace(&mut [&mut current, &mut modified, &mut original]);
+            return Ok(Manifests {
+                original,
+                modified: with_last_applied(&modified)?,
+                current: Some(current),
+            });
         }
-        let current = self.current.as_deref().map(read).transpose()?;
+        let mut current = self.current.as_deref().map(read).transpose()?;
+        let mut versions: Vec<&mut Node> = current.iter_mut().collect();
+        versions.extend([&mut modified, &mut original]);
+        share_namespace(&mut versions);
         Ok(Manifests { original, modified, current })
     }
 

@@ -106,6 +106,41 @@ fn an_entry_that_names_its_keys_is_checked_for_conflicts() {
 }
 
 #[test]
+fn a_version_without_a_namespace_is_of_the_same_object() {
+    let config = |namespace: &str, value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{namespace}}}\ndata: {{a: '{value}'}}\n")
+    };
+    let last = "{\"apiVersion\":\"v1\",\"data\":{\"a\":\"1\"},\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\",\
+                \"namespace\":\"d\"}}";
+    let annotated = format!(
+        ", namespace: d, annotations: {{kubectl.kubernetes.io/last-applied-configuration: '{last}'}}"
+    );
+    let files = directory(&[
+        ("live.yaml", &config(&annotated, "1")),
+        ("applied.yaml", &config(", namespace: d", "1")),
+        ("new.yaml", &config("", "2")),
+    ]);
+    for way in WAYS {
+        for create in [
+            &["create-patch", "--from-last-applied", "live.yaml", "new.yaml"][..],
+            &["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"],
+            &["create-patch", "live.yaml", "new.yaml"],
+        ] {
+            let (patch, _) = succeed(files.path(), &[create, way].concat());
+            fs::write(files.path().join("p.yaml"), &patch).expect("written");
+            let apply = ["patch", "-f", "live.yaml", "--patch-file", "p.yaml", "-o", "json"];
+            let (patched, _) = succeed(files.path(), &[&apply[..], way].concat());
+            let patched: Value = serde_json::from_str(&patched).expect("JSON");
+            assert_eq!(
+                (&patched["metadata"]["namespace"], &patched["data"]["a"]),
+                (&"d".into(), &"2".into()),
+                "{create:?} {way:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_patch_of_a_secret_is_not_shown() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n";
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
