@@ -141,6 +141,23 @@ fn a_version_without_a_namespace_is_of_the_same_object() {
 }
 
 #[test]
+fn entries_of_a_list_that_is_replaced_have_all_of_several_keys() {
+    let files = directory(&[
+        ("crd.yaml", CRD),
+        ("t.yaml", &thing("[]").replace("list: []", "comma: [{foo: b, bar: x}]")),
+    ]);
+    for dialect in ["overlay", "apiserver"] {
+        for entry in ["{foo: a, bar: null}", "{foo: a}"] {
+            let patch = format!("{{spec: {{comma: [{{$patch: replace}}, {entry}]}}}}");
+            let patch = ["patch", "-f", "t.yaml", "--schema", "crd.yaml", "--dialect", dialect, "-p", &patch];
+            let said = fail(files.path(), &patch);
+            assert!(said.contains("error[missing-merge-key]"), "{dialect} {entry}: {said}");
+            assert!(said.contains("told apart by `foo`, `bar`"), "{dialect} {entry}: {said}");
+        }
+    }
+}
+
+#[test]
 fn a_patch_of_a_secret_is_not_shown() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n";
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
