@@ -182,3 +182,22 @@ fn a_patch_of_a_secret_is_not_shown() {
     assert!(said.contains("shown"), "{said}");
 }
 
+#[test]
+fn manifests_of_another_namespace_are_told() {
+    let web = |namespace: &str| {
+        format!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web{namespace}}}\n")
+    };
+    let files = directory(&[
+        ("d/a.yaml", &web(", namespace: a")),
+        ("d/b.yaml", &web(", namespace: b")),
+        ("d/none.yaml", &web("")),
+    ]);
+    let patch = "{kind: Deployment, metadata: {name: web, namespace: aa}, spec: {paused: true}}";
+    let said = fail(files.path(), &["patch", "-f", "d", "-p", patch]);
+    for file in ["a.yaml", "b.yaml", "none.yaml", "did you mean `a`?"] {
+        assert!(said.contains(file), "{file}: {said}");
+    }
+    let said = fail(files.path(), &["patch", "-f", "d", "-p", "{metadata: {name: other}}"]);
+    assert!(said.contains("this patch is for `other`"), "{said}");
+}
+
