@@ -201,3 +201,14 @@ fn manifests_of_another_namespace_are_told() {
     assert!(said.contains("this patch is for `other`"), "{said}");
 }
 
+#[test]
+fn a_document_without_an_api_version_gets_one() {
+    let files =
+        directory(&[("c.yaml", "kind: ConfigMap\n"), ("d.yaml", "kind: ConfigMap\ndata: {a: '1'}\n")]);
+    for args in
+        [&["patch", "-f", "c.yaml", "-p", "{data: {a: '2'}}"][..], &["create-patch", "c.yaml", "d.yaml"]]
+    {
+        let said = fail(files.path(), args);
+        assert!(said.contains("add the apiVersion") && !said.contains("415"), "{said}");
+    }
+}
