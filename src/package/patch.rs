@@ -160,18 +160,7 @@ pub fn patch_package(
 ) -> Result<ChangedPackage> {
     let type_of_rest = type_of_rest(schema, options)?;
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
-    let mut of_manifest: Vec<Vec<&TargetedPatch>> = vec![Vec::new(); candidates.manifests().len()];
-    for patch in &patches.0 {
-        let targets = candidates.targets(&patch.target, &patch.node).inspect_err(|_| {
-            // Nobody knows whom it is for.
-            if package.has_secrets() {
-                package.sources().keep_secret(patch.source);
-            }
-        });
-        for target in targets? {
-            of_manifest[target].push(patch);
-        }
-    }
+    let of_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
     for (manifest, patches) in patched {
@@ -181,9 +170,6 @@ pub fn patch_package(
         let kind = schema.kind(&gvk_of(manifest.node)).unwrap_or(rest);
         let named = |error: Diagnostic| error.resource(manifest);
         let mut node = Some(manifest.node.clone());
-        if is_secret(manifest.key.names()) {
-            patches.iter().for_each(|patch| package.sources().keep_secret(patch.source));
-        }
         for patch in patches {
             let failed = |error| named(patch.failed_at(error, manifest));
             patch.check_schema(manifest, kind, options).map_err(failed)?;
@@ -204,6 +190,32 @@ pub fn patch_package(
         }
     }
     plan.finish(MergedFiles::default())
+}
+
+/// The patches of each manifest. Of those that are for a Secret, or for nobody knows whom where there is one, no
+/// text is shown.
+///
+/// # Errors
+/// A patch that is for no manifest, or does not say for which.
+fn patches_of<'a>(
+    candidates: &PatchCandidates<'_>,
+    patches: &'a Patches,
+    package: &Package,
+) -> Result<Vec<Vec<&'a TargetedPatch>>> {
+    let manifests = candidates.manifests();
+    let mut of_manifest = vec![Vec::new(); manifests.len()];
+    for patch in &patches.0 {
+        let targets = candidates.targets(&patch.target, &patch.node);
+        let is_secret = match &targets {
+            Ok(targets) => targets.iter().any(|&target| is_secret(manifests[target].key.names())),
+            Err(_) => package.has_secrets(),
+        };
+        if is_secret {
+            package.sources().keep_secret(patch.source);
+        }
+        targets?.into_iter().for_each(|target| of_manifest[target].push(patch));
+    }
+    Ok(of_manifest)
 }
 
 /// The type of manifests without a kind.
