@@ -15,8 +15,8 @@ use crate::merge::Rules;
 use crate::overlay::ChainUse;
 use crate::package::wrong_types;
 use crate::patch::{
-    CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied, ways_out,
-    with_last_applied,
+    CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied,
+    share_namespace, ways_out, with_last_applied,
 };
 use crate::schema::{Cursor, Schema, SchemaChoice};
 use crate::source::SourceMap;
@@ -37,8 +37,8 @@ pub(super) struct CreatePatchArgs {
 
     /// File with the live object: the patch is made for it, and removes what MODIFIED has no more
     ///
-    /// What both MODIFIED and others changed since ORIGINAL is a conflict, which is an error without --overwrite. Null
-    /// in ORIGINAL or MODIFIED counts as absent.
+    /// Where others changed since ORIGINAL what MODIFIED still names, or names no more, to something else, that is a
+    /// conflict: an error without --overwrite. Null in ORIGINAL or MODIFIED counts as absent.
     #[arg(long, value_name = "FILE")]
     current: Option<PathBuf>,
 
@@ -117,14 +117,21 @@ impl CreatePatchArgs {
             }
             Ok(node)
         };
-        let (original, modified) = (read(&self.original)?, read(&self.modified)?);
+        let (mut original, mut modified) = (read(&self.original)?, read(&self.modified)?);
         if self.from_last_applied {
-            let (modified, current) = (with_last_applied(&modified)?, Some(original));
-            let original = current.as_ref().map_or_else(|| Ok(Node::null()), last_applied);
-            let original = original.map_err(without_annotation)?;
-            return Ok(Manifests { original, modified, current });
+            let mut current = original;
+            let mut original = last_applied(&current).map_err(without_annotation)?;
+            share_namespace(&mut [&mut current, &mut modified, &mut original]);
+            return Ok(Manifests {
+                original,
+                modified: with_last_applied(&modified)?,
+                current: Some(current),
+            });
         }
-        let current = self.current.as_deref().map(read).transpose()?;
+        let mut current = self.current.as_deref().map(read).transpose()?;
+        let mut versions: Vec<&mut Node> = current.iter_mut().collect();
+        versions.extend([&mut modified, &mut original]);
+        share_namespace(&mut versions);
         Ok(Manifests { original, modified, current })
     }
 

@@ -129,9 +129,12 @@ pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     if args.in_place {
         recover_target(&args.filename)?;
     }
-    let patches = Patches::new(read_patches(args, sources)?, args.patch_type);
-    let patches = patches.map_err(|error| with_flags(error, args.patch_type))?;
     let package = read_package(args, sources)?;
+    let patches = read_patches(args, sources).and_then(|nodes| Patches::new(nodes, args.patch_type));
+    let patches = patches.map_err(|error| {
+        keep_secret(&error, &package, sources);
+        with_flags(error, args.patch_type)
+    })?;
     for problem in package.definition_problems() {
         render::print(&[problem.clone().into_warning()], sources);
     }
@@ -252,6 +255,13 @@ fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
     match (&args.patch_file, &args.patch) {
         (Some(path), _) => read_documents(path, sources),
         (None, text) => documents_of("--patch", text.clone().unwrap_or_default(), sources),
+    }
+}
+
+/// What is wrong with a patch shows nothing of it where it may be for a Secret.
+fn keep_secret(error: &Diagnostic, package: &Package, sources: &SourceMap) {
+    if package.has_secrets() {
+        error.labels().iter().for_each(|label| sources.keep_secret(label.span.source));
     }
 }
 

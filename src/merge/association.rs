@@ -113,6 +113,34 @@ impl Association {
         }
     }
 
+    /// How the entries of several versions of a list belong together: as it merges, but where the schema recommends
+    /// keys by all of them, of which an entry may lack those that are not its default key. What lacks a key is
+    /// another entry than what has it, unless there is a default to stand for it.
+    #[must_use]
+    pub fn of_versions(list: Cursor<'_>, policy: ListPolicy) -> Self {
+        let association = Self::of(list, policy);
+        let (default, recommended) = (patch_merge_keys(list), recommended_keys(list));
+        let is_usable = !default.is_empty() && default.iter().all(|key| recommended.contains(key));
+        if !is_usable || !matches!(association, Self::Keyed { .. }) {
+            return association;
+        }
+        let comparison = comparison(policy);
+        let optional = |name: &SmolStr| match policy {
+            ListPolicy::Apiserver | ListPolicy::Kyaml => None,
+            _ => default_of(list.element(), name, comparison),
+        };
+        let keys = recommended.into_iter().map(|name| {
+            let rule = if default.contains(&name) {
+                KeyRule::Required
+            } else {
+                optional(&name).unwrap_or(KeyRule::Optional)
+            };
+            (name, rule)
+        });
+        let keys = MergeKeys::new(keys, NullKey::Absent, comparison);
+        Self::Keyed { keys, several: Several::Refused }
+    }
+
     /// The names of the keys of its entries.
     #[must_use]
     pub fn key_names(&self) -> &[SmolStr] {

@@ -31,6 +31,7 @@ pub(crate) struct ListKeys<'s> {
     may_name: Vec<SmolStr>,
     /// The type of the entries.
     element: Cursor<'s>,
+    list: Cursor<'s>,
 }
 
 /// By which keys entries are compared.
@@ -66,7 +67,7 @@ impl<'s> ListKeys<'s> {
             must_name.extend(keys.iter().filter_map(|keys| keys.names().first().cloned()));
         }
         let element = if keys.is_some() { element } else { Cursor::unknown() };
-        Self { rules, keys, several, must_name, may_name: recommended_keys(list), element }
+        Self { rules, keys, several, must_name, may_name: recommended_keys(list), element, list }
     }
 
     /// Whose rules count.
@@ -173,7 +174,7 @@ impl<'s> ListKeys<'s> {
         let is_missing =
             |(name, value): &&(SmolStr, KeyValue)| !value.is_present() && self.must_name.contains(name);
         let missing: Vec<&str> = values.iter().filter(is_missing).map(|(name, _)| name.as_str()).collect();
-        if missing.is_empty() { Ok(values) } else { Err(missing_keys(&missing, entry, at)) }
+        if missing.is_empty() { Ok(values) } else { Err(missing_keys(&missing, names, entry, at)) }
     }
 
     fn allowed_keys(&self, entry: &Node, directive: &Node, at: &Trail<'_>) -> Result<Vec<SmolStr>> {
@@ -196,6 +197,21 @@ impl<'s> ListKeys<'s> {
             return Err(wrong(format!("`{}` {are} of this list", others.join("`, `"))).help(help));
         }
         Ok(keys.into_iter().map(SmolStr::from).collect())
+    }
+
+    /// All keys that an entry may name to be told apart from others, if that are more than it goes by.
+    pub(crate) fn more_to_name(&self, entry: &Node) -> Option<String> {
+        let all: Vec<SmolStr> = if self.may_name.is_empty() {
+            self.list.list_map_keys().map(SmolStr::from).collect()
+        } else {
+            self.may_name.clone()
+        };
+        let named = named_keys(entry);
+        let is_known = |key: &SmolStr| match &named {
+            Some(named) => named.contains(&key.as_str()),
+            None => self.names().contains(key),
+        };
+        (!all.iter().all(is_known)).then(|| all.join(", "))
     }
 
     /// The error for an entry that lacks a merge key.
@@ -273,7 +289,7 @@ fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
 pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnostic {
     let missing = keys.missing(entry);
     if !missing.is_empty() {
-        return missing_keys(&missing, entry, at);
+        return missing_keys(&missing, keys.names(), entry, at);
     }
     if entry.as_map().is_none() {
         let names = quoted_keys("merge key", &keys.names().iter().map(SmolStr::as_str).collect::<Vec<_>>());
@@ -285,11 +301,15 @@ pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnosti
     at.error(Code::MissingMergeKey, message).at(entry.span())
 }
 
-fn missing_keys(missing: &[&str], entry: &Node, at: &Trail<'_>) -> Diagnostic {
+/// Of all keys by which an entry is told apart it lacks some that it needs.
+fn missing_keys(missing: &[&str], all: &[SmolStr], entry: &Node, at: &Trail<'_>) -> Diagnostic {
     let message = format!("this entry lacks its {}", quoted_keys("merge key", missing));
+    let needs = if missing.len() == all.len() { "there" } else { "for the missing ones, too" };
+    let needs =
+        if missing.len() == 1 && all.len() > 1 { format!("for `{}`, too", missing[0]) } else { needs.into() };
     at.error(Code::MissingMergeKey, message).at(entry.span()).help(format!(
-        "entries of this list are told apart by `{}`: each entry needs a value there",
-        missing.join("`, `")
+        "entries of this list are told apart by `{}`: each entry needs a value {needs}",
+        all.join("`, `")
     ))
 }
 

@@ -93,7 +93,7 @@ impl<'k> KeyedList<'k> {
             let found = wanted.by.iter().map(|by| slots(indexes, entries, by).collect::<Vec<_>>());
             let Some(found) = found.into_iter().find(|found| !found.is_empty()) else { continue };
             if found.len() > 1 && !wanted.named && matches!(keys.rules(), Rules::Kustomize { .. }) {
-                return Err(ambiguous(&found, entries, (wanted, &patch[i]), &at.index(i)));
+                return Err(ambiguous(&found, entries, (wanted, &patch[i], keys), &at.index(i)));
             }
             self.deleted += found.len();
             for slot in found {
@@ -108,7 +108,7 @@ impl<'k> KeyedList<'k> {
     /// # Errors
     /// Several match; another entry of the patch was about it.
     pub(crate) fn find(&mut self, i: usize, entry: &Node, at: &Trail<'_>) -> Result<Option<usize>> {
-        let Self { entries, wanted, indexes, .. } = self;
+        let Self { keys, entries, wanted, indexes, .. } = self;
         let wanted = &wanted[i];
         let mut found = None;
         for by in &wanted.by {
@@ -118,7 +118,7 @@ impl<'k> KeyedList<'k> {
             drop(fitting);
             if !is_only {
                 let all: Vec<usize> = slots(indexes, entries, by).collect();
-                return Err(ambiguous(&all, entries, (wanted, entry), &at.index(i)));
+                return Err(ambiguous(&all, entries, (wanted, entry, keys), &at.index(i)));
             }
             if found.is_some() {
                 break;
@@ -127,10 +127,11 @@ impl<'k> KeyedList<'k> {
         match found.and_then(|slot| self.touched[slot]) {
             Some(first) if self.keys.rules() != Rules::Apiserver => {
                 let message = format!("the patch has two entries for the same one: [{first}] and [{i}]");
-                let help = if wanted.named {
-                    "join the two"
-                } else {
-                    "join the two, or tell them apart by naming more keys under `$patchMergeKey`"
+                let help = match self.keys.more_to_name(entry) {
+                    Some(_) if !wanted.named => {
+                        "join the two, or tell them apart by naming more keys under `$patchMergeKey`"
+                    }
+                    _ => "join the two",
                 };
                 Err(at.error(Code::DuplicateMergeKey, message).at(entry.span()).help(help))
             }
@@ -177,22 +178,26 @@ fn slots(
     index.into_iter().flat_map(|(_, index)| index.find(identity, |slot| entries[slot].is_some()))
 }
 
+/// What to do where no more keys could tell entries apart.
+const DIFFER: &str = "entries of this list must differ in their keys: remove or change the others first";
+
 fn ambiguous(
     slots: &[usize],
     entries: &[Option<Node>],
-    (wanted, entry): (&EntryMatch, &Node),
+    (wanted, entry, keys): (&EntryMatch, &Node, &ListKeys<'_>),
     at: &Trail<'_>,
 ) -> Diagnostic {
     let positions: Vec<String> = slots.iter().map(|slot| format!("[{slot}]")).collect();
     let message = format!("{} entries match this one of the patch: {}", slots.len(), positions.join(", "));
     let help = match wanted.by.as_slice() {
-        _ if wanted.named => {
-            "name more keys under `$patchMergeKey`, such as `[port, protocol]`, so that one entry is left"
-        }
-        [(KeyPattern::Own, _)] => {
-            "entries of this list must differ in their keys: remove or change the others first"
-        }
-        _ => "give this entry more keys, or name them under `$patchMergeKey`",
+        _ if wanted.named => keys.more_to_name(entry).map_or_else(
+            || DIFFER.to_string(),
+            |all| {
+                format!("name more keys under `$patchMergeKey`, such as `[{all}]`, so that one entry is left")
+            },
+        ),
+        [(KeyPattern::Own, _)] => DIFFER.to_string(),
+        _ => "give this entry more keys, or name them under `$patchMergeKey`".to_string(),
     };
     let error = at.error(Code::Ambiguous, message).at(entry.span()).help(help);
     let matches = slots.iter().filter_map(|&slot| entries[slot].as_ref());

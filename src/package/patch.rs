@@ -6,6 +6,7 @@ use super::manifest::{Manifest, gvk_of, manifests};
 use super::others::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
+use super::secret::is_secret;
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::directive::PATCH_MERGE_KEY;
@@ -15,6 +16,7 @@ use crate::patch::{
     parse_json_patch,
 };
 use crate::schema::{Cursor, Schema};
+use crate::source::SourceId;
 use crate::yaml::{Node, Style, Tag, Value};
 
 /// Patches, which are applied one after the other.
@@ -24,6 +26,8 @@ pub struct Patches(Vec<TargetedPatch>);
 #[derive(Debug, Clone)]
 struct TargetedPatch {
     node: Node,
+    /// The text that it stands in: of a patch for a Secret nothing of it is shown.
+    source: SourceId,
     patch_type: PatchType,
     /// The operations of a JSON patch.
     json: Option<JsonPatch>,
@@ -81,6 +85,7 @@ impl Patches {
 impl TargetedPatch {
     fn new(node: Node, patch_type: PatchType) -> Result<Self> {
         check_numbers(&node)?;
+        let source = node.span().source;
         let node = restyled(node);
         let is_json = patch_type == PatchType::Json;
         let json = if is_json { Some(parse_json_patch(&node)?) } else { None };
@@ -91,7 +96,7 @@ impl TargetedPatch {
                 .help("a list of operations is a JSON patch"));
         }
         let target = if is_json { NamedTarget::default() } else { NamedTarget::of(&node) };
-        Ok(Self { node, patch_type, json, target })
+        Ok(Self { node, source, patch_type, json, target })
     }
 
     /// The API server refuses strategic patches of what it has no types for.
@@ -155,12 +160,7 @@ pub fn patch_package(
 ) -> Result<ChangedPackage> {
     let type_of_rest = type_of_rest(schema, options)?;
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
-    let mut of_manifest: Vec<Vec<&TargetedPatch>> = vec![Vec::new(); candidates.manifests().len()];
-    for patch in &patches.0 {
-        for target in candidates.targets(&patch.target, &patch.node)? {
-            of_manifest[target].push(patch);
-        }
-    }
+    let of_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
     for (manifest, patches) in patched {
@@ -190,6 +190,32 @@ pub fn patch_package(
         }
     }
     plan.finish(MergedFiles::default())
+}
+
+/// The patches of each manifest. Of those that are for a Secret, or for nobody knows whom where there is one, no
+/// text is shown.
+///
+/// # Errors
+/// A patch that is for no manifest, or does not say for which.
+fn patches_of<'a>(
+    candidates: &PatchCandidates<'_>,
+    patches: &'a Patches,
+    package: &Package,
+) -> Result<Vec<Vec<&'a TargetedPatch>>> {
+    let manifests = candidates.manifests();
+    let mut of_manifest = vec![Vec::new(); manifests.len()];
+    for patch in &patches.0 {
+        let targets = candidates.targets(&patch.target, &patch.node);
+        let is_secret = match &targets {
+            Ok(targets) => targets.iter().any(|&target| is_secret(manifests[target].key.names())),
+            Err(_) => package.has_secrets(),
+        };
+        if is_secret {
+            package.sources().keep_secret(patch.source);
+        }
+        targets?.into_iter().for_each(|target| of_manifest[target].push(patch));
+    }
+    Ok(of_manifest)
 }
 
 /// The type of manifests without a kind.

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::manifest::GroupKindName;
+use super::manifest::{GroupKindName, manifests};
+use super::read::Package;
 use crate::path::{FieldPath, PathElement};
 use crate::source::SourceMap;
 use crate::yaml::{Node, Value as NodeValue};
@@ -20,6 +21,14 @@ const VALUES: [&[&str]; 4] = [
 /// Whether it is a Secret.
 pub(super) fn is_secret(names: &GroupKindName) -> bool {
     names.group.is_empty() && matches!(names.kind.as_str(), "Secret" | "SecretList")
+}
+
+impl Package {
+    /// Whether a Secret is among its manifests.
+    #[must_use]
+    pub fn has_secrets(&self) -> bool {
+        manifests(self).iter().any(|manifest| is_secret(manifest.key.names()))
+    }
 }
 
 /// Masks the scalars of a value that stand where messages show nothing.

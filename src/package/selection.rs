@@ -85,12 +85,18 @@ impl NamedTarget {
     }
 
     fn is_for(&self, node: &Node) -> bool {
-        let (gvk, GroupKindName { namespace, name, .. }) = (gvk_of(node), GroupKindName::of(node));
+        let namespace = GroupKindName::of(node).namespace;
+        // A manifest without a namespace gets one where it is applied.
+        let in_namespace = namespace.is_empty() || self.namespace.is_empty() || self.namespace == namespace;
+        in_namespace && self.is_for_any_namespace(node)
+    }
+
+    /// The same, whatever namespace the manifest names.
+    fn is_for_any_namespace(&self, node: &Node) -> bool {
+        let (gvk, name) = (gvk_of(node), GroupKindName::of(node).name);
         let is = |wanted: &SmolStr, has: &SmolStr| wanted.is_empty() || wanted == has;
         let has_version = self.gvk.version.is_empty() || self.gvk.api_version() == gvk.api_version();
-        // A manifest without a namespace gets one where it is applied.
-        let in_namespace = namespace.is_empty() || is(&self.namespace, &namespace);
-        has_version && is(&self.gvk.kind, &gvk.kind) && is(&self.name, &name) && in_namespace
+        has_version && is(&self.gvk.kind, &gvk.kind) && is(&self.name, &name)
     }
 
     /// Whether it names the very namespace that a manifest names.
@@ -111,7 +117,7 @@ impl std::fmt::Display for NamedTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (version, kind) = (self.gvk.api_version(), &self.gvk.kind);
         let parts = [version.as_str(), kind, &self.name].into_iter().filter(|part| !part.is_empty());
-        f.write_str(&parts.collect::<Vec<_>>().join(" "))
+        write!(f, "`{}`", parts.collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -213,7 +219,13 @@ impl<'p> PatchCandidates<'p> {
             format!("this patch is for {target} in namespace `{namespace}`, and no such manifest names one");
         let place = patch.get_path(&["metadata", "namespace"]).unwrap_or(patch).span();
         let error = Diagnostic::error(Code::NoMatch, message).at(place);
-        let error = self.with_candidates(error, &found, target);
+        let elsewhere = |i: &usize| target.is_for_any_namespace(self.manifests[*i].node);
+        let near: Vec<usize> = self.meant.iter().copied().filter(elsewhere).collect();
+        let error = self.with_candidates(error, &near, target);
+        let known = near.iter().map(|&i| GroupKindName::of(self.manifests[i].node).namespace);
+        let known: Vec<SmolStr> = known.filter(|known| !known.is_empty()).collect();
+        let known: Vec<&str> = known.iter().map(SmolStr::as_str).collect();
+        let error = suggestion(namespace, &known).into_iter().fold(error, Diagnostic::note);
         Err(error.help(format!(
             "leave the namespace out of the patch, or select the manifest by kind or name, to write `namespace: \
              {namespace}` into it"

@@ -8,7 +8,8 @@ use crate::yaml::Node;
 /// their definitions say.
 ///
 /// # Errors
-/// [`Code::NoSchema`] when its kind is not built in, or it has none.
+/// [`Code::NoSchema`] when its kind is not built in, or it has none; [`Code::MissingField`] when it has no
+/// apiVersion.
 pub fn check_built_in(object: &Node) -> Result<()> {
     let text = |key| object.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
     let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
@@ -18,6 +19,11 @@ pub fn check_built_in(object: &Node) -> Result<()> {
     let error = if gvk.kind.is_empty() {
         Diagnostic::error(Code::NoSchema, "no schema is known for a document without a kind").help(
             "name its type in a schema, or use a JSON merge patch or the rules of overlays, which need none",
+        )
+    } else if gvk.version.is_empty() {
+        let message = format!("this {} has no apiVersion, so nothing says how it merges", gvk.kind);
+        Diagnostic::error(Code::MissingField, message).help(
+            "add the apiVersion, such as `apiVersion: v1`, or use a JSON merge patch, which needs no schema",
         )
     } else {
         let message = format!(

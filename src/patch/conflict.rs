@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{PATCH, RETAIN_KEYS, is_delete};
+use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, is_delete};
 use crate::merge::entry_match::lacks;
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::{Trail, align};
@@ -26,7 +26,7 @@ pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trai
     for row in align::fields([ours, theirs]) {
         let [Some(Entry { key, value }), Some(other)] = row else { continue };
         let name = key.text.as_str();
-        if name == PATCH || name == RETAIN_KEYS {
+        if matches!(name, PATCH | RETAIN_KEYS | PATCH_MERGE_KEY) {
             continue;
         }
         let here = at.field(name);
@@ -77,9 +77,9 @@ fn check_values(
 /// What is said of a field that the owner and others changed.
 pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
     let is_gone = |node: &Node| node.is_null() || is_delete(node);
-    let ours_is = if is_gone(ours) { "applied last, and gone now" } else { "changed here" };
+    let ours_is = if is_gone(ours) { "applied last, and gone now" } else { "wanted here" };
     let error = at
-        .error(Code::Conflict, "this was changed on both sides since it was applied last")
+        .error(Code::Conflict, "others changed this since it was applied last, and something else is wanted")
         .label(ours.span(), ours_is);
     let error = match theirs.filter(|theirs| !is_gone(theirs)) {
         Some(theirs) => error.label(theirs.span(), "and in the cluster"),
@@ -94,7 +94,7 @@ fn scalars(list: &[Node]) -> BTreeSet<KeyValue> {
 }
 
 fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
-    let Association::Keyed { keys, .. } = Association::of(cursor, ListPolicy::Apiserver) else {
+    let Association::Keyed { keys, .. } = Association::of_versions(cursor, ListPolicy::Apiserver) else {
         let message = "the schema has no merge key for this list, so maps in it cannot be compared";
         return Err(at.error(Code::MissingMergeKey, message));
     };

@@ -101,7 +101,7 @@ impl Sameness {
     fn association(self, list: Cursor<'_>) -> Association {
         match self {
             Self::Exact => Association::Atomic,
-            Self::Decoded(policy) | Self::Unordered(policy) => Association::of(list, policy),
+            Self::Decoded(policy) | Self::Unordered(policy) => Association::of_versions(list, policy),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::three_way::ThreeWayOptions;
 use crate::merge::Rules;
-use crate::yaml::Node;
+use crate::yaml::{Map, Node};
 
 /// The versions of an object that a patch is made of.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,21 @@ impl<'n> PatchSides<'n> {
     #[must_use]
     pub fn input(&self) -> &'n Node {
         self.current.unwrap_or(self.original)
+    }
+}
+
+/// Gives each of some versions of an object that names no namespace the one that another version names, the first
+/// that does: `kubectl apply`, too, fills it in before it compares.
+pub fn share_namespace(versions: &mut [&mut Node]) {
+    let text = |node: &Node| node.get_path(&["metadata", "namespace"])?.scalar_text().cloned();
+    let named = |node: &Node| text(node).filter(|name| !name.is_empty());
+    let Some(namespace) = versions.iter().find_map(|node| named(node)) else { return };
+    for version in versions.iter_mut().filter(|node| named(node).is_none()) {
+        let metadata = version.as_map_mut().and_then(|map| map.get_mut("metadata"));
+        if let Some(metadata) = metadata.and_then(Node::as_map_mut) {
+            Map::remove(metadata, "namespace");
+            metadata.push("namespace", Node::string(namespace.clone()));
+        }
     }
 }
 

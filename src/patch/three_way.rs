@@ -246,7 +246,9 @@ definitions:
     fn changes_of_others_can_be_kept() {
         let keep = ThreeWayOptions::default().overwrite(false);
         let conflict = |field: &str| {
-            format!("Conflict: {field}: this was changed on both sides since it was applied last")
+            format!(
+                "Conflict: {field}: others changed this since it was applied last, and something else is wanted"
+            )
         };
         let table = [
             ("{value: a}", "{value: b}", "{value: a}", r#"{"value":"b"}"#.to_string()),

@@ -173,7 +173,7 @@ impl Wanted {
 
     /// The entries of a list that merges; none where it is one value.
     fn lists(self, lists: WantedLists<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
-        match Association::of(list, self.policy) {
+        match Association::of_versions(list, self.policy) {
             Association::Unknown | Association::Atomic => Ok(None),
             Association::Set => set(lists).map(Some),
             association @ Association::Keyed { .. } => {

@@ -5,6 +5,7 @@
 mod program;
 
 mod traps;
+mod versions;
 
 use std::fs;
 use std::path::Path;
@@ -427,7 +428,7 @@ fn what_others_changed_is_undone_only_when_asked() {
         let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
         let said = fail(files.path(), &[&create[..], of].concat());
         assert!(
-            said.contains("changed on both sides") && said.contains("field: spec.paused"),
+            said.contains("others changed this since") && said.contains("field: spec.paused"),
             "{of:?}: {said}"
         );
         let overwritten = applied(&files, &[&create[..], &["--overwrite"]].concat(), of);

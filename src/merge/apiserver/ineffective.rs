@@ -158,9 +158,9 @@ fn unmerged(live: Option<&[Node]>, patch: &[Node], at: &Trail<'_>) -> Vec<Diagno
     };
     let said = patch.iter().enumerate().filter_map(|(i, entry)| {
         let action = entry.get(PATCH).and_then(Node::as_str)?;
-        let message = format!(
-            "`$patch: {action}` takes nothing out of this list, which does not merge: the API server {becomes}"
-        );
+        let does = if action == "delete" { "takes nothing out of" } else { "does nothing to" };
+        let message =
+            format!("`$patch: {action}` {does} this list, which does not merge: the API server {becomes}");
         Some(warning(message, entry, &at.index(i)).help("write out the whole list as it shall be"))
     });
     said.collect()

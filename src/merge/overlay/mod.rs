@@ -138,6 +138,7 @@ impl Overlay {
         let entries = patch.as_list().map(Vec::as_slice).unwrap_or_default();
         if entries.iter().any(is_replace) {
             self.warnings.extend(left_out(entries, at));
+            check_new(entries, cursor, at)?;
             return self.replacement(entries.iter().filter(|entry| action_of(entry).is_none()), cursor, at);
         }
         let association = Association::of(cursor, ListPolicy::Overlay);
@@ -195,6 +196,21 @@ impl Overlay {
         let element = cursor.element();
         entries.enumerate().map(|(i, entry)| self.made_of(entry, element, &at.index(i))).collect()
     }
+}
+
+/// Whether the entries of a new list have the keys that each one needs.
+///
+/// # Errors
+/// One that lacks some.
+fn check_new(entries: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    let association = Association::of(cursor, ListPolicy::Overlay);
+    if !matches!(association, Association::Keyed { .. }) {
+        return Ok(());
+    }
+    let keys = ListKeys::new(association, cursor, cursor.element(), Rules::Overlay);
+    let is_new = |(_, entry): &(usize, &Node)| action_of(entry).is_none();
+    let check = |(i, entry): (usize, &Node)| keys.entry_match(entry, &at.index(i)).map(drop);
+    entries.iter().enumerate().filter(is_new).try_for_each(check)
 }
 
 /// The union of two lists, without doubles: those that the live one had go, too.

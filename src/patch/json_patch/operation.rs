@@ -316,9 +316,11 @@ impl Last<'_> {
     }
 
     fn missing(&self) -> Diagnostic {
-        let op = op(self.operation);
-        self.error(format!("{} has no `{}`", named(self.parents), self.step))
-            .help(format!("`{op}` needs all of its path to be there; add what is missing first"))
+        let help = match op(self.operation) {
+            "remove" => "what is not there needs no removal: leave the operation out".to_string(),
+            op => format!("`{op}` needs all of its path to be there; add what is missing first"),
+        };
+        self.error(format!("{} has no `{}`", named(self.parents), self.step)).help(help)
     }
 
     fn error(&self, message: String) -> Diagnostic {

@@ -1,0 +1,214 @@
+//! Versions of an object whose entries or namespaces say less than others': which belong together.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{directory, fail, run, succeed};
+
+/// A kind with a list whose recommended keys an entry may lack, and one with several merge keys.
+const CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.ex.io}
+spec:
+  group: ex.io
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              list:
+                type: array
+                x-kubernetes-patch-strategy: merge
+                x-kubernetes-patch-merge-key: foo
+                x-kubernetes-recommended-patch-merge-key: foo,bar,baz
+                items: &entry
+                  type: object
+                  required: [foo]
+                  properties: {foo: {type: string}, bar: {type: string}, baz: {type: string}, other: {}, q: {}}
+              comma:
+                type: array
+                x-kubernetes-patch-strategy: merge
+                x-kubernetes-patch-merge-key: foo,bar
+                items: *entry
+";
+
+const WAYS: [&[&str]; 4] = [&[], &["--dialect", "overlay"], &["--type", "merge"], &["--type", "json"]];
+
+fn thing(list: &str) -> String {
+    format!("apiVersion: ex.io/v1\nkind: Thing\nmetadata: {{name: t}}\nspec:\n  list: {list}\n")
+}
+
+fn things([original, modified, current]: [&str; 3]) -> tempfile::TempDir {
+    let [o, m, c] = [original, modified, current].map(thing);
+    directory(&[("crd.yaml", CRD), ("o.yaml", &o), ("m.yaml", &m), ("c.yaml", &c)])
+}
+
+const CREATE: [&str; 7] = ["create-patch", "o.yaml", "m.yaml", "--current", "c.yaml", "--schema", "crd.yaml"];
+
+/// The live list after the patch, sorted.
+fn list_after(sides: [&str; 3], way: &[&str], flags: &[&str]) -> Vec<String> {
+    let files = things(sides);
+    let (patch, _) = succeed(files.path(), &[&CREATE[..], way, flags].concat());
+    fs::write(files.path().join("p.yaml"), &patch).expect("written");
+    let apply = ["patch", "-f", "c.yaml", "--patch-file", "p.yaml", "--schema", "crd.yaml", "-o", "json"];
+    let (patched, _) = succeed(files.path(), &[&apply[..], way].concat());
+    let patched: Value = serde_json::from_str(&patched).expect("JSON");
+    let mut list: Vec<String> =
+        patched["spec"]["list"].as_array().expect("a list").iter().map(ToString::to_string).collect();
+    list.sort();
+    list
+}
+
+#[test]
+fn an_entry_without_a_key_is_another_one_than_an_entry_with_it() {
+    let added = ["[]", "[{foo: a, other: mine}]", "[{foo: a, bar: x, other: theirs}]"];
+    let moved =
+        ["[{foo: q, baz: v, other: 1}]", "[{foo: q, baz: v, other: 9}]", "[{foo: q, bar: v, other: 5}]"];
+    for way in WAYS {
+        let want = [
+            json!({"bar": "x", "foo": "a", "other": "theirs"}).to_string(),
+            json!({"foo": "a", "other": "mine"}).to_string(),
+        ];
+        assert_eq!(list_after(added, way, &["--overwrite"]), want, "{way:?}");
+        assert_eq!(list_after(added, way, &[]), want, "adding one undoes nothing: {way:?}");
+        let want = [
+            json!({"bar": "v", "foo": "q", "other": 5}).to_string(),
+            json!({"baz": "v", "foo": "q", "other": 9}).to_string(),
+        ];
+        assert_eq!(list_after(moved, way, &["--overwrite"]), want, "{way:?}");
+    }
+}
+
+#[test]
+fn an_entry_that_names_its_keys_is_checked_for_conflicts() {
+    let sides = [
+        "[{foo: a, bar: x, other: 1}]",
+        "[{foo: a, bar: x, other: 2}]",
+        "[{foo: a, bar: x, other: 1, q: 1}]",
+    ];
+    for way in WAYS {
+        let want = [json!({"bar": "x", "foo": "a", "other": 2, "q": 1}).to_string()];
+        assert_eq!(list_after(sides, way, &[]), want, "{way:?}");
+        let files = things([sides[0], sides[1], "[{foo: a, bar: x, other: 3}]"]);
+        let said = fail(files.path(), &[&CREATE[..], way].concat());
+        assert!(said.contains("error[conflict]") && said.contains("wanted here"), "{way:?}: {said}");
+    }
+}
+
+#[test]
+fn a_version_without_a_namespace_is_of_the_same_object() {
+    let config = |namespace: &str, value: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{namespace}}}\ndata: {{a: '{value}'}}\n")
+    };
+    let last = "{\"apiVersion\":\"v1\",\"data\":{\"a\":\"1\"},\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\",\
+                \"namespace\":\"d\"}}";
+    let annotated = format!(
+        ", namespace: d, annotations: {{kubectl.kubernetes.io/last-applied-configuration: '{last}'}}"
+    );
+    let files = directory(&[
+        ("live.yaml", &config(&annotated, "1")),
+        ("applied.yaml", &config(", namespace: d", "1")),
+        ("new.yaml", &config("", "2")),
+    ]);
+    for way in WAYS {
+        for create in [
+            &["create-patch", "--from-last-applied", "live.yaml", "new.yaml"][..],
+            &["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"],
+            &["create-patch", "live.yaml", "new.yaml"],
+        ] {
+            let (patch, _) = succeed(files.path(), &[create, way].concat());
+            fs::write(files.path().join("p.yaml"), &patch).expect("written");
+            let apply = ["patch", "-f", "live.yaml", "--patch-file", "p.yaml", "-o", "json"];
+            let (patched, _) = succeed(files.path(), &[&apply[..], way].concat());
+            let patched: Value = serde_json::from_str(&patched).expect("JSON");
+            assert_eq!(
+                (&patched["metadata"]["namespace"], &patched["data"]["a"]),
+                (&"d".into(), &"2".into()),
+                "{create:?} {way:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn entries_of_a_list_that_is_replaced_have_all_of_several_keys() {
+    let files = directory(&[
+        ("crd.yaml", CRD),
+        ("t.yaml", &thing("[]").replace("list: []", "comma: [{foo: b, bar: x}]")),
+    ]);
+    for dialect in ["overlay", "apiserver"] {
+        for entry in ["{foo: a, bar: null}", "{foo: a}"] {
+            let patch = format!("{{spec: {{comma: [{{$patch: replace}}, {entry}]}}}}");
+            let patch = ["patch", "-f", "t.yaml", "--schema", "crd.yaml", "--dialect", dialect, "-p", &patch];
+            let said = fail(files.path(), &patch);
+            assert!(said.contains("error[missing-merge-key]"), "{dialect} {entry}: {said}");
+            assert!(said.contains("told apart by `foo`, `bar`"), "{dialect} {entry}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_patch_of_a_secret_is_not_shown() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n";
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+    let files = directory(&[("d/s.yaml", secret), ("d/c.yaml", config), ("s.yaml", secret)]);
+    let operations = r#"[{"op":"add","path":"/stringdata/password","value":"hunter2"}]"#;
+    let table: [&[&str]; 6] = [
+        &["-f", "s.yaml", "-p", "{stringdata: {tls.pem: hunter2}}"],
+        &["-f", "s.yaml", "-p", "{Data: {tls.pem: hunter2}}"],
+        &["-f", "s.yaml", "--type", "json", "-p", operations],
+        &["-f", "s.yaml", "-p", "{pw: hunter2"],
+        &["-f", "s.yaml", "-p", "{pw: hunter2, pw: hunter2}"],
+        &["-f", "d", "-p", "{stringData: {pw: hunter2}}"],
+    ];
+    for args in table {
+        let output = run(files.path(), &[&["patch"], args].concat());
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert!(!said.is_empty() && !said.contains("hunter2"), "{args:?}: {said}");
+    }
+    // What is for others is shown.
+    let patch = ["patch", "-f", "d", "-p", "{kind: ConfigMap, dta: {x: shown}}"];
+    let (_, said) = succeed(files.path(), &patch);
+    assert!(said.contains("shown"), "{said}");
+}
+
+#[test]
+fn manifests_of_another_namespace_are_told() {
+    let web = |namespace: &str| {
+        format!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web{namespace}}}\n")
+    };
+    let files = directory(&[
+        ("d/a.yaml", &web(", namespace: a")),
+        ("d/b.yaml", &web(", namespace: b")),
+        ("d/none.yaml", &web("")),
+    ]);
+    let patch = "{kind: Deployment, metadata: {name: web, namespace: aa}, spec: {paused: true}}";
+    let said = fail(files.path(), &["patch", "-f", "d", "-p", patch]);
+    for file in ["a.yaml", "b.yaml", "none.yaml", "did you mean `a`?"] {
+        assert!(said.contains(file), "{file}: {said}");
+    }
+    let said = fail(files.path(), &["patch", "-f", "d", "-p", "{metadata: {name: other}}"]);
+    assert!(said.contains("this patch is for `other`"), "{said}");
+}
+
+#[test]
+fn a_document_without_an_api_version_gets_one() {
+    let files =
+        directory(&[("c.yaml", "kind: ConfigMap\n"), ("d.yaml", "kind: ConfigMap\ndata: {a: '1'}\n")]);
+    for args in
+        [&["patch", "-f", "c.yaml", "-p", "{data: {a: '2'}}"][..], &["create-patch", "c.yaml", "d.yaml"]]
+    {
+        let said = fail(files.path(), args);
+        assert!(said.contains("add the apiVersion") && !said.contains("415"), "{said}");
+    }
+}
