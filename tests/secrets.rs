@@ -423,6 +423,26 @@ fn commands_without_mistakes_tell_no_secret_either() {
 }
 
 #[test]
+fn passwords_in_urls_are_shown_nowhere() {
+    let urls = [
+        "me:hunter2@127.0.0.1:1/x",
+        "https://me:hunter2#er@127.0.0.1:1/x.yaml",
+        "https://me:hunter2?er@127.0.0.1:1/x.yaml",
+        "https://hunter2#er@127.0.0.1:1/x.yaml",
+        "https://me:hunter2 er@127.0.0.1:1/x.yaml",
+    ];
+    let forms = |url: &str| [format!("resources: [\"{url}\"]\n"), format!("resources:\n- {url}\n")];
+    for text in urls.iter().flat_map(|url| forms(url)) {
+        let home = home(&[("app/kustomization.yaml", text.clone())]);
+        for args in [&["build", "app"][..], &["build", "app", "--offline"], &["lock", "app", "--offline"]] {
+            let output = run(home.path(), args, "text", "");
+            assert!(!output.status.success() && !output.stderr.is_empty(), "{args:?} of {text}");
+            assert_eq!(leak(&output, true), None, "{args:?} of {text}");
+        }
+    }
+}
+
+#[test]
 fn the_search_can_fail() {
     for text in ["a hunter2-b", &encoded("hunter2-data"), &encoded("Key-hunter2")] {
         assert!(tells(text), "{text}");

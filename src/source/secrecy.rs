@@ -151,7 +151,7 @@ fn may_hold_secrets(document: &[&str]) -> bool {
     let has_sign = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
     let has_data = |line: &&str| has_key(line, "data") || has_key(line, "binaryData");
     document.iter().any(has_sign)
-        || document.iter().any(|line| has_secret_url(line))
+        || document.iter().any(|line| line.contains("//") && has_password(line))
         || (document.iter().any(has_data) && !document.iter().any(|line| line.contains("ConfigMap")))
 }
 
@@ -254,21 +254,7 @@ fn is_secret_line(line: &str) -> bool {
         let word = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
         SECRET_KEYS.iter().any(|key| key.eq_ignore_ascii_case(word))
     });
-    by_key || has_secret_url(line)
-}
-
-fn has_secret_url(line: &str) -> bool {
-    // Without the colon it is one that is misspelt.
-    line.match_indices("//").any(|(i, _)| {
-        let url = line[i + 2..].split(|c: char| c.is_whitespace() || "\"'`".contains(c)).next();
-        let url = url.unwrap_or_default();
-        let authority = url.split(['?', '#']).next().unwrap_or_default();
-        let named = |name: &str| ["ref", "version", "timeout", "submodules", "depth", "hash"].contains(&name);
-        let pairs = url.split_once('?').map_or("", |(_, query)| query).split(['&', ';', '?']);
-        let has_user =
-            authority.contains('@') && !authority.starts_with("git@") && !authority.contains("@sha");
-        has_user || pairs.filter_map(|pair| pair.split_once('=')).any(|(name, _)| !named(name))
-    })
+    by_key || has_password(line)
 }
 
 #[cfg(test)]
