@@ -442,6 +442,37 @@ fn passwords_in_urls_are_shown_nowhere() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn functions_that_repeat_what_they_were_given_are_masked() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData:\n  x: hunter2-x\n  \
+                  file: |\n    hunter2-first\n    hunter2-second\n";
+    let config = |run: &str| {
+        format!(
+            "apiVersion: example.com/v1\nkind: Mask\nmetadata:\n  name: m\n  annotations:\n    \
+             config.kubernetes.io/function: |\n      {run}\nspec: {{password: hunter2-config}}\n"
+        )
+    };
+    for (script, fails) in [("cat >&2; exit 1", true), ("tee /dev/stderr", false)] {
+        let home = home(&[
+            ("app/kustomization.yaml", "resources: [secret.yaml]\ntransformers: [mask.yaml]\n".into()),
+            ("app/secret.yaml", secret.to_string()),
+            ("app/mask.yaml", config("exec: {path: ./f.sh}")),
+            ("app/f.sh", format!("#!/bin/sh\n{script}\n")),
+        ]);
+        let program = home.path().join("app/f.sh");
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("made executable");
+        let output =
+            run(home.path(), &["build", "app", "--enable-alpha-plugins", "--enable-exec"], "text", "");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), !fails, "{stderr}");
+        assert!(stderr.contains("x: ***") && stderr.contains("password: ***"), "{stderr}");
+        assert_eq!(leak(&output, false), None);
+    }
+}
+
 #[test]
 fn the_search_can_fail() {
     for text in ["a hunter2-b", &encoded("hunter2-data"), &encoded("Key-hunter2")] {

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::kustomization::is_kustomization;
+use super::password::{has_password, is_secret};
 
 /// The lines of a text that are not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,6 +126,13 @@ pub(crate) fn may_be_secret(name: &Path, text: &str) -> bool {
 fn is_prose(name: &Path) -> bool {
     let extension = name.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     ["md", "rst", "adoc"].iter().any(|prose| prose.eq_ignore_ascii_case(extension))
+/// Whether a field of this name holds a secret, wherever it stands, and not the name or path of one.
+pub(crate) fn is_secret_key(key: &str) -> bool {
+    let lower = key.to_ascii_lowercase();
+    let is_of_one = ["name", "namespace", "ref", "path", "file"].iter().any(|end| lower.ends_with(end));
+    !is_of_one && (is_secret(&lower) || SECRET_KEYS.contains(&lower.as_str()))
+}
+
 }
 
 fn is_env_file(name: &Path) -> bool {
