@@ -474,6 +474,25 @@ fn functions_that_repeat_what_they_were_given_are_masked() {
 }
 
 #[test]
+fn documents_among_the_words_of_a_command_line_are_masked() {
+    let home = home(&[("s.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: creds}\n".into())]);
+    let documents =
+        ["{\"stringData\": {\"a\": \"hunter2\"}}", "stringData: {a: hunter2}", "[{value: hunter2}]"];
+    for document in documents {
+        let flag = format!("--type={document}");
+        for args in
+            [&["patch", "-f", "s.yaml", "--name", "creds", document][..], &["patch", "-f", "s.yaml", &flag]]
+        {
+            let output = run(home.path(), args, "text", "");
+            assert_eq!((output.status.code(), leak(&output, true)), (Some(2), None), "{args:?}");
+        }
+        let output = run(home.path(), &["patch", "-f", "s.yaml", document], "text", "");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("did you forget `-p` before the patch?"), "{stderr}");
+    }
+}
+
+#[test]
 fn the_search_can_fail() {
     for text in ["a hunter2-b", &encoded("hunter2-data"), &encoded("Key-hunter2")] {
         assert!(tells(text), "{text}");
