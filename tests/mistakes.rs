@@ -286,6 +286,36 @@ fn nothing_is_sent_that_was_merged_by_guess() {
     says(&told, &["warning[remote]: the cluster could not be asked for the schema of example.com/v1 Widget"]);
 }
 
+#[cfg(feature = "cluster")]
+#[test]
+fn nothing_is_shown_as_sent_that_was_merged_by_guess() {
+    let widget = |list: &str| {
+        format!("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{list: {list}}}\n")
+    };
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n\
+               spec:\n  group: example.com\n  scope: Namespaced\n  names: {kind: Widget, plural: widgets}\n  versions:\n  \
+               - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
+               properties:\n          spec:\n            type: object\n            properties:\n              list:\n                \
+               type: array\n                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [name]\n                \
+               items: {type: object, properties: {name: {type: string}, x: {type: integer}}}\n";
+    let patch = widget("[{name: a, x: 1}]");
+    let home = home(&[
+        ("base/w.yaml", &widget("[{name: a}, {name: b}]")),
+        ("prod/w.yaml", &patch),
+        ("crd.yaml", crd),
+        ("app/kustomization.yaml", "resources: [../base/w.yaml]\npatches: [{path: p.yaml}]\n"),
+        ("app/p.yaml", &patch),
+    ]);
+    let told_of = refused(home.path(), &["apply", "prod", "--dry-run=client"]);
+    says(&told_of, &["error[no-schema]", "Widget", "`--schema FILE`", "kubectl smp lock --schemas cluster"]);
+    let output =
+        run(home.path(), &["apply", "prod", "--dry-run=client", "-o", "yaml", "--schema", "crd.yaml"]);
+    says(&String::from_utf8_lossy(&output.stdout), &["- name: a\n    x: 1\n  - name: b\n"]);
+    // What kustomize does to a list is what a kustomization asks for.
+    let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
+    says(&told(home.path(), &app), &["warning[no-schema]"]);
+}
+
 #[test]
 fn a_namespace_for_a_build_is_refused() {
     let home = home(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a"))]);
