@@ -18,7 +18,7 @@ mod selector;
 mod set;
 mod shared;
 
-pub(crate) use alike::{Alike, Likely};
+pub(crate) use alike::{Alike, Known, Likely, SimilarNames};
 pub(crate) use build_annotations::INTERNAL;
 pub(crate) use copied::Copied;
 pub(crate) use generated::{Behavior, Generated};
