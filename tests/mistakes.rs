@@ -150,6 +150,37 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
 }
 
 #[test]
+fn half_an_object_is_an_error_whatever_its_name() {
+    let half = |version: &str, name: &str| {
+        format!(
+            "apiVersion: {version}\nkind: Deployment\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{replicas: 3}}\n"
+        )
+    };
+    let home = home(&[
+        ("base/web.yaml", DEPLOYMENT),
+        ("longer/x.yaml", &half("apps/v1", "web-prod")),
+        ("other/x.yaml", &half("apps/v1", "api")),
+        ("version/x.yaml", &half("app/v1", "web")),
+        ("core/x.yaml", &half("v1", "web")),
+        ("custom/x.yaml", &half("fleet.example.com/v1", "web")),
+        ("whole/x.yaml", &DEPLOYMENT.replace("name: web\n  namespace", "name: web-canary\n  namespace")),
+    ]);
+    let lacks = "this one cannot be added: it lacks `spec.selector`, `spec.template`";
+    let table = [
+        ("longer", "did you mean Deployment `web`?"),
+        ("other", "complete it, or name the resource of the base that it changes"),
+        ("version", "did you mean Deployment `web` of apiVersion `apps/v1`?"),
+        ("core", "did you mean Deployment `web` of apiVersion `apps/v1`?"),
+    ];
+    for (name, want) in table {
+        let told = refused(home.path(), &["build", name]);
+        says(&told, &["error[added-document]", lacks, want, &format!("--> {name}/x.yaml:1:1")]);
+    }
+    says(&told(home.path(), &["build", "custom"]), &["warning[added-document]"]);
+    assert_eq!(told(home.path(), &["build", "whole"]), "", "it stands beside the other");
+}
+
+#[test]
 fn a_document_of_a_kindred_kind_or_of_none_is_told() {
     let stateful = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet");
     let role = |kind: &str| {

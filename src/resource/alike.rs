@@ -167,6 +167,26 @@ impl Alike {
     }
 }
 
+impl Alike {
+    /// One of the kind of an id whose name begins or ends with the id's, or the other way round: `web` for `web-prod`.
+    pub(crate) fn longer_or_shorter(&self, id: &ResId) -> Option<&Known> {
+        let (names, name) = (&self.names.get(&id.gvk.kind)?.known, id.name.as_str());
+        let parts = |at: usize| [&name[..at], &name[at + 1..]];
+        // The longest part first.
+        let mut shorter: Vec<&str> = name.match_indices('-').flat_map(|(at, _)| parts(at)).collect();
+        shorter.sort_unstable_by_key(|part| std::cmp::Reverse(part.len()));
+        if let Some(known) = shorter.into_iter().find_map(|part| names.get(part)) {
+            return Some(known);
+        }
+        let is_longer = |known: &str| {
+            let rest = known.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+            rest.or_else(|| known.strip_suffix(name)?.strip_suffix('-')).is_some()
+        };
+        let mut longer = names.keys().filter(|_| names.len() <= FEW && !name.is_empty());
+        names.get(longer.find(|known| is_longer(known))?)
+    }
+}
+
 impl Known {
     /// "did you mean ...?", with that in which it differs from an id.
     pub(crate) fn suggestion(&self, id: &ResId) -> String {
