@@ -688,6 +688,33 @@ fn what_is_wrong_in_one_part_hides_no_other() {
 }
 
 #[test]
+fn each_mistake_is_told_once() {
+    let inline = "resources: [nope.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    \
+                  - {op: remove, path: /x}\n- patch: '{\"kind\": \"x\"}'\nreplacements: [{sourceValue: x}]\n";
+    let home = home(&[
+        ("inline/kustomization.yaml", inline),
+        ("fields/kustomization.yaml", "resource: []\nnamePrefix: a\npatchs: []\nlabel: []\n"),
+        (
+            "entries/kustomization.yaml",
+            "namePrefix: a\npatches:\n- {pat: a, pth: b}\n- {patj: c}\nreplicas: [{nme: x, cunt: 1}]\n",
+        ),
+    ]);
+    let count = |name: &str| {
+        let told = refused(home.path(), &["build", name, "--message-format", "json"]);
+        let errors = messages(&told).into_iter().filter(|told| told["severity"] == "error");
+        let texts: Vec<String> = errors.map(|told| told["message"].to_string()).collect();
+        texts.into_iter().filter(|text| !text.contains("errors")).collect::<Vec<_>>()
+    };
+    assert_eq!(count("inline").len(), 1, "{:?}", count("inline"));
+    assert_eq!(count("fields").len(), 3, "{:?}", count("fields"));
+    let entries = count("entries");
+    for field in ["pat", "pth", "patj", "nme", "cunt"] {
+        let named = entries.iter().filter(|text| text.contains(&format!("`{field}`"))).count();
+        assert_eq!(named, 1, "{field}: {entries:?}");
+    }
+}
+
+#[test]
 fn targets_that_are_something_else_are_told() {
     let home = home(&[
         ("taken/kustomization.yaml/x", ""),
