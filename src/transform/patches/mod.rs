@@ -72,7 +72,9 @@ pub fn patches_json6902(
         patches.iter().filter_map(|patch| Some((patch, run.loaded(load::json6902(patch, context))?)));
     let loaded: Vec<(&Patch, JsonPatch)> = loaded.collect();
     for (patch, json) in loaded {
-        let selected = run.select(patch);
+        let selected = run.select(patch).and_then(|selected| {
+            run.set.count_copies(json.bytes(), selected.len().saturating_sub(1)).map(|()| selected)
+        });
         for i in run.problems.value_of(selected).unwrap_or_default() {
             let done = run.json_one(i, &json, patch.place());
             run.problems.value_of(done);
@@ -211,6 +213,8 @@ impl<'r> PatchRun<'r> {
         }
         if other_ids { self.check_ids() } else { Ok(()) }
     }
+        // What goes into one is no copy.
+        self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
 
     /// Looks for ids that two resources have, unless there can be none.
     fn check_ids(&mut self) -> Result<()> {
@@ -246,7 +250,9 @@ impl<'r> PatchRun<'r> {
     }
 
     fn json(&mut self, patch: &Patch, json: &JsonPatch) -> Result<()> {
-        for i in self.select(patch)? {
+        let selected = self.select(patch)?;
+        self.set.count_copies(json.bytes(), selected.len().saturating_sub(1))?;
+        for i in selected {
             // Here, and not in `patchesJson6902`, the id from before stays known.
             self.set.update(i, Resource::store_previous_id);
             let done = self.json_one(i, json, patch.place());
