@@ -583,6 +583,30 @@ fn directives_are_taken_as_kustomize_takes_them() {
     }
 }
 
+/// As kustomize v5.8.1: nothing but a comment stands behind the `---` that ends a document.
+#[test]
+fn markers_end_documents_alone() {
+    let table = [
+        ("---\n{}", true),
+        ("--- # c\n{}", true),
+        ("--- \r\n{}", true),
+        ("--- {}", false),
+        ("---{}", false),
+        ("---\n--- {}", true),
+    ];
+    for (marker, want) in table {
+        let second = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n";
+        let home = home(&[
+            ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+            ("app/a.yaml", &format!("{}{}", cm("a"), marker.replace("{}", second))),
+        ]);
+        let output = run(home.path(), &["build", "app"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), want, "{marker:?}: {told}");
+        assert_eq!(told.contains("takes nothing behind the `---`"), !want, "{marker:?}: {told}");
+    }
+}
+
 #[test]
 fn resources_in_messages_have_all_their_parts() {
     let home = home(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
