@@ -739,6 +739,19 @@ fn each_mistake_is_told_once() {
 }
 
 #[test]
+fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
+    for target in ["{name: \"(\"}", "{labelSelector: \"(\"}"] {
+        let kustomization = format!("resources: [a.yaml]\npatches: [{{target: {target}, patch: \"[]\"}}]\n");
+        let home = home(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
+        let told = told(home.path(), &["build", "app", "--message-format", "json"]);
+        let told = messages(&told);
+        let warnings: Vec<_> = told.iter().filter(|told| told["severity"] == "warning").collect();
+        assert!(warnings.len() >= 2, "{told:?}");
+        assert!(warnings.iter().any(|told| told["places"][0]["line"] == 2), "{told:?}");
+    }
+}
+
+#[test]
 fn targets_that_are_something_else_are_told() {
     let home = home(&[
         ("taken/kustomization.yaml/x", ""),

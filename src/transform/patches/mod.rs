@@ -47,6 +47,7 @@ pub fn patches(
         let done = match body {
             PatchBody::Nothing => {
                 run.warn(patch.place(), "this patch is empty and changes nothing");
+                run.check_target(patch);
                 Ok(())
             }
             PatchBody::Strategic(documents) => run.strategic(patch, documents),
@@ -154,6 +155,12 @@ impl<'r> PatchRun<'r> {
         self.warnings.push(Diagnostic::warning(Code::UnmatchedPatch, message).at(at));
     }
 
+    /// Warns of a target that cannot be read, where nothing selects by it: kustomize does not look at it then.
+    fn check_target(&mut self, patch: &Patch) {
+        let wrong = patch.target.as_ref().and_then(|target| target.compile().err());
+        self.warnings.extend(wrong.map(Diagnostic::into_warning));
+    }
+
     /// Resources that were deleted on the way are dropped at the end, so that positions stay.
     fn finish(self) -> Result<Vec<Diagnostic>> {
         self.set.remove_empty();
@@ -206,6 +213,8 @@ impl<'r> PatchRun<'r> {
         })?;
         let selected = self.select(patch)?;
         let patch = StrategicPatch::selected(document, patch.options).note_in(&mut self.warnings);
+        // What goes into one is no copy.
+        self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
         let mut other_ids = false;
         for i in selected {
             let done = self.merge_one(i, &patch);
@@ -213,8 +222,6 @@ impl<'r> PatchRun<'r> {
         }
         if other_ids { self.check_ids() } else { Ok(()) }
     }
-        // What goes into one is no copy.
-        self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
 
     /// Looks for ids that two resources have, unless there can be none.
     fn check_ids(&mut self) -> Result<()> {
