@@ -752,6 +752,15 @@ fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
 }
 
 #[test]
+fn entries_that_are_misspelt_in_paths_are_named() {
+    let kustomization = "resources: [a.yaml]\nreplacements:\n- sourceValue: web:2\n  targets:\n  - select: {kind: Deployment}\n    \
+                         fieldPaths: [\"spec.template.spec.containers.[name=wbe].image\"]\n";
+    let home = home(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
+    let told = refused(home.path(), &["build", "app"]);
+    says(&told, &["did you mean `spec.template.spec.containers.[name=web].image`?"]);
+}
+
+#[test]
 fn targets_that_are_something_else_are_told() {
     let home = home(&[
         ("taken/kustomization.yaml/x", ""),
