@@ -48,7 +48,7 @@ const CASES: &[Case] = &[
         let labels = format!("labels:\n- includeSelectors: true\n  pairs:\n{}", lines(n, "    k{i}: v\n"));
         builds([("kustomization.yaml", RESOURCES.to_string() + &labels), ("a.yaml", labelled(n))])
     }),
-    ("entries of labels", 600, |n| {
+    ("entries of labels", 300, |n| {
         let labels = format!("labels:\n{}", lines(n, "- {includeSelectors: true, pairs: {k{i}: v}}\n"));
         builds([("kustomization.yaml", RESOURCES.to_string() + &labels), ("a.yaml", labelled(1))])
     }),
