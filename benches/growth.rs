@@ -48,6 +48,10 @@ const CASES: &[Case] = &[
         let labels = format!("labels:\n- includeSelectors: true\n  pairs:\n{}", lines(n, "    k{i}: v\n"));
         builds([("kustomization.yaml", RESOURCES.to_string() + &labels), ("a.yaml", labelled(n))])
     }),
+    ("entries of labels", 300, |n| {
+        let labels = format!("labels:\n{}", lines(n, "- {includeSelectors: true, pairs: {k{i}: v}}\n"));
+        builds([("kustomization.yaml", RESOURCES.to_string() + &labels), ("a.yaml", labelled(1))])
+    }),
     ("commonAnnotations", 10_000, |n| {
         let annotations = format!("commonAnnotations:\n{}", lines(n, "  k{i}: v\n"));
         builds([("kustomization.yaml", RESOURCES.to_string() + &annotations), ("a.yaml", labelled(n))])

@@ -4,6 +4,7 @@
 //! columns. Knows nothing of YAML.
 
 mod kustomization;
+mod password;
 mod secrecy;
 mod within;
 
@@ -12,8 +13,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 pub use self::kustomization::{KUSTOMIZATION_FILES, is_kustomization};
+pub(crate) use self::password::without_passwords;
 use self::secrecy::HiddenLines;
-pub(crate) use self::secrecy::may_be_secret;
+pub(crate) use self::secrecy::{is_secret_key, may_be_secret};
 
 /// Whose reader is followed, where kustomize and kubectl make different values of the same text.
 ///

@@ -301,6 +301,61 @@ fn a_chain_of_overlays_counts_all_its_copies() {
     assert_eq!(built(files, "b0").expect_err("100 MiB").0, Code::LimitExceeded);
 }
 
+#[test]
+fn what_goes_into_many_resources_is_counted() {
+    let many: String = (0..200)
+        .map(|i| format!("---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d{i}}}\nspec: {{template: {{spec: {{containers: [{{name: c, image: web}}]}}}}}}\n"))
+        .collect();
+    let long = "x".repeat(1 << 19);
+    let table = [
+        format!(
+            "patches: [{{target: {{kind: Deployment}}, patch: '{{kind: D, metadata: {{name: d, annotations: {{a: {long}}}}}}}'}}]\n"
+        ),
+        format!(
+            "patches: [{{target: {{kind: Deployment}}, patch: '[{{\"op\": \"add\", \"path\": \"/x\", \"value\": \"{long}\"}}]'}}]\n"
+        ),
+        format!(
+            "patchesJson6902: [{{target: {{kind: Deployment, version: v1, group: apps, name: d.*}}, patch: '[{{\"op\": \"add\", \"path\": \"/x\", \"value\": \"{long}\"}}]'}}]\n"
+        ),
+        format!("images: [{{name: web, newName: {long}}}]\n"),
+        format!("commonAnnotations: {{a: {long}}}\n"),
+        format!("labels: [{{pairs: {{a: {long}}}}}]\n"),
+        format!("namePrefix: {long}\n"),
+        format!("nameSuffix: {long}\n"),
+        format!("namespace: {long}\n"),
+    ];
+    for kustomization in table {
+        let (code, message) = built(over(&many, &kustomization), ".").expect_err("100 MB");
+        assert_eq!(code, Code::LimitExceeded, "{}: {message}", &kustomization[..20]);
+        assert!(message.contains("more than 67108864 bytes"), "{message}");
+        // Into one resource it may go, and what is short into any.
+        assert!(
+            built(over(&many[..many[4..].find("---").expect("a second one") + 4], &kustomization), ".")
+                .is_ok()
+        );
+        assert!(built(over(&many, &kustomization.replace(&long, &long[..200])), ".").is_ok());
+    }
+}
+
+#[test]
+fn files_that_many_generators_read_are_counted() {
+    let entries = |file: fn(usize) -> String| {
+        (0..100).map(|i| format!("- {{name: c{i}, files: ['{}']}}\n", file(i))).collect::<String>()
+    };
+    let with_files = |kustomization: String| {
+        let mut files = over(CONFIG_MAP, &format!("configMapGenerator:\n{kustomization}"));
+        files.push(("big".into(), "x".repeat(1 << 20)));
+        files.extend((0..100).map(|i| (format!("f{i}"), "x".repeat(1 << 17))));
+        files
+    };
+    let (code, _) = built(with_files(entries(|_| "big".into())), ".").expect_err("100 MB");
+    assert_eq!(code, Code::LimitExceeded);
+    let one =
+        format!("- {{name: c, files: [{}]}}\n", (0..100).map(|i| format!("k{i}=big, ")).collect::<String>());
+    assert_eq!(built(with_files(one), ".").expect_err("100 MB").0, Code::LimitExceeded);
+    assert!(built(with_files(entries(|i| format!("f{i}"))), ".").is_ok(), "each is read once");
+}
+
 /// Operations of a JSON patch in one line, which must be JSON.
 fn listed(operations: &[String]) -> String {
     format!("[{}]", operations.join(", "))

@@ -133,6 +133,37 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
 }
 
 #[test]
+fn half_an_object_is_an_error_whatever_its_name() {
+    let half = |version: &str, name: &str| {
+        format!(
+            "apiVersion: {version}\nkind: Deployment\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{replicas: 3}}\n"
+        )
+    };
+    let home = home(&[
+        ("base/web.yaml", DEPLOYMENT),
+        ("longer/x.yaml", &half("apps/v1", "web-prod")),
+        ("other/x.yaml", &half("apps/v1", "api")),
+        ("version/x.yaml", &half("app/v1", "web")),
+        ("core/x.yaml", &half("v1", "web")),
+        ("custom/x.yaml", &half("fleet.example.com/v1", "web")),
+        ("whole/x.yaml", &DEPLOYMENT.replace("name: web\n  namespace", "name: web-canary\n  namespace")),
+    ]);
+    let lacks = "this one cannot be added: it lacks `spec.selector`, `spec.template`";
+    let table = [
+        ("longer", "did you mean Deployment `web`?"),
+        ("other", "complete it, or name the resource of the base that it changes"),
+        ("version", "did you mean Deployment `web` of apiVersion `apps/v1`?"),
+        ("core", "did you mean Deployment `web` of apiVersion `apps/v1`?"),
+    ];
+    for (name, want) in table {
+        let told = refused(home.path(), &["build", name]);
+        says(&told, &["error[added-document]", lacks, want, &format!("--> {name}/x.yaml:1:1")]);
+    }
+    says(&told(home.path(), &["build", "custom"]), &["warning[added-document]"]);
+    assert_eq!(told(home.path(), &["build", "whole"]), "", "it stands beside the other");
+}
+
+#[test]
 fn a_document_of_a_kindred_kind_or_of_none_is_told() {
     let stateful = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet");
     let role = |kind: &str| {
@@ -267,6 +298,36 @@ fn nothing_is_sent_that_was_merged_by_guess() {
     }
     let told = told(home.path(), &["build", "prod", "-s", &server]);
     says(&told, &["warning[remote]: the cluster could not be asked for the schema of example.com/v1 Widget"]);
+}
+
+#[cfg(feature = "cluster")]
+#[test]
+fn nothing_is_shown_as_sent_that_was_merged_by_guess() {
+    let widget = |list: &str| {
+        format!("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{list: {list}}}\n")
+    };
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n\
+               spec:\n  group: example.com\n  scope: Namespaced\n  names: {kind: Widget, plural: widgets}\n  versions:\n  \
+               - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
+               properties:\n          spec:\n            type: object\n            properties:\n              list:\n                \
+               type: array\n                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [name]\n                \
+               items: {type: object, properties: {name: {type: string}, x: {type: integer}}}\n";
+    let patch = widget("[{name: a, x: 1}]");
+    let home = home(&[
+        ("base/w.yaml", &widget("[{name: a}, {name: b}]")),
+        ("prod/w.yaml", &patch),
+        ("crd.yaml", crd),
+        ("app/kustomization.yaml", "resources: [../base/w.yaml]\npatches: [{path: p.yaml}]\n"),
+        ("app/p.yaml", &patch),
+    ]);
+    let told_of = refused(home.path(), &["apply", "prod", "--dry-run=client"]);
+    says(&told_of, &["error[no-schema]", "Widget", "`--schema FILE`", "kubectl smp lock --schemas cluster"]);
+    let output =
+        run(home.path(), &["apply", "prod", "--dry-run=client", "-o", "yaml", "--schema", "crd.yaml"]);
+    says(&String::from_utf8_lossy(&output.stdout), &["- name: a\n    x: 1\n  - name: b\n"]);
+    // What kustomize does to a list is what a kustomization asks for.
+    let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
+    says(&told(home.path(), &app), &["warning[no-schema]"]);
 }
 
 #[test]
@@ -505,6 +566,30 @@ fn directives_are_taken_as_kustomize_takes_them() {
     }
 }
 
+/// As kustomize v5.8.1: nothing but a comment stands behind the `---` that ends a document.
+#[test]
+fn markers_end_documents_alone() {
+    let table = [
+        ("---\n{}", true),
+        ("--- # c\n{}", true),
+        ("--- \r\n{}", true),
+        ("--- {}", false),
+        ("---{}", false),
+        ("---\n--- {}", true),
+    ];
+    for (marker, want) in table {
+        let second = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n";
+        let home = home(&[
+            ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+            ("app/a.yaml", &format!("{}{}", cm("a"), marker.replace("{}", second))),
+        ]);
+        let output = run(home.path(), &["build", "app"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), want, "{marker:?}: {told}");
+        assert_eq!(told.contains("takes nothing behind the `---`"), !want, "{marker:?}: {told}");
+    }
+}
+
 #[test]
 fn resources_in_messages_have_all_their_parts() {
     let home = folder(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
@@ -607,6 +692,55 @@ fn what_is_wrong_in_one_part_hides_no_other() {
     says(&told, &["gone.txt", "warning[deprecated-field]: `bases`"]);
     let told = refused(home.path(), &["build", "patched"]);
     says(&told, &["field: /x", "field: /y", "nobody", "warning[deprecated-field]: `bases`"]);
+}
+
+#[test]
+fn each_mistake_is_told_once() {
+    let inline = "resources: [nope.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    \
+                  - {op: remove, path: /x}\n- patch: '{\"kind\": \"x\"}'\nreplacements: [{sourceValue: x}]\n";
+    let home = home(&[
+        ("inline/kustomization.yaml", inline),
+        ("fields/kustomization.yaml", "resource: []\nnamePrefix: a\npatchs: []\nlabel: []\n"),
+        (
+            "entries/kustomization.yaml",
+            "namePrefix: a\npatches:\n- {pat: a, pth: b}\n- {patj: c}\nreplicas: [{nme: x, cunt: 1}]\n",
+        ),
+    ]);
+    let count = |name: &str| {
+        let told = refused(home.path(), &["build", name, "--message-format", "json"]);
+        let errors = messages(&told).into_iter().filter(|told| told["severity"] == "error");
+        let texts: Vec<String> = errors.map(|told| told["message"].to_string()).collect();
+        texts.into_iter().filter(|text| !text.contains("errors")).collect::<Vec<_>>()
+    };
+    assert_eq!(count("inline").len(), 1, "{:?}", count("inline"));
+    assert_eq!(count("fields").len(), 3, "{:?}", count("fields"));
+    let entries = count("entries");
+    for field in ["pat", "pth", "patj", "nme", "cunt"] {
+        let named = entries.iter().filter(|text| text.contains(&format!("`{field}`"))).count();
+        assert_eq!(named, 1, "{field}: {entries:?}");
+    }
+}
+
+#[test]
+fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
+    for target in ["{name: \"(\"}", "{labelSelector: \"(\"}"] {
+        let kustomization = format!("resources: [a.yaml]\npatches: [{{target: {target}, patch: \"[]\"}}]\n");
+        let home = home(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
+        let told = told(home.path(), &["build", "app", "--message-format", "json"]);
+        let told = messages(&told);
+        let warnings: Vec<_> = told.iter().filter(|told| told["severity"] == "warning").collect();
+        assert!(warnings.len() >= 2, "{told:?}");
+        assert!(warnings.iter().any(|told| told["places"][0]["line"] == 2), "{told:?}");
+    }
+}
+
+#[test]
+fn entries_that_are_misspelt_in_paths_are_named() {
+    let kustomization = "resources: [a.yaml]\nreplacements:\n- sourceValue: web:2\n  targets:\n  - select: {kind: Deployment}\n    \
+                         fieldPaths: [\"spec.template.spec.containers.[name=wbe].image\"]\n";
+    let home = home(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
+    let told = refused(home.path(), &["build", "app"]);
+    says(&told, &["did you mean `spec.template.spec.containers.[name=web].image`?"]);
 }
 
 #[test]

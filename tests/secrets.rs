@@ -423,6 +423,76 @@ fn commands_without_mistakes_tell_no_secret_either() {
 }
 
 #[test]
+fn passwords_in_urls_are_shown_nowhere() {
+    let urls = [
+        "me:hunter2@127.0.0.1:1/x",
+        "https://me:hunter2#er@127.0.0.1:1/x.yaml",
+        "https://me:hunter2?er@127.0.0.1:1/x.yaml",
+        "https://hunter2#er@127.0.0.1:1/x.yaml",
+        "https://me:hunter2 er@127.0.0.1:1/x.yaml",
+    ];
+    let forms = |url: &str| [format!("resources: [\"{url}\"]\n"), format!("resources:\n- {url}\n")];
+    for text in urls.iter().flat_map(|url| forms(url)) {
+        let home = home(&[("app/kustomization.yaml", text.clone())]);
+        for args in [&["build", "app"][..], &["build", "app", "--offline"], &["lock", "app", "--offline"]] {
+            let output = run(home.path(), args, "text", "");
+            assert!(!output.status.success() && !output.stderr.is_empty(), "{args:?} of {text}");
+            assert_eq!(leak(&output, true), None, "{args:?} of {text}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn functions_that_repeat_what_they_were_given_are_masked() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData:\n  x: hunter2-x\n  \
+                  file: |\n    hunter2-first\n    hunter2-second\n";
+    let config = |run: &str| {
+        format!(
+            "apiVersion: example.com/v1\nkind: Mask\nmetadata:\n  name: m\n  annotations:\n    \
+             config.kubernetes.io/function: |\n      {run}\nspec: {{password: hunter2-config}}\n"
+        )
+    };
+    for (script, fails) in [("cat >&2; exit 1", true), ("tee /dev/stderr", false)] {
+        let home = home(&[
+            ("app/kustomization.yaml", "resources: [secret.yaml]\ntransformers: [mask.yaml]\n".into()),
+            ("app/secret.yaml", secret.to_string()),
+            ("app/mask.yaml", config("exec: {path: ./f.sh}")),
+            ("app/f.sh", format!("#!/bin/sh\n{script}\n")),
+        ]);
+        let program = home.path().join("app/f.sh");
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("made executable");
+        let output =
+            run(home.path(), &["build", "app", "--enable-alpha-plugins", "--enable-exec"], "text", "");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), !fails, "{stderr}");
+        assert!(stderr.contains("x: ***") && stderr.contains("password: ***"), "{stderr}");
+        assert_eq!(leak(&output, false), None);
+    }
+}
+
+#[test]
+fn documents_among_the_words_of_a_command_line_are_masked() {
+    let home = home(&[("s.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: creds}\n".into())]);
+    let documents =
+        ["{\"stringData\": {\"a\": \"hunter2\"}}", "stringData: {a: hunter2}", "[{value: hunter2}]"];
+    for document in documents {
+        let flag = format!("--type={document}");
+        for args in
+            [&["patch", "-f", "s.yaml", "--name", "creds", document][..], &["patch", "-f", "s.yaml", &flag]]
+        {
+            let output = run(home.path(), args, "text", "");
+            assert_eq!((output.status.code(), leak(&output, true)), (Some(2), None), "{args:?}");
+        }
+        let output = run(home.path(), &["patch", "-f", "s.yaml", document], "text", "");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("did you forget `-p` before the patch?"), "{stderr}");
+    }
+}
+
+#[test]
 fn the_search_can_fail() {
     for text in ["a hunter2-b", &encoded("hunter2-data"), &encoded("Key-hunter2")] {
         assert!(tells(text), "{text}");

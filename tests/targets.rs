@@ -44,6 +44,29 @@ fn a_kustomization_file_stands_for_its_directory() {
 }
 
 #[test]
+fn targets_are_taken_in_the_order_of_the_command_line() {
+    let home = home(&[
+        ("a/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("a/a.yaml", &cm("a", "1")),
+        ("b/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("b/b.yaml", &cm("b", "1")),
+        ("c/kustomization.yaml", "resources: [c.yaml]\n"),
+        ("c/c.yaml", &cm("c", "1")),
+    ]);
+    let table: [(&[&str], &str); 4] = [
+        (&["-k", "b", "a"], "b a"),
+        (&["a", "-k", "b", "c"], "a b c"),
+        (&["-k", "c", "-k", "a", "b"], "c a b"),
+        (&["-kb/kustomization.yaml", "a"], "b a"),
+    ];
+    for (args, want) in table {
+        let output = stdout(&run(home.path(), &[&["build", "-o", "name"], args].concat(), ""));
+        let names: Vec<_> = output.lines().filter_map(|line| line.rsplit('/').next()).collect();
+        assert_eq!(names.join(" "), want, "{args:?}");
+    }
+}
+
+#[test]
 fn a_manifest_is_merged_over_the_base_of_its_directory() {
     let one = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  b: c\n";
     let home = folder(&[

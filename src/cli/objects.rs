@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::select::SelectArgs;
-use super::target::{ClusterUse, TargetArgs};
+use super::select::{SelectArgs, is_stream};
+use super::target::{ClusterUse, TargetArgs, has_kustomization};
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, NO_FILE, TreeWalk, WalkOptions};
-use crate::overlay::{Remotes, is_remote_file, without_secrets};
+use crate::overlay::{Builder, Remotes, is_remote_file, without_secrets};
 use crate::resource::{LabelSelector, Resource, flatten_lists};
 use crate::schema::Schema;
 use crate::schema::cache::{SchemaCache, ServerId};
-use crate::source::{SourceId, SourceMap, Span};
+use crate::source::{SourceId, SourceMap, Span, is_kustomization};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
 
 /// What to send.
@@ -84,7 +84,10 @@ impl ObjectArgs {
             };
             match selection.build(&builder, target) {
                 Ok(built) => {
-                    let warnings: Vec<_> = built.warnings.into_iter().map(of_target).collect();
+                    let (guesses, warnings): (Vec<_>, Vec<_>) =
+                        built.warnings.into_iter().partition(|told| is_plain(target) && is_guess(told));
+                    problems.extend(guesses.into_iter().map(|guess| of_target(refused(guess))));
+                    let warnings: Vec<_> = warnings.into_iter().map(of_target).collect();
                     render::print_before(&warnings, sources)?;
                     resources.extend(built.resources);
                 }
@@ -143,6 +146,27 @@ impl ObjectArgs {
         }
         Ok(files)
     }
+}
+
+/// Whether a target is merged by schemas alone: kustomize replaces what it has no schema of, and so do kustomizations.
+fn is_plain(target: &Path) -> bool {
+    !is_stream(target)
+        && !Builder::is_remote(target)
+        && !is_kustomization(target)
+        && !has_kustomization(target)
+}
+
+/// Whether a list was replaced since nobody knows how it is merged.
+fn is_guess(warning: &Diagnostic) -> bool {
+    warning.code() == Code::NoSchema
+}
+
+/// What goes to a cluster, or is shown as what would, is not merged by guess.
+fn refused(guess: Diagnostic) -> Diagnostic {
+    guess.into_error().help(
+        "name a cluster that has the CRD, add the CRD to the base, give its schema by `--schema FILE`, or write it down \
+         with `kubectl smp lock --schemas cluster`",
+    )
 }
 
 /// Where manifests come from.

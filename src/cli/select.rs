@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{ArgMatches, Args, FromArgMatches};
 
 use super::Failure;
 use super::document::read_stdin;
@@ -13,14 +13,22 @@ use crate::overlay::{Builder, Built, SearchedTargets, TargetSearch};
 use crate::source::SourceMap;
 
 /// Which targets.
-#[derive(Debug, Args)]
+#[derive(Debug)]
 pub(super) struct SelectArgs {
+    /// Those that are named, in the order of the command line.
+    named: Vec<PathBuf>,
+    words: SelectWords,
+}
+
+/// The words for targets.
+#[derive(Debug, Args)]
+struct SelectWords {
     /// Targets: directories, kustomization files, manifests, or - for a stream of manifests; taken in
     /// this order
     #[arg(value_name = "TARGET")]
     targets: Vec<PathBuf>,
 
-    /// Directory to build, as kubectl has it
+    /// Directory to build, as kubectl has it; any other TARGET, too
     #[arg(short = 'k', long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
 
@@ -32,6 +40,34 @@ pub(super) struct SelectArgs {
     /// With --recursive: only targets that no other one uses
     #[arg(long, requires = "recursive")]
     leaves: bool,
+}
+
+impl Args for SelectArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        SelectWords::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        SelectWords::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for SelectArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let words = SelectWords::from_arg_matches(matches)?;
+        let mut named = Vec::new();
+        for (id, paths) in [("targets", &words.targets), ("kustomize", &words.kustomize)] {
+            let places = matches.indices_of(id).into_iter().flatten();
+            named.extend(places.zip(paths.iter().cloned()));
+        }
+        named.sort_by_key(|(place, _)| *place);
+        Ok(Self { named: named.into_iter().map(|(_, path)| path).collect(), words })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// Targets that were chosen.
@@ -46,13 +82,13 @@ impl SelectArgs {
     /// Whether nothing is named.
     #[cfg(feature = "cluster")]
     pub(super) fn is_empty(&self) -> bool {
-        self.targets.is_empty() && self.kustomize.is_empty()
+        self.named.is_empty()
     }
 
     /// Whether directories are searched.
     #[cfg(feature = "cluster")]
     pub(super) fn is_recursive(&self) -> bool {
-        self.recursive
+        self.words.recursive
     }
 
     /// The targets; without any the working directory.
@@ -64,7 +100,7 @@ impl SelectArgs {
         bases: &[PathBuf],
         sources: &SourceMap,
     ) -> std::result::Result<Selection, Failure> {
-        let mut named: Vec<PathBuf> = self.targets.iter().chain(&self.kustomize).cloned().collect();
+        let mut named = self.named.clone();
         if named.is_empty() {
             named.push(".".into());
         }
@@ -73,10 +109,10 @@ impl SelectArgs {
             return Err(Failure::Usage("standard input can be read only once: keep one `-`".into()));
         }
         let stream = if streams == 1 { Some(read_stdin()?) } else { None };
-        if !self.recursive {
+        if !self.words.recursive {
             return Ok(Selection { targets: named, stream });
         }
-        let wanted = if self.leaves { SearchedTargets::Leaves } else { SearchedTargets::All };
+        let wanted = if self.words.leaves { SearchedTargets::Leaves } else { SearchedTargets::All };
         let search = TargetSearch::new(Arc::new(DiskTree), sources.clone(), bases.to_vec())?;
         let mut targets = Vec::new();
         for directory in named {

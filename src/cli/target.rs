@@ -220,7 +220,7 @@ enum ReorderArg {
     None,
 }
 
-fn has_kustomization(target: &Path) -> bool {
+pub(super) fn has_kustomization(target: &Path) -> bool {
     KUSTOMIZATION_FILES.iter().any(|name| DiskTree.has(&target.join(name)))
 }
 

@@ -1,12 +1,9 @@
 //! Hides what Secrets hold, and still shows which values change.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use crate::patch::LAST_APPLIED;
-use crate::resource::Resource;
+use crate::resource::{HeldSecrets, Resource};
 use crate::schema::Gvk;
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Map, Node};
 
 const HIDDEN: &str = "***";
 const BEFORE: &str = "*** (before)";
@@ -30,34 +27,7 @@ pub(super) fn mask(mut old: Option<&mut Node>, mut new: Option<&mut Node>) {
 
 /// What a server says of an object, without what the object holds if it is a Secret: some servers repeat values.
 pub(super) fn without_values(text: &str, resource: &Resource) -> String {
-    if !is_secret(&resource.id().gvk) {
-        return text.to_string();
-    }
-    let paths = [&["data"][..], &["stringData"], &["metadata", "annotations", LAST_APPLIED]];
-    let mut values = Vec::new();
-    for held in paths.iter().filter_map(|path| resource.node().get_path(path)) {
-        scalars(held, &mut values);
-    }
-    // A value may be a part of another one.
-    values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-    values.iter().fold(text.to_string(), |text, value| text.replace(value.as_str(), HIDDEN))
-}
-
-/// The texts below a node, as they are and as base64 and its reverse have them.
-fn scalars(node: &Node, out: &mut Vec<String>) {
-    match &node.value {
-        Value::Map(map) => map.iter().for_each(|(_, value)| scalars(value, out)),
-        Value::List(list) => list.iter().for_each(|value| scalars(value, out)),
-        Value::Scalar(text) => {
-            out.push(STANDARD.encode(text));
-            let decoded = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            let forms = [text.to_string()].into_iter().chain(decoded);
-            // JSON and Go write some characters otherwise within quotes.
-            out.extend(forms.flat_map(|form| [form.escape_debug().to_string(), form]));
-            // What is as short as this is no secret, and stands in many words.
-            out.retain(|value| value.len() > 2);
-        }
-    }
+    HeldSecrets::of_manifests([resource.node()]).hidden_in(text)
 }
 
 fn map_at<'n>(node: &'n mut Node, path: &[&str]) -> Option<&'n mut Map> {

@@ -3,7 +3,7 @@
 //! Must not know how documents are merged.
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{Alike, Resource};
+use crate::resource::{Alike, Known, ResId, Resource};
 use crate::schema::{Cursor, Schema, kinds_of};
 use crate::source::Span;
 use crate::yaml::{Node, nearest};
@@ -11,29 +11,44 @@ use crate::yaml::{Node, nearest};
 /// What there is to say of a document that is added.
 ///
 /// # Errors
-/// It seems to be meant for something of the base, and is not whole by itself.
+/// It is not whole by itself, so that it can only have been meant for something of the base.
 pub(super) fn judge(added: &Resource, unmatched: &Alike, schema: &Schema) -> Result<Option<Diagnostic>> {
     let id = added.id();
     check_kind(added, schema)?;
-    let Some(known) = unmatched.nearest(id, schema) else { return Ok(None) };
-    let lacking = schema.kind(&id.gvk).map_or_else(Vec::new, |kind| lacking(added.node(), kind));
+    let meant = unmatched.nearest(id, schema);
+    let kind = schema
+        .kind(&id.gvk)
+        .or_else(|| schema.kind(meant.filter(|known| is_slip(id, known)).map(|known| &known.id.gvk)?));
+    let lacking = kind.map_or_else(Vec::new, |kind| lacking(added.node(), kind));
     let at = added.node().span().at_start();
-    let told = |problem: Diagnostic| {
-        problem
-            .label(at, "")
-            .label(known.at, "perhaps this one is meant")
-            .resource(id)
-            .help(known.suggestion(id))
+    let told = |problem: Diagnostic, known: &Known| {
+        let problem = problem.label(at, "").label(known.at, "perhaps this one is meant");
+        problem.resource(id).help(known.suggestion(id))
     };
     if lacking.is_empty() {
         let message = "the base has no such resource, so this one is added";
-        return Ok(Some(told(Diagnostic::warning(Code::AddedDocument, message))));
+        return Ok(meant.map(|known| told(Diagnostic::warning(Code::AddedDocument, message), known)));
     }
     let message = format!(
         "the base has no such resource, and this one cannot be added: it lacks {}",
         lacking.iter().map(|field| format!("`{field}`")).collect::<Vec<_>>().join(", ")
     );
-    Err(told(Diagnostic::error(Code::AddedDocument, message)))
+    let error = Diagnostic::error(Code::AddedDocument, message);
+    // Of what is whole, a longer name of a kind is no mistake: `web` and `web-canary` stand side by side.
+    Err(match meant.or_else(|| unmatched.longer_or_shorter(id)) {
+        Some(known) => told(error, known),
+        None => {
+            error.at(at).resource(id).help("complete it, or name the resource of the base that it changes")
+        }
+    })
+}
+
+/// Whether the `apiVersion` of a document, which no schema knows, is that of a resource misspelt and no custom
+/// resource's: the groups of these have a dot.
+fn is_slip(id: &ResId, known: &Known) -> bool {
+    let (version, meant) = (id.gvk.api_version(), known.id.gvk.api_version());
+    id.gvk.kind == known.id.gvk.kind
+        && (!id.gvk.group.contains('.') || nearest(&version, &[meant.as_str()]).is_some())
 }
 
 /// Refuses what is nearly one of the kinds that its `apiVersion` has: no server takes it.

@@ -23,7 +23,7 @@ use super::{origin, process};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::files::{Directory, TemporaryFile};
 use crate::gocompat::strconv::parse_bool;
-use crate::resource::{Behavior, Generated, Resource, ResourceSet};
+use crate::resource::{Behavior, Generated, HeldSecrets, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::SourceMap;
 use crate::transform::Files;
@@ -142,7 +142,8 @@ impl Functions {
         check_directory(site.root)?;
         command.current_dir(site.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
-        Ok(conclude(ended, &what, config, site.sources)?.map(Some))
+        let held = HeldSecrets::of_manifests(nodes()).and_configuration(config.node());
+        Ok(conclude(ended.without(&held), &what, &Handed { config, held }, site.sources)?.map(Some))
     }
 
     fn plugin(&self, config: &Resource, sources: &SourceMap) -> Result<Plugin> {
@@ -239,8 +240,10 @@ fn run_plugin<'n>(
             command.env(name, value);
         }
     }
-    let input = protocol::documents(resources)?;
-    let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
+    let resources: Vec<&Node> = resources.collect();
+    let held = HeldSecrets::of_manifests(resources.iter().copied()).and_configuration(config);
+    let input = protocol::documents(resources.into_iter())?;
+    let ended = process::run(&mut command, &what, input.as_bytes(), None)?.without(&held);
     let messages = ended.messages.clone();
     let output = protocol::read_output(
         ended.success(&what)?,
@@ -250,28 +253,39 @@ fn run_plugin<'n>(
     Ok(Warned { value: output, warnings: said(&what, &messages).into_iter().collect() })
 }
 
+/// What a function was given.
+struct Handed<'h> {
+    config: &'h Resource,
+    /// What it may have said that nobody shall see.
+    held: HeldSecrets,
+}
+
 /// What came of a function: its output, or an error with its own words and findings.
 fn conclude(
     mut ended: process::Ended,
     what: &str,
-    config: &Resource,
+    handed: &Handed<'_>,
     sources: &SourceMap,
 ) -> Result<Warned<FunctionOutput>> {
-    let name = format!("<output of {}>", config.id());
+    let name = format!("<output of {}>", handed.config.id());
     let output = protocol::read_output(std::mem::take(&mut ended.output), &name, sources);
+    let output = output.map_err(|problem| problem.reworded(|text| handed.held.hidden_in(text)));
+    let told = |finding: &protocol::Finding| {
+        format!("{}: {}", finding.severity, handed.held.hidden_in(&finding.text))
+    };
     if !ended.status.success() {
         let findings = output.map(|output| output.findings).unwrap_or_default();
-        let add = |error: Diagnostic, finding: protocol::Finding| {
-            error.note(format!("{}: {}", finding.severity, finding.text))
-        };
+        let add = |error: Diagnostic, finding: protocol::Finding| error.note(told(&finding));
         return Err(findings.into_iter().fold(ended.failure(what), add));
     }
     let output = output?;
     let mut warnings: Vec<Diagnostic> = said(what, &ended.messages).into_iter().collect();
     // A function that finds errors and ends well does not stop the build, as in kustomize.
-    let found = output.findings.iter().filter(|finding| finding.severity != "info").map(|finding| {
-        Diagnostic::warning(Code::Command, format!("{what} found: {}: {}", finding.severity, finding.text))
-    });
+    let found = output
+        .findings
+        .iter()
+        .filter(|finding| finding.severity != "info")
+        .map(|finding| Diagnostic::warning(Code::Command, format!("{what} found: {}", told(finding))));
     warnings.extend(found);
     Ok(Warned { value: output, warnings })
 }

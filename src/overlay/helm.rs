@@ -18,6 +18,7 @@ use crate::files::{
     Directory, DiskTree, FileTree as _, Hidden, LinkPolicy, TemporaryDirectory, WalkError, WalkOptions,
     leads_out,
 };
+use crate::resource::HeldSecrets;
 use crate::schema::Schema;
 use crate::source::{SourceMap, Span};
 use crate::transform::Files;
@@ -403,6 +404,7 @@ impl<'h> Release<'h> {
         };
         self.temporary.write(VALUES, &values).map_err(unwritten)?;
         let mut files = vec![self.temporary.path().join(VALUES)];
+        let mut given = vec![values];
         for (i, path) in self.chart.additional_values_files.iter().enumerate() {
             let values =
                 self.site.files.read(path, self.site.at).map_err(|e| e.field("additionalValuesFiles"))?;
@@ -410,9 +412,13 @@ impl<'h> Release<'h> {
             let name = format!("additional-values-{i}.yaml");
             self.temporary.write(&name, &values).map_err(unwritten)?;
             files.push(self.temporary.path().join(name));
+            given.push(values);
         }
         let arguments = template_arguments(self.chart, &self.helm.options, &self.directory(), &files);
-        self.helm.run(&arguments, &self.home)
+        self.helm.run(&arguments, &self.home).map_err(|error| {
+            let held = held_secrets(&given);
+            error.reworded(|text| held.hidden_in(text))
+        })
     }
 
     /// The content of the first values file.
@@ -452,6 +458,16 @@ impl<'h> Release<'h> {
         let content = self.site.files.read(&own.to_string_lossy(), self.site.at)?;
         Ok((own, content))
     }
+}
+
+/// The values that helm was given and may repeat, and nobody shall see.
+fn held_secrets(given: &[Vec<u8>]) -> HeldSecrets {
+    let sources = SourceMap::default();
+    let documents = given.iter().filter_map(|values| {
+        let id = sources.add("values", decode(values.clone()).ok()?);
+        parse_documents(&sources, id, ParseOptions::default()).ok()
+    });
+    documents.flatten().fold(HeldSecrets::default(), |held, values| held.and_configuration(&values))
 }
 
 /// The arguments of `helm pull`.

@@ -183,7 +183,9 @@ impl Kustomization {
         let replacements = self.replacements.iter().map(|replacement| &replacement.path);
         let generators = self.config_map_generator.iter().chain(&self.secret_generator);
         let charts = self.helm_charts.iter().flat_map(|chart| chart.named_files(chart.span));
-        let given = lists.chain(merges).chain(patches).chain(replacements).cloned();
+        // Those of what stands in the kustomization itself are empty.
+        let paths = patches.chain(replacements).filter(|path| !path.is_empty());
+        let given = lists.chain(merges).chain(paths).cloned();
         given.chain(generators.flat_map(GeneratorArgs::named_files)).chain(charts)
     }
 
@@ -247,33 +249,53 @@ fn decoded(mut node: Node, problems: &mut Problems) -> Result<Kustomization> {
             Err(error) => error,
         };
         let Some(fields) = node.as_map_mut() else { return Err(error) };
-        let place = error.labels().first().map(|label| label.span);
+        let places = places_of(&error);
         if let Some(unwrapped) = unwrapped_paths(fields) {
             problems.add(unwrapped);
             fields.entries_mut().retain(|entry| !has_unwrapped_paths(&entry.key.text, &entry.value));
             continue;
         }
         problems.add(error);
-        if !place.is_some_and(|place| remove_entry_at(fields, place)) {
+        if !remove_entries_at(fields, places) {
             break;
         }
     }
     std::mem::take(problems).or(Kustomization::default())
 }
 
-/// Takes out the field that a place is in, or the entry where the field is a list; returns whether there is one.
-fn remove_entry_at(fields: &mut Map, place: Span) -> bool {
-    let Some(i) = fields.entries().iter().rposition(|entry| entry.key.meta.span.start <= place.start) else {
-        return false;
-    };
-    if let Some(list) = fields.entries_mut()[i].value.as_list_mut()
-        && let Some(entry) = list.iter().rposition(|entry| entry.span().start <= place.start)
-    {
-        list.remove(entry);
-    } else {
-        fields.entries_mut().remove(i);
-    }
-    true
+/// Where an error, and each that is told with it, is.
+fn places_of(error: &Diagnostic) -> Vec<Span> {
+    let all = std::iter::once(error).chain(error.others());
+    all.filter_map(|error| error.labels().first()).map(|label| label.span).collect()
+}
+
+/// Takes out the fields that places are in, or their entries where a field is a list; returns whether there are some.
+/// What was told once is not told again.
+fn remove_entries_at(fields: &mut Map, mut places: Vec<Span>) -> bool {
+    places.sort_unstable_by_key(|place| place.start);
+    let mut is_changed = false;
+    // Backwards, so that the places behind an entry are those in it.
+    fields.entries_mut().reverse();
+    fields.entries_mut().retain_mut(|entry| {
+        let within = places.partition_point(|place| place.start < entry.key.meta.span.start);
+        let within = places.split_off(within);
+        is_changed |= !within.is_empty();
+        within.is_empty() || remove_from_list(&mut entry.value, within)
+    });
+    fields.entries_mut().reverse();
+    is_changed
+}
+
+/// Takes out the entries of a list that places are in; returns whether all of these are in some.
+fn remove_from_list(value: &mut Node, mut places: Vec<Span>) -> bool {
+    let Some(list) = value.as_list_mut() else { return false };
+    list.reverse();
+    list.retain(|entry| {
+        let within = places.partition_point(|place| place.start < entry.span().start);
+        places.split_off(within).is_empty()
+    });
+    list.reverse();
+    places.is_empty()
 }
 
 /// Lists whose entries name files by a field `path`.

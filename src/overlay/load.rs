@@ -12,12 +12,14 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 
 use self::trail::RootTrail;
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_finished, leads_out};
+use crate::resource::SimilarNames;
 use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, as_seen_from};
 use crate::transform::Files;
 use crate::yaml::{self, nearest};
@@ -33,6 +35,8 @@ pub struct Reader {
     remotes: Arc<Remotes>,
     /// The trees of repositories that were entered, by their real path: each is open once.
     repositories: Arc<Mutex<FxHashMap<PathBuf, Directory>>>,
+    /// The names in directories that were searched for what was meant by one that is not there.
+    listed: Arc<Mutex<FxHashMap<PathBuf, SimilarNames>>>,
 }
 
 impl Reader {
@@ -56,6 +60,7 @@ impl Reader {
             working_directory: working_directory.into(),
             remotes: Arc::new(remotes),
             repositories: Arc::default(),
+            listed: Arc::default(),
         })
     }
 
@@ -379,14 +384,23 @@ impl Root {
                 self.directory.at(found.into_path())
             }
         };
-        let entries = directory.list().ok()?;
-        let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
-        let name = nearest(parts[missing], &names).filter(|name| !name.starts_with('.'))?;
+        let name = self.nearest_name(&directory, parts[missing])?;
         let mut meant = parts.clone();
-        meant[missing] = name;
+        meant[missing] = &name;
         let meant = meant.join("/");
         // What a part more is wrong with is no suggestion.
         self.directory.locate(&meant).is_ok().then_some(meant)
+    }
+
+    /// The name in a directory that is most like another, but for hidden ones. Each directory is read once.
+    fn nearest_name(&self, directory: &Directory, name: &str) -> Option<SmolStr> {
+        let mut listed = self.reader.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = listed.entry(directory.path().to_path_buf()).or_insert_with(|| {
+            let entries = directory.list().unwrap_or_default();
+            let names = entries.iter().filter_map(|entry| entry.name.to_str());
+            names.map(SmolStr::from).collect::<Vec<_>>().iter().collect()
+        });
+        names.nearest(name).filter(|name| !name.starts_with('.'))
     }
 
     /// Reads a text file that the kustomization names.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::UnnamedFile;
+use crate::resource::HeldSecrets;
 
 /// How much a program may print. What is more is no manifest.
 const MAX_OUTPUT: u64 = 1 << 30;
@@ -38,6 +39,15 @@ impl Ended {
             return Ok(self.output);
         }
         Err(self.failure(what))
+    }
+
+    /// The same, with what a program may have repeated of the secrets that it was given masked. Of its messages only
+    /// what is ever shown is kept.
+    #[must_use]
+    pub(super) fn without(mut self, held: &HeldSecrets) -> Self {
+        let shown: Vec<&str> = last_lines(&self.messages).collect();
+        self.messages = held.hidden_in(&shown.join("\n"));
+        self
     }
 
     /// The error that says that the program failed.

@@ -52,10 +52,9 @@ pub(crate) struct Known {
     pub(crate) at: Span,
 }
 
-/// The names of a kind, for a search of those that are alike.
+/// Names, for a search of those that are alike.
 #[derive(Debug, Default)]
-struct Names {
-    known: FxHashMap<SmolStr, Known>,
+pub(crate) struct SimilarNames {
     by_beginning: BTreeSet<SmolStr>,
     /// Each name backwards.
     by_end: BTreeSet<SmolStr>,
@@ -65,17 +64,15 @@ fn backwards(name: &str) -> SmolStr {
     name.chars().rev().collect()
 }
 
-impl Names {
-    fn add(&mut self, known: Known) {
-        let name = known.id.name.clone();
-        self.by_end.insert(backwards(&name));
+impl SimilarNames {
+    fn add(&mut self, name: &SmolStr) {
+        self.by_end.insert(backwards(name));
         self.by_beginning.insert(name.clone());
-        self.known.entry(name).or_insert(known);
     }
 
     /// The one that is most alike, if one is alike enough.
-    fn nearest(&self, name: &str) -> Option<&Known> {
-        let candidates: Vec<SmolStr> = if self.known.len() <= FEW {
+    pub(crate) fn nearest(&self, name: &str) -> Option<SmolStr> {
+        let candidates: Vec<SmolStr> = if self.by_beginning.len() <= FEW {
             self.by_beginning.iter().cloned().collect()
         } else {
             let end = backwards(name);
@@ -83,7 +80,34 @@ impl Names {
             neighbours(&self.by_beginning, name).cloned().chain(ends).collect()
         };
         let candidates: Vec<&str> = candidates.iter().map(SmolStr::as_str).collect();
-        self.known.get(nearest(name, &candidates)?)
+        nearest(name, &candidates).map(SmolStr::from)
+    }
+}
+
+impl<'n> FromIterator<&'n SmolStr> for SimilarNames {
+    fn from_iter<I: IntoIterator<Item = &'n SmolStr>>(names: I) -> Self {
+        let mut similar = Self::default();
+        names.into_iter().for_each(|name| similar.add(name));
+        similar
+    }
+}
+
+/// The names of a kind, and what has them.
+#[derive(Debug, Default)]
+struct Names {
+    known: FxHashMap<SmolStr, Known>,
+    similar: SimilarNames,
+}
+
+impl Names {
+    fn add(&mut self, known: Known) {
+        self.similar.add(&known.id.name);
+        self.known.entry(known.id.name.clone()).or_insert(known);
+    }
+
+    /// The one that is most alike, if one is alike enough.
+    fn nearest(&self, name: &str) -> Option<&Known> {
+        self.known.get(&self.similar.nearest(name)?)
     }
 }
 
@@ -140,6 +164,26 @@ impl Alike {
             }
         }
         self.names.get(kind)?.nearest(name)
+    }
+}
+
+impl Alike {
+    /// One of the kind of an id whose name begins or ends with the id's, or the other way round: `web` for `web-prod`.
+    pub(crate) fn longer_or_shorter(&self, id: &ResId) -> Option<&Known> {
+        let (names, name) = (&self.names.get(&id.gvk.kind)?.known, id.name.as_str());
+        let parts = |at: usize| [&name[..at], &name[at + 1..]];
+        // The longest part first.
+        let mut shorter: Vec<&str> = name.match_indices('-').flat_map(|(at, _)| parts(at)).collect();
+        shorter.sort_unstable_by_key(|part| std::cmp::Reverse(part.len()));
+        if let Some(known) = shorter.into_iter().find_map(|part| names.get(part)) {
+            return Some(known);
+        }
+        let is_longer = |known: &str| {
+            let rest = known.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+            rest.or_else(|| known.strip_suffix(name)?.strip_suffix('-')).is_some()
+        };
+        let mut longer = names.keys().filter(|_| names.len() <= FEW && !name.is_empty());
+        names.get(longer.find(|known| is_longer(known))?)
     }
 }
 

@@ -84,6 +84,14 @@ impl ResourceSet {
         self.copied = copied;
     }
 
+    /// Takes note of what may go into each of as many resources, by its bytes.
+    ///
+    /// # Errors
+    /// It is more than a build may copy.
+    pub fn count_copies(&mut self, bytes: usize, resources: usize) -> Result<()> {
+        self.copied.add_to_each(bytes, resources)
+    }
+
     /// Changes the resource at a position, and returns what `change` does; none when there is no such position.
     ///
     /// A resource that is empty afterwards is deleted: nothing finds it any more, though it keeps its place

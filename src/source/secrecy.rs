@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::kustomization::is_kustomization;
+use super::password::{has_password, is_secret};
 
 /// The lines of a text that are not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ const SIGNS: [&str; 12] = [
 ];
 
 /// Keys at the left edge below which nothing is secret, even in such a document.
-const PLAIN_KEYS: [&str; 26] = [
+const PLAIN_KEYS: [&str; 27] = [
     "apiVersion",
     "kind",
     "metadata",
@@ -60,7 +61,11 @@ const PLAIN_KEYS: [&str; 26] = [
     "generatorOptions",
     "buildMetadata",
     "vars",
+    "openapi",
 ];
+
+/// Keys of kustomizations below which paths of files stand, or what the files would hold.
+const FILE_KEYS: [&str; 4] = ["transformers", "generators", "validators", "patchesStrategicMerge"];
 
 /// What ends that: behind a line with one of them everything is hidden, up to the next key at the left edge.
 const OPENERS: [&str; 7] =
@@ -121,6 +126,13 @@ pub(crate) fn may_be_secret(name: &Path, text: &str) -> bool {
     HiddenLines::of(name, text) != HiddenLines::None
 }
 
+/// Whether a field of this name holds a secret, wherever it stands, and not the name or path of one.
+pub(crate) fn is_secret_key(key: &str) -> bool {
+    let lower = key.to_ascii_lowercase();
+    let is_of_one = ["name", "namespace", "ref", "path", "file"].iter().any(|end| lower.ends_with(end));
+    !is_of_one && (is_secret(&lower) || SECRET_KEYS.contains(&lower.as_str()))
+}
+
 /// Prose may speak of Secrets, and has none.
 fn is_prose(name: &Path) -> bool {
     let extension = name.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -151,7 +163,7 @@ fn may_hold_secrets(document: &[&str]) -> bool {
     let has_sign = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
     let has_data = |line: &&str| has_key(line, "data") || has_key(line, "binaryData");
     document.iter().any(has_sign)
-        || document.iter().any(|line| has_secret_url(line))
+        || document.iter().any(|line| line.contains("//") && has_password(line))
         || (document.iter().any(has_data) && !document.iter().any(|line| line.contains("ConfigMap")))
 }
 
@@ -159,8 +171,10 @@ fn hide(document: &[&str], name: &Path, hidden: &mut Vec<bool>) {
     // What stands below the last key at the left edge.
     let (mut below_is_hidden, mut is_metadata) = (true, false);
     let (mut entry, of_kustomization) = (GeneratorEntry::None, is_kustomization(name));
+    let mut paths = PathList::None;
     for line in document {
         entry = entry.after(line);
+        paths = if of_kustomization { paths.after(line) } else { PathList::None };
         let mut is_hidden = below_is_hidden;
         if let Some((key, value)) = key_at_edge(line) {
             let is_meant = |known: &&str| of_kustomization && is_one_slip(known, key);
@@ -174,7 +188,7 @@ fn hide(document: &[&str], name: &Path, hidden: &mut Vec<bool>) {
         if OPENERS.iter().any(|opener| line.contains(opener)) || has_key(line, "data") {
             (is_hidden, below_is_hidden) = (true, true);
         }
-        is_hidden &= !matches!(entry, GeneratorEntry::Name(_));
+        is_hidden &= !matches!(entry, GeneratorEntry::Name(_)) && !paths.shows(line);
         // `key=value` as literals and env files have it.
         is_hidden |= line.contains('=') && !line.contains("://");
         hidden.push(is_hidden || is_secret_line(line));
@@ -213,6 +227,50 @@ impl GeneratorEntry {
             _ => Self::Within(known.or(Some(indent))),
         }
     }
+}
+
+/// Where a line stands in a list of paths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PathList {
+    /// In none, or behind an entry that is something else.
+    None,
+    /// At the key.
+    Key,
+    /// At an entry, which is a path, with a dash of that indentation.
+    Entry(usize),
+}
+
+impl PathList {
+    /// Where the next line stands.
+    fn after(self, line: &str) -> Self {
+        if let Some((key, value)) = key_at_edge(line) {
+            let is_list = FILE_KEYS.contains(&key) && (value.trim().is_empty() || is_path_list(value));
+            return if is_list { Self::Key } else { Self::None };
+        }
+        let trimmed = line.trim_start_matches(' ');
+        let indent = line.len() - trimmed.len();
+        match (self, trimmed.strip_prefix("- ").filter(|path| is_path(path.trim()))) {
+            (Self::Key, Some(_)) => Self::Entry(indent),
+            (Self::Entry(known), Some(_)) if known == indent => self,
+            _ => Self::None,
+        }
+    }
+
+    /// Whether the line that it stands at may be shown; so may one that names env files.
+    fn shows(self, line: &str) -> bool {
+        let env_files = line.trim_start_matches([' ', '-']).strip_prefix("envs:");
+        self != Self::None || env_files.is_some_and(is_path_list)
+    }
+}
+
+/// Whether a value is a list of paths in brackets.
+fn is_path_list(value: &str) -> bool {
+    let list = value.trim().strip_prefix('[').and_then(|list| list.strip_suffix(']'));
+    list.is_some_and(|list| list.split(',').all(|path| is_path(path.trim())))
+}
+
+fn is_path(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
 }
 
 /// Whether two words differ by one letter: another, one more, one less, or two that are swapped.
@@ -254,21 +312,7 @@ fn is_secret_line(line: &str) -> bool {
         let word = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
         SECRET_KEYS.iter().any(|key| key.eq_ignore_ascii_case(word))
     });
-    by_key || has_secret_url(line)
-}
-
-fn has_secret_url(line: &str) -> bool {
-    // Without the colon it is one that is misspelt.
-    line.match_indices("//").any(|(i, _)| {
-        let url = line[i + 2..].split(|c: char| c.is_whitespace() || "\"'`".contains(c)).next();
-        let url = url.unwrap_or_default();
-        let authority = url.split(['?', '#']).next().unwrap_or_default();
-        let named = |name: &str| ["ref", "version", "timeout", "submodules", "depth", "hash"].contains(&name);
-        let pairs = url.split_once('?').map_or("", |(_, query)| query).split(['&', ';', '?']);
-        let has_user =
-            authority.contains('@') && !authority.starts_with("git@") && !authority.contains("@sha");
-        has_user || pairs.filter_map(|pair| pair.split_once('=')).any(|(name, _)| !named(name))
-    })
+    by_key || has_password(line)
 }
 
 #[cfg(test)]
@@ -283,7 +327,22 @@ mod tests {
 
     #[test]
     fn what_may_hold_secrets_is_hidden() {
-        let table: [(&str, &str, &[usize]); 20] = [
+        let table: [(&str, &str, &[usize]); 23] = [
+            (
+                "kustomization.yaml",
+                "transformers: [yy, a.yaml]\nopenapi: {path: oo}\nsecretGenerator:\n- name: a\n  envs: [c.env]\n  literals: [d]\n",
+                &[1, 2, 4, 5],
+            ),
+            (
+                "kustomization.yaml",
+                "secretGenerator: []\ngenerators:\n- a.yaml\n- b/c\n- |-\n  - d\n- e\nvalidators:\n- f\n  - g\n",
+                &[2, 3, 4, 8, 9],
+            ),
+            (
+                "kustomization.yaml",
+                "secretGenerator: []\npatchesStrategicMerge:\n- a\n- '{b: c\n- d\n'\n",
+                &[2, 3],
+            ),
             (
                 "kustomization.yaml",
                 "namespce: a\nsecretGenerator:\n- name: b\n  literals:\n  - c=d\n  - name: e\n- name: f\n  behavior: g\n",

@@ -60,6 +60,12 @@ pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schem
     if changes.is_empty() {
         return Ok(());
     }
+    for Image { new_name, tag_suffix, new_tag, digest, .. } in images {
+        set.count_copies(
+            [new_name, tag_suffix, new_tag, digest].map(|text| text.len()).iter().sum(),
+            set.len(),
+        )?;
+    }
     let resources = set.resources_mut().iter_mut();
     for resource in resources.filter(|r| !r.is_empty() && r.id().gvk.kind != DEFINITION) {
         let has_containers = has_containers(resource.node());

@@ -62,6 +62,7 @@ pub fn labels(
     if pairs.is_empty() {
         return Ok(());
     }
+    set.count_copies(pairs.iter().map(|(key, value)| key.len() + value.len()).sum(), set.len())?;
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
         // What goes into one place only needs no number: the labels of most kinds.
         let first =

@@ -19,6 +19,7 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
     if references.is_empty() {
         return Ok(());
     }
+    let mut copied = set.copied();
     let resources = set.resources_mut();
     // Apart from their manifests, resources can be looked at while manifests are changed.
     let mut nodes: Vec<Node> =
@@ -41,9 +42,11 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
         for target in updated.targets {
             if let Some(target) = resources.get_mut(target) {
                 target.referred_by.push(id.clone());
+                copied.add_to_each(target.id().name.len(), 1)?;
             }
         }
     }
+    set.set_copied(copied);
     Ok(())
 }
 

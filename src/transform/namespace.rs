@@ -51,6 +51,7 @@ pub fn namespace(
     if config.namespace.is_empty() {
         return Ok(());
     }
+    set.count_copies(config.namespace.len(), set.len())?;
     let fields = NamespaceSpecs::new(specs);
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty() && !r.from_helm) {
         resource.store_previous_id();

@@ -62,6 +62,7 @@ fn add(set: &mut ResourceSet, affix: &str, specs: &FieldSpecs, schema: &Schema, 
     if affix.is_empty() {
         return Ok(());
     }
+    set.count_copies(affix.len(), set.len())?;
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
         let original = resource.original_id().gvk.clone();
         if keeps_its_name(&original) {

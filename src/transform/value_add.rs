@@ -95,7 +95,9 @@ pub fn value_add(set: &mut ResourceSet, config: &ValueAdd, schema: &Schema) -> R
     let mut warnings = Vec::new();
     for target in &config.targets {
         let selector = target.selector.as_ref().map(SelectorArgs::compile).transpose()?.unwrap_or_default();
-        for i in set.select(&selector) {
+        let selected = set.select(&selector);
+        set.count_copies(config.value.len(), selected.len())?;
+        for i in selected {
             let added = set.update(i, |resource| add_to(resource, &config.value, target, schema));
             warnings.extend(added.transpose()?.flatten());
         }

@@ -15,9 +15,12 @@ pub(crate) enum Separation {
 /// Looks whether kustomize takes the directives of a text.
 ///
 /// # Errors
-/// Another version than YAML 1.1; any directive where texts are taken apart.
+/// Another version than YAML 1.1; any directive where texts are taken apart, and markers with something behind them.
 pub(crate) fn check_directives(sources: &SourceMap, id: SourceId, separation: Separation) -> Result<()> {
     let Some(source) = sources.get(id) else { return Ok(()) };
+    if separation == Separation::AtMarkers {
+        check_markers(source.text(), id)?;
+    }
     let mut start = 0;
     for line in source.text().split_inclusive('\n') {
         let at = Span::new(id, start, start + line.trim_end().len());
@@ -32,6 +35,27 @@ pub(crate) fn check_directives(sources: &SourceMap, id: SourceId, separation: Se
             _ => continue,
         };
         return Err(Diagnostic::error(Code::Syntax, problem).at(at).help("remove this line"));
+    }
+    Ok(())
+}
+
+/// Looks whether all lines that begin with `---` stand alone, as where kyaml takes texts apart. The first line, and one
+/// that follows another marker, are read with what is behind them.
+fn check_markers(text: &str, id: SourceId) -> Result<()> {
+    const MARKER: &str = "\n---";
+
+    let mut next = 0;
+    for at in memchr::memmem::find_iter(text.as_bytes(), MARKER) {
+        let Some(length) = text[at + 1..].find('\n').filter(|_| at >= next) else { continue };
+        let line = text[at + 1..at + 1 + length].trim_end();
+        let behind = line[MARKER.len() - 1..].trim_start();
+        if !behind.is_empty() && !behind.starts_with('#') {
+            let problem = "kustomize takes nothing behind the `---` that ends a document";
+            return Err(Diagnostic::error(Code::Syntax, problem)
+                .at(Span::new(id, at + 1, at + 1 + line.len()))
+                .help("write what follows on a line of its own"));
+        }
+        next = at + 2 + length;
     }
     Ok(())
 }

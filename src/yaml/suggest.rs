@@ -25,7 +25,8 @@ pub(crate) fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
 }
 
 /// The path that was probably meant: the same with the first field that is not there replaced by the one that is most
-/// alike. A step into a list is a position; any other leads to its first entry.
+/// alike. A step into a list is a position or `[field=value]`, of which the value may be the wrong one; any other leads
+/// to its first entry.
 pub(crate) fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<String>> {
     let mut node = node;
     for (i, step) in path.iter().enumerate() {
@@ -40,11 +41,30 @@ pub(crate) fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<
                 };
                 field
             }
-            Value::List(list) => list.get(step.parse().unwrap_or(0))?,
+            Value::List(list) => match entry_named(list, step) {
+                Ok(entry) => entry?,
+                Err(meant) => {
+                    let mut path: Vec<String> = path.iter().map(|step| step.as_ref().to_string()).collect();
+                    path[i] = meant?;
+                    return Some(path);
+                }
+            },
             Value::Scalar(_) => return None,
         };
     }
     None
+}
+
+/// The entry of a list that a step leads to; for a value that no entry has, the step with the one that is most alike.
+fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Option<String>> {
+    let selected = step.strip_prefix('[').and_then(|step| step.strip_suffix(']')?.split_once('='));
+    let Some((field, value)) = selected else { return Ok(list.get(step.parse().unwrap_or(0))) };
+    let value_of = |entry: &'n Node| entry.get(field).and_then(Node::scalar_text).map(|text| text.as_str());
+    if let Some(entry) = list.iter().find(|entry| value_of(entry) == Some(value)) {
+        return Ok(Some(entry));
+    }
+    let values: Vec<&str> = list.iter().filter_map(value_of).collect();
+    Err(nearest(value, &values).map(|meant| format!("[{field}={meant}]")))
 }
 
 /// How many letters have to be added, removed, changed or swapped with their neighbour.

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::layout::{MessageLayout, ShownPlace, shortened};
-use crate::diagnostic::escape::{steers, without_passwords};
+use crate::diagnostic::escape::steers;
 use crate::diagnostic::{Diagnostic, Fix, ObjectName};
+use crate::source::without_passwords;
 
 #[derive(Serialize)]
 struct JsonMessage {

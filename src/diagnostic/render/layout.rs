@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::escape::{escaped, without_passwords};
+use crate::diagnostic::escape::escaped;
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Label};
-use crate::source::{Source, SourceMap, Span, as_seen_from};
+use crate::source::{Source, SourceMap, Span, as_seen_from, without_passwords};
 
 /// Whether texts have colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

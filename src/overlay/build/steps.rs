@@ -1,5 +1,7 @@
 //! The steps that fields of a kustomization ask for: each is the work of one function of `transform`.
 
+use rustc_hash::FxHashSet;
+
 use super::context::Site;
 use super::plugins;
 use crate::diagnostic::{Diagnostic, Result};
@@ -8,7 +10,7 @@ use crate::overlay::load::Root;
 use crate::overlay::origin::Tracker;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::resource::{Resource, ResourceSet};
-use crate::transform::{self, Namespace, TransformerConfig, Var, VarSet};
+use crate::transform::{self, GeneratorArgs, Namespace, TransformerConfig, Var, VarSet};
 use crate::yaml::{self, Node, ParseOptions, Spanned};
 
 /// Adds the fields of `configurations`, and the built-in ones, to those that transformers know.
@@ -58,8 +60,35 @@ pub(super) fn generate(
         }
         BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(site, chart)?),
     };
+    if let BuiltinGenerator::ConfigMap(args) | BuiltinGenerator::Secret(args) = generator {
+        count_repeated(site, args, &made, resources)?;
+    }
     plugins::absorb(site, made, site.tracker.builtin(kind).as_ref(), resources)?;
     Ok(warnings)
+}
+
+/// What is long enough that the files it was made of are looked at.
+const LONG: usize = 1 << 16;
+
+/// Takes note of what was made of a file that was used before, here or by a generator that stands above.
+fn count_repeated(
+    site: &Site<'_>,
+    args: &GeneratorArgs,
+    made: &[Resource],
+    resources: &mut ResourceSet,
+) -> Result<()> {
+    let bytes: usize = made.iter().map(|resource| resource.node().size().bytes).sum();
+    if bytes < LONG {
+        return Ok(());
+    }
+    let k = site.kustomization;
+    let all = k.config_map_generator.iter().chain(&k.secret_generator);
+    let above = all.take_while(|other| !std::ptr::eq(*other, args)).flat_map(GeneratorArgs::named_files);
+    let own: Vec<_> = args.named_files().map(|file| file.value).collect();
+    let distinct: FxHashSet<&str> = own.iter().map(String::as_str).collect();
+    let is_repeated =
+        distinct.len() < own.len() || above.into_iter().any(|file| distinct.contains(file.as_str()));
+    resources.count_copies(bytes, usize::from(is_repeated))
 }
 
 fn inflate(site: &Site<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>> {

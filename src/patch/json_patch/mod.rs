@@ -95,6 +95,15 @@ pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
 }
 
 impl JsonPatch {
+    /// How much its values are.
+    pub(crate) fn bytes(&self) -> usize {
+        self.operations
+            .iter()
+            .filter_map(|operation| operation.value.as_ref())
+            .map(|value| value.size().bytes)
+            .sum()
+    }
+
     /// Whether there is no operation.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -37,6 +37,9 @@ pub(in crate::transform) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
     };
 }
 
+/// Up to this many entries are looked for one by one.
+const FEW: usize = 4;
+
 /// Sets entries of a map to strings; nothing happens to null. Returns which of them are new: these have numbers in a
 /// row, from `first` on, as what is shared.
 ///
@@ -54,8 +57,13 @@ pub(in crate::transform) fn set_entries(
     let Some(map) = node.as_map_mut() else {
         return Err(Diagnostic::error(Code::WrongType, format!("expected a map, found {found}")).at(span));
     };
-    let index = map.index();
-    let positions: Vec<Option<usize>> = pairs.keys().map(|key| index.position(key)).collect();
+    // For few, making an index is the greater work.
+    let positions: Vec<Option<usize>> = if pairs.len() <= FEW {
+        pairs.keys().map(|key| map.position(key)).collect()
+    } else {
+        let index = map.index();
+        pairs.keys().map(|key| index.position(key)).collect()
+    };
     for (i, ((key, value), position)) in pairs.iter().zip(&positions).enumerate() {
         if let Some(old) = position.and_then(|at| map.entries_mut().get_mut(at)) {
             overwrite(&mut old.value, value, Tag::Str);

@@ -1,11 +1,13 @@
 //! The fields of one resource that a list of specs names, each handed to a function.
 
+use smol_str::SmolStr;
+
 use super::list::FieldSpecs;
 use super::path::{Create, SetField};
 use crate::diagnostic::Result;
 use crate::resource::Resource;
 use crate::schema::Gvk;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Node, Tag, Value};
 
 impl FieldSpecs {
     /// Calls `set` on each field of the resource that a spec names, in the order of the specs.
@@ -37,8 +39,11 @@ impl FieldSpecs {
         let create = if spec.create { create } else { Create::Never };
         let mut changes_shared = false;
         let mut watched = |field: &mut Node| {
-            changes_shared |= has_shared(field);
-            set(field)
+            let before = shared_values(field);
+            let done = set(field);
+            // What is new in a map stands behind the rest.
+            changes_shared |= !before.is_empty() && !shared_values(field).starts_with(&before);
+            done
         };
         let mut visit = |resource: &mut Resource| path.visit(resource.node_mut(), create, &mut watched);
         let of_annotations = create == Create::Never && spec.path == "metadata/annotations";
@@ -58,12 +63,15 @@ impl FieldSpecs {
     }
 }
 
-/// Whether a field, or an entry of it, is one with others.
-fn has_shared(field: &Node) -> bool {
-    let is_shared = |node: &Node| node.meta.shared != 0;
+/// The values of a field, or of its entries, that are one with others.
+fn shared_values(field: &Node) -> Vec<(u8, SmolStr, Tag)> {
+    let shared = |node: &Node| {
+        let text = Some(node).filter(|node| node.meta.shared != 0)?.scalar_text()?;
+        Some((node.meta.shared, text.clone(), node.meta.tag))
+    };
     match &field.value {
-        Value::Scalar(_) => is_shared(field),
-        Value::Map(map) => map.iter().any(|(_, value)| is_shared(value)),
-        Value::List(list) => list.iter().any(is_shared),
+        Value::Scalar(_) => shared(field).into_iter().collect(),
+        Value::Map(map) => map.iter().filter_map(|(_, value)| shared(value)).collect(),
+        Value::List(list) => list.iter().filter_map(shared).collect(),
     }
 }

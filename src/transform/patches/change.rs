@@ -44,6 +44,11 @@ impl StrategicPatch {
         Warned { value: Self { node: patch.into_node(), options, selected: true }, warnings }
     }
 
+    /// How much it is.
+    pub(super) fn bytes(&self) -> usize {
+        self.node.size().bytes
+    }
+
     /// Merges the patch into a resource, which is empty afterwards when the patch deletes it. Name,
     /// kind and namespace stay unless the options allow a change. Returns whether the id did change.
     ///

@@ -47,6 +47,7 @@ pub fn patches(
         let done = match body {
             PatchBody::Nothing => {
                 run.warn(patch.place(), "this patch is empty and changes nothing");
+                run.check_target(patch);
                 Ok(())
             }
             PatchBody::Strategic(documents) => run.strategic(patch, documents),
@@ -72,7 +73,9 @@ pub fn patches_json6902(
         patches.iter().filter_map(|patch| Some((patch, run.loaded(load::json6902(patch, context))?)));
     let loaded: Vec<(&Patch, JsonPatch)> = loaded.collect();
     for (patch, json) in loaded {
-        let selected = run.select(patch);
+        let selected = run.select(patch).and_then(|selected| {
+            run.set.count_copies(json.bytes(), selected.len().saturating_sub(1)).map(|()| selected)
+        });
         for i in run.problems.value_of(selected).unwrap_or_default() {
             let done = run.json_one(i, &json, patch.place());
             run.problems.value_of(done);
@@ -152,6 +155,12 @@ impl<'r> PatchRun<'r> {
         self.warnings.push(Diagnostic::warning(Code::UnmatchedPatch, message).at(at));
     }
 
+    /// Warns of a target that cannot be read, where nothing selects by it: kustomize does not look at it then.
+    fn check_target(&mut self, patch: &Patch) {
+        let wrong = patch.target.as_ref().and_then(|target| target.compile().err());
+        self.warnings.extend(wrong.map(Diagnostic::into_warning));
+    }
+
     /// Resources that were deleted on the way are dropped at the end, so that positions stay.
     fn finish(self) -> Result<Vec<Diagnostic>> {
         self.set.remove_empty();
@@ -204,6 +213,8 @@ impl<'r> PatchRun<'r> {
         })?;
         let selected = self.select(patch)?;
         let patch = StrategicPatch::selected(document, patch.options).note_in(&mut self.warnings);
+        // What goes into one is no copy.
+        self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
         let mut other_ids = false;
         for i in selected {
             let done = self.merge_one(i, &patch);
@@ -246,7 +257,9 @@ impl<'r> PatchRun<'r> {
     }
 
     fn json(&mut self, patch: &Patch, json: &JsonPatch) -> Result<()> {
-        for i in self.select(patch)? {
+        let selected = self.select(patch)?;
+        self.set.count_copies(json.bytes(), selected.len().saturating_sub(1))?;
+        for i in selected {
             // Here, and not in `patchesJson6902`, the id from before stays known.
             self.set.update(i, Resource::store_previous_id);
             let done = self.json_one(i, json, patch.place());
