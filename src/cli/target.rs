@@ -263,6 +263,11 @@ impl TargetArgs {
         #[cfg(feature = "cluster")]
         if cluster != ClusterUse::Needed && self.schema.connect.options().namespace.is_some() {
             let message = "`--namespace` says where objects go that are sent to a cluster: what is rendered gets its \
+        if self.locked && matches!(self.schema.schema, SchemaChoice::Cluster | SchemaChoice::Cache) {
+            let message = "`--locked` takes schemas from the lock file, and `--schema` from elsewhere: leave one of \
+                           them out, or write the schemas down with `kubectl smp lock --schemas cluster`";
+            return Err(Failure::Usage(message.into()));
+        }
                            namespace by `namespace:` in a kustomization, or by its manifests";
             return Err(Failure::Usage(message.into()));
         }
