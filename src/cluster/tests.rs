@@ -499,3 +499,68 @@ fn what_a_server_cannot_tell_is_not_gone() {
     let sent = fake.take().iter().filter(|request| request.starts_with("PATCH")).count();
     assert_eq!(sent, 1, "nothing is applied to what may still be there");
 }
+
+/// A document of `ex.io/v1` in which the kind has a list of that type.
+fn document(list_type: &str) -> String {
+    format!(
+        r#"{{"components":{{"schemas":{{"io.ex.Foo":{{"type":"object",
+        "x-kubernetes-group-version-kind":[{{"group":"ex.io","version":"v1","kind":"Foo"}}],
+        "properties":{{"spec":{{"type":"array","x-kubernetes-list-type":"{list_type}",
+        "items":{{"type":"string"}}}}}}}}}}}}}}"#
+    )
+}
+
+/// A server that serves Foo, whose CRD may not be read, and that publishes `later` some time after it was asked first.
+fn late_server(first: &'static str, later: &'static str, after: Duration) -> Fake {
+    let start = std::sync::OnceLock::new();
+    Fake::start(move |request| {
+        let is_late = start.get_or_init(std::time::Instant::now).elapsed() >= after;
+        let now = if is_late { later } else { first };
+        Some(match request {
+            "GET /openapi/v3" => ok(format!(
+                r#"{{"paths":{{"apis/ex.io/v1":{{"serverRelativeURL":"/openapi/v3/apis/ex.io/v1?hash={now}"}}}}}}"#
+            )),
+            "GET /apis" => ok(NO_GROUPS),
+            "GET /apis/ex.io/v1" => ok(
+                r#"{"groupVersion":"ex.io/v1","resources":[{"name":"foos","kind":"Foo","namespaced":true}]}"#,
+            ),
+            get if get.starts_with("GET /openapi/v3/apis/ex.io/v1") && now == "none" => {
+                ok(r#"{"components":{"schemas":{}}}"#)
+            }
+            get if get.starts_with("GET /openapi/v3/apis/ex.io/v1") => ok(document(now)),
+            _ => (403, "", r#"{"kind":"Status","reason":"Forbidden","message":"no","code":403}"#.into()),
+        })
+    })
+}
+
+#[test]
+fn what_is_published_late_counts_where_no_definition_may_be_read() {
+    let foo = Gvk::from_manifest("ex.io/v1", "Foo");
+    let list_type = |live: &LiveSchema| {
+        let graph = live.lookup(&foo).expect("asked").expect("known");
+        graph.kind(&foo).expect("known").field("spec").list_type()
+    };
+    for first in ["atomic", "none"] {
+        let fake = late_server(first, "set", Duration::from_secs(1));
+        let live = LiveSchema::new(fake.options.clone(), None).awaiting_changes();
+        assert_eq!(list_type(&live), Some(crate::schema::ListType::Set), "{first}");
+        let asked = fake.take().iter().filter(|request| *request == "GET /openapi/v3").count();
+        assert_eq!(list_type(&live), Some(crate::schema::ListType::Set), "{first}");
+        assert_eq!((asked, fake.take().len()), (2, 0), "that is waited for once");
+    }
+    let fake = late_server("atomic", "set", Duration::from_secs(60));
+    let live = LiveSchema::new(fake.options.clone(), None);
+    assert_eq!(list_type(&live), Some(crate::schema::ListType::Atomic), "a build waits for nothing");
+}
+
+#[test]
+fn a_kind_that_is_served_without_a_schema_is_refused() {
+    let foo = Gvk::from_manifest("ex.io/v1", "Foo");
+    let fake = late_server("none", "none", Duration::ZERO);
+    let live = LiveSchema::new(fake.options.clone(), None).awaiting_changes();
+    let problem = live.lookup(&foo).expect_err("it has no schema");
+    assert_eq!(problem.code(), Code::NoSchema);
+    assert!(problem.message().contains("says nothing of its schema"), "{problem}");
+    let bar = Gvk::from_manifest("ex.io/v1", "Bar");
+    assert!(live.lookup(&bar).expect("asked").is_none(), "it is not served");
+}
