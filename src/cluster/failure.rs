@@ -185,10 +185,12 @@ impl Refusal {
 
     /// Whether the server does not have it: the object, its namespace, or its kind.
     pub(super) fn is_not_found(&self) -> bool {
-        self.http == 404
+        self.http == 404 && self.reason == "NotFound"
     }
 
     /// Whether the namespace is what is missing.
+    ///
+    /// Anything may answer 404 that stands in front of a server; that says nothing of what the server has.
     pub(super) fn lacks_namespace(&self, namespace: &str) -> bool {
         let about = |d: &Details| d.kind == "namespaces" && d.name == namespace;
         self.is_not_found() && self.details.as_deref().is_some_and(about)
@@ -196,7 +198,7 @@ impl Refusal {
 
     /// Whether the server has no such resource at all, in which case it names no object.
     pub(super) fn lacks_kind(&self) -> bool {
-        self.is_not_found() && self.details.as_ref().is_none_or(|details| details.name.is_empty())
+        self.http == 404 && self.details.as_ref().is_none_or(|details| details.name.is_empty())
     }
 
     /// The fields that the server refuses to change.

@@ -564,3 +564,20 @@ fn a_kind_that_is_served_without_a_schema_is_refused() {
     let bar = Gvk::from_manifest("ex.io/v1", "Bar");
     assert!(live.lookup(&bar).expect("asked").is_none(), "it is not served");
 }
+
+#[test]
+fn what_a_proxy_does_not_find_may_be_there() {
+    let page = || (404, "", "<html>not found</html>".to_string());
+    let fake = Fake::start(move |request| {
+        Some(match request {
+            "GET /api" => ok(CORE),
+            get if get.starts_with("GET ") => page(),
+            other => object(other),
+        })
+    });
+    let (_, told) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
+    assert_eq!(told, ["configmap/c0 serverside-applied"], "nobody knows whether it was there");
+    let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("asked");
+    assert_eq!((report.objects.len(), report.problems.len()), (0, 1));
+    assert!(report.problems[0].message().contains("HTTP 404"), "{:?}", report.problems);
+}
