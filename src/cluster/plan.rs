@@ -13,6 +13,7 @@ use super::json;
 use super::kubeconfig::ConnectOptions;
 use super::mapping::Mapping;
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
+use crate::patch::LAST_APPLIED;
 use crate::resource::Resource;
 use crate::schema::{Gvk, Schema, Scope};
 use crate::yaml::{Map, Node, to_json};
@@ -49,6 +50,10 @@ impl Object {
     }
 }
 
+/// The manager of kubectl's own applies, which keep the configuration that was applied last in an annotation. Of
+/// others it would say what is not true.
+pub(super) const KUBECTL: &str = "kubectl";
+
 /// One object to send.
 #[derive(Debug)]
 pub(super) struct PlannedObject<'r> {
@@ -61,9 +66,17 @@ pub(super) struct PlannedObject<'r> {
 }
 
 impl PlannedObject<'_> {
-    /// The manifest with its namespace.
-    pub(super) fn manifest(&self) -> Node {
+    /// The manifest with its namespace, as that manager sends it.
+    pub(super) fn manifest(&self, manager: &str) -> Node {
         let mut node = self.resource.node().clone();
+        if manager != KUBECTL
+            && let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut)
+            && let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_map_mut)
+            && annotations.remove(LAST_APPLIED).is_some()
+            && annotations.is_empty()
+        {
+            metadata.remove("annotations");
+        }
         if !self.object.namespace.is_empty()
             && let Some(map) = node.as_map_mut()
             && let Some(metadata) = map.get_or_insert_with("metadata", || Node::map(Map::new())).as_map_mut()
@@ -86,9 +99,23 @@ impl PlannedObject<'_> {
         }
     }
 
+    /// What is odd about what that manager sends.
+    pub(super) fn warning(&self, manager: &str) -> Option<String> {
+        self.resource
+            .node()
+            .get_path(&["metadata", "annotations", LAST_APPLIED])
+            .filter(|_| manager != KUBECTL)?;
+        Some(format!(
+            "{}: its annotation {LAST_APPLIED} is not sent: it belongs to `kubectl apply`",
+            self.object
+        ))
+    }
+
     /// The manifest as the server takes it.
-    pub(super) fn body(&self) -> Result<Vec<u8>> {
-        to_json(&self.manifest()).map(String::into_bytes).map_err(|error| error.resource(self.resource.id()))
+    pub(super) fn body(&self, manager: &str) -> Result<Vec<u8>> {
+        to_json(&self.manifest(manager))
+            .map(String::into_bytes)
+            .map_err(|error| error.resource(self.resource.id()))
     }
 }
 
@@ -156,7 +183,11 @@ struct ObjectPlace<'d> {
 ///
 /// # Errors
 /// As for applying: objects without version or name, of another namespace than the one asked for, or there twice.
-pub fn planned_without_server(resources: &[Resource], options: &ConnectOptions) -> Result<Vec<Node>> {
+pub fn planned_without_server(
+    resources: &[Resource],
+    options: &ConnectOptions,
+    manager: &str,
+) -> Result<Vec<Node>> {
     let (namespace, schema) = (options.default_namespace()?, Schema::embedded());
     let built_in = |gvk: &Gvk| {
         let scope = schema.scope(gvk)?;
@@ -166,7 +197,7 @@ pub fn planned_without_server(resources: &[Resource], options: &ConnectOptions) 
     let is_enforced = options.namespace.is_some();
     let destination = ObjectPlace { namespace: &namespace, is_enforced, served: &built_in };
     let targets = planned(resources, &destination, &definitions(resources))?;
-    Ok(targets.iter().map(PlannedObject::manifest).collect())
+    Ok(targets.iter().map(|target| target.manifest(manager)).collect())
 }
 
 fn planned<'r>(

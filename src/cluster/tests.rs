@@ -581,3 +581,24 @@ fn what_a_proxy_does_not_find_may_be_there() {
     assert_eq!((report.objects.len(), report.problems.len()), (0, 1));
     assert!(report.problems[0].message().contains("HTTP 404"), "{:?}", report.problems);
 }
+
+#[test]
+fn the_annotation_of_kubectl_is_sent_by_kubectl_alone() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c0, annotations: \
+                {kubectl.kubernetes.io/last-applied-configuration: '{}'}}\n";
+    let objects = resources(text);
+    let mut fake =
+        Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
+    fake.options.namespace = Some("a".into());
+    for (manager, is_sent) in [("kubectl-smp", false), ("kubectl", true)] {
+        let planned = super::planned_without_server(&objects, &fake.options, manager).expect("planned");
+        assert_eq!(planned[0].get_path(&["metadata", "annotations"]).is_some(), is_sent, "{manager}");
+        let options = ServerSideApplyOptions { field_manager: manager.into(), ..Default::default() };
+        let (_, told) = run(&fake.connect(), &objects, &options);
+        let is_warned = told.iter().any(|line| line.starts_with("warning configmap/c0: its annotation"));
+        assert_eq!(is_warned, !is_sent, "{told:?}");
+        let options = DiffOptions { field_manager: manager.into(), ..Default::default() };
+        let report = diff(&fake.connect(), &objects, &options).expect("asked");
+        assert_eq!(report.warnings.is_empty(), is_sent, "{:?}", report.warnings);
+    }
+}

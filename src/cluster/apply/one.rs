@@ -93,7 +93,7 @@ impl OneObject<'_> {
     /// Deletes the object and makes it anew.
     async fn replace(&self, path: &str, ask: &Ask, uid: &str) -> Result<ApplyOutcome, Unapplied> {
         if self.options.dry_run == DryRun::Server {
-            let (change, object) = (ApplyChange::Replaced, self.target.manifest());
+            let (change, object) = (ApplyChange::Replaced, self.target.manifest(&self.options.field_manager));
             return Ok(ApplyOutcome::Applied { warnings: Vec::new(), change, object });
         }
         self.delete(path, uid).await?;
@@ -253,6 +253,7 @@ impl OneObject<'_> {
         if is_being_deleted(&object) {
             warnings.push(format!("{} is being deleted, and what was applied with it", self.target.object));
         }
+        warnings.extend(self.target.warning(&self.options.field_manager));
         Ok(ApplyOutcome::Applied { warnings, change, object })
     }
 
@@ -288,7 +289,7 @@ impl OneObject<'_> {
         ApplyOutcome::Applied {
             warnings: vec![text],
             change: ApplyChange::Created,
-            object: self.target.manifest(),
+            object: self.target.manifest(&self.options.field_manager),
         }
     }
 }

@@ -66,7 +66,7 @@ impl CompareOne<'_> {
         };
         let path = mapping.path(&object.namespace, &object.name);
         let get = Ask::object(path.as_str());
-        let body = self.target.body().map_err(|problem| self.stop(problem))?;
+        let body = self.target.body(&self.run.options.field_manager).map_err(|problem| self.stop(problem))?;
         let (live, dry_run) = join(cluster.ask(&get), self.dry_run(body)).await;
         let (live, dry_run) = (
             live.map_err(|problem| self.unanswered(problem))?,
@@ -98,6 +98,7 @@ impl CompareOne<'_> {
         let said = merged.warnings.iter();
         let mut warnings: Vec<_> =
             said.map(|text| secret::without_values(text, self.target.resource)).collect();
+        warnings.extend(self.target.warning(&self.run.options.field_manager));
         let read = |answer: &Answer| self.read(path, answer).map_err(|problem| self.stop(problem));
         let moving = live.as_ref().and_then(|live| Moving::of(live, &merged, self.run.options));
         let (merged, conflict) = match moving {
@@ -177,7 +178,7 @@ impl CompareOne<'_> {
 
     /// An object that is shown as its manifest has it.
     fn addition(&self) -> Compared {
-        let diff = self.tidy(None, self.target.manifest());
+        let diff = self.tidy(None, self.target.manifest(&self.run.options.field_manager));
         Compared { diff, conflict: None, warnings: Vec::new() }
     }
 
