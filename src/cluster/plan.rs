@@ -233,6 +233,9 @@ fn target<'r>(
             return Err(Diagnostic::error(Code::MissingField, message).resource(id).at(start));
         }
     }
+    for path in [&["apiVersion"][..], &["kind"], &["metadata", "name"], &["metadata", "namespace"]] {
+        text_or_nothing(resource, path)?;
+    }
     let live = (destination.served)(&id.gvk);
     let served = live.is_some();
     let mapping = live.or_else(|| defined.get(&id.gvk).map(|(mapping, _)| mapping.clone()));
@@ -243,6 +246,17 @@ fn target<'r>(
     };
     let object = Object { gvk: id.gvk.clone(), namespace, name: id.name.clone() };
     Ok(PlannedObject { resource, object, mapping, served })
+}
+
+/// Makes sure that what names an object is a text, as servers want it: `y` is a boolean for them, `1.0` a number.
+fn text_or_nothing(resource: &Resource, path: &[&str]) -> Result<()> {
+    let Some(value) = resource.node().get_path(path) else { return Ok(()) };
+    if value.as_str().is_some() || value.is_null() {
+        return Ok(());
+    }
+    let message = format!("`{}` must be a text, and it is {}", path.join("."), value.type_name());
+    let error = Diagnostic::error(Code::InvalidValue, message).resource(resource.id()).at(value.span());
+    Err(if value.scalar_text().is_some() { error.help("put it in quotes") } else { error })
 }
 
 /// The object's own namespace, else that of the destination.

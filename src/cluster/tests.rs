@@ -602,3 +602,22 @@ fn the_annotation_of_kubectl_is_sent_by_kubectl_alone() {
         assert_eq!(report.warnings.is_empty(), is_sent, "{:?}", report.warnings);
     }
 }
+
+#[test]
+fn names_that_are_no_texts_are_errors_before_anything_is_sent() {
+    for (field, is_text) in
+        [("name: y", false), ("name: 1", false), ("name: a, namespace: true", false), ("name: \"y\"", true)]
+    {
+        let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{{field}}}\n");
+        let sources = SourceMap::default();
+        let id = sources.add("test.yaml", text);
+        let nodes = parse_documents(&sources, id, ParseOptions::kubectl()).expect("YAML");
+        let made = |node| Resource::new(node, &Schema::none()).expect("a resource");
+        let objects: Vec<_> = nodes.into_iter().map(made).chain(config_maps(1)).collect();
+        let fake =
+            Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
+        let (summary, _) = run(&fake.connect(), &objects, &ServerSideApplyOptions::default());
+        assert_eq!(summary.is_ok(), is_text, "{field}");
+        assert_eq!(fake.take().iter().any(|request| request.starts_with("PATCH")), is_text, "{field}");
+    }
+}
