@@ -621,3 +621,36 @@ fn names_that_are_no_texts_are_errors_before_anything_is_sent() {
         assert_eq!(fake.take().iter().any(|request| request.starts_with("PATCH")), is_text, "{field}");
     }
 }
+
+#[test]
+fn an_answer_that_ends_in_the_middle_is_asked_for_again() {
+    for cuts in [1, usize::MAX] {
+        let left = AtomicUsize::new(cuts);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        std::thread::spawn(move || {
+            for mut client in listener.incoming().map_while(std::result::Result::ok) {
+                let mut bytes = [0; 1 << 16];
+                let length = client.read(&mut bytes).unwrap_or_default();
+                let request = String::from_utf8_lossy(&bytes[..length]).to_string();
+                let line =
+                    request.lines().next().unwrap_or_default().trim_end_matches(" HTTP/1.1").to_string();
+                let is_cut = line.starts_with("PATCH")
+                    && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+                let body = if line == "GET /api" { CORE.to_string() } else { object(&line).2 };
+                let body = if is_cut { &body[..body.len() / 2] } else { &body };
+                let _ = client
+                    .write_all(format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}").as_bytes());
+            }
+        });
+        let fake = Fake::start(|_| None);
+        let timeout = Some(Duration::from_secs(1));
+        let options = ConnectOptions { server: Some(url), request_timeout: timeout, ..fake.options.clone() };
+        let cluster = Cluster::connect(&options).expect("nothing is asked yet");
+        let (summary, told) = run(&cluster, &config_maps(1), &ServerSideApplyOptions::default());
+        let summary = summary.expect("asked");
+        assert_eq!(summary.is_success(), cuts == 1, "{told:?}");
+        let notes = summary.failures.first().map(|failure| failure.problem.notes().join("\n"));
+        assert!(notes.is_none_or(|notes| notes.contains("may have been applied")), "{told:?}");
+    }
+}

@@ -245,15 +245,18 @@ impl OneObject<'_> {
         answer: Answer,
         change: impl FnOnce(&Value) -> ApplyChange,
     ) -> Result<ApplyOutcome, Unapplied> {
-        let strange = |error| Unapplied::Problem(not_understood(&self.cluster.endpoint, path, &error));
+        let strange = |error| {
+            let problem = not_understood(&self.cluster.endpoint, path, &error);
+            Unapplied::Problem(problem.note("it may have been applied all the same"))
+        };
         let object = self.target.read(&answer.body).map_err(strange)?;
         let change = change(&json::decode(&answer.body).map_err(strange)?);
         let said = answer.warnings.into_iter();
         let mut warnings: Vec<_> = said.map(|text| without_values(&text, self.target.resource)).collect();
+        warnings.extend(self.target.warning(&self.options.field_manager));
         if is_being_deleted(&object) {
             warnings.push(format!("{} is being deleted, and what was applied with it", self.target.object));
         }
-        warnings.extend(self.target.warning(&self.options.field_manager));
         Ok(ApplyOutcome::Applied { warnings, change, object })
     }
 
