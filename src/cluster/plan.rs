@@ -283,7 +283,7 @@ fn repeated(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
     let mut seen = FxHashMap::default();
     let again = targets.iter().filter_map(|target| {
         let Object { gvk, namespace, name } = &target.object;
-        let first = *seen.entry((&gvk.group, &gvk.kind, namespace, name)).or_insert(target.resource);
+        let first = *seen.entry((group_of(gvk), &gvk.kind, namespace, name)).or_insert(target.resource);
         (!std::ptr::eq(first, target.resource)).then_some((first, target))
     });
     let error = |(first, target): (&Resource, &PlannedObject<'_>)| {
@@ -296,6 +296,14 @@ fn repeated(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
             .help("leave one of them out, or merge one over the other")
     };
     again.map(error).collect()
+}
+
+/// The group that tells a kind's objects apart. Events are the same objects in both groups that have them.
+fn group_of(gvk: &Gvk) -> &str {
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("events.k8s.io", "Event") => "",
+        (group, _) => group,
+    }
 }
 
 /// Whether it is a CRD.
@@ -397,6 +405,32 @@ mod tests {
         let namespace = object("v1", "Namespace", "");
         assert_eq!(namespace.to_string(), "namespace/x");
         assert_eq!(namespace.file_name(), "v1.Namespace..x");
+    }
+
+    #[test]
+    fn objects_are_the_same_in_any_version_of_their_kind() {
+        let text = |version: &str, kind: &str| {
+            format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n")
+        };
+        let table = [
+            (("v1", "Event"), ("events.k8s.io/v1", "Event"), true),
+            (
+                ("autoscaling/v1", "HorizontalPodAutoscaler"),
+                ("autoscaling/v2", "HorizontalPodAutoscaler"),
+                true,
+            ),
+            (("v1", "Service"), ("serving.example.com/v1", "Service"), false),
+        ];
+        let options = ConnectOptions { namespace: Some("a".into()), ..ConnectOptions::default() };
+        for (one, other, is_same) in table {
+            let objects = [one, other].map(|(version, kind)| resource(&text(version, kind)));
+            let problem = planned_without_server(&objects, &options, "x").err();
+            assert_eq!(
+                problem.is_some_and(|p| p.code() == Code::DuplicateResource),
+                is_same,
+                "{one:?} {other:?}"
+            );
+        }
     }
 
     #[test]
