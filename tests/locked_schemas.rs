@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use kubectl_smp::diagnostic::{Code, Diagnostic};
 use kubectl_smp::files::MemoryTree;
-use kubectl_smp::overlay::{BuildOptions, Builder, Built, LockFile};
-use kubectl_smp::schema::{Gvk, LockedSchema};
+use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, LockFile, Targets};
+use kubectl_smp::schema::{Gvk, LockedSchema, NamedKind, Schema, SchemaChain, SchemaSource, TypeGraph};
+use kubectl_smp::source::SourceMap;
 use serde_json::json;
 
 const BASE: &str =
@@ -59,6 +60,56 @@ fn a_locked_build_replaces_no_list_for_want_of_a_schema() {
     assert_eq!(problem.code(), Code::NoSchema);
     assert!(problem.help_text().is_some_and(|help| help.contains("lock --schemas cluster")), "{problem}");
     assert!(!problem.labels().is_empty(), "it has a place");
+}
+
+/// A cluster or a cache, which knows the kind.
+struct Elsewhere;
+
+impl SchemaSource for Elsewhere {
+    fn name(&self) -> &'static str {
+        "elsewhere"
+    }
+
+    fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
+        let lock: serde_json::Value = serde_json::from_str(&lock()).expect("the lock is JSON");
+        let document = lock["schemas"][0]["schema"].clone();
+        let graph = LockedSchema::new(gvk.clone(), String::new(), String::new(), document).graph()?;
+        Ok(Some(Arc::new(graph)))
+    }
+
+    fn kinds(&self) -> Result<Vec<NamedKind>, Diagnostic> {
+        Ok(Vec::new())
+    }
+}
+
+/// Builds the patch over the base, as a plain directory or as a stream.
+fn build_plain(lock: Option<&str>, locked: bool, is_stream: bool) -> Result<Built, Diagnostic> {
+    let mut files = vec![("base/gadget.yaml", BASE), ("over/gadget.yaml", PATCH)];
+    files.extend(lock.map(|text| ("smp.lock", text)));
+    let mut options = BuildOptions::default().tree(Arc::new(MemoryTree::new(files)?));
+    options.locked = locked;
+    options.bases = vec!["base".into()];
+    let make_chain = |used| {
+        let chain = SchemaChain::of(Schema::embedded());
+        Ok(if used == ChainUse::Manifests { chain.then(Elsewhere) } else { chain })
+    };
+    let builder = Builder::with_chain(SourceMap::default(), options, Box::new(make_chain), Targets::One)?;
+    if is_stream { builder.build_stream(Path::new("-"), PATCH) } else { builder.build(Path::new("over")) }
+}
+
+#[test]
+fn a_locked_build_of_a_plain_directory_takes_no_schema_from_elsewhere() {
+    let without = LockFile::default().to_text().expect("a text");
+    for is_stream in [false, true] {
+        let built = build_plain(None, false, is_stream).expect("built");
+        assert!(built.to_yaml().expect("a text").contains("port: 53"), "it is known elsewhere");
+        for text in [None, Some(without.as_str())] {
+            let problem = build_plain(text, true, is_stream).expect_err("a schema is missing");
+            assert_eq!(problem.code(), Code::NoSchema);
+        }
+        let built = build_plain(Some(&lock()), true, is_stream).expect("built");
+        assert!(built.to_yaml().expect("a text").contains("port: 53"), "the lock has it");
+    }
 }
 
 #[test]

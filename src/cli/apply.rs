@@ -198,7 +198,7 @@ fn named(objects: &[cluster::Object]) -> String {
 
 /// Shows what would be sent, and asks no server.
 fn show_only(args: &ApplyArgs, resources: &[Resource]) -> Outcome {
-    let planned = cluster::planned_without_server(resources, &args.objects.connect())?;
+    let planned = cluster::planned_without_server(resources, &args.objects.connect(), &args.field_manager)?;
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {

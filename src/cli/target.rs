@@ -144,7 +144,10 @@ impl SchemaArgs {
         }
         let (live, on_failure): (Box<dyn SchemaSource>, _) = match cluster {
             ClusterLink::Live(on_failure) => {
-                (Box::new(LiveSchema::new(options, links.cache.clone())), *on_failure)
+                let live = LiveSchema::new(options, links.cache.clone());
+                // What must not be wrong may take some seconds.
+                let live = if *on_failure == OnFailure::Fail { live.awaiting_changes() } else { live };
+                (Box::new(live), *on_failure)
             }
             ClusterLink::Outside(_) => (Box::new(ClusterOutside), OnFailure::PassOver),
         };
@@ -259,6 +262,11 @@ impl TargetArgs {
                 target.display()
             );
             return Err(Failure::Usage(message));
+        }
+        if self.locked && matches!(self.schema.schema, SchemaChoice::Cluster | SchemaChoice::Cache) {
+            let message = "`--locked` takes schemas from the lock file, and `--schema` from elsewhere: leave one of \
+                           them out, or write the schemas down with `kubectl smp lock --schemas cluster`";
+            return Err(Failure::Usage(message.into()));
         }
         #[cfg(feature = "cluster")]
         if cluster != ClusterUse::Needed && self.schema.connect.options().namespace.is_some() {

@@ -27,6 +27,16 @@ pub struct FieldConflict {
     pub detail: String,
 }
 
+/// The managers by which objects are made and changed by hand, before they are applied server-side.
+const FORMER: [&str; 6] = [
+    "before-first-apply",
+    "kubectl-client-side-apply",
+    "kubectl-create",
+    "kubectl-edit",
+    "kubectl-patch",
+    "kubectl-replace",
+];
+
 impl ApplyConflict {
     /// From a refusal, when that is what it is about.
     pub(super) fn read(object: &Object, refusal: &Refusal) -> Option<Self> {
@@ -58,10 +68,19 @@ impl ApplyConflict {
         let (count, managers) = (self.fields.len(), self.managers());
         let fields = if count == 1 { "1 field is".into() } else { format!("{count} fields are") };
         let message = format!("{}: {fields} owned by {managers}", self.object);
-        self.describe(Diagnostic::error(Code::Conflict, message)).help(
+        self.describe(Diagnostic::error(Code::Conflict, message)).help(if self.is_migration() {
+            "commands of kubectl set them before the object was applied server-side: take them over once with \
+             --force-conflicts, or, if `kubectl apply` keeps the object, apply with --field-manager=kubectl as that \
+             does"
+        } else {
             "take the fields over with --force-conflicts, leave them out of the manifest, or give them the \
-             values that they have",
-        )
+             values that they have"
+        })
+    }
+
+    /// Whether nobody owns the fields but commands of kubectl that do not apply server-side, such as `kubectl create`.
+    fn is_migration(&self) -> bool {
+        self.fields.iter().all(|field| FORMER.contains(&field.manager.as_str()))
     }
 
     /// As a warning that says what applying will meet.
@@ -119,6 +138,28 @@ mod tests {
             let read = FieldConflict::read(&cause(message, ".spec.replicas"));
             assert_eq!((read.manager.as_str(), read.detail.as_str()), (manager, detail), "{message}");
             assert_eq!(read.path, "spec.replicas");
+        }
+    }
+
+    #[test]
+    fn a_migration_is_called_one() {
+        let help = |managers: &[&str]| {
+            let gvk = Gvk::from_manifest("v1", "ConfigMap");
+            let field = |manager: &&str| {
+                FieldConflict::read(&cause(&format!("conflict with \"{manager}\""), ".data"))
+            };
+            let object = Object { gvk, namespace: "a".into(), name: "web".into() };
+            let conflict = ApplyConflict { object, fields: managers.iter().map(field).collect() };
+            conflict.error().help_text().expect("a way out").to_string()
+        };
+        for managers in
+            [&["kubectl-create"][..], &["before-first-apply"], &["kubectl-edit", "kubectl-create"]]
+        {
+            let help = help(managers);
+            assert!(help.contains("--force-conflicts") && help.contains("--field-manager=kubectl"), "{help}");
+        }
+        for managers in [&["hpa"][..], &["kubectl-create", "hpa"], &["kubectl"], &["kubectl-smp"]] {
+            assert!(!help(managers).contains("--field-manager"), "{managers:?}");
         }
     }
 

@@ -9,10 +9,12 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderName, Method, header};
+use http::response::Parts;
+use http::{HeaderMap, HeaderName, Method, Version, header};
 use http_body::Body as _;
 use kube::Client;
 use kube::client::Body;
+use serde::de::IgnoredAny;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::client::{Cluster, LoggedIn};
@@ -121,7 +123,7 @@ impl Cluster {
         };
         let until = Instant::now() + limit;
         let answer = timeout(limit, self.ask_until(ask, Some(until))).await;
-        answer.unwrap_or_else(|_| Err(too_late(&self.endpoint, limit)))
+        answer.unwrap_or_else(|_| Err(uncertain(ask, too_late(&self.endpoint, limit))))
     }
 
     /// No attempt begins that could not end in time: the last answer says more than that it came late.
@@ -155,9 +157,17 @@ impl Cluster {
     }
 
     /// An answer that did not come, or not to its end.
-    fn lost(&self, error: &kube::Error) -> RequestAttempt {
-        let was_there = self.has_answered.load(Ordering::Relaxed) || broke_off(error);
-        RequestAttempt::Lost { problem: no_answer(&self.endpoint, error), was_there }
+    fn lost(&self, ask: &Ask, error: &kube::Error) -> RequestAttempt {
+        let (problem, is_broken) = (no_answer(&self.endpoint, error), broke_off(error));
+        let was_there = self.has_answered.load(Ordering::Relaxed) || is_broken;
+        let problem = if is_broken { uncertain(ask, problem) } else { problem };
+        RequestAttempt::Lost { problem, was_there }
+    }
+
+    /// An answer of which the beginning came.
+    fn cut(&self, ask: &Ask) -> RequestAttempt {
+        let problem = not_understood(&self.endpoint, &ask.path, &"it ends in the middle");
+        RequestAttempt::Lost { problem: uncertain(ask, problem), was_there: true }
     }
 
     async fn attempt(&self, client: &Client, ask: &Ask) -> RequestAttempt {
@@ -175,19 +185,22 @@ impl Cluster {
                 return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
             }
         };
-        let late = |limit| RequestAttempt::Failed(too_late(&self.endpoint, limit));
+        let late = |limit| RequestAttempt::Failed(uncertain(ask, too_late(&self.endpoint, limit)));
         let (head, body) = match self.patience.hear(client.send(request)).await {
             Ok(Ok(response)) => response.into_parts(),
-            Ok(Err(error)) => return self.lost(&error),
+            Ok(Err(error)) => return self.lost(ask, &error),
             Err(limit) => return late(limit),
         };
         self.has_answered.store(true, Ordering::Relaxed);
         let body = match collect(body, ask.most, self.patience).await {
-            Collected::All(body) => body,
             Collected::TooMuch => {
                 return RequestAttempt::Failed(too_long(&self.endpoint, &ask.path, ask.most));
             }
-            Collected::Broken(error) => return self.lost(&error),
+            Collected::Broken(error) => return self.lost(ask, &error),
+            Collected::All(body) if head.status.is_success() && is_cut(&head, &body) => {
+                return self.cut(ask);
+            }
+            Collected::All(body) => body,
             Collected::Silent(limit) => return late(limit),
         };
         let texts = |name| texts(&head.headers, name);
@@ -216,6 +229,25 @@ impl Cluster {
     pub(super) async fn get_json<T: serde::de::DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
         let answer = self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
         json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &ask.path, &error))
+    }
+}
+
+/// Whether an answer whose length nobody told ended in the middle: its end is that of the connection, whatever ended it.
+fn is_cut(head: &Parts, body: &[u8]) -> bool {
+    let is_told = |name| head.headers.contains_key(name);
+    let is_counted = is_told(header::CONTENT_LENGTH) || is_told(header::TRANSFER_ENCODING);
+    let is_open = head.version <= Version::HTTP_11 && !is_counted;
+    is_open && serde_json::from_slice::<IgnoredAny>(body).is_err_and(|error| error.is_eof())
+}
+
+/// Says that what was asked for may have been done, where no answer tells.
+fn uncertain(ask: &Ask, problem: Diagnostic) -> Diagnostic {
+    match ask.method {
+        Method::PATCH if !ask.path.contains("dryRun=All") => {
+            problem.note("it may have been applied all the same")
+        }
+        Method::DELETE => problem.note("it may have been deleted all the same"),
+        _ => problem,
     }
 }
 

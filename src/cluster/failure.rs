@@ -165,8 +165,13 @@ impl Cause {
             "cannot be changed",
             "are forbidden",
         ];
-        // What stands before the last colon may be the value, in which anything may stand.
-        let message = self.message.rsplit(": ").next().unwrap_or_default().to_lowercase();
+        // What stands before the last colon may be the value, in which anything may stand. What is forbidden has none
+        // before it; some validations show a difference behind their words.
+        let message = match self.message.strip_prefix("Forbidden: ") {
+            Some(words) => words.lines().next(),
+            None => self.message.rsplit(": ").next(),
+        };
+        let message = message.unwrap_or_default().to_lowercase();
         let is_update = message.contains("updates to") || !message.contains("are forbidden");
         is_update && WORDS.iter().any(|words| message.contains(words))
     }
@@ -184,8 +189,10 @@ impl Refusal {
     }
 
     /// Whether the server does not have it: the object, its namespace, or its kind.
+    ///
+    /// Anything may answer 404 that stands in front of a server; that says nothing of what the server has.
     pub(super) fn is_not_found(&self) -> bool {
-        self.http == 404
+        self.http == 404 && self.reason == "NotFound"
     }
 
     /// Whether the namespace is what is missing.
@@ -196,7 +203,7 @@ impl Refusal {
 
     /// Whether the server has no such resource at all, in which case it names no object.
     pub(super) fn lacks_kind(&self) -> bool {
-        self.is_not_found() && self.details.as_ref().is_none_or(|details| details.name.is_empty())
+        self.http == 404 && self.details.as_ref().is_none_or(|details| details.name.is_empty())
     }
 
     /// The fields that the server refuses to change.
@@ -225,11 +232,17 @@ impl Refusal {
             ("", http) => format!("HTTP {http}"),
             (reason, _) => reason.to_string(),
         };
-        let message = match self.message.as_str() {
-            "" => format!("the server refused without a reason ({reason})"),
-            message => format!("{message} ({reason})"),
+        // Below the first line some validations show a difference, in Go's words.
+        let message = match self.message.lines().next() {
+            None => format!("the server refused without a reason ({reason})"),
+            Some(message) => format!("{message} ({reason})"),
         };
         let error = Diagnostic::error(Code::Remote, message).note(format!("said by {endpoint}"));
+        let is_cut = self.message.lines().count() > 1 && self.causes().count() > 1;
+        let causes = self.causes().filter(|_| is_cut);
+        let words = |cause: &Cause| cause.message.lines().next().unwrap_or_default().to_string();
+        let error =
+            causes.fold(error, |error, cause| error.note(format!("{}: {}", cause.field, words(cause))));
         match self.http {
             403 => {
                 error.help("choose other credentials with --context, --user or --as, or ask for the right")
@@ -254,6 +267,42 @@ mod tests {
         let refusal = Refusal::read(404, body);
         assert!(refusal.lacks_namespace("a") && !refusal.lacks_namespace("b"));
         assert_eq!(refusal.diagnostic(&endpoint()).message(), r#"namespaces "a" not found (NotFound)"#);
+    }
+
+    #[test]
+    fn fields_that_never_change_are_known_by_the_servers_words() {
+        let refusal = |field: &str, message: &str| {
+            let causes =
+                serde_json::json!([{"reason": "FieldValueForbidden", "field": field, "message": message}]);
+            let text = format!("Pod \"a\" is invalid: {field}: {message}");
+            let status =
+                serde_json::json!({"message": text, "reason": "Invalid", "details": {"causes": causes}});
+            Refusal::read(422, status.to_string().as_bytes())
+        };
+        let difference = "\n@@ -10,7 +10,7 @@\n  core.Spec{\n-  Name: \"a: b\",\n}\n";
+        let table = [
+            ("spec", "pod updates may not change fields other than `spec.containers[*].image`"),
+            ("spec", "spec is immutable after creation except resources.requests for bound claims"),
+            ("spec", "updates to statefulset spec for fields other than 'replicas' are forbidden"),
+        ];
+        for (field, words) in table {
+            let refusal = refusal(field, &format!("Forbidden: {words}{difference}"));
+            assert!(refusal.is_immutable_alone(), "{words}");
+            assert_eq!(refusal.immutable_fields(), [field]);
+            let error = refusal.diagnostic(&endpoint());
+            assert_eq!(
+                error.message(),
+                format!("Pod \"a\" is invalid: {field}: Forbidden: {words} (Invalid)")
+            );
+        }
+        let value = refusal("spec.x", "Invalid value: \"Forbidden: it is immutable: a\": must be a number");
+        assert!(!value.is_immutable_alone());
+    }
+
+    #[test]
+    fn a_page_that_is_not_found_is_no_answer_of_the_server() {
+        assert!(!Refusal::read(404, b"<html>404</html>").is_not_found());
+        assert!(Refusal::read(404, br#"{"message":"no","reason":"NotFound"}"#).is_not_found());
     }
 
     #[test]

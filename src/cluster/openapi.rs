@@ -7,18 +7,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256, Sha512};
+use tokio::time::{Instant, sleep};
 
 use super::client::Cluster;
-use super::definition::schema_by_definition;
+use super::definition::{PublishedDefinition, schema_by_definition};
 use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::kubeconfig::ConnectOptions;
 use super::mapping::Mapping;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::hex;
 use crate::schema::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
 use crate::schema::openapi::read_document;
@@ -31,7 +33,15 @@ pub struct LiveSchema {
     cache: Option<SchemaCache>,
     cluster: OnceLock<Result<Cluster>>,
     known: Mutex<KnownSchemas>,
+    /// Whether what a server may not have published yet is waited for.
+    awaits_changes: bool,
 }
+
+/// How long servers take at most to publish what became of a CRD: they look for changes once a second.
+const PUBLISHED_AFTER: Duration = Duration::from_secs(3);
+
+/// How long a kind is waited for that is served, and whose schema is not published.
+const SCHEMA_IS_COMING: Duration = Duration::from_secs(10);
 
 /// What the server has said so far.
 #[derive(Debug, Default)]
@@ -39,8 +49,12 @@ struct KnownSchemas {
     documents: Option<Documents>,
     /// The graphs by `apiVersion`, or one for [`ALL_GROUPS`].
     graphs: BTreeMap<String, Arc<TypeGraph>>,
-    /// What CRDs say of kinds; none where there is nothing to ask.
-    definitions: BTreeMap<Gvk, Option<Arc<TypeGraph>>>,
+    /// What CRDs say of kinds.
+    definitions: BTreeMap<Gvk, PublishedDefinition>,
+    /// When the server was asked for the first time.
+    since: Option<Instant>,
+    /// Whether it was asked again so late that it had the time to publish what was true then.
+    is_settled: bool,
     /// How many documents the server gave.
     fetched: usize,
 }
@@ -71,7 +85,14 @@ impl LiveSchema {
     /// The schema of the cluster that the options name, kept in `cache` if there is one.
     #[must_use]
     pub fn new(options: ConnectOptions, cache: Option<SchemaCache>) -> Self {
-        Self { options, cache, cluster: OnceLock::new(), known: Mutex::default() }
+        Self { options, cache, cluster: OnceLock::new(), known: Mutex::default(), awaits_changes: false }
+    }
+
+    /// Waits a few seconds, once, where a custom kind's CRD cannot be read: what the server publishes may be what was
+    /// true before the CRD changed. For what is merged with live objects or sent, which must not lose entries of lists.
+    #[must_use]
+    pub fn awaiting_changes(self) -> Self {
+        Self { awaits_changes: true, ..self }
     }
 
     /// The group-versions whose schemas the server has; [`ALL_GROUPS`] where it has one document for all.
@@ -82,7 +103,7 @@ impl LiveSchema {
         let cluster = self.cluster()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.documents.is_none() {
-            *known = self.index(cluster)?;
+            self.index_into(&mut known, cluster)?;
         }
         let documents = known.documents.iter().flat_map(BTreeMap::keys).cloned();
         let graphs = known.graphs.keys().filter(|key| key.as_str() == ALL_GROUPS).cloned();
@@ -111,8 +132,9 @@ impl LiveSchema {
     /// that have only one for all.
     fn graph(&self, known: &mut KnownSchemas, api_version: &str) -> Result<Option<Arc<TypeGraph>>> {
         let cluster = self.cluster()?;
+        known.since.get_or_insert_with(Instant::now);
         if known.documents.is_none() {
-            *known = self.index(cluster)?;
+            self.index_into(known, cluster)?;
         }
         if let Some(graph) = known.graphs.get(api_version).or_else(|| known.graphs.get(ALL_GROUPS)) {
             return Ok(Some(Arc::clone(graph)));
@@ -151,6 +173,48 @@ impl LiveSchema {
         }
         address.key = own_key(cluster, &address.hash);
         cache.get(api_version, &address.key)
+    }
+
+    /// Learns where the documents are now, in place of where they were.
+    fn index_into(&self, known: &mut KnownSchemas, cluster: &Cluster) -> Result<()> {
+        let KnownSchemas { documents, graphs, .. } = self.index(cluster)?;
+        (known.documents, known.graphs) = (documents, graphs);
+        Ok(())
+    }
+
+    /// The schema of a kind that the documents have.
+    fn published(&self, known: &mut KnownSchemas, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
+        Ok(self.graph(known, &gvk.api_version())?.filter(|graph| graph.kind(gvk).is_some()))
+    }
+
+    /// The schema of a kind by its CRD, or by the documents when the server had the time to publish what was true when
+    /// it was first asked. A kind that it serves has a schema.
+    fn settled(&self, known: &mut KnownSchemas, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
+        let cluster = self.cluster()?;
+        let since = known.since.unwrap_or_else(Instant::now);
+        let mut pause = PUBLISHED_AFTER.saturating_sub(since.elapsed());
+        loop {
+            if !known.is_settled {
+                pause_for(cluster, pause)?;
+                self.index_into(known, cluster)?;
+                cluster.discovery.forget();
+            }
+            known.is_settled = true;
+            if let Some(published) = self.published(known, gvk)? {
+                return Ok(Some(published));
+            }
+            if let PublishedDefinition::Found(graph) = schema_by_definition(cluster, gvk, None)? {
+                return Ok(Some(graph));
+            }
+            cluster.wait(cluster.discover(std::slice::from_ref(gvk)))?;
+            if cluster.mapping(gvk).is_none() {
+                return Ok(None);
+            }
+            if since.elapsed() >= SCHEMA_IS_COMING {
+                return Err(unpublished(cluster, gvk));
+            }
+            (pause, known.is_settled) = (Duration::from_millis(500), false);
+        }
     }
 
     /// Asks for the index; a server that has none is asked for everything at once.
@@ -194,17 +258,23 @@ impl SchemaSource for LiveSchema {
     /// By its CRD where there is one to be seen; the documents may say what was true a second ago.
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let published = self.graph(&mut known, &gvk.api_version())?.filter(|graph| graph.kind(gvk).is_some());
+        let published = self.published(&mut known, gvk)?;
         if !gvk.group.contains('.') {
             return Ok(published);
         }
-        if let Some(defined) = known.definitions.get(gvk) {
-            return Ok(defined.clone().or(published));
-        }
-        let plural = published.as_ref().and_then(|graph| graph.plural(gvk));
-        let defined = schema_by_definition(self.cluster()?, gvk, plural)?;
+        let defined = if let Some(defined) = known.definitions.get(gvk) {
+            defined.clone()
+        } else {
+            let plural = published.as_ref().and_then(|graph| graph.plural(gvk));
+            schema_by_definition(self.cluster()?, gvk, plural)?
+        };
         known.definitions.insert(gvk.clone(), defined.clone());
-        Ok(defined.or(published))
+        match defined {
+            PublishedDefinition::Found(graph) => Ok(Some(graph)),
+            PublishedDefinition::Missing if published.is_some() => Ok(published),
+            PublishedDefinition::Missing | PublishedDefinition::Hidden if self.awaits_changes => self.settled(&mut known, gvk),
+            PublishedDefinition::Missing | PublishedDefinition::Hidden => Ok(published),
+        }
     }
 
     fn kinds(&self) -> Result<Vec<NamedKind>> {
@@ -215,6 +285,21 @@ impl SchemaSource for LiveSchema {
         };
         Ok(self.cluster()?.resources()?.into_iter().map(named).collect())
     }
+}
+
+fn pause_for(cluster: &Cluster, pause: Duration) -> Result<()> {
+    cluster.wait(async {
+        sleep(pause).await;
+        Ok(())
+    })
+}
+
+/// The error for a kind that a server has, and does not say the schema of.
+fn unpublished(cluster: &Cluster, gvk: &Gvk) -> Diagnostic {
+    let message = format!("the server has the kind {gvk}, and says nothing of its schema");
+    Diagnostic::error(Code::NoSchema, message).note(format!("said by {}", cluster.endpoint)).help(
+        "add its CRD to the build, give the schema with --schema FILE, or ask for the right to read CRDs",
+    )
 }
 
 /// The key of a document whose hash is nothing but the server's word.

@@ -13,6 +13,7 @@ use super::json;
 use super::kubeconfig::ConnectOptions;
 use super::mapping::Mapping;
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
+use crate::patch::LAST_APPLIED;
 use crate::resource::Resource;
 use crate::schema::openapi::defined_kinds;
 use crate::schema::{Gvk, NamedKind, Schema, Scope};
@@ -46,6 +47,10 @@ impl Object {
     }
 }
 
+/// The manager of kubectl's own applies, which keep the configuration that was applied last in an annotation. Of
+/// others it would say what is not true.
+pub(super) const KUBECTL: &str = "kubectl";
+
 /// One object to send.
 #[derive(Debug)]
 pub(super) struct PlannedObject<'r> {
@@ -58,9 +63,17 @@ pub(super) struct PlannedObject<'r> {
 }
 
 impl PlannedObject<'_> {
-    /// The manifest with its namespace.
-    pub(super) fn manifest(&self) -> Node {
+    /// The manifest with its namespace, as that manager sends it.
+    pub(super) fn manifest(&self, manager: &str) -> Node {
         let mut node = self.resource.node().clone();
+        if manager != KUBECTL
+            && let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut)
+            && let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_map_mut)
+            && annotations.remove(LAST_APPLIED).is_some()
+            && annotations.is_empty()
+        {
+            metadata.remove("annotations");
+        }
         if !self.object.namespace.is_empty()
             && let Some(map) = node.as_map_mut()
             && let Some(metadata) = map.get_or_insert_with("metadata", || Node::map(Map::new())).as_map_mut()
@@ -83,9 +96,23 @@ impl PlannedObject<'_> {
         }
     }
 
+    /// What is odd about what that manager sends.
+    pub(super) fn warning(&self, manager: &str) -> Option<String> {
+        self.resource
+            .node()
+            .get_path(&["metadata", "annotations", LAST_APPLIED])
+            .filter(|_| manager != KUBECTL)?;
+        Some(format!(
+            "{}: its annotation {LAST_APPLIED} is not sent: it belongs to `kubectl apply`",
+            self.object
+        ))
+    }
+
     /// The manifest as the server takes it.
-    pub(super) fn body(&self) -> Result<Vec<u8>> {
-        to_json(&self.manifest()).map(String::into_bytes).map_err(|error| error.resource(self.resource.id()))
+    pub(super) fn body(&self, manager: &str) -> Result<Vec<u8>> {
+        to_json(&self.manifest(manager))
+            .map(String::into_bytes)
+            .map_err(|error| error.resource(self.resource.id()))
     }
 }
 
@@ -153,7 +180,11 @@ struct ObjectPlace<'d> {
 ///
 /// # Errors
 /// As for applying: objects without version or name, of another namespace than the one asked for, or there twice.
-pub fn planned_without_server(resources: &[Resource], options: &ConnectOptions) -> Result<Vec<Node>> {
+pub fn planned_without_server(
+    resources: &[Resource],
+    options: &ConnectOptions,
+    manager: &str,
+) -> Result<Vec<Node>> {
     let (namespace, schema) = (options.default_namespace()?, Schema::embedded());
     let built_in = |gvk: &Gvk| {
         let scope = schema.scope(gvk)?;
@@ -163,7 +194,7 @@ pub fn planned_without_server(resources: &[Resource], options: &ConnectOptions) 
     let is_enforced = options.namespace.is_some();
     let destination = ObjectPlace { namespace: &namespace, is_enforced, served: &built_in };
     let targets = planned(resources, &destination, &definitions(resources))?;
-    Ok(targets.iter().map(PlannedObject::manifest).collect())
+    Ok(targets.iter().map(|target| target.manifest(manager)).collect())
 }
 
 fn planned<'r>(
@@ -199,6 +230,9 @@ fn target<'r>(
             return Err(Diagnostic::error(Code::MissingField, message).resource(id).at(start));
         }
     }
+    for path in [&["apiVersion"][..], &["kind"], &["metadata", "name"], &["metadata", "namespace"]] {
+        text_or_nothing(resource, path)?;
+    }
     let live = (destination.served)(&id.gvk);
     let served = live.is_some();
     let mapping = live.or_else(|| defined.get(&id.gvk).map(|(mapping, _)| mapping.clone()));
@@ -209,6 +243,17 @@ fn target<'r>(
     };
     let object = Object { gvk: id.gvk.clone(), namespace, name: id.name.clone() };
     Ok(PlannedObject { resource, object, mapping, served })
+}
+
+/// Makes sure that what names an object is a text, as servers want it: `y` is a boolean for them, `1.0` a number.
+fn text_or_nothing(resource: &Resource, path: &[&str]) -> Result<()> {
+    let Some(value) = resource.node().get_path(path) else { return Ok(()) };
+    if value.as_str().is_some() || value.is_null() {
+        return Ok(());
+    }
+    let message = format!("`{}` must be a text, and it is {}", path.join("."), value.type_name());
+    let error = Diagnostic::error(Code::InvalidValue, message).resource(resource.id()).at(value.span());
+    Err(if value.scalar_text().is_some() { error.help("put it in quotes") } else { error })
 }
 
 /// The object's own namespace, else that of the destination.
@@ -235,7 +280,7 @@ fn repeated(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
     let mut seen = FxHashMap::default();
     let again = targets.iter().filter_map(|target| {
         let Object { gvk, namespace, name } = &target.object;
-        let first = *seen.entry((&gvk.group, &gvk.kind, namespace, name)).or_insert(target.resource);
+        let first = *seen.entry((group_of(gvk), &gvk.kind, namespace, name)).or_insert(target.resource);
         (!std::ptr::eq(first, target.resource)).then_some((first, target))
     });
     let error = |(first, target): (&Resource, &PlannedObject<'_>)| {
@@ -248,6 +293,14 @@ fn repeated(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
             .help("leave one of them out, or merge one over the other")
     };
     again.map(error).collect()
+}
+
+/// The group that tells a kind's objects apart. Events are the same objects in both groups that have them.
+fn group_of(gvk: &Gvk) -> &str {
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("events.k8s.io", "Event") => "",
+        (group, _) => group,
+    }
 }
 
 /// The kinds that the CRDs among the resources define, each with its CRD's name. What cannot be read defines none; the
@@ -343,6 +396,32 @@ mod tests {
         let namespace = object("v1", "Namespace", "");
         assert_eq!(namespace.to_string(), "namespace/x");
         assert_eq!(namespace.file_name(), "v1.Namespace..x");
+    }
+
+    #[test]
+    fn objects_are_the_same_in_any_version_of_their_kind() {
+        let text = |version: &str, kind: &str| {
+            format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n")
+        };
+        let table = [
+            (("v1", "Event"), ("events.k8s.io/v1", "Event"), true),
+            (
+                ("autoscaling/v1", "HorizontalPodAutoscaler"),
+                ("autoscaling/v2", "HorizontalPodAutoscaler"),
+                true,
+            ),
+            (("v1", "Service"), ("serving.example.com/v1", "Service"), false),
+        ];
+        let options = ConnectOptions { namespace: Some("a".into()), ..ConnectOptions::default() };
+        for (one, other, is_same) in table {
+            let objects = [one, other].map(|(version, kind)| resource(&text(version, kind)));
+            let problem = planned_without_server(&objects, &options, "x").err();
+            assert_eq!(
+                problem.is_some_and(|p| p.code() == Code::DuplicateResource),
+                is_same,
+                "{one:?} {other:?}"
+            );
+        }
     }
 
     #[test]

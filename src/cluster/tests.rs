@@ -499,3 +499,158 @@ fn what_a_server_cannot_tell_is_not_gone() {
     let sent = fake.take().iter().filter(|request| request.starts_with("PATCH")).count();
     assert_eq!(sent, 1, "nothing is applied to what may still be there");
 }
+
+/// A document of `ex.io/v1` in which the kind has a list of that type.
+fn document(list_type: &str) -> String {
+    format!(
+        r#"{{"components":{{"schemas":{{"io.ex.Foo":{{"type":"object",
+        "x-kubernetes-group-version-kind":[{{"group":"ex.io","version":"v1","kind":"Foo"}}],
+        "properties":{{"spec":{{"type":"array","x-kubernetes-list-type":"{list_type}",
+        "items":{{"type":"string"}}}}}}}}}}}}}}"#
+    )
+}
+
+/// A server that serves Foo, whose CRD may not be read, and that publishes `later` some time after it was asked first.
+fn late_server(first: &'static str, later: &'static str, after: Duration) -> Fake {
+    let start = std::sync::OnceLock::new();
+    Fake::start(move |request| {
+        let is_late = start.get_or_init(std::time::Instant::now).elapsed() >= after;
+        let now = if is_late { later } else { first };
+        Some(match request {
+            "GET /openapi/v3" => ok(format!(
+                r#"{{"paths":{{"apis/ex.io/v1":{{"serverRelativeURL":"/openapi/v3/apis/ex.io/v1?hash={now}"}}}}}}"#
+            )),
+            "GET /apis" => ok(NO_GROUPS),
+            "GET /apis/ex.io/v1" => ok(
+                r#"{"groupVersion":"ex.io/v1","resources":[{"name":"foos","kind":"Foo","namespaced":true}]}"#,
+            ),
+            get if get.starts_with("GET /openapi/v3/apis/ex.io/v1") && now == "none" => {
+                ok(r#"{"components":{"schemas":{}}}"#)
+            }
+            get if get.starts_with("GET /openapi/v3/apis/ex.io/v1") => ok(document(now)),
+            _ => (403, "", r#"{"kind":"Status","reason":"Forbidden","message":"no","code":403}"#.into()),
+        })
+    })
+}
+
+#[test]
+fn what_is_published_late_counts_where_no_definition_may_be_read() {
+    let foo = Gvk::from_manifest("ex.io/v1", "Foo");
+    let list_type = |live: &LiveSchema| {
+        let graph = live.lookup(&foo).expect("asked").expect("known");
+        graph.kind(&foo).expect("known").field("spec").list_type()
+    };
+    for first in ["atomic", "none"] {
+        let fake = late_server(first, "set", Duration::from_secs(1));
+        let live = LiveSchema::new(fake.options.clone(), None).awaiting_changes();
+        assert_eq!(list_type(&live), Some(crate::schema::ListType::Set), "{first}");
+        let asked = fake.take().iter().filter(|request| *request == "GET /openapi/v3").count();
+        assert_eq!(list_type(&live), Some(crate::schema::ListType::Set), "{first}");
+        assert_eq!((asked, fake.take().len()), (2, 0), "that is waited for once");
+    }
+    let fake = late_server("atomic", "set", Duration::from_secs(60));
+    let live = LiveSchema::new(fake.options.clone(), None);
+    assert_eq!(list_type(&live), Some(crate::schema::ListType::Atomic), "a build waits for nothing");
+}
+
+#[test]
+fn a_kind_that_is_served_without_a_schema_is_refused() {
+    let foo = Gvk::from_manifest("ex.io/v1", "Foo");
+    let fake = late_server("none", "none", Duration::ZERO);
+    let live = LiveSchema::new(fake.options.clone(), None).awaiting_changes();
+    let problem = live.lookup(&foo).expect_err("it has no schema");
+    assert_eq!(problem.code(), Code::NoSchema);
+    assert!(problem.message().contains("says nothing of its schema"), "{problem}");
+    let bar = Gvk::from_manifest("ex.io/v1", "Bar");
+    assert!(live.lookup(&bar).expect("asked").is_none(), "it is not served");
+}
+
+#[test]
+fn what_a_proxy_does_not_find_may_be_there() {
+    let page = || (404, "", "<html>not found</html>".to_string());
+    let fake = Fake::start(move |request| {
+        Some(match request {
+            "GET /api" => ok(CORE),
+            get if get.starts_with("GET ") => page(),
+            other => object(other),
+        })
+    });
+    let (_, told) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
+    assert_eq!(told, ["configmap/c0 serverside-applied"], "nobody knows whether it was there");
+    let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("asked");
+    assert_eq!((report.objects.len(), report.problems.len()), (0, 1));
+    assert!(report.problems[0].message().contains("HTTP 404"), "{:?}", report.problems);
+}
+
+#[test]
+fn the_annotation_of_kubectl_is_sent_by_kubectl_alone() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c0, annotations: \
+                {kubectl.kubernetes.io/last-applied-configuration: '{}'}}\n";
+    let objects = resources(text);
+    let mut fake =
+        Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
+    fake.options.namespace = Some("a".into());
+    for (manager, is_sent) in [("kubectl-smp", false), ("kubectl", true)] {
+        let planned = super::planned_without_server(&objects, &fake.options, manager).expect("planned");
+        assert_eq!(planned[0].get_path(&["metadata", "annotations"]).is_some(), is_sent, "{manager}");
+        let options = ServerSideApplyOptions { field_manager: manager.into(), ..Default::default() };
+        let (_, told) = run(&fake.connect(), &objects, &options);
+        let is_warned = told.iter().any(|line| line.starts_with("warning configmap/c0: its annotation"));
+        assert_eq!(is_warned, !is_sent, "{told:?}");
+        let options = DiffOptions { field_manager: manager.into(), ..Default::default() };
+        let report = diff(&fake.connect(), &objects, &options).expect("asked");
+        assert_eq!(report.warnings.is_empty(), is_sent, "{:?}", report.warnings);
+    }
+}
+
+#[test]
+fn names_that_are_no_texts_are_errors_before_anything_is_sent() {
+    for (field, is_text) in
+        [("name: y", false), ("name: 1", false), ("name: a, namespace: true", false), ("name: \"y\"", true)]
+    {
+        let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{{field}}}\n");
+        let sources = SourceMap::default();
+        let id = sources.add("test.yaml", text);
+        let nodes = parse_documents(&sources, id, ParseOptions::kubectl()).expect("YAML");
+        let made = |node| Resource::new(node, &Schema::none()).expect("a resource");
+        let objects: Vec<_> = nodes.into_iter().map(made).chain(config_maps(1)).collect();
+        let fake =
+            Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
+        let (summary, _) = run(&fake.connect(), &objects, &ServerSideApplyOptions::default());
+        assert_eq!(summary.is_ok(), is_text, "{field}");
+        assert_eq!(fake.take().iter().any(|request| request.starts_with("PATCH")), is_text, "{field}");
+    }
+}
+
+#[test]
+fn an_answer_that_ends_in_the_middle_is_asked_for_again() {
+    for cuts in [1, usize::MAX] {
+        let left = AtomicUsize::new(cuts);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        std::thread::spawn(move || {
+            for mut client in listener.incoming().map_while(std::result::Result::ok) {
+                let mut bytes = [0; 1 << 16];
+                let length = client.read(&mut bytes).unwrap_or_default();
+                let request = String::from_utf8_lossy(&bytes[..length]).to_string();
+                let line =
+                    request.lines().next().unwrap_or_default().trim_end_matches(" HTTP/1.1").to_string();
+                let is_cut = line.starts_with("PATCH")
+                    && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+                let body = if line == "GET /api" { CORE.to_string() } else { object(&line).2 };
+                let body = if is_cut { &body[..body.len() / 2] } else { &body };
+                let _ = client
+                    .write_all(format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}").as_bytes());
+            }
+        });
+        let fake = Fake::start(|_| None);
+        let timeout = Some(Duration::from_secs(1));
+        let options = ConnectOptions { server: Some(url), request_timeout: timeout, ..fake.options.clone() };
+        let cluster = Cluster::connect(&options).expect("nothing is asked yet");
+        let (summary, told) = run(&cluster, &config_maps(1), &ServerSideApplyOptions::default());
+        let summary = summary.expect("asked");
+        assert_eq!(summary.is_success(), cuts == 1, "{told:?}");
+        let notes = summary.failures.first().map(|failure| failure.problem.notes().join("\n"));
+        assert!(notes.is_none_or(|notes| notes.contains("may have been applied")), "{told:?}");
+    }
+}

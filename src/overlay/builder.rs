@@ -14,7 +14,7 @@ use super::function::Functions;
 use super::helm::Helm;
 use super::load::Reader;
 use super::lock::{LockFile, RemoteReference};
-use super::options::{BuildOptions, Built, LockUse, MakeChain, Targets};
+use super::options::{BuildOptions, Built, ChainUse, LockUse, MakeChain, Targets};
 use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::RepoSpec;
 use super::types::{LockedTypes, Types};
@@ -91,9 +91,11 @@ impl Builder {
         let cache = RemoteCache::open(options.cache.clone()).map(|cache| cache.directory().to_path_buf());
         let remotes = Remotes::new(cache, options.offline);
         let reader = Reader::new(options.tree.clone(), sources, options.restrict_loads, remotes)?;
+        // What a lock file lacks must not come from wherever the build runs.
+        let directories = if options.locked { ChainUse::Kustomizations } else { ChainUse::Manifests };
         Ok(Self {
             reader,
-            types: Types::new(options.rules, make_chain)?,
+            types: Types::new(options.rules, make_chain, directories)?,
             helm: Helm::new(options.helm.clone()),
             functions: Functions::new(options.functions.clone()),
             options,
@@ -136,6 +138,9 @@ impl Builder {
         let source = self.reader.sources().add(name, text);
         let context = self.context(&run);
         let mut built = Directories { reader: &run.reader, context: &context }.stream(source)?;
+        if self.options.locked {
+            needs_no_more_types(&built.warnings)?;
+        }
         if self.targets == Targets::One {
             built.warnings.extend(self.take_warnings());
         }

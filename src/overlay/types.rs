@@ -31,6 +31,8 @@ pub(super) struct Types {
     /// The same, with the scopes that kustomize knows.
     known_to_kustomizations: Arc<Schema>,
     make_chain: MakeChain,
+    /// What chains for plain directories are made for.
+    chain_use: ChainUse,
     /// Who is asked for the kinds that kustomizations merge.
     hermetic: Mutex<Option<SchemaChain>>,
     /// Who is asked for the kinds that plain directories merge.
@@ -42,7 +44,7 @@ pub(super) struct Types {
 impl Types {
     /// # Errors
     /// A chosen schema cannot be read.
-    pub fn new(rules: BuildRules, make_chain: MakeChain) -> Result<Self> {
+    pub fn new(rules: BuildRules, make_chain: MakeChain, chain_use: ChainUse) -> Result<Self> {
         let mut hermetic = make_chain(ChainUse::Kustomizations)?;
         let of_directories = match rules.directories {
             Rules::Kustomize { exceptions } => exceptions,
@@ -62,6 +64,7 @@ impl Types {
             known_to_kustomizations: Arc::new(known_to_kustomizations.with_scopes_of_kustomize()),
             known: Arc::new(known),
             make_chain,
+            chain_use,
             hermetic: Mutex::new(Some(hermetic)),
             chain: Mutex::new(None),
             answers: Mutex::default(),
@@ -117,7 +120,7 @@ impl Types {
         let chain = match &mut *chain {
             Some(chain) => chain,
             // Only builds that need it look for a cluster.
-            none => none.insert((self.make_chain)(ChainUse::Manifests)?),
+            none => none.insert((self.make_chain)(self.chain_use)?),
         };
         let mut schema = chain.resolve(unknown)?;
         warnings.extend(chain.take_warnings());

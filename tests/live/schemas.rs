@@ -63,6 +63,30 @@ fn a_definition_that_changes_is_never_merged_by_as_it_was() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
+fn who_may_not_read_definitions_merges_by_what_they_say_now() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    install_crd(&rig);
+    write_overlay(&rig);
+    let editor = format!("--user=editor-{}", rig.name);
+    let group = format!("--resource=gadgets.{}.example.com", rig.name);
+    rig.kubectl(&["-n", &rig.name, "create", "role", "editor", "--verb=*", &group]);
+    rig.kubectl(&["-n", &rig.name, "create", "rolebinding", "editor", "--role=editor", &editor]);
+    let object = format!("gadgets.{}.example.com/g", rig.name);
+    let user = format!("--as=editor-{}", rig.name);
+    rig.smp(&["build", "over", "--base", "base"]).ended(0);
+    for (list_type, count) in [(ATOMIC, REPLACED), (KEYED, MERGED)].into_iter().cycle().take(4) {
+        rig.file("crd.yaml", &CRD.replace(KEYED, list_type));
+        rig.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "crd.yaml"]);
+        rig.kubectl(&["-n", &rig.name, "delete", &object, "--ignore-not-found"]);
+        rig.smp(&["apply", "over", "--base", "base", &user]).ended(0);
+        let live = rig.live(&object, "{.spec.ports[*].port}");
+        assert_eq!(live.split(' ').count(), count, "{list_type}");
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn a_server_that_still_gives_the_former_address_leads_to_the_new_schema() {
     let rig = Rig::new();
     install_crd(&rig);

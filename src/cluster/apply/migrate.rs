@@ -9,10 +9,8 @@
 use serde_json::{Value, json};
 
 use crate::cluster::field_set::{difference, union};
+use crate::cluster::plan::KUBECTL;
 use crate::patch::LAST_APPLIED;
-
-/// The manager whose applies keep the annotation: kubectl's own, which goes on writing it.
-const KUBECTL: &str = "kubectl";
 
 /// The JSON patch that moves an object's fields from client-side appliers to `manager`; none when
 /// there are no such appliers. It fails when the object has changed meanwhile.

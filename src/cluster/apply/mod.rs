@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicUsize;
 
 use super::client::Cluster;
 use super::listing::Listed;
-use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
+use super::plan::{ObjectPlan, nothing_sent};
 use crate::diagnostic::{Problems, Result};
 use crate::resource::Resource;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
@@ -52,7 +52,7 @@ pub fn apply(
         let plan = ObjectPlan::make(cluster, resources).await?;
         plan.require_mappings(cluster)?;
         let mut problems = Problems::default();
-        let bodies = plan.targets.iter().map(PlannedObject::body);
+        let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
         let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
         nothing_sent(problems)?;
         let steps = steps::steps(&plan, &options.waves)?;

@@ -95,7 +95,7 @@ impl OneObject<'_> {
     /// Deletes the object and makes it anew.
     async fn replace(&self, path: &str, ask: &Ask, uid: &str) -> Result<ApplyOutcome, Unapplied> {
         if self.options.dry_run == DryRun::Server {
-            let (change, object) = (ApplyChange::Replaced, self.target.manifest());
+            let (change, object) = (ApplyChange::Replaced, self.target.manifest(&self.options.field_manager));
             return Ok(ApplyOutcome::Applied { warnings: Vec::new(), change, object });
         }
         self.delete(path, uid).await?;
@@ -247,11 +247,15 @@ impl OneObject<'_> {
         answer: Answer,
         change: impl FnOnce(&Value) -> ApplyChange,
     ) -> Result<ApplyOutcome, Unapplied> {
-        let strange = |error| Unapplied::Problem(not_understood(&self.cluster.endpoint, path, &error));
+        let strange = |error| {
+            let problem = not_understood(&self.cluster.endpoint, path, &error);
+            Unapplied::Problem(problem.note("it may have been applied all the same"))
+        };
         let object = self.target.read(&answer.body).map_err(strange)?;
         let change = change(&json::decode(&answer.body).map_err(strange)?);
         let said = answer.warnings.into_iter();
         let mut warnings: Vec<_> = said.map(|text| without_values(&text, self.target.resource)).collect();
+        warnings.extend(self.target.warning(&self.options.field_manager));
         if is_being_deleted(&object) {
             warnings.push(format!("{} is being deleted, and what was applied with it", self.target.object));
         }
@@ -290,7 +294,7 @@ impl OneObject<'_> {
         ApplyOutcome::Applied {
             warnings: vec![text],
             change: ApplyChange::Created,
-            object: self.target.manifest(),
+            object: self.target.manifest(&self.options.field_manager),
         }
     }
 }

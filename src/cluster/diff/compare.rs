@@ -72,7 +72,7 @@ impl CompareOne<'_> {
             };
         };
         let path = mapping.path(&object.namespace, &object.name);
-        let body = self.target.body().map_err(|problem| self.stop(problem))?;
+        let body = self.target.body(&self.run.options.field_manager).map_err(|problem| self.stop(problem))?;
         let known = self.run.known.get(self.target);
         if let Some(Told::There(known)) = known
             && self.run.known.stays(self.target, known)
@@ -147,6 +147,7 @@ impl CompareOne<'_> {
         let said = merged.warnings.iter();
         let mut warnings: Vec<_> =
             said.map(|text| secret::without_values(text, self.target.resource)).collect();
+        warnings.extend(self.target.warning(&self.run.options.field_manager));
         let read = |json: &[u8]| self.read(path, json).map_err(|problem| self.stop(problem));
         let moving = live.and_then(|live| Moving::of(live, &merged, self.run.options));
         let (merged, conflict) = match moving {
@@ -224,7 +225,7 @@ impl CompareOne<'_> {
 
     /// An object that is shown as its manifest has it.
     fn addition(&self) -> Compared {
-        let diff = self.tidy(None, self.target.manifest());
+        let diff = self.tidy(None, self.target.manifest(&self.run.options.field_manager));
         Compared { diff, conflict: None, warnings: Vec::new() }
     }
 
