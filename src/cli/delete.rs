@@ -207,8 +207,9 @@ fn remaining(one: &RemainingObject, limit: Option<Duration>) -> Diagnostic {
     let problem = Diagnostic::error(Code::NotReady, message);
     let problem =
         one.held_by.iter().fold(problem, |problem, holder| problem.note(format!("held by {holder}")));
-    match one.held_by.iter().any(|holder| holder.starts_with("finalizer")) {
-        true => problem.help("see that what set a finalizer runs, and takes it away when its work is done"),
-        false => problem.help("it goes by itself when its time to end is over; --timeout waits longer"),
-    }
+    problem.help(if one.held_by.iter().any(|holder| holder.starts_with("finalizer")) {
+        "see that what set a finalizer runs, and takes it away when its work is done"
+    } else {
+        "it goes by itself when its time to end is over; --timeout waits longer"
+    })
 }

@@ -117,6 +117,6 @@ mod tests {
         let lines: Vec<String> = (0..30).map(|i| format!("{i} \x1b[2Jabcdefghij")).collect();
         let text = drawing(&lines, 12);
         assert_eq!(text.lines().count(), LINES + 1);
-        assert!(text.starts_with("0 \\x1b[2Jabc\n") && text.ends_with("and 10 more lines\n"), "{text}");
+        assert!(text.starts_with("0 \\x1b[2Jab\n") && text.ends_with("and 10 more lines\n"), "{text}");
     }
 }

@@ -37,10 +37,8 @@ fn finalizer(object: &Node, name: &str) -> String {
     };
     let owners = managers.into_iter().flatten().filter(owns);
     let owners: Vec<&str> = owners.filter_map(|manager| manager.get("manager")?.as_str()).collect();
-    match owners.is_empty() {
-        true => format!("finalizer {name}, set by nobody that is known"),
-        false => format!("finalizer {name}, set by {}", owners.join(", ")),
-    }
+    let by = if owners.is_empty() { "nobody that is known".to_string() } else { owners.join(", ") };
+    format!("finalizer {name}, set by {by}")
 }
 
 /// What a namespace says of what is still in it.
