@@ -34,6 +34,8 @@ mod needs;
 mod openapi;
 #[path = "live/oracle/mod.rs"]
 mod oracle;
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
 #[path = "live/proxy.rs"]
 mod proxy;
 #[path = "fake_client/requests.rs"]
@@ -49,7 +51,8 @@ mod sending;
 #[path = "live/waiting.rs"]
 mod waiting;
 
-use rig::{Rig, Witness, closed_address, config_maps, eventually};
+use proxy::Proxy;
+use rig::{Rig, closed_address, config_maps, eventually};
 
 /// A CRD whose list `spec.ports` is merged by two keys, one of them with a default.
 const CRD: &str = r"
@@ -145,7 +148,7 @@ fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
     install_crd(&rig);
     rig.file("base/gadget.yaml", GADGET);
     rig.file("overlay/gadget.yaml", GADGET_OVERLAY);
-    let witness = Witness::start(&rig);
+    let witness = Proxy::witness(&rig);
     let url = witness.url();
     let build = |schema: &str| {
         let args = ["build", "overlay", "--base", "base", "--schema", schema, "--server", &url];
@@ -186,7 +189,7 @@ fn built_in_kinds_are_built_without_asking_the_cluster() {
     let rig = Rig::new();
     rig.file("base/web.yaml", DEPLOYMENT);
     rig.file("overlay/web.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: 3"));
-    let witness = Witness::start(&rig);
+    let witness = Proxy::witness(&rig);
     rig.smp(&["build", "overlay", "--base", "base", "--server", &witness.url()]).ended(0);
     assert_eq!(witness.take(), Vec::<String>::new());
 }

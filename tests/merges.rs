@@ -2,30 +2,17 @@
 //! resources, what is left of things that were removed.
 #![cfg(feature = "cli")]
 
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a directory");
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text).expect("written");
-    }
-    folder
-}
+use program::folder;
 
 /// What it prints, and says.
 fn run(folder: &Path, args: &[&str]) -> (String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
-    command
-        .current_dir(folder)
-        .args(args)
-        .stdin(Stdio::null())
-        .env("NO_COLOR", "1")
-        .env("KUBECONFIG", "none");
-    let output = command.output().expect("run");
+    let output = program::run(folder, args);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"));
     assert!(output.status.success(), "{args:?}: {stderr}");
     (stdout, stderr)

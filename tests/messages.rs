@@ -1,12 +1,17 @@
 //! How the program speaks: codes and their page, the four forms, how much is said, colours, exit statuses.
 
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use kubectl_smp::diagnostic::Code;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use program::{command, run};
 
 const CM: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y}\n";
 /// A build with two warnings, of which `base` makes one: a patch that fits nothing, and a deprecated field.
@@ -29,17 +34,6 @@ fn home() -> TempDir {
         fs::write(path, text).expect("written");
     }
     home
-}
-
-fn command(home: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
-    command.args(args).current_dir(home).env("KUBECONFIG", "/dev/null");
-    command.env_remove("NO_COLOR").env_remove("FORCE_COLOR");
-    command
-}
-
-fn run(home: &Path, args: &[&str]) -> Output {
-    command(home, args).output().expect("the program runs")
 }
 
 fn stderr(output: &Output) -> String {

@@ -1,13 +1,17 @@
 //! Mistakes that would reach production if nobody spoke up: each is told, where it was made, with what was meant.
 
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use program::{command, folder, run};
 
 const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  \
                           selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
@@ -15,27 +19,6 @@ const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  na
 
 fn cm(name: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: b\n")
-}
-
-fn home(files: &[(&str, &str)]) -> TempDir {
-    let home = tempfile::tempdir().expect("a directory");
-    for (path, text) in files {
-        let path = home.path().join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text).expect("written");
-    }
-    home
-}
-
-fn command(home: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
-    command.args(args).current_dir(home).env("KUBECONFIG", "/dev/null").env("HOME", home);
-    command.env_remove("NO_COLOR").env_remove("FORCE_COLOR").env("XDG_CACHE_HOME", home.join("cache"));
-    command
-}
-
-fn run(home: &Path, args: &[&str]) -> Output {
-    command(home, args).output().expect("the program runs")
 }
 
 /// What a command says that fails, and prints nothing.
@@ -67,7 +50,7 @@ fn says(told: &str, parts: &[&str]) {
 
 #[test]
 fn a_plain_overlay_without_manifests_is_an_error() {
-    let home = home(&[
+    let home = folder(&[
         ("base/web.yaml", DEPLOYMENT),
         ("empty/README.md", "soon\n"),
         ("comments/web.yaml", "# nothing yet\n"),
@@ -100,7 +83,7 @@ fn base_and_strangers() -> tempfile::TempDir {
     let config = |name: &str, namespace: &str| {
         format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\n")
     };
-    home(&[
+    folder(&[
         ("base/web.yaml", DEPLOYMENT),
         ("base/settings.yaml", &config("settings", "shop")),
         ("base/w.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: shop}\n"),
@@ -157,7 +140,7 @@ fn a_document_of_a_kindred_kind_or_of_none_is_told() {
     };
     let secret = cm("a").replace("ConfigMap", "Secret");
     let half = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 3}\n";
-    let home = home(&[
+    let home = folder(&[
         ("base/web.yaml", DEPLOYMENT),
         ("base/a.yaml", &cm("a")),
         ("base/r.yaml", &role("ClusterRole")),
@@ -195,7 +178,7 @@ fn ten_thousand_documents_that_match_nothing_are_no_flood_of_work() {
         let manifest = |i| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {prefix}-{i}}}}}\n");
         (0..10_000).map(manifest).collect::<Vec<_>>().join("---\n")
     };
-    let home = home(&[("base/a.yaml", &all("some-service")), ("prod/a.yaml", &all("other-things"))]);
+    let home = folder(&[("base/a.yaml", &all("some-service")), ("prod/a.yaml", &all("other-things"))]);
     let begun = std::time::Instant::now();
     assert_eq!(told(home.path(), &["build", "prod"]), "");
     // Each compared with each took minutes.
@@ -207,7 +190,7 @@ const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: dev\ncl
 
 #[test]
 fn a_cluster_that_is_named_must_exist() {
-    let home = home(&[
+    let home = folder(&[
         ("kubeconfig", KUBECONFIG),
         ("app/kustomization.yaml", "resources: [a.yaml]\n"),
         ("app/a.yaml", &cm("a")),
@@ -236,7 +219,7 @@ fn a_cluster_that_is_named_must_exist() {
 #[cfg(unix)]
 #[test]
 fn a_kubeconfig_may_be_a_pipe_and_not_a_directory() {
-    let home = home(&[
+    let home = folder(&[
         ("kubeconfig", KUBECONFIG),
         ("app/kustomization.yaml", "resources: [a.yaml]\n"),
         ("app/a.yaml", &cm("a")),
@@ -273,7 +256,7 @@ fn nothing_is_sent_that_was_merged_by_guess() {
     let widget = |list: &str| {
         format!("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{list: {list}}}\n")
     };
-    let home = home(&[
+    let home = folder(&[
         ("base/w.yaml", &widget("[{name: a}, {name: b}, {name: c}]")),
         ("prod/w.yaml", &widget("[{name: a, x: 1}]")),
     ]);
@@ -288,7 +271,7 @@ fn nothing_is_sent_that_was_merged_by_guess() {
 
 #[test]
 fn a_namespace_for_a_build_is_refused() {
-    let home = home(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a"))]);
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a"))]);
     let output = run(home.path(), &["build", "app", "-n", "shop"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     says(&String::from_utf8_lossy(&output.stderr), &["`--namespace`", "`namespace:` in a kustomization"]);
@@ -296,7 +279,7 @@ fn a_namespace_for_a_build_is_refused() {
 
 #[test]
 fn a_component_that_is_built_alone_says_so() {
-    let home = home(&[
+    let home = folder(&[
         (
             "part/kustomization.yaml",
             "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [a.yaml]\n",
@@ -315,7 +298,7 @@ fn a_component_that_is_built_alone_says_so() {
 
 #[test]
 fn deprecated_labels_are_rewritten_with_their_selectors() {
-    let home = home(&[
+    let home = folder(&[
         (
             "app/kustomization.yaml",
             "resources: [a.yaml]\ncommonLabels: {a: b}\npatchesStrategicMerge: [a.yaml]\n",
@@ -391,7 +374,7 @@ fn what_was_meant_is_named() {
     let a = cm("settings");
     for (kustomization, part, parts) in MEANT {
         let a = a.replace("metadata:\n", "metadata:\n  labels: {x: y}\n");
-        let home = home(&[
+        let home = folder(&[
             ("app/kustomization.yaml", kustomization),
             ("app/settings.yaml", &a),
             ("app/web.yaml", DEPLOYMENT),
@@ -400,13 +383,13 @@ fn what_was_meant_is_named() {
         let told = refused(home.path(), &["build", "app"]);
         says(&told, &[&[part], parts].concat());
     }
-    let home = home(&[("base/kustomization.yaml", "resources: [a.yaml]\n"), ("base/a.yaml", &a)]);
+    let home = folder(&[("base/kustomization.yaml", "resources: [a.yaml]\n"), ("base/a.yaml", &a)]);
     says(&refused(home.path(), &["build", "bsae"]), &["did you mean `base`?"]);
 }
 
 #[test]
 fn what_mends_a_mistake_is_data() {
-    let home = home(&[
+    let home = folder(&[
         ("app/kustomization.yaml", "resorces:\n- a.yaml\n"),
         ("old/kustomization.yaml", "bases: [../fine]\n"),
         ("fine/kustomization.yaml", "resources: [a.yaml]\n"),
@@ -432,7 +415,7 @@ fn what_mends_a_mistake_is_data() {
 
 #[test]
 fn places_can_be_opened_from_where_the_user_stands() {
-    let home = home(&[
+    let home = folder(&[
         ("base/kustomization.yaml", "resources: [a.yaml]\n"),
         ("base/a.yaml", &cm("a")),
         ("prod/kustomization.yaml", "resources: [../base]\npatches:\n- path: p.yaml\n"),
@@ -475,7 +458,7 @@ fn inline_patches_have_their_places_in_the_kustomization() {
         ),
     ];
     for (patch, want) in table {
-        let home = home(&[
+        let home = folder(&[
             ("app/kustomization.yaml", &format!("resources: [a.yaml]\npatches:\n{patch}")),
             ("app/a.yaml", &cm("a")),
         ]);
@@ -499,7 +482,7 @@ fn directives_are_taken_as_kustomize_takes_them() {
     ];
     for (directive, kustomization, manifest) in table {
         let files = |k: &str, a: &str, p: &str| {
-            home(&[
+            folder(&[
                 ("app/kustomization.yaml", &format!("{k}resources: [a.yaml]\npatches: [{{path: p.yaml}}]\n")),
                 ("app/a.yaml", &format!("{a}{}", cm("a"))),
                 ("app/p.yaml", &format!("{p}{}", cm("a"))),
@@ -524,7 +507,7 @@ fn directives_are_taken_as_kustomize_takes_them() {
 
 #[test]
 fn resources_in_messages_have_all_their_parts() {
-    let home = home(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
+    let home = folder(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
     let output = run(home.path(), &["merge", "a.yaml", "b.yaml", "--message-format", "json"]);
     let told = messages(&String::from_utf8(output.stderr).expect("text"));
     let want = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "", "name": "a"});
@@ -556,7 +539,7 @@ fn variables_replicas_targets_and_conflicts_have_places() {
         ),
     ];
     for (rest, code, want) in table {
-        let home = home(&[
+        let home = folder(&[
             ("app/kustomization.yaml", &format!("resources: [a.yaml]\n{rest}")),
             ("app/a.yaml", &cm("a")),
         ]);
@@ -570,7 +553,7 @@ fn variables_replicas_targets_and_conflicts_have_places() {
 
 #[test]
 fn all_errors_of_a_kustomization_are_told() {
-    let home = home(&[
+    let home = folder(&[
         (
             "app/kustomization.yaml",
             "resources: [one.yaml, a.yaml, two.yaml, ../broken]\ncomponents: [../three]\n",
@@ -600,7 +583,7 @@ fn all_errors_of_a_kustomization_are_told() {
 
 #[test]
 fn what_is_wrong_in_one_part_hides_no_other() {
-    let home = home(&[
+    let home = folder(&[
         (
             "app/kustomization.yaml",
             "resources: [nope.yaml, a.yaml]\nbases: []\nnamespce: x\nimages: [{name: [y]}, {nam: z}]\nreplicas:\n\
@@ -628,7 +611,7 @@ fn what_is_wrong_in_one_part_hides_no_other() {
 
 #[test]
 fn targets_that_are_something_else_are_told() {
-    let home = home(&[
+    let home = folder(&[
         ("taken/kustomization.yaml/x", ""),
         ("taken/a.yaml", &cm("a")),
         ("named/kustomize.yaml", "resources: [a.yaml]\n"),
@@ -649,7 +632,7 @@ fn targets_that_are_something_else_are_told() {
 
 #[test]
 fn patches_of_what_is_not_there_name_what_is_meant() {
-    let home = home(&[
+    let home = folder(&[
         (
             "kustomization.yaml",
             "resources: [a.yaml]\npatches:\n- target: {kind: Deploymnet}\n  patch: |-\n    - {op: add, path: /a, value: b}\n\
@@ -664,7 +647,7 @@ fn patches_of_what_is_not_there_name_what_is_meant() {
 
 #[test]
 fn wrong_command_lines_are_messages_like_others() {
-    let home = home(&[]);
+    let home = folder(&[]);
     let told = refused(home.path(), &["a\nerror: forged"]);
     assert!(told.starts_with("error[usage]: ") && !told.contains("\nerror: forged"), "{told}");
     says(&told, &["a\\nerror: forged"]);
@@ -675,7 +658,7 @@ fn wrong_command_lines_are_messages_like_others() {
 #[test]
 fn no_message_is_a_flood() {
     let path = "a/".repeat(100_000) + "a";
-    let home = home(&[
+    let home = folder(&[
         ("kustomization.yaml", "resources: [a.yaml]\nconfigurations: [c.yaml]\ncommonLabels: {x: y}\n"),
         ("c.yaml", &format!("commonLabels: [{{path: {path}, create: true}}]\n")),
         ("a.yaml", &cm("a")),
@@ -691,7 +674,7 @@ fn no_message_is_a_flood() {
 
 #[test]
 fn a_file_that_is_too_large_passes_a_limit() {
-    let home = home(&[("kustomization.yaml", "resources: [a.yaml]\n")]);
+    let home = folder(&[("kustomization.yaml", "resources: [a.yaml]\n")]);
     let file = fs::File::create(home.path().join("a.yaml")).expect("made");
     file.set_len((1 << 30) + 1).expect("sparse");
     says(&refused(home.path(), &["build", "."]), &["error[limit-exceeded]", "larger than 1 GiB"]);
@@ -708,7 +691,7 @@ fn a_long_way_is_told_by_its_ends() {
     ));
     files.push(("b300/a.yaml".into(), cm("a")));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let home = home(&files);
+    let home = folder(&files);
     let told = refused(home.path(), &["build", "b0"]);
     says(&told, &["reached by `../b300` in b299", "... 294 more", "reached by `../b1` in b0"]);
     assert!(told.lines().count() < 20, "{told}");
@@ -718,7 +701,7 @@ fn a_long_way_is_told_by_its_ends() {
 fn long_lines_are_shown_around_the_place() {
     let list = "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ".repeat(500);
     let home =
-        home(&[("app/kustomization.yaml", &format!("commonAnnotations: {{x: z}}\nresources: [{list}]\n"))]);
+        folder(&[("app/kustomization.yaml", &format!("commonAnnotations: {{x: z}}\nresources: [{list}]\n"))]);
     let told = refused(home.path(), &["build", "app"]);
     says(&told, &["app/kustomization.yaml:2:", "...", "^^^"]);
     assert!(told.lines().all(|line| line.len() < 400), "{}", told.lines().map(str::len).max().unwrap_or(0));
@@ -726,14 +709,14 @@ fn long_lines_are_shown_around_the_place() {
 
 #[test]
 fn a_target_that_fails_prints_no_list() {
-    let home = home(&[("app/kustomization.yaml", "resources: [a.yaml]\n")]);
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]\n")]);
     refused(home.path(), &["build", "app", "-o", "json"]);
     refused(home.path(), &["build", "app", "app", "-o", "json"]);
 }
 
 #[test]
 fn locks_are_made_of_all_that_builds_take() {
-    let home = home(&[
+    let home = folder(&[
         ("a/kustomization.yaml", "resources: [a.yaml]\n"),
         ("a/a.yaml", &cm("a")),
         ("b/kustomization.yaml", "resources: [../a]\n"),

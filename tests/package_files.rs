@@ -1,11 +1,15 @@
 //! Packages as people have them: other names for the same resources, files that are no manifests, reports.
 #![cfg(feature = "cli")]
 
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::{Value, json};
+
+use program::run;
 
 /// Three directories, each with these files.
 fn packages(sides: [&[(&str, &str)]; 3]) -> tempfile::TempDir {
@@ -19,12 +23,6 @@ fn packages(sides: [&[(&str, &str)]; 3]) -> tempfile::TempDir {
         }
     }
     directory
-}
-
-fn run(directory: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
-    command.current_dir(directory).args(args).stdin(Stdio::null());
-    command.env("NO_COLOR", "1").env("KUBECONFIG", "none").output().expect("run")
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -1,36 +1,23 @@
 //! `merge`, `merge3` and `patch` from the command line: what they print, write and report.
 #![cfg(feature = "cli")]
 
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+
+use program::{folder, run};
 
 const ORIGINAL: &str = "kind: Web\nmetadata: {name: web}\nreplicas: 1\nimage: web:1\n";
 const UPDATED: &str = "kind: Web\nmetadata: {name: web}\nreplicas: 2\nimage: web:2\n";
 const DEST: &str = "# ours\nkind: Web\nmetadata: {name: web}\nreplicas: 5 # more\nimage: web:1\n";
-
-fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    for (name, text) in files {
-        let path = directory.path().join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text).expect("written");
-    }
-    directory
-}
-
-fn run(directory: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
-    command.current_dir(directory).args(args).stdin(Stdio::null());
-    command.env("NO_COLOR", "1").env("KUBECONFIG", "none").output().expect("run")
-}
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
 fn three_sides() -> tempfile::TempDir {
-    directory(&[("original/web.yaml", ORIGINAL), ("updated/web.yaml", UPDATED), ("dest/web.yaml", DEST)])
+    folder(&[("original/web.yaml", ORIGINAL), ("updated/web.yaml", UPDATED), ("dest/web.yaml", DEST)])
 }
 
 const MERGE3: [&str; 7] = ["merge3", "--original", "original", "--updated", "updated", "--dest", "dest"];
@@ -109,7 +96,7 @@ fn manifests_that_cannot_be_read_stop_nothing_else() {
 
 #[test]
 fn two_way_merges_infer_keys_and_order_lists() {
-    let files = directory(&[
+    let files = folder(&[
         ("source.yaml", "l:\n- mountPath: /b\n  v: 2\n- mountPath: /c\n"),
         ("dest.yaml", "l:\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 1\n"),
     ]);
@@ -140,7 +127,7 @@ fn two_way_merges_infer_keys_and_order_lists() {
 
 #[test]
 fn patches_are_applied_to_files() {
-    let files = directory(&[
+    let files = folder(&[
         ("dir/web.yaml", DEST),
         ("dir/b.yaml", "kind: B\nmetadata: {name: b}\n"),
         ("dir/kustomization.yaml", "resources: [web.yaml]\n"),

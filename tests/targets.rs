@@ -1,39 +1,22 @@
 //! What a target can be: a directory, a file, a stream, or all targets below a directory.
 
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
+
+use program::{command, folder, run_with_stdin};
 
 fn cm(name: &str, value: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: {value}\n")
 }
 
-fn home(files: &[(&str, &str)]) -> TempDir {
-    let home = tempfile::tempdir().expect("a directory");
-    for (path, text) in files {
-        let path = home.path().join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text).expect("written");
-    }
-    home
-}
-
 fn run(home: &Path, args: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"))
-        .args(args)
-        .current_dir(home)
-        .env("KUBECONFIG", "/dev/null")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    // It may end before it reads.
-    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-    child.wait_with_output().expect("it ends")
+    run_with_stdin(command(home, args), input)
 }
 
 fn stdout(output: &Output) -> String {
@@ -49,7 +32,7 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn a_kustomization_file_stands_for_its_directory() {
     for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
-        let home = home(&[
+        let home = folder(&[
             (&format!("app/{name}"), "resources: [a.yaml]\nnamePrefix: x-\n"),
             ("app/a.yaml", &cm("a", "b")),
         ]);
@@ -63,7 +46,7 @@ fn a_kustomization_file_stands_for_its_directory() {
 #[test]
 fn a_manifest_is_merged_over_the_base_of_its_directory() {
     let one = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  b: c\n";
-    let home = home(&[
+    let home = folder(&[
         ("base/all.yaml", &format!("{}---\n{}", cm("one", "x"), cm("two", "x"))),
         ("prod/one.yaml", one),
         ("prod/two.yaml", &cm("two", "y")),
@@ -74,14 +57,14 @@ fn a_manifest_is_merged_over_the_base_of_its_directory() {
         built.contains("a: x\n  b: c") && built.contains("name: two") && !built.contains("a: v"),
         "{built}"
     );
-    let far = self::home(&[("deep/er/alone/web.yaml", &cm("web", "z"))]);
+    let far = self::folder(&[("deep/er/alone/web.yaml", &cm("web", "z"))]);
     let built = stdout(&run(far.path(), &["build", "deep/er/alone/web.yaml"], ""));
     assert!(built.contains("a: z"), "{built}");
 }
 
 #[test]
 fn a_manifest_beside_a_kustomization_is_refused() {
-    let home = home(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a", "b"))]);
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a", "b"))]);
     let told = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
     assert!(
         told.contains("app/a.yaml lies beside a kustomization")
@@ -92,7 +75,7 @@ fn a_manifest_beside_a_kustomization_is_refused() {
 
 #[test]
 fn a_stream_is_a_target() {
-    let home = home(&[("base/a.yaml", &cm("one", "x"))]);
+    let home = folder(&[("base/a.yaml", &cm("one", "x"))]);
     let stream = format!("{}---\n{}", cm("two", "v"), cm("one", "z"));
     let built = stdout(&run(home.path(), &["build", "-"], &stream));
     assert!(built.contains("a: v") && built.contains("a: z") && !built.contains("a: x"), "{built}");
@@ -110,7 +93,7 @@ fn a_stream_is_a_target() {
 
 /// A tree with everything that a search meets.
 fn tree() -> TempDir {
-    let home = home(&[
+    let home = folder(&[
         ("apps/web/base/kustomization.yaml", "resources: [a.yaml]\n"),
         ("apps/web/base/a.yaml", &cm("web", "x")),
         ("apps/web/prod/kustomization.yaml", "resources: [../base]\ncomponents: [../extra]\n"),

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
-use super::ending::stop_at_first_signal;
-use super::form::{Joined, OutputForm, resource_name};
+use super::ending::{stop_at_first_signal, stop_at_second_signal};
+use super::form::{Joined, OutputForm};
 use super::objects::ObjectArgs;
 use super::wait::{WaitFlags, unused, wait_quietly};
 use super::{Failure, INTERRUPTED, Outcome, render};
@@ -154,6 +154,7 @@ impl ApplyArgs {
             replace_immutable: self.replace_immutable.clone(),
             waves: defaults.waves.iter().cloned().chain(waves).collect(),
             stop: Some(stop_at_first_signal()),
+            stop_now: Some(stop_at_second_signal()),
             ..defaults
         }
     }
@@ -194,24 +195,35 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
 }
 
-/// How many objects that were not sent are named.
+/// How many objects of one fate are named.
 const NAMED: usize = 20;
 
 fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
-    let left = all - summary.applied.min(all);
-    let message = format!("{left} of {all} objects were not applied");
+    let unknown = summary.unknown.len();
+    let left = all.saturating_sub(summary.applied + unknown);
+    let of_unknown = if unknown == 0 { String::new() } else { format!("; of {unknown} it is not known") };
+    let message = format!("{left} of {all} objects were not applied{of_unknown}");
     let mut problem = Diagnostic::error(Code::Summary, message);
     if summary.applied > 0 {
         problem = problem.note(counts);
     }
+    if unknown > 0 {
+        problem = problem.note(format!("sent, and not answered: {}", named(&summary.unknown)));
+    }
     if !summary.skipped.is_empty() {
-        let named = summary.skipped.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
-        let more = summary.skipped.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        problem = problem.note(format!("not sent: {}{more}", named.join(", ")));
+        problem = problem.note(format!("not sent: {}", named(&summary.skipped)));
+    }
+    if unknown + summary.skipped.len() > 0 {
         problem = problem.help("apply again: what was applied stays as it is");
     }
     problem
+}
+
+fn named(objects: &[cluster::Object]) -> String {
+    let named = objects.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
+    let more = objects.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", named.join(", "))
 }
 
 /// Shows what would be sent, and asks no server.
@@ -227,7 +239,8 @@ fn show_only(args: &ApplyArgs, resources: &[Resource]) -> Outcome {
         }
         None => {
             for resource in &planned {
-                writeln!(io::stdout(), "{} serverside-applied (dry run)", escaped(&resource_name(resource)))?;
+                let name = resource.id().gvk.object_name(&resource.id().name);
+                writeln!(io::stdout(), "{} serverside-applied (dry run)", escaped(&name))?;
             }
         }
     }

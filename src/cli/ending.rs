@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+#[cfg(unix)]
+use std::time::Duration;
 
 use super::render;
 use crate::files::end_temporaries;
@@ -9,10 +11,23 @@ use crate::files::end_temporaries;
 /// Set by the first signal that would end a command which wants to end in its own way.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
+/// Set by the second one, when the command still has something to say.
+static END: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// How long it has for that.
+#[cfg(unix)]
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// What the first signal sets from now on, instead of ending the program; the second one ends it.
 #[cfg(feature = "cluster")]
 pub(super) fn stop_at_first_signal() -> Arc<AtomicBool> {
     Arc::clone(STOP.get_or_init(Arc::default))
+}
+
+/// What the second signal sets from now on, a moment before it ends the program.
+#[cfg(feature = "cluster")]
+pub(super) fn stop_at_second_signal() -> Arc<AtomicBool> {
+    Arc::clone(END.get_or_init(Arc::default))
 }
 
 /// From now on, signals that end the program do so when what it left for a while is removed.
@@ -30,8 +45,13 @@ pub(super) fn on_signals() {
     let watch = move || {
         for signal in signals.forever() {
             if STOP.get().is_some_and(|stop| !stop.swap(true, Ordering::Relaxed)) {
-                render::print_note("stopping when what is under way is done; once more stops at once");
+                render::print_note(
+                    "stopping when what is under way is done, in some seconds at most; once more stops at once",
+                );
                 continue;
+            }
+            if END.get().is_some_and(|end| !end.swap(true, Ordering::Relaxed)) {
+                std::thread::sleep(LAST_WORDS);
             }
             let _ended = end_temporaries();
             let _ = emulate_default_handler(signal);

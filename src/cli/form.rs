@@ -66,7 +66,9 @@ impl<W: Write> Joined<W> {
             OutputForm::Name => {
                 let names: String = resources
                     .into_iter()
-                    .map(|resource| escaped(&resource_name(resource)).into_owned() + "\n")
+                    .map(|resource| {
+                        escaped(&resource.id().gvk.object_name(&resource.id().name)).into_owned() + "\n"
+                    })
                     .collect();
                 self.to.write_all(names.as_bytes())?;
             }
@@ -96,14 +98,4 @@ impl<W: Write> Joined<W> {
         self.to.flush()?;
         Ok(self.to)
     }
-}
-
-/// `deployment.apps/web`.
-pub(super) fn resource_name(resource: &Resource) -> String {
-    let id = resource.id();
-    let kind = id.gvk.kind.to_lowercase();
-    if id.gvk.group.is_empty() {
-        return format!("{kind}/{}", id.name);
-    }
-    format!("{kind}.{}/{}", id.gvk.group, id.name)
 }

@@ -21,23 +21,20 @@ const SUMMARY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDi
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 impl Cluster {
-    /// Learns what the server serves of these kinds; those that it does not serve stay unknown.
+    /// Learns what the server serves of these kinds; those that it does not serve stay unknown, and those of which it
+    /// does not tell.
     pub(super) async fn discover(&self, kinds: &[Gvk]) -> Result<()> {
         let roots = kinds.iter().map(|gvk| if gvk.group.is_empty() { "/api" } else { "/apis" });
         let roots = roots.map(String::from).collect();
         let summaries = self.unasked(roots).into_iter().map(|path| self.summary(path));
         try_join_all(summaries).await?;
         let unknown = kinds.iter().filter(|gvk| self.mapping(gvk).is_none());
-        let versions = unknown.map(|gvk| match gvk.group.as_str() {
-            "" => format!("/api/{}", encode(&gvk.version)),
-            group => format!("/apis/{}/{}", encode(group), encode(&gvk.version)),
-        });
-        let versions = versions.collect();
+        let versions = unknown.map(path_of_version).collect();
         try_join_all(self.unasked(versions).into_iter().map(|path| self.version(path))).await?;
         Ok(())
     }
 
-    /// Everything that the server serves.
+    /// Everything that the server serves, and tells of.
     ///
     /// # Errors
     /// It cannot be asked.
@@ -56,9 +53,20 @@ impl Cluster {
         self.discovery.lock().mappings.get(gvk).cloned()
     }
 
-    /// The error for a kind that the server does not have.
+    /// The resources of a group, as far as [`Cluster::discover`] found them.
+    pub(super) fn mappings_of(&self, group: &str) -> Vec<Mapping> {
+        let known = self.discovery.lock();
+        known.mappings.values().filter(|mapping| mapping.gvk.group == group).cloned().collect()
+    }
+
+    /// The error for a kind that the server does not have, or does not tell of.
     pub(super) fn unknown_kind(&self, gvk: &Gvk) -> Diagnostic {
         let known = self.discovery.lock();
+        if let Some(reason) = known.refused.get(&path_of_version(gvk)) {
+            let message = format!("the server does not tell what it serves in {}", gvk.api_version());
+            let error = Diagnostic::error(Code::Remote, message).note(reason.message());
+            return error.help("`kubectl get apiservices` says which of the servers behind it are down");
+        }
         let same =
             |other: &&Gvk| other.kind == gvk.kind && (other.group == gvk.group || gvk.group.is_empty());
         let mut others: Vec<String> =
@@ -101,7 +109,13 @@ impl Cluster {
             self.discovery.lock().answered.insert(path);
             return Ok(());
         }
-        let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
+        let answer = match answer.accepted() {
+            Ok(answer) => answer,
+            Err(refusal) => {
+                self.discovery.lock().refused.insert(path, refusal.diagnostic(&self.endpoint));
+                return Ok(());
+            }
+        };
         let list: ApiResourceList =
             json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &path, &error))?;
         let mut known = self.discovery.lock();
@@ -110,6 +124,14 @@ impl Cluster {
         }
         known.answered.insert(path);
         Ok(())
+    }
+}
+
+/// Where a server tells what it serves of a kind's version.
+fn path_of_version(gvk: &Gvk) -> String {
+    match gvk.group.as_str() {
+        "" => format!("/api/{}", encode(&gvk.version)),
+        group => format!("/apis/{}/{}", encode(group), encode(&gvk.version)),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
+use crate::diagnostic::Diagnostic;
 use crate::schema::Gvk;
 
 /// A kind and the resource that serves it.
@@ -61,6 +62,8 @@ pub(super) struct KnownMappings {
     pub(super) mappings: FxHashMap<Gvk, Mapping>,
     /// The paths that were answered, found or not.
     pub(super) answered: FxHashSet<String>,
+    /// Why the server does not tell what it serves at other paths, such as of a group whose own server is down.
+    pub(super) refused: FxHashMap<String, Diagnostic>,
 }
 
 impl Discovery {

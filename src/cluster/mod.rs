@@ -19,6 +19,7 @@ mod field_set;
 mod follow;
 mod json;
 mod kubeconfig;
+mod listing;
 mod lock;
 mod mapping;
 mod openapi;

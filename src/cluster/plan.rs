@@ -14,7 +14,8 @@ use super::kubeconfig::ConnectOptions;
 use super::mapping::Mapping;
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::resource::Resource;
-use crate::schema::{Gvk, Schema, Scope};
+use crate::schema::openapi::defined_kinds;
+use crate::schema::{Gvk, NamedKind, Schema, Scope};
 use crate::yaml::{Map, Node, to_json};
 
 /// An object as the server knows it.
@@ -31,11 +32,7 @@ pub struct Object {
 impl fmt::Display for Object {
     /// `deployment.apps/web`, as kubectl names what it applied.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.gvk.kind.to_lowercase())?;
-        if !self.gvk.group.is_empty() {
-            write!(f, ".{}", self.gvk.group)?;
-        }
-        write!(f, "/{}", self.name)
+        f.write_str(&self.gvk.object_name(&self.name))
     }
 }
 
@@ -271,28 +268,22 @@ fn repeated(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
     again.map(error).collect()
 }
 
-/// Whether it is a CRD.
-pub(super) fn is_crd(gvk: &Gvk) -> bool {
-    gvk.group == "apiextensions.k8s.io" && gvk.kind == "CustomResourceDefinition"
-}
-
-/// The kinds that the CRDs among the resources define, each with its CRD's name.
+/// The kinds that the CRDs among the resources define, each with its CRD's name. What cannot be read defines none; the
+/// server will say what is wrong with it.
 fn definitions(resources: &[Resource]) -> FxHashMap<Gvk, (Mapping, SmolStr)> {
-    let crds = resources.iter().filter(|r| is_crd(&r.id().gvk));
-    crds.flat_map(|crd| defined_by(crd.node()).map(|m| (m.gvk.clone(), (m, crd.id().name.clone())))).collect()
+    let crds = resources.iter().filter(|resource| resource.id().gvk.is_crd());
+    let defined = crds.flat_map(|crd| {
+        let kinds = defined_kinds(crd.node()).unwrap_or_default().into_iter();
+        kinds.map(|kind| (kind.gvk.clone(), (mapping_of(kind), crd.id().name.clone())))
+    });
+    defined.collect()
 }
 
-fn defined_by(crd: &Node) -> impl Iterator<Item = Mapping> {
-    let text = |path: &[&str]| crd.get_path(path).and_then(Node::as_str).unwrap_or_default();
-    let (group, kind) = (text(&["spec", "group"]), text(&["spec", "names", "kind"]));
-    let (plural, scope) = (text(&["spec", "names", "plural"]), text(&["spec", "scope"]));
-    let versions = crd.get_path(&["spec", "versions"]).and_then(Node::as_list).map_or(&[][..], Vec::as_slice);
-    versions.iter().filter_map(|v| v.get("name")?.as_str()).map(move |version| Mapping {
-        gvk: Gvk { group: group.into(), version: version.into(), kind: kind.into() },
-        plural: plural.into(),
-        namespaced: scope == "Namespaced",
-        names: Vec::new(),
-    })
+fn mapping_of(kind: NamedKind) -> Mapping {
+    let mut names = kind.names.into_iter();
+    let plural = names.next().unwrap_or_default();
+    let namespaced = kind.scope == Some(Scope::Namespaced);
+    Mapping { gvk: kind.gvk, plural, namespaced, names: names.collect() }
 }
 
 /// Kinds that others refer to when they are created, and which therefore go before these.
@@ -335,7 +326,7 @@ impl Phase {
         let built_in = gvk.group.is_empty() || gvk.group.ends_with(".k8s.io") || gvk.group == "policy";
         match gvk.kind.as_str() {
             "Namespace" if gvk.group.is_empty() => Self::Namespaces,
-            _ if is_crd(gvk) => Self::Definitions,
+            _ if gvk.is_crd() => Self::Definitions,
             kind if built_in && FIRST.contains(&kind) => Self::First,
             kind if built_in && LAST.contains(&kind) => Self::Last,
             _ => Self::Rest,

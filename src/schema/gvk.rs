@@ -42,6 +42,19 @@ impl Gvk {
         Some(Self::from_manifest(text("apiVersion")?, text("kind")?))
     }
 
+    /// Whether its objects are CustomResourceDefinitions.
+    #[must_use]
+    pub fn is_crd(&self) -> bool {
+        self.group == "apiextensions.k8s.io" && self.kind == "CustomResourceDefinition"
+    }
+
+    /// `deployment.apps/web`, as kubectl names an object that it applied.
+    #[must_use]
+    pub fn object_name(&self, name: &str) -> String {
+        let dot = if self.group.is_empty() { "" } else { "." };
+        format!("{}{dot}{}/{name}", self.kind.to_lowercase(), self.group)
+    }
+
     /// `apps/v1`, or `v1` for the core group.
     #[must_use]
     pub fn api_version(&self) -> SmolStr {

@@ -1,7 +1,8 @@
 //! Applying as operators do it again and again: from client-side apply, over what never changes, in waves, with
 //! connections that break.
 
-use super::rig::{Faults, Rig, config_maps};
+use super::proxy::{Answer, Proxy};
+use super::rig::{Rig, config_maps};
 use super::{DEPLOYMENT, documents};
 
 #[test]
@@ -155,7 +156,7 @@ fn objects_are_chosen_by_labels_and_printed_as_they_are() {
 fn a_client_dry_run_asks_no_server() {
     let rig = Rig::new();
     rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
-    let faults = Faults::start(&rig, |_| false);
+    let faults = Proxy::witness(&rig);
     let args = [
         "apply",
         "--dry-run=client",
@@ -181,10 +182,51 @@ fn dropped_connections_do_not_stop_a_run() {
     rig.file("many.yaml", &config_maps(60));
     let count = std::sync::atomic::AtomicUsize::new(0);
     // Every fourth connection is closed after its request was sent on, so that nobody hears the answer.
-    let faults = Faults::start(&rig, move |request| {
-        request.starts_with("PATCH") && count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 4 == 3
+    let faults = Proxy::start(&rig, move |request| {
+        let is_lost =
+            request.starts_with("PATCH") && count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 4 == 3;
+        if is_lost { Answer::Lost } else { Answer::Real }
     });
     let ran = rig.smp(&["apply", "-f", "many.yaml", "--server", &faults.url()]).ended(0);
     assert_eq!(ran.stdout.lines().count(), 60);
     assert_eq!(rig.live("configmaps", "{.items[*].data.i}").split(' ').count(), 60);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_status_that_is_written_meanwhile_is_no_change() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", super::DEPLOYMENT);
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    let (kubeconfig, namespace) = (rig.kubeconfig().to_path_buf(), rig.name.clone());
+    let count = std::sync::atomic::AtomicUsize::new(0);
+    // A controller writes just before each object is applied.
+    let proxy = Proxy::start(&rig, move |request| {
+        if request.starts_with("PATCH") {
+            // Times of managers are whole seconds.
+            std::thread::sleep(std::time::Duration::from_millis(1100));
+            let number = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let status = format!(r#"{{"status": {{"observedGeneration": {number}, "replicas": {number}}}}}"#);
+            let mut kubectl = std::process::Command::new("kubectl");
+            kubectl.arg("--kubeconfig").arg(&kubeconfig).args([
+                "-n",
+                &namespace,
+                "patch",
+                "deployment",
+                "web",
+            ]);
+            let written = kubectl.args(["--subresource=status", "--type=merge", "-p", &status]).output();
+            assert!(written.expect("kubectl on the PATH").status.success());
+        }
+        Answer::Real
+    });
+    let url = proxy.url();
+    let apply =
+        |more: &[&str]| rig.smp(&[&["apply", "-f", "web.yaml", "--server", &url], more].concat()).ended(0);
+    assert_eq!(apply(&[]).stdout, "deployment.apps/web unchanged\n");
+    assert_eq!(apply(&["--dry-run=server"]).stdout, "deployment.apps/web unchanged (server dry run)\n");
+    rig.file("web.yaml", &super::DEPLOYMENT.replace("replicas: 2", "replicas: 3"));
+    assert_eq!(apply(&["--dry-run=server"]).stdout, "deployment.apps/web configured (server dry run)\n");
+    assert_eq!(apply(&[]).stdout, "deployment.apps/web configured\n");
 }

@@ -1,6 +1,7 @@
 //! `diff` says what `apply` would do, exactly.
 
-use super::rig::{Rig, closed_address};
+use super::proxy::Proxy;
+use super::rig::{Ran, Rig, closed_address, config_maps};
 use super::{DEPLOYMENT, documents};
 
 fn map(name: &str, label: &str) -> String {
@@ -176,4 +177,109 @@ fn an_external_program_shows_the_differences() {
     assert!(stdout.contains("-  replicas: 2\n+  replicas: 3\n"), "{stdout}");
     assert_eq!(run("no-such-program").0, Some(2));
     assert_eq!(run("diff --no-such-flag").0, Some(2));
+}
+
+/// A policy that nothing binds yet, which looks at updates of service accounts: those of config maps count for other
+/// tests.
+const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [UPDATE], resources: [serviceaccounts]}]
+  validations: [{expression: 'true'}]
+";
+
+/// Twenty applied objects of one kind, and what is asked when they are compared.
+struct Settled {
+    rig: Rig,
+    proxy: Proxy,
+    text: String,
+    /// Their resource.
+    plural: &'static str,
+}
+
+impl Settled {
+    fn new(text: String, plural: &'static str) -> Self {
+        let rig = Rig::new();
+        rig.create_namespace();
+        rig.file("all.yaml", &text);
+        rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+        let proxy = Proxy::witness(&rig);
+        Self { rig, proxy, text, plural }
+    }
+
+    fn maps() -> Self {
+        Self::new(config_maps(20), "configmaps")
+    }
+
+    /// What is said, and how many objects are asked for alone and sent.
+    fn diff(&self, more: &[&str], status: i32) -> (Ran, usize, usize) {
+        self.proxy.take();
+        let url = self.proxy.url();
+        let ran = self.rig.smp(&[&["diff", "-f", "all.yaml", "--server", &url], more].concat()).ended(status);
+        let asked = self.proxy.take();
+        let one = format!("/{}/c", self.plural);
+        let of_objects = |method: &str| {
+            asked.iter().filter(|asked| asked.starts_with(method) && asked.contains(&one)).count()
+        };
+        (ran, of_objects("GET"), of_objects("PATCH"))
+    }
+
+    fn patch_by_kubectl(&self, name: &str, patch: &str) {
+        self.rig.kubectl(&["-n", &self.rig.name, "patch", "configmap", name, "--type=merge", "-p", patch]);
+    }
+}
+
+const UNCHANGED: &str = "note: 20 objects: 20 unchanged\n";
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_certainly_stays_is_not_sent() {
+    let settled = Settled::maps();
+    let (ran, gets, patches) = settled.diff(&[], 0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), gets, patches), ("", UNCHANGED, 0, 0));
+    assert_eq!(settled.diff(&["--show-managed-fields"], 0).2, 20, "it would show another time");
+    assert_eq!(settled.diff(&["--field-manager=another"], 0).2, 20, "it would own what it does not");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_may_change_is_sent() {
+    let settled = Settled::maps();
+    // Values that somebody changed, that somebody added, that are wanted otherwise, that nobody wants any more.
+    settled.patch_by_kubectl("c3", r#"{"data":{"i":"x"}}"#);
+    settled.patch_by_kubectl("c4", r#"{"data":{"other":"x"}}"#);
+    let wanted = settled.text.replace("data: {i: '7'}", "data: {i: seven}").replace("data: {i: '9'}\n", "\n");
+    settled.rig.file("all.yaml", &wanted);
+    let (ran, gets, patches) = settled.diff(&[], 1);
+    let shown: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("+++")).collect();
+    let names = ["c3", "c7", "c9"].map(|name| format!("+++ MERGED/v1.ConfigMap.{}.{name}", settled.rig.name));
+    assert_eq!(
+        (shown, gets, patches),
+        (names.iter().map(String::as_str).collect(), 0, 4),
+        "c3 is a conflict"
+    );
+    assert!(ran.stderr.contains("data.i: owned by") && ran.stderr.contains("3 would change"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_others_have_a_word_about_is_sent() {
+    let accounts = config_maps(20).replace("ConfigMap", "ServiceAccount");
+    let accounts = (0..20).fold(accounts, |text, i| {
+        text.replace(
+            &format!("data: {{i: '{i}'}}\n"),
+            &format!("automountServiceAccountToken: {}\n", i % 2 == 0),
+        )
+    });
+    let settled = Settled::new(accounts, "serviceaccounts");
+    assert_eq!(settled.diff(&[], 0).2, 0);
+    let ran = settled.rig.smp(&["diff", "-f", "all.yaml", "--context", "viewer"]).ended(2);
+    assert!(ran.stderr.contains("cannot patch resource"), "{ran:?}");
+    settled.rig.file("policy.yaml", POLICY);
+    settled.rig.kubectl(&["apply", "-f", "policy.yaml"]);
+    let (ran, gets, patches) = settled.diff(&[], 0);
+    settled.rig.kubectl(&["delete", "-f", "policy.yaml"]);
+    assert_eq!((ran.stderr.as_str(), gets, patches), (UNCHANGED, 0, 20));
 }

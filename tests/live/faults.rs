@@ -144,7 +144,7 @@ fn a_build_by_the_cluster_s_schema_is_right_or_fails() {
         let cache = format!("--cache-dir=cache{number}");
         rig.smp(&["build", "over", "--base", "base", "--schema", "cluster", &cache, LIMIT, "--server", url])
     };
-    let right = build(&Proxy::start(&rig, |_| Answer::Real).url(), 0).ended(0).stdout;
+    let right = build(&Proxy::witness(&rig).url(), 0).ended(0).stdout;
     assert!(right.contains("name: dns-tcp") && right.contains("name: renamed"), "{right}");
     for (number, fault) in FAULTS.iter().enumerate() {
         for is_meant in [is_document, is_index] {
@@ -176,4 +176,48 @@ fn a_build_by_the_cluster_s_schema_is_right_or_fails() {
     let ran = build(&circle.url(), 101).ended(1);
     assert!(ran.stderr.contains("HTTP 301"), "{ran:?}");
     assert!(circle.take().len() < 20, "a circle of redirects has an end");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_group_whose_server_is_down_does_not_stop_others() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    // Aggregated, as metrics are; its discovery goes through to a server that is not there.
+    let proxy = Proxy::start(&rig, |request| match request {
+        "GET /apis/down.example.com/v1" => DOWN,
+        _ => Answer::Real,
+    });
+    let url = proxy.url();
+    let run = |command: &str, file: &str| rig.smp(&[command, "-f", file, LIMIT, "--server", &url]);
+    let maps = config_maps(2);
+    rig.file("maps.yaml", &maps);
+    let lost = "---\napiVersion: down.example.com/v1\nkind: Lost\nmetadata: {name: l, namespace: NAME}\n";
+    rig.file("all.yaml", &format!("{maps}{lost}"));
+    let reason = "the server does not tell what it serves in down.example.com/v1";
+    let ran = run("apply", "all.yaml").ended(1);
+    for part in
+        [reason, "HTTP 503", "Lost.down.example.com l", "all.yaml:", "nothing was sent to the cluster"]
+    {
+        assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+    }
+    let ran = run("diff", "all.yaml").ended(2);
+    assert!(ran.stderr.contains(reason) && ran.stderr.contains("2 would be created"), "{ran:?}");
+    run("apply", "maps.yaml").ended(0);
+    assert_eq!(run("diff", "maps.yaml").ended(0).stdout, "");
+    assert!(!proxy.take().is_empty());
+
+    // A server without a summary of all groups is asked for each, where all are wanted.
+    let old = Proxy::start(&rig, |request| match request {
+        "GET /apis" => Answer::Instead(
+            "200 OK",
+            &["Content-Type: application/json"],
+            r#"{"kind": "APIGroupList", "groups": [{"name": "down.example.com", "versions":
+                [{"groupVersion": "down.example.com/v1"}]}, {"name": "apps", "versions": [{"groupVersion": "apps/v1"}]}]}"#,
+        ),
+        "GET /apis/down.example.com/v1" => DOWN,
+        _ => Answer::Real,
+    });
+    let ran = rig.smp(&["schema", "fetch", "deploy", LIMIT, "--server", &old.url()]).ended(0);
+    assert!(ran.stdout.starts_with("apps/v1: "), "{ran:?}");
 }

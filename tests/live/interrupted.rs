@@ -4,7 +4,7 @@
 
 use std::env;
 use std::fmt::Write as _;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -108,6 +108,50 @@ fn an_apply_outlasts_a_restart_of_the_server() {
     converges(&rig);
 }
 
+fn interrupt(child: &Child) {
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill").success());
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn an_interrupted_apply_does_not_wait_for_a_silent_server() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("maps.yaml", &config_maps(20));
+    // Of the second object, nothing is heard.
+    let proxy = Proxy::start(&rig, |request| {
+        if request.starts_with("PATCH") && request.contains("/c1?") { Answer::Silence } else { Answer::Real }
+    });
+    for (signals, longest) in [(1, Duration::from_secs(8)), (2, Duration::from_secs(3))] {
+        proxy.take();
+        let mut command =
+            rig.command(&["apply", "-f", "maps.yaml", "--concurrency=1", "--server", &proxy.url()]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
+        let start = Instant::now();
+        while proxy.count("PATCH") < 2 {
+            assert!(start.elapsed() < Duration::from_secs(60), "nothing is sent");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let start = Instant::now();
+        for _ in 0..signals {
+            interrupt(&child);
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        let ran = Ran::of(child.wait_with_output().expect("an end")).ended(130);
+        let took = start.elapsed();
+        assert!(took < longest, "{signals} signals: {took:?}");
+        assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
+        for part in [
+            "18 of 20 objects were not applied; of 1 it is not known",
+            "sent, and not answered: configmap/c1\n",
+            "not sent: configmap/c2, configmap/c3, ",
+        ] {
+            assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn an_interrupted_apply_says_what_was_done() {
@@ -125,8 +169,7 @@ fn an_interrupted_apply_says_what_was_done() {
         assert!(start.elapsed() < Duration::from_secs(60), "nothing is sent");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(killed.expect("kill").success());
+    interrupt(&child);
     let ran = Ran::of(child.wait_with_output().expect("an end")).ended(130);
     let done = ran.stdout.lines().count();
     assert!((4..20).contains(&done), "{ran:?}");

@@ -25,6 +25,8 @@ pub enum Answer {
     Silence,
     /// By closing the connection before the API server is asked.
     Closed,
+    /// By closing the connection when the API server has done what it was asked for.
+    Lost,
     /// With a body that does not end.
     Endless,
     /// By going away for so long, with all connections, and coming back.
@@ -75,6 +77,11 @@ impl Proxy {
         let (seen, decide): (_, Arc<Decide>) = (Arc::clone(&asked), Arc::new(decide));
         std::thread::spawn(move || serve(listener, &behind, &seen, &decide));
         Self { port, asked, kubectl }
+    }
+
+    /// A server that only writes down what is asked for.
+    pub fn witness(rig: &Rig) -> Self {
+        Self::start(rig, |_| Answer::Real)
     }
 
     pub fn url(&self) -> String {
@@ -183,6 +190,10 @@ fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<Asked>>, decide: &De
         }
         Answer::Silence => client.read(&mut [0]).map(drop),
         Answer::Closed => Ok(()),
+        Answer::Lost => {
+            real(&request, behind);
+            Ok(())
+        }
         Answer::Endless => endless(&mut client),
         Answer::Restart(pause) => return Some(pause),
     };

@@ -13,7 +13,7 @@ fn the_server_is_told_what_to_do_about_unknown_fields() {
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     rig.file("wrong.yaml", &DEPLOYMENT.replace("  replicas: 2", "  replicaz: 2"));
-    let proxy = Proxy::start(&rig, |_| Answer::Real);
+    let proxy = Proxy::witness(&rig);
     let apply = |file: &str, validate: &[&str]| {
         rig.smp(&[&["apply", "-f", file, "--server", &proxy.url()], validate].concat())
     };
@@ -58,7 +58,7 @@ fn answers_may_be_compressed() {
     install_crd(&rig);
     rig.file("base/gadget.yaml", GADGET);
     rig.file("over/gadget.yaml", GADGET_OVERLAY);
-    let proxy = Proxy::start(&rig, |_| Answer::Real);
+    let proxy = Proxy::witness(&rig);
     let args = ["build", "over", "--base", "base", "--schema", "cluster", "--server", &proxy.url()];
     let built = rig.smp(&args).ended(0);
     assert!(built.stdout.contains("name: dns-tcp"), "{built:?}");

@@ -1,28 +1,17 @@
 //! `patch` and `create-patch` as a user meets them: what is touched, what is added, and what a live object keeps.
 
+#[path = "../program/mod.rs"]
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
 mod traps;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-fn directory(files: &[(&str, &str)]) -> TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    for (name, text) in files {
-        let path = directory.path().join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text).expect("written");
-    }
-    directory
-}
-
-fn run(directory: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
-    command.args(args).current_dir(directory).env("KUBECONFIG", "/dev/null");
-    command.output().expect("the program runs")
-}
+use program::{folder, run};
 
 /// What it prints, and what it says.
 fn succeed(directory: &Path, args: &[&str]) -> (String, String) {
@@ -56,7 +45,7 @@ spec:
 
 /// A directory as people have them: manifests beside what only looks so.
 fn application() -> TempDir {
-    directory(&[
+    folder(&[
         ("app/db.yaml", &WEB.replace("web", "db").replace("front", "back")),
         ("app/kustomization.yaml", "resources: [web.yaml, db.yaml]\n"),
         (
@@ -131,8 +120,7 @@ fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
         format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}")
     };
     let of = |name: &str, files: &TempDir| fs::read_to_string(files.path().join(name)).expect("there");
-    let both =
-        || directory(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
+    let both = || folder(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
 
     let files = both();
     succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("prod")]);
@@ -168,7 +156,7 @@ fn a_patch_leaves_an_object_what_it_is() {
         ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` instead of `shop`"),
     ];
     let shop = WEB.replace("  name: web\n  labels", "  name: web\n  namespace: shop\n  labels");
-    let files = directory(&[("web.yaml", &shop), ("bare.yaml", "a: b\n")]);
+    let files = folder(&[("web.yaml", &shop), ("bare.yaml", "a: b\n")]);
     for (patch_type, patch, want) in table {
         let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
         let place = want.split_once(": this").map_or(want, |(field, _)| field);
@@ -182,7 +170,7 @@ fn a_patch_leaves_an_object_what_it_is() {
 
 #[test]
 fn operations_that_the_server_forgives_are_warned_of() {
-    let files = directory(&[("web.yaml", WEB)]);
+    let files = folder(&[("web.yaml", WEB)]);
     let patch =
         |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
     for (text, want) in [
@@ -234,7 +222,7 @@ fn what_is_for_nobody_is_told_with_what_there_is() {
 
 #[test]
 fn what_is_added_looks_like_what_stands_beside_it() {
-    let files = directory(&[("web.yaml", WEB)]);
+    let files = folder(&[("web.yaml", WEB)]);
     let patch = r#"{"spec": {"paused": true, "minReadySeconds": 5, "template": {"spec": {"nodeName": "on", "containers":
         [{"name": "web", "args": ["-v", "1"], "env": [{"name": "A", "value": "a\nb\n"}]}]}}}}"#;
     let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
@@ -249,11 +237,11 @@ fn what_is_added_looks_like_what_stands_beside_it() {
     assert_eq!(patched, format!("{WEB}  strategy:\n    type: Recreate\n"));
     // In JSON it is JSON.
     let json = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {\"a\": \"b\"}}\n";
-    let files = directory(&[("a.json", json)]);
+    let files = folder(&[("a.json", json)]);
     let (patched, _) = succeed(files.path(), &["patch", "-f", "a.json", "-p", "data:\n  c: d\n"]);
     assert_eq!(patched, json.replace("\"b\"}", "\"b\", \"c\": \"d\"}"));
     // Who writes a patch in YAML has chosen a style.
-    let files = directory(&[("web.yaml", WEB)]);
+    let files = folder(&[("web.yaml", WEB)]);
     let (patched, _) =
         succeed(files.path(), &["patch", "-f", "web.yaml", "-p", "spec:\n  strategy: {type: 'Recreate'}\n"]);
     assert_eq!(patched, format!("{WEB}  strategy: {{type: 'Recreate'}}\n"));
@@ -261,7 +249,7 @@ fn what_is_added_looks_like_what_stands_beside_it() {
 
 #[test]
 fn values_that_the_schema_forbids_are_warned_of() {
-    let files = directory(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
+    let files = folder(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
     let patch = |text: &str, kind: &str| {
         succeed(files.path(), &["patch", "-f", "web.yaml", "-p", text, "--type", kind]).1
     };
@@ -295,7 +283,7 @@ fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
         ),
         (WEB, "makes a new list, without this entry", "tolerations: []"),
     ] {
-        let files = directory(&[("web.yaml", manifest)]);
+        let files = folder(&[("web.yaml", manifest)]);
         let patch = "{spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}}";
         let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
         assert!(said.contains("takes nothing out of this list") && said.contains(becomes), "{said}");
@@ -333,7 +321,7 @@ spec:
 
 #[test]
 fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
-    let files = directory(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
+    let files = folder(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
     let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
     let said = fail(files.path(), &args);
     assert!(said.contains("415 Unsupported Media Type") && said.contains("--type=merge"), "{said}");
@@ -403,7 +391,7 @@ fn applied(files: &TempDir, create: &[&str], of: &[&str]) -> serde_json::Value {
 
 #[test]
 fn three_way_patches_of_all_types_keep_what_others_added() {
-    let files = directory(&[("live.yaml", LIVE), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let files = folder(&[("live.yaml", LIVE), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     let want = serde_json::json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "status": {"replicas": 3},
         "metadata": {
@@ -434,7 +422,7 @@ fn three_way_patches_of_all_types_keep_what_others_added() {
 #[test]
 fn what_others_changed_is_undone_only_when_asked() {
     let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
-    let files = directory(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let files = folder(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     for of in TYPES {
         let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
         let said = fail(files.path(), &[&create[..], of].concat());
@@ -455,7 +443,7 @@ fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
              name: a}}\n  - {{port: 53, protocol: UDP, name: {b}}}\n"
         )
     };
-    let files = directory(&[("live.yaml", &ports("b")), ("new.yaml", &ports("c"))]);
+    let files = folder(&[("live.yaml", &ports("b")), ("new.yaml", &ports("c"))]);
     for create in [
         &["create-patch", "live.yaml", "new.yaml"][..],
         &["create-patch", "live.yaml", "new.yaml", "--current", "live.yaml"],
@@ -470,7 +458,7 @@ fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
     }
     // Two equal ones, which no key tells apart.
     let twice = ports("b").replace("UDP", "TCP");
-    let files = directory(&[("live.yaml", &twice), ("new.yaml", &twice.replace("name: a", "name: x"))]);
+    let files = folder(&[("live.yaml", &twice), ("new.yaml", &twice.replace("name: a", "name: x"))]);
     for of in &TYPES[1..] {
         let ports = &applied(&files, &["create-patch", "live.yaml", "new.yaml"], of)["spec"]["ports"];
         assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"x".into(), &"b".into()), "{of:?}");
@@ -481,7 +469,7 @@ fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
 fn schemas_are_checked_for_those_who_write_them() {
     let wrong = "definitions:\n  A:\n    properties:\n      l:\n        type: array\n        x-kubernetes-patch-merge-key: \
                  a\n        x-kubernetes-recommended-patch-merge-key: b,a\n";
-    let files = directory(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
+    let files = folder(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
     let (stdout, stderr) = succeed(files.path(), &["schema", "lint", "crd.yaml"]);
     assert_eq!((stdout.as_str(), stderr.as_str()), ("crd.yaml: 0 errors, 0 warnings\n", ""));
     let first = "must be the first of the recommended ones";
@@ -507,7 +495,7 @@ fn with_list(words: &str) -> String {
 
 #[test]
 fn compiling_writes_over_nothing_but_compiled_schemas() {
-    let files = directory(&[("w.yaml", CRD), ("notes.txt", "mine\n"), ("empty", "")]);
+    let files = folder(&[("w.yaml", CRD), ("notes.txt", "mine\n"), ("empty", "")]);
     for (output, why) in [
         ("w.yaml", "w.yaml is a source"),
         ("./w.yaml", "w.yaml is a source"),
@@ -525,7 +513,7 @@ fn compiling_writes_over_nothing_but_compiled_schemas() {
 
 #[test]
 fn compiled_schemas_are_sources_as_any_others() {
-    let files = directory(&[("w.yaml", CRD)]);
+    let files = folder(&[("w.yaml", CRD)]);
     succeed(files.path(), &["schema", "compile", "w.yaml", "-o", "one"]);
     for sources in [&["one"] as &[&str], &["one", "w.yaml"], &["w.yaml", "one"]] {
         succeed(files.path(), &[&["schema", "compile", "-o", "two"], sources].concat());
@@ -551,7 +539,7 @@ fn what_lint_calls_an_error_is_not_compiled() {
             "have no field `odd`",
         ),
     ] {
-        let files = directory(&[("s.yaml", &with_list(&words))]);
+        let files = folder(&[("s.yaml", &with_list(&words))]);
         let stderr = fail(files.path(), &["schema", "compile", "s.yaml", "-o", "out"]);
         assert!(stderr.contains(why), "{words}: {stderr}");
         assert!(!files.path().join("out").exists());
@@ -563,7 +551,7 @@ fn what_lint_calls_an_error_is_not_compiled() {
 #[test]
 fn selectors_that_say_nothing_are_refused() {
     let files =
-        directory(&[("a.yaml", "kind: ConfigMap\nmetadata:\n  name: a\n"), ("values.yaml", "data: {}\n")]);
+        folder(&[("a.yaml", "kind: ConfigMap\nmetadata:\n  name: a\n"), ("values.yaml", "data: {}\n")]);
     for flag in ["--name", "--kind", "-l"] {
         let said =
             fail(files.path(), &["patch", "-f", ".", "--in-place", flag, "", "--type=merge", "-p", "{a: 1}"]);
@@ -579,7 +567,7 @@ fn a_namespace_keeps_the_objects_of_others_as_they_are() {
         )
     };
     let both = format!("{}---\n{}", config("prod"), config("staging"));
-    let files = directory(&[("a.yaml", &both)]);
+    let files = folder(&[("a.yaml", &both)]);
     let patch = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: new}}";
     let (got, _) = succeed(files.path(), &["patch", "-f", "a.yaml", "-n", "staging", "-p", patch]);
     assert_eq!(got, format!("{}---\n{}", config("prod"), config("staging").replace("old", "new")));
@@ -597,7 +585,7 @@ fn made_of(files: &TempDir, manifest: &str, create: &[&str], of: &[&str]) -> ser
 fn what_a_type_cannot_say_names_only_what_can() {
     let thing =
         |more: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{more}\n");
-    let files = directory(&[
+    let files = folder(&[
         ("a.yaml", &thing("")),
         ("map.yaml", &thing("z: {q: null}")),
         ("field.yaml", &thing("z: null")),
@@ -632,7 +620,7 @@ fn what_a_type_cannot_say_names_only_what_can() {
     // What goes wrong before a patch is made has a way out, too.
     let config =
         |more: &str| WEB.replace("spec:\n  replicas: 1 # one\n", &format!("spec:\n  nope: {{a: {more}}}\n"));
-    let files = directory(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
+    let files = folder(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
     let said = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
     assert!(said.contains("no field `nope`") && said.contains("`--type merge` or `--type json`"), "{said}");
 }
@@ -685,7 +673,7 @@ status: {replicas: 1}
 
 #[test]
 fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
-    let files = directory(&[
+    let files = folder(&[
         ("applied.yaml", DRY_RUN),
         ("new.yaml", &DRY_RUN.replace("web:1", "web:2")),
         ("live.yaml", CREATED),
@@ -724,7 +712,7 @@ fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
 
 #[test]
 fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
-    let files = directory(&[
+    let files = folder(&[
         ("applied.yaml", DRY_RUN),
         (
             "new.yaml",
@@ -747,7 +735,7 @@ fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
 #[test]
 fn conflicts_name_the_flag_that_undoes_them() {
     let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
-    let files = directory(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let files = folder(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
     let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
     for of in TYPES {
         let said = fail(files.path(), &[&create[..], of].concat());
@@ -792,7 +780,7 @@ fn directives_that_do_something_else_are_warned_of() {
             false,
         ),
     ];
-    let files = directory(&[("web.yaml", WEB)]);
+    let files = folder(&[("web.yaml", WEB)]);
     for (patch, want, is_common) in table {
         let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]);
         assert!(said.contains(want), "{patch}: {said}");
@@ -814,14 +802,14 @@ fn directives_that_do_what_they_look_like_are_not() {
         "{metadata: {labels: {$patch: replace, a: b}}}".into(),
     ] {
         let with = WEB.replace("image: web:1\n", "image: web:1\n        resources: {requests: {cpu: '2'}}\n");
-        let files = directory(&[("web.yaml", &with)]);
+        let files = folder(&[("web.yaml", &with)]);
         assert_eq!(succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]).1, "", "{patch}");
     }
 }
 
 #[test]
 fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
-    let files = directory(&[("web.yaml", WEB)]);
+    let files = folder(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
     assert!(patched.contains("- name: null\n        image: b:1\n"), "{patched}");
@@ -851,7 +839,7 @@ fn errors_say_of_which_patch_and_which_file() {
 
 #[test]
 fn errors_of_orders_name_keys() {
-    let files = directory(&[("web.yaml", WEB)]);
+    let files = folder(&[("web.yaml", WEB)]);
     let patch = |order: &str| {
         let spec =
             format!("{{$setElementOrder/containers: {order}, containers: [{{name: web, image: 'web:2'}}]}}");
@@ -871,11 +859,11 @@ fn what_a_patch_deletes_is_told() {
     let two = format!("{WEB}---\n{}", WEB.replace("name: web\n  labels", "name: db\n  labels"));
     let delete = "{kind: Deployment, metadata: {name: web}, $patch: delete}";
     for in_place in [&[][..], &["--in-place"]] {
-        let files = directory(&[("a.yaml", &two)]);
+        let files = folder(&[("a.yaml", &two)]);
         let (_, said) =
             succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
         assert!(said.contains("Deployment.apps web: removed") && !said.contains("the file"), "{said}");
-        let files = directory(&[("a.yaml", WEB)]);
+        let files = folder(&[("a.yaml", WEB)]);
         let (_, said) =
             succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
         let file = if in_place.is_empty() { "the file would be removed" } else { "the file was removed" };
@@ -886,7 +874,7 @@ fn what_a_patch_deletes_is_told() {
 
 #[test]
 fn numbers_stay_what_they_are() {
-    let files = directory(&[("a.yaml", CUSTOM)]);
+    let files = folder(&[("a.yaml", CUSTOM)]);
     for (patch, of) in [
         (r#"{"spec": {"x": 1e400}}"#, "merge"),
         (r#"[{"op": "add", "path": "/spec/x", "value": 1e400}]"#, "json"),
@@ -906,7 +894,7 @@ fn numbers_stay_what_they_are() {
     assert!(patched.contains("x: 7e12345"), "{patched}");
     // kubectl sends `80.0` of YAML as 80.
     let ports = WEB.replace("image: web:1\n", "image: web:1\n        ports:\n        - containerPort: 80\n");
-    let files = directory(&[("web.yaml", &ports)]);
+    let files = folder(&[("web.yaml", &ports)]);
     let patch =
         "{spec: {template: {spec: {containers: [{name: web, ports: [{containerPort: 80.0, name: x}]}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);

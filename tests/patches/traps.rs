@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{CRD, TYPES, WEB, config, directory, fail, made_of, run, succeed};
+use super::{CRD, TYPES, WEB, config, fail, folder, made_of, run, succeed};
 
 const SERVICE: &str = "\
 apiVersion: v1
@@ -17,7 +17,7 @@ spec:
 
 #[test]
 fn what_kustomize_loses_is_told() {
-    let files = directory(&[("dns.yaml", SERVICE)]);
+    let files = folder(&[("dns.yaml", SERVICE)]);
     let patch = |patch: &str| {
         succeed(files.path(), &["patch", "-f", "dns.yaml", "--dialect", "kustomize", "-p", patch]).1
     };
@@ -36,7 +36,7 @@ fn what_kustomize_loses_is_told() {
 
 #[test]
 fn a_null_merge_key_is_warned_of() {
-    let files = directory(&[("web.yaml", WEB)]);
+    let files = folder(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
     assert!(
@@ -50,7 +50,7 @@ fn an_entry_that_is_deleted_and_added_again_has_no_nulls() {
     let container =
         |fields: &str| WEB.replace("        image: web:1\n", &format!("        image: web:1\n{fields}"));
     let other = WEB.replace("- name: web\n", "- name: other\n");
-    let files = directory(&[
+    let files = folder(&[
         ("original.yaml", &container("        tty: true\n")),
         ("modified.yaml", WEB),
         ("current.yaml", &other),
@@ -69,7 +69,7 @@ fn an_entry_that_is_deleted_and_added_again_has_no_nulls() {
 
 #[test]
 fn entries_that_match_twice_are_told_apart_by_more_keys() {
-    let files = directory(&[("dns.yaml", SERVICE)]);
+    let files = folder(&[("dns.yaml", SERVICE)]);
     let patch = "{spec: {ports: [{$patchMergeKey: [port], port: 53, name: x}]}}";
     for dialect in ["apiserver", "overlay"] {
         let said = fail(files.path(), &["patch", "-f", "dns.yaml", "-p", patch, "--dialect", dialect]);
@@ -81,11 +81,8 @@ fn entries_that_match_twice_are_told_apart_by_more_keys() {
 #[test]
 fn null_in_the_live_object_is_nobodys_change() {
     let null = config("", "null");
-    let files = directory(&[
-        ("original.yaml", &null),
-        ("current.yaml", &null),
-        ("modified.yaml", &config("", "'1'")),
-    ]);
+    let files =
+        folder(&[("original.yaml", &null), ("current.yaml", &null), ("modified.yaml", &config("", "'1'"))]);
     let create = ["create-patch", "original.yaml", "modified.yaml", "--current", "current.yaml"];
     for of in TYPES {
         assert_eq!(made_of(&files, "current.yaml", &create, of)["data"]["a"], "1", "{of:?}");
@@ -105,7 +102,7 @@ fn null_in_the_live_object_is_nobodys_change() {
 
 #[test]
 fn what_is_read_as_no_string_is_warned_of() {
-    let files = directory(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
+    let files = folder(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
     let (patch, said) = succeed(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
     assert!(patch.contains("name: true"), "{patch}");
     assert!(said.contains("the schema wants a string here, and this is a boolean"), "{said}");
@@ -113,7 +110,7 @@ fn what_is_read_as_no_string_is_warned_of() {
 
 #[test]
 fn suggestions_name_something() {
-    let files = directory(&[("app/a.yaml", WEB), ("app/b.yaml", "a: b\n")]);
+    let files = folder(&[("app/a.yaml", WEB), ("app/b.yaml", "a: b\n")]);
     let said = fail(files.path(), &["patch", "-f", "app", "-p", "{}", "--kind", "X"]);
     assert!(!said.contains("did you mean ``"), "{said}");
     let said = fail(files.path(), &["patch", "-f", "app", "-p", "{kind: X, a: b}", "--all"]);
@@ -127,7 +124,7 @@ fn an_order_names_all_of_several_keys() {
         "x-kubernetes-patch-strategy: merge\n                x-kubernetes-patch-merge-key: 'id,x'",
     );
     let object = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {l: [{id: 1, x: 1}, {id: 2, x: 1}]}\n";
-    let files = directory(&[("crd.yaml", &crd), ("a.yaml", object)]);
+    let files = folder(&[("crd.yaml", &crd), ("a.yaml", object)]);
     let patch = "{spec: {$setElementOrder/l: [{id: 2}, {id: 1}]}}";
     for dialect in ["overlay", "apiserver"] {
         let args = ["patch", "-f", "a.yaml", "--schema", "crd.yaml", "--dialect", dialect, "-p", patch];
@@ -138,7 +135,7 @@ fn an_order_names_all_of_several_keys() {
 
 #[test]
 fn standard_input_is_read_once() {
-    let files = directory(&[("a.yaml", WEB)]);
+    let files = folder(&[("a.yaml", WEB)]);
     for args in [
         &["patch", "-f", "-", "--patch-file", "-"] as &[&str],
         &["create-patch", "-", "-"],
@@ -160,7 +157,7 @@ fn what_was_applied_last_is_of_the_same_object() {
             ),
         )
     };
-    let files = directory(&[("new.yaml", WEB)]);
+    let files = folder(&[("new.yaml", WEB)]);
     for (last, why) in [
         (
             r#"{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"}}"#,
@@ -183,7 +180,7 @@ fn what_was_applied_last_is_of_the_same_object() {
 
 #[test]
 fn warnings_are_about_what_the_patch_brings() {
-    let files = directory(&[("web.yaml", &format!("{WEB}      - name: odd\n        tty: 'yes'\n"))]);
+    let files = folder(&[("web.yaml", &format!("{WEB}      - name: odd\n        tty: 'yes'\n"))]);
     let remove = "[{op: remove, path: /spec/template/spec/containers/0}]";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", remove]);
     assert_eq!(said, "");

@@ -1,19 +1,17 @@
 //! What the server has of an object before it is applied, so that it can be said what applying changed.
 
-use rustc_hash::FxHashMap;
 use serde_json::Value;
-use smol_str::SmolStr;
 
 use super::events::ApplyChange;
+use super::migrate::{applied_by, own_entry};
 use super::options::DryRun;
 use super::unapplied::Unapplied;
 use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
-use crate::cluster::mapping::{Mapping, encode};
-use crate::cluster::plan::PlannedObject;
-use crate::diagnostic::Result;
+use crate::cluster::listing::Told;
+use crate::cluster::mapping::encode;
 
 /// An object as it was.
 #[derive(Debug, Clone)]
@@ -27,77 +25,16 @@ pub(super) enum Before {
 
 /// Metadata alone: objects may be large.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-const METADATA_LIST: &str =
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-
-/// From so many objects of one kind and namespace on, one list spares asking for each.
-const MANY: usize = 8;
-
-/// How many objects come with one answer.
-const PAGE: usize = 500;
-
-/// What lists told of objects, by kind, namespace and name.
-#[derive(Debug, Default)]
-pub(super) struct Listed(FxHashMap<(String, SmolStr), Before>);
-
-impl Listed {
-    /// Lists what is there of kinds that many of the objects are of. What has far more objects than are applied,
-    /// or may not be listed, is left to be asked for one by one.
-    pub(super) async fn of(cluster: &Cluster, targets: &[&PlannedObject<'_>]) -> Result<Self> {
-        let mut groups: FxHashMap<String, Vec<&SmolStr>> = FxHashMap::default();
-        for target in targets.iter().filter(|target| target.served) {
-            if let Some(mapping) = &target.mapping {
-                groups.entry(collection(mapping, target)).or_default().push(&target.object.name);
-            }
-        }
-        let mut listed = Self::default();
-        for (path, names) in groups.into_iter().filter(|(_, names)| names.len() >= MANY) {
-            let Some(mut found) = list(cluster, &path, names.len()).await? else { continue };
-            for name in names {
-                let before = found.remove(name).map_or(Before::Absent, Before::Present);
-                listed.0.insert((path.clone(), name.clone()), before);
-            }
-        }
-        Ok(listed)
-    }
-
-    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<Before> {
-        let path = collection(target.mapping.as_ref()?, target);
-        self.0.remove(&(path, target.object.name.clone()))
-    }
-}
-
-fn collection(mapping: &Mapping, target: &PlannedObject<'_>) -> String {
-    mapping.collection(&target.object.namespace)
-}
-
-/// All objects of a collection by name; none when there are too many, or it may not be listed.
-async fn list(cluster: &Cluster, path: &str, wanted: usize) -> Result<Option<FxHashMap<SmolStr, Value>>> {
-    let mut found = FxHashMap::default();
-    let mut next = String::new();
-    loop {
-        let address = format!("{path}?limit={PAGE}{next}");
-        let answer = cluster.ask(&Ask { accept: METADATA_LIST, ..Ask::get(address.as_str()) }).await?;
-        let Ok(answer) = answer.accepted() else { return Ok(None) };
-        let mut page: Value = json::decode(&answer.body)
-            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
-        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
-            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
-        };
-        for item in items.as_array_mut().into_iter().flatten() {
-            if let Some(name) = item.pointer("/metadata/name").and_then(Value::as_str) {
-                found.insert(SmolStr::from(name), item.take());
-            }
-        }
-        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
-            None => return Ok(Some(found)),
-            Some(_) if found.len() >= 4 * wanted.max(PAGE) => return Ok(None),
-            Some(token) => next = format!("&continue={}", encode(token)),
-        }
-    }
-}
 
 impl Before {
+    /// From what a list told of it.
+    pub(super) fn listed(told: Told<Value>) -> Self {
+        match told {
+            Told::Absent => Self::Absent,
+            Told::There(metadata) => Self::Present(metadata),
+        }
+    }
+
     /// Asks for one object. What the server cannot tell, such as whoever may not read, stays unknown: applying will
     /// show what is wrong.
     pub(super) async fn ask(
@@ -124,13 +61,18 @@ impl Before {
         }
     }
 
-    /// What became of the object, which is another one now.
-    pub(super) fn change(&self, after: &Value, dry_run: DryRun) -> ApplyChange {
+    /// What applying as `manager` made of the object, which is `after` now.
+    pub(super) fn change(&self, after: &Value, manager: &str, dry_run: DryRun) -> ApplyChange {
         let same = |before: &Value| match dry_run {
-            DryRun::Server => without_bookkeeping(before) == without_bookkeeping(after),
+            DryRun::Server => {
+                let part =
+                    if applied_by(after, manager).get("f:status").is_none() { &["status"][..] } else { &[] };
+                without_bookkeeping(before, part) == without_bookkeeping(after, part)
+            }
             DryRun::None => {
                 let version = |object: &Value| object.pointer("/metadata/resourceVersion").cloned();
-                version(before).is_some() && version(before) == version(after)
+                (version(before).is_some() && version(before) == version(after))
+                    || only_others_wrote(before, after, manager)
             }
         };
         match self {
@@ -142,9 +84,25 @@ impl Before {
     }
 }
 
-/// The object without what says who wrote it when: a dry run counts nothing up.
-fn without_bookkeeping(object: &Value) -> Value {
+/// Whether an object is another one now by what others wrote meanwhile, such as a controller its status. An apply that
+/// changes anything gives its manager's entry its own time, which no older one has then. Times are whole seconds: of
+/// what was written within one of them it is not certain.
+fn only_others_wrote(before: &Value, after: &Value, manager: &str) -> bool {
+    let own = own_entry(after, manager);
+    let is_same = own.is_some() && own == own_entry(before, manager);
+    let time = |entry: &Value| entry.get("time").and_then(Value::as_str).map(str::to_string);
+    let entries = after.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let others = entries.into_iter().flatten().filter(|entry| Some(*entry) != own);
+    let newest = others.filter_map(time).max();
+    is_same && own.and_then(time).zip(newest).is_some_and(|(own, newest)| own < newest)
+}
+
+/// The object without what says who wrote it when: a dry run counts nothing up. And without some parts.
+fn without_bookkeeping(object: &Value, parts: &[&str]) -> Value {
     let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|name, _| !parts.contains(&name.as_str()));
+    }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in ["managedFields", "resourceVersion", "generation"] {
             metadata.remove(field);
@@ -162,7 +120,7 @@ mod tests {
     #[test]
     fn the_version_says_whether_something_changed() {
         let at = |version: &str| json!({"metadata": {"resourceVersion": version}});
-        let change = |before: &Before, after: &Value| before.change(after, DryRun::None);
+        let change = |before: &Before, after: &Value| before.change(after, "m", DryRun::None);
         assert_eq!(change(&Before::Absent, &at("1")), ApplyChange::Created);
         assert_eq!(change(&Before::Unknown, &at("1")), ApplyChange::Applied);
         assert_eq!(change(&Before::Present(at("1")), &at("1")), ApplyChange::Unchanged);
@@ -181,7 +139,39 @@ mod tests {
             json!({"metadata": metadata, "data": {"a": value}})
         };
         let before = Before::Present(object("1", "x"));
-        assert_eq!(before.change(&object("2", "x"), DryRun::Server), ApplyChange::Unchanged);
-        assert_eq!(before.change(&object("1", "y"), DryRun::Server), ApplyChange::Configured);
+        assert_eq!(before.change(&object("2", "x"), "m", DryRun::Server), ApplyChange::Unchanged);
+        assert_eq!(before.change(&object("1", "y"), "m", DryRun::Server), ApplyChange::Configured);
+    }
+
+    /// An object of a version that `m` applied at a second, and a controller wrote the status of at another.
+    fn written(version: &str, applied: &str, status: &str) -> Value {
+        let entry = |manager: &str, operation: &str, second: &str, fields: Value| {
+            let time = format!("2026-01-01T00:00:{second}Z");
+            json!({"manager": manager, "operation": operation, "time": time, "fieldsV1": fields})
+        };
+        let own = entry("m", "Apply", applied, json!({"f:spec": {}}));
+        let mut controller = entry("c", "Update", status, json!({"f:status": {}}));
+        controller["subresource"] = json!("status");
+        let metadata = json!({"resourceVersion": version, "managedFields": [own, controller]});
+        json!({"metadata": metadata, "status": {"at": status}})
+    }
+
+    #[test]
+    fn what_others_wrote_meanwhile_is_not_ours() {
+        let change =
+            |after: &Value, dry_run| Before::Present(written("1", "10", "20")).change(after, "m", dry_run);
+        assert_eq!(change(&written("2", "10", "30"), DryRun::None), ApplyChange::Unchanged);
+        assert_eq!(change(&written("2", "30", "20"), DryRun::None), ApplyChange::Configured);
+        assert_eq!(change(&written("2", "30", "30"), DryRun::None), ApplyChange::Configured);
+        assert_eq!(
+            change(&written("2", "10", "10"), DryRun::None),
+            ApplyChange::Configured,
+            "nobody can tell"
+        );
+        assert_eq!(change(&written("2", "10", "30"), DryRun::Server), ApplyChange::Unchanged);
+        let mut owned = written("2", "10", "30");
+        owned["metadata"]["managedFields"][0]["fieldsV1"] = json!({"f:status": {}});
+        assert_eq!(change(&owned, DryRun::Server), ApplyChange::Configured);
+        assert_eq!(change(&owned, DryRun::None), ApplyChange::Configured);
     }
 }

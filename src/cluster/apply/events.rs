@@ -82,12 +82,14 @@ pub struct ApplySummary {
     /// Those that were not sent: the server did not answer any more, an earlier wave failed,
     /// or the run was stopped.
     pub skipped: Vec<Object>,
+    /// Those that were sent, and what became of them is not known: the run was stopped before the server answered.
+    pub unknown: Vec<Object>,
 }
 
 impl ApplySummary {
     /// Whether everything was applied.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        self.failures.is_empty() && self.skipped.is_empty()
+        self.failures.is_empty() && self.skipped.is_empty() && self.unknown.is_empty()
     }
 }

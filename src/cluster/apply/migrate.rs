@@ -51,8 +51,12 @@ pub(in crate::cluster) fn left_behind(object: &Value, manager: &str, applied: &V
 
 /// The field set that a manager applies, of an object.
 pub(in crate::cluster) fn applied_by<'v>(object: &'v Value, manager: &str) -> &'v Value {
-    let mut entries = entries_of(object).into_iter().flatten();
-    entries.find(|entry| is_own(entry, manager)).map_or(&Value::Null, |entry| &entry["fieldsV1"])
+    own_entry(object, manager).map_or(&Value::Null, |entry| &entry["fieldsV1"])
+}
+
+/// The entry of what a manager applies, of an object.
+pub(in crate::cluster) fn own_entry<'v>(object: &'v Value, manager: &str) -> Option<&'v Value> {
+    entries_of(object)?.iter().find(|entry| is_own(entry, manager))
 }
 
 fn entries_of(object: &Value) -> Option<&Vec<Value>> {

@@ -19,12 +19,12 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
 use super::client::Cluster;
+use super::listing::Listed;
 use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
 use crate::diagnostic::{Problems, Result};
 use crate::resource::Resource;
-use before::Listed;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
-pub(super) use migrate::{applied_by, client_side_appliers, left_behind};
+pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
 pub(super) use replaceable::Replaceable;
@@ -57,9 +57,10 @@ pub fn apply(
         let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
         nothing_sent(problems)?;
         let steps = steps(&plan, &options.waves)?;
-        let (unanswered, listed) = (AtomicUsize::new(0), Mutex::new(Listed::default()));
+        let (unanswered, listed, sent) =
+            (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
         let replaceable = Replaceable::of(&options.replace_immutable, &plan);
-        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed };
+        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed, sent };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
         Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)
     })

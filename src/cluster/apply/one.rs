@@ -80,7 +80,9 @@ impl OneObject<'_> {
         match sent {
             Ok(answer) => {
                 let answer = self.migrated(&path, &ask, answer).await?;
-                self.applied(&ask.path, answer, |after| before.change(after, self.options.dry_run))
+                let options = self.options;
+                let change = |after: &Value| before.change(after, &options.field_manager, options.dry_run);
+                self.applied(&ask.path, answer, change)
             }
             Err(Unapplied::Refused(refusal)) => match self.replaceable(&refusal, &before) {
                 Some(uid) => self.replace(&path, &ask, uid).await,

@@ -45,7 +45,10 @@ pub const FIELD_MANAGER: &str = "kubectl-smp";
 pub const WAVE: &str = "smp.kubectl.dev/wave";
 
 /// How many requests are under way at a time when nothing else is said.
-pub const PARALLEL: usize = 8;
+///
+/// A server keeps together what comes together, and has less to do for each then. What it does not take at once waits
+/// in the queues of its API Priority and Fairness, which hold several times as many for each user.
+pub const PARALLEL: usize = 32;
 
 /// How to apply.
 #[derive(Debug, Clone)]
@@ -70,8 +73,10 @@ pub struct ServerSideApplyOptions {
     pub delete_timeout: Duration,
     /// The annotations with the number of the wave in which an object is sent; the first that it has counts.
     pub waves: Vec<String>,
-    /// When it is set, what is under way is still waited for, and nothing more is sent.
+    /// When it is set, nothing more is sent, and what is under way is still waited for, some seconds.
     pub stop: Option<Arc<AtomicBool>>,
+    /// When it is set, too, what is under way is not waited for.
+    pub stop_now: Option<Arc<AtomicBool>>,
 }
 
 impl Default for ServerSideApplyOptions {
@@ -87,6 +92,7 @@ impl Default for ServerSideApplyOptions {
             delete_timeout: Duration::from_secs(60),
             waves: vec![WAVE.into()],
             stop: None,
+            stop_now: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 use crate::cluster::conflict::ApplyConflict;
-use crate::cluster::plan::{Object, ObjectPlan, is_crd};
+use crate::cluster::plan::{Object, ObjectPlan};
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Node;
 
@@ -23,6 +23,8 @@ pub(super) enum ApplyOutcome {
     },
     /// It was not sent.
     Skipped,
+    /// It was sent, and the answer was not waited for.
+    Unknown,
 }
 
 /// CRDs that custom resources cannot be sent for, and why.
@@ -76,6 +78,7 @@ impl<'a> Reporter<'a> {
             }
             ApplyOutcome::Failed { problem, conflict } => self.fail(object, problem, conflict),
             ApplyOutcome::Skipped => self.summary.skipped.push(object.clone()),
+            ApplyOutcome::Unknown => self.summary.unknown.push(object.clone()),
         }
     }
 
@@ -93,7 +96,7 @@ impl<'a> Reporter<'a> {
 
     /// CRDs that were accepted and cannot be used count as failed.
     pub(super) fn broken(&mut self, plan: &ObjectPlan<'_>, broken: Broken) {
-        for target in plan.targets.iter().filter(|t| is_crd(&t.object.gvk)) {
+        for target in plan.targets.iter().filter(|t| t.object.gvk.is_crd()) {
             let Some(reason) = broken.get(&target.object.name) else { continue };
             if !self.summary.failures.iter().any(|f| f.object == target.object) {
                 self.fail(&target.object, reason.clone().resource(target.resource.id()), None);

@@ -1,13 +1,18 @@
 //! Sending objects, wave by wave and phase by phase, side by side within a phase.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::StreamExt as _;
+use futures::future::{Either, select};
 use rustc_hash::FxHashSet;
+use serde_json::Value;
 use smol_str::SmolStr;
+use tokio::time::{Instant, sleep};
 
-use super::before::Listed;
+use super::before::Before;
 use super::events::ApplySummary;
 use super::one::OneObject;
 use super::options::{DryRun, ServerSideApplyOptions};
@@ -15,6 +20,7 @@ use super::replaceable::Replaceable;
 use super::report::{ApplyOutcome, Broken, Reporter};
 use super::steps::ApplyStep;
 use crate::cluster::client::Cluster;
+use crate::cluster::listing::{ListForm, Listed};
 use crate::cluster::plan::{ObjectPlan, Phase};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -27,11 +33,23 @@ pub(super) struct ApplyRun<'a> {
     pub(super) replaceable: Replaceable,
     /// How many requests in a row were not answered.
     pub(super) unanswered: AtomicUsize,
-    pub(super) listed: Mutex<Listed>,
+    pub(super) listed: Mutex<Listed<Value>>,
+    /// The objects that were sent, answered or not.
+    pub(super) sent: Mutex<FxHashSet<usize>>,
 }
 
 /// After so many requests in a row without an answer, each sent several times, the server is not there.
 pub(in crate::cluster) const GONE: usize = 10;
+
+/// How long answers are waited for when the run is stopped.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// How often is looked whether it is.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl ApplyRun<'_> {
     /// Sends everything. What is in a later wave than an object that was not applied is not sent.
@@ -56,18 +74,42 @@ impl ApplyRun<'_> {
 
     /// Sends the objects of a step; those whose CRD is broken are not sent.
     async fn step(&self, step: &ApplyStep, reporter: &mut Reporter<'_>) {
-        self.list(&step.objects).await;
+        let mut given_up = pin!(self.given_up());
+        select(pin!(self.list(&step.objects)), given_up.as_mut()).await;
         let broken = &reporter.broken_crds.clone();
         let outcomes =
             step.objects.iter().map(|&index| async move { (index, self.outcome(index, broken).await) });
         let outcomes = outcomes.collect::<Vec<_>>();
         let mut outcomes = futures::stream::iter(outcomes).buffer_unordered(self.options.parallel.max(1));
-        while let Some((index, outcome)) = outcomes.next().await {
+        let mut left: FxHashSet<usize> = step.objects.iter().copied().collect();
+        while let Either::Left((Some((index, outcome)), _)) = select(outcomes.next(), given_up.as_mut()).await
+        {
+            left.remove(&index);
             reporter.done(index, outcome);
         }
-        if step.phase == Phase::Definitions && self.options.dry_run == DryRun::None && !self.is_over() {
-            let broken = self.establish(step).await;
+        for index in left {
+            let is_sent = lock(&self.sent).contains(&index);
+            reporter.done(index, if is_sent { ApplyOutcome::Unknown } else { ApplyOutcome::Skipped });
+        }
+        let defines = step.phase == Phase::Definitions && self.options.dry_run == DryRun::None;
+        if defines
+            && !self.is_over()
+            && let Either::Left((broken, _)) = select(pin!(self.establish(step)), given_up).await
+        {
             reporter.broken(self.plan, broken);
+        }
+    }
+
+    /// Comes some time after the run is stopped: what is under way then is not waited for any longer.
+    async fn given_up(&self) {
+        let is_set =
+            |flag: &Option<Arc<AtomicBool>>| flag.as_ref().is_some_and(|f| f.load(Ordering::Relaxed));
+        while !is_set(&self.options.stop) {
+            sleep(BETWEEN_LOOKS).await;
+        }
+        let until = Instant::now() + LAST_ANSWERS;
+        while Instant::now() < until && !is_set(&self.options.stop_now) {
+            sleep(BETWEEN_LOOKS).await;
         }
     }
 
@@ -76,8 +118,9 @@ impl ApplyRun<'_> {
     async fn list(&self, due: &[usize]) {
         if self.options.dry_run == DryRun::None && !self.is_over() {
             let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
-            let listed = Listed::of(self.cluster, &targets).await.unwrap_or_default();
-            *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = listed;
+            let listed = Listed::of(self.cluster, &targets, ListForm::METADATA, |_, metadata| metadata).await;
+            let listed = listed.unwrap_or_default();
+            *lock(&self.listed) = listed;
         }
     }
 
@@ -93,7 +136,7 @@ impl ApplyRun<'_> {
         }
         let target = &self.plan.targets[index];
         let crd = self.plan.defined.get(&target.object.gvk).map(|(_, crd)| crd);
-        let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).take(target);
+        let known = lock(&self.listed).take(target).map(Before::listed);
         let one = OneObject {
             cluster: self.cluster,
             options: self.options,
@@ -106,6 +149,7 @@ impl ApplyRun<'_> {
             let message = format!("not sent, since its CustomResourceDefinition {crd} cannot be used");
             return one.failed(Diagnostic::error(Code::Remote, message).note(reason.message()));
         }
+        lock(&self.sent).insert(index);
         let (outcome, is_answered) = one.apply(&self.bodies[index], known).await;
         if is_answered {
             self.unanswered.store(0, Ordering::Relaxed);

@@ -2,7 +2,9 @@
 
 use futures::future::join;
 use http::Method;
+use serde::Deserialize;
 
+use super::known::{KnownObject, KnownObjects};
 use super::moving::Moving;
 use super::predecessor::Predecessors;
 use super::report::{DiffOptions, ObjectDiff};
@@ -13,6 +15,7 @@ use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::{Answer, Ask};
 use crate::cluster::failure::{Refusal, not_understood};
+use crate::cluster::listing::Told;
 use crate::cluster::mapping::encode;
 use crate::cluster::plan::{ObjectPlan, PlannedObject};
 use crate::cluster::secret;
@@ -25,6 +28,7 @@ pub(super) struct DiffRun<'a> {
     pub(super) options: &'a DiffOptions,
     pub(super) plan: &'a ObjectPlan<'a>,
     pub(super) predecessors: &'a Predecessors,
+    pub(super) known: &'a KnownObjects,
 }
 
 /// One of its objects.
@@ -54,6 +58,9 @@ struct DryRunAnswer {
     conflict: Option<ApplyConflict>,
 }
 
+/// The live object in JSON, if it is there, or why the server does not show it.
+type LiveObject = std::result::Result<Option<Vec<u8>>, Refusal>;
+
 impl CompareOne<'_> {
     pub(super) async fn compare(&self) -> std::result::Result<Compared, Stop> {
         let (cluster, object) = (self.run.cluster, &self.target.object);
@@ -65,9 +72,17 @@ impl CompareOne<'_> {
             };
         };
         let path = mapping.path(&object.namespace, &object.name);
-        let get = Ask::object(path.as_str());
         let body = self.target.body().map_err(|problem| self.stop(problem))?;
-        let (live, dry_run) = join(cluster.ask(&get), self.dry_run(body)).await;
+        let known = self.run.known.get(self.target);
+        if let Some(Told::There(known)) = known
+            && self.run.known.stays(self.target, known)
+        {
+            return self.unchanged(&path, &known.json);
+        }
+        let (live, dry_run) = match known {
+            Some(known) => self.beside_known(&path, known, body).await,
+            None => join(self.live(&path), self.dry_run(body)).await,
+        };
         let (live, dry_run) = (
             live.map_err(|problem| self.unanswered(problem))?,
             dry_run.map_err(|problem| self.unanswered(problem))?,
@@ -79,40 +94,72 @@ impl CompareOne<'_> {
             }
             Err(refusal) => return Err(self.refused(&refusal)),
         };
-        let live = match live.accepted() {
-            Ok(answer) => Some(answer),
-            Err(refusal) if refusal.is_not_found() => None,
-            Err(refusal) => return Err(self.refused(&refusal)),
+        let live = live.map_err(|refusal| self.refused(&refusal))?;
+        self.judge(&path, live.as_deref(), merged, dry_run.conflict).await
+    }
+
+    /// The live object in JSON; none when it is not there.
+    async fn live(&self, path: &str) -> Result<LiveObject> {
+        Ok(match self.run.cluster.ask(&Ask::object(path)).await?.accepted() {
+            Ok(answer) => Ok(Some(answer.body)),
+            Err(refusal) if refusal.is_not_found() => Ok(None),
+            Err(refusal) => Err(refusal),
+        })
+    }
+
+    /// A dry run beside what was listed before it, which is asked for again when it is another one by now.
+    async fn beside_known(
+        &self,
+        path: &str,
+        known: &Told<KnownObject>,
+        body: Vec<u8>,
+    ) -> (Result<LiveObject>, Result<DryRunAnswer>) {
+        let known = match known {
+            Told::Absent => None,
+            Told::There(known) => Some(known.json.as_slice()),
         };
-        self.judge(&path, live, merged, dry_run.conflict).await
+        let dry_run = self.dry_run(body).await;
+        let merged = dry_run.as_ref().ok().and_then(|run| run.answer.as_ref().ok());
+        let is_same = merged.is_none_or(|merged| known.and_then(version) == version(&merged.body));
+        let live = if is_same { Ok(Ok(known.map(<[u8]>::to_vec))) } else { self.live(path).await };
+        (live, dry_run)
+    }
+
+    /// An object that is left as it is.
+    fn unchanged(&self, path: &str, live: &[u8]) -> std::result::Result<Compared, Stop> {
+        let live = self.read(path, live).map_err(|problem| self.stop(problem))?;
+        let warnings = self.warnings_of(&live).into_iter().collect();
+        Ok(Compared { diff: self.tidy(Some(live.clone()), live), conflict: None, warnings })
+    }
+
+    fn warnings_of(&self, live: &Node) -> Option<String> {
+        is_being_deleted(live).then(|| format!("{} is being deleted", self.target.object))
     }
 
     /// What differs between what is there and what would be.
     async fn judge(
         &self,
         path: &str,
-        live: Option<Answer>,
+        live: Option<&[u8]>,
         merged: Answer,
         conflict: Option<ApplyConflict>,
     ) -> std::result::Result<Compared, Stop> {
         let said = merged.warnings.iter();
         let mut warnings: Vec<_> =
             said.map(|text| secret::without_values(text, self.target.resource)).collect();
-        let read = |answer: &Answer| self.read(path, answer).map_err(|problem| self.stop(problem));
-        let moving = live.as_ref().and_then(|live| Moving::of(live, &merged, self.run.options));
+        let read = |json: &[u8]| self.read(path, json).map_err(|problem| self.stop(problem));
+        let moving = live.and_then(|live| Moving::of(live, &merged, self.run.options));
         let (merged, conflict) = match moving {
-            None => (read(&merged)?, conflict),
+            None => (read(&merged.body)?, conflict),
             Some(moving) => {
                 let conflict = conflict.and_then(|conflict| moving.without_own(conflict));
-                let moved = moving.moved(read(&merged)?);
+                let moved = moving.moved(read(&merged.body)?);
                 let answer = self.update(path, &moved).await.map_err(|problem| self.unanswered(problem))?;
-                (answer.map_or(Ok(moved), |answer| read(&answer))?, conflict)
+                (answer.map_or(Ok(moved), |answer| read(&answer.body))?, conflict)
             }
         };
-        let live = live.as_ref().map(read).transpose()?;
-        if live.as_ref().is_some_and(is_being_deleted) {
-            warnings.push(format!("{} is being deleted", self.target.object));
-        }
+        let live = live.map(read).transpose()?;
+        warnings.extend(live.as_ref().and_then(|live| self.warnings_of(live)));
         Ok(Compared { diff: self.tidy(live, merged), conflict, warnings })
     }
 
@@ -170,9 +217,9 @@ impl CompareOne<'_> {
         Ok(self.run.cluster.ask(&ask).await?.accepted().ok())
     }
 
-    fn read(&self, path: &str, answer: &Answer) -> Result<Node> {
+    fn read(&self, path: &str, json: &[u8]) -> Result<Node> {
         let strange = |error| not_understood(&self.run.cluster.endpoint, path, &error);
-        self.target.read(&answer.body).map_err(strange)
+        self.target.read(json).map_err(strange)
     }
 
     /// An object that is shown as its manifest has it.
@@ -205,6 +252,20 @@ impl CompareOne<'_> {
         }
         ObjectDiff { object: self.target.object.clone(), live, predecessor, merged }
     }
+}
+
+/// The version of an object, of which each is another.
+fn version(object: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        metadata: VersionField,
+    }
+    #[derive(Deserialize)]
+    struct VersionField {
+        #[serde(rename = "resourceVersion")]
+        version: Option<String>,
+    }
+    serde_json::from_slice::<Versioned>(object).ok()?.metadata.version
 }
 
 /// What servers set and nobody applies.

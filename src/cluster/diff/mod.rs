@@ -1,9 +1,12 @@
 //! What applying would change: live objects beside the server's answer to a dry run.
 
+mod admission;
 mod compare;
+mod known;
 mod moving;
 mod predecessor;
 mod report;
+mod settled;
 
 use futures::StreamExt as _;
 use rustc_hash::FxHashSet;
@@ -15,6 +18,7 @@ use super::plan::ObjectPlan;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::Resource;
 use compare::{CompareOne, Compared, DiffRun, Stop};
+use known::KnownObjects;
 use predecessor::Predecessors;
 pub use report::{DiffOptions, ObjectDiff};
 
@@ -38,13 +42,19 @@ pub struct DiffReport {
 /// Nothing is changed. An object whose namespace or kind is among the objects and not at the server yet is an
 /// addition, as it stands in its manifest; any other that the server would refuse is a problem.
 ///
+/// The server is asked what it would make of each object, in a dry run. It is not asked for those of built-in kinds, pods
+/// excepted, of which all that is applied is owned by the manager already and has the value that it has: server-side
+/// apply changes nothing of these. That goes only where no webhook or policy of admission looks at updates of the kind,
+/// and whoever asks may read that and may apply the kind; what servers only warn of is not told of such an object.
+///
 /// # Errors
 /// The server cannot be reached, or an object is not fit to be sent.
 pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) -> Result<DiffReport> {
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
         let predecessors = &Predecessors::of(cluster, &plan).await?;
-        let run = DiffRun { cluster, options, plan: &plan, predecessors };
+        let known = &KnownObjects::of(cluster, &plan, options).await;
+        let run = DiffRun { cluster, options, plan: &plan, predecessors, known };
         let compared = plan.targets.iter().map(|target| {
             let one = CompareOne { run: &run, target };
             async move { one.compare().await }

@@ -19,9 +19,9 @@ pub(super) struct Moving {
 }
 
 impl Moving {
-    pub(super) fn of(live: &Answer, merged: &Answer, options: &DiffOptions) -> Option<Self> {
-        memchr::memmem::find(&live.body, LAST_APPLIED.as_bytes())?;
-        let live = json::decode::<Value>(&live.body).ok()?;
+    pub(super) fn of(live: &[u8], merged: &Answer, options: &DiffOptions) -> Option<Self> {
+        memchr::memmem::find(live, LAST_APPLIED.as_bytes())?;
+        let live = json::decode::<Value>(live).ok()?;
         let merged = json::decode::<Value>(&merged.body).ok()?;
         if client_side_appliers(&live).is_empty() {
             return None;

@@ -17,7 +17,7 @@ const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 #[must_use]
 pub fn is_crd(node: &Node) -> bool {
     let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
-    text("kind") == "CustomResourceDefinition" && text("apiVersion").starts_with("apiextensions.k8s.io/")
+    Gvk::from_manifest(text("apiVersion"), text("kind")).is_crd()
 }
 
 /// Reads the kinds that a CustomResourceDefinition defines, one per version.
@@ -25,15 +25,12 @@ pub fn is_crd(node: &Node) -> bool {
 /// As on a server, `metadata` has the fields of any object's metadata whatever the schema says of it.
 /// A version without a schema is known by its scope only.
 pub fn read_crd(node: &Node) -> Result<Model> {
-    let spec = required_map(node, "spec")?;
-    let names = required_map(spec.node, "names")?;
-    let kind = required_str(&names, "kind")?;
-    let group = required_str(&spec, "group")?;
-    let known = KindDef { root: None, scope: scope(spec.map)?, names: other_names(names.map)? };
+    let definition = DefinedKinds::read(node)?;
     let mut model = Model::default();
-    for version in versions(&spec)? {
-        let gvk = Gvk { group: group.into(), version: version.name.into(), kind: kind.into() };
-        let mut def = known.clone();
+    for version in &definition.versions {
+        let gvk = definition.gvk(version);
+        let (scope, names) = (definition.scope, definition.names.clone());
+        let mut def = KindDef { root: None, scope, names };
         if let Some(schema) = version.schema {
             let name = type_name(&gvk);
             let definition = read_object(schema, &mut model)?;
@@ -43,6 +40,46 @@ pub fn read_crd(node: &Node) -> Result<Model> {
         model.kinds.insert(gvk, def);
     }
     Ok(model)
+}
+
+/// The kinds that a CustomResourceDefinition defines, one per version, without looking at their schemas.
+#[cfg(feature = "cluster")]
+pub(crate) fn defined_kinds(node: &Node) -> Result<Vec<crate::schema::NamedKind>> {
+    let definition = DefinedKinds::read(node)?;
+    let kind = |version| crate::schema::NamedKind {
+        gvk: definition.gvk(version),
+        scope: definition.scope,
+        names: definition.names.clone(),
+    };
+    Ok(definition.versions.iter().map(kind).collect())
+}
+
+/// What a CustomResourceDefinition says of all its versions.
+struct DefinedKinds<'n> {
+    group: &'n str,
+    kind: &'n str,
+    scope: Option<Scope>,
+    /// The plural, the singular, the short names.
+    names: Vec<SmolStr>,
+    versions: Vec<Version<'n>>,
+}
+
+impl<'n> DefinedKinds<'n> {
+    fn read(node: &'n Node) -> Result<Self> {
+        let spec = required_map(node, "spec")?;
+        let names = required_map(spec.node, "names")?;
+        Ok(Self {
+            group: required_str(&spec, "group")?,
+            kind: required_str(&names, "kind")?,
+            scope: scope(spec.map)?,
+            names: other_names(names.map)?,
+            versions: versions(&spec)?,
+        })
+    }
+
+    fn gvk(&self, version: &Version<'_>) -> Gvk {
+        Gvk { group: self.group.into(), version: version.name.into(), kind: self.kind.into() }
+    }
 }
 
 struct At<'n> {

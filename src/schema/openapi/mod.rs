@@ -8,6 +8,8 @@ mod keywords;
 mod paths;
 mod schema_object;
 
+#[cfg(feature = "cluster")]
+pub(crate) use crd::defined_kinds;
 pub use crd::{is_crd, read_crd};
 pub use document::read_document;
 
