@@ -131,7 +131,9 @@ fn spec(dice: &mut Dice) -> Value {
     match dice.below(6) {
         0 => drop(spec.insert("updateStrategy".into(), json!({"type": "OnDelete"}))),
         1 => {
-            drop(spec.insert("updateStrategy".into(), json!({"rollingUpdate": {"partition": dice.below(3)}})))
+            drop(
+                spec.insert("updateStrategy".into(), json!({"rollingUpdate": {"partition": dice.below(3)}})),
+            );
         }
         _ => {}
     }
@@ -225,7 +227,8 @@ fn theirs(objects: &[Value]) -> Vec<Value> {
     let mut input = child.stdin.take().expect("a pipe");
     let output = BufReader::new(child.stdout.take().expect("a pipe"));
     let request = |object: &Value| json!({"operation": "status", "sides": {"object": object.to_string()}});
-    let questions: String = objects.iter().map(|object| format!("{}\n", request(object))).collect();
+    let questions: String =
+        objects.iter().flat_map(|object| [request(object).to_string(), "\n".into()]).collect();
     let writer = std::thread::spawn(move || input.write_all(questions.as_bytes()).expect("a reader"));
     let answers = output.lines().map(|line| serde_json::from_str(&line.expect("text")).expect("an answer"));
     let answers: Vec<Value> = answers.collect();

@@ -129,7 +129,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
                     printed = writeln!(io::stdout(), "{}", escaped(&args.line(object)));
                 }
                 DeleteEvent::Failed(failure) => {
-                    render::print(std::slice::from_ref(&failure.problem), sources)
+                    render::print(std::slice::from_ref(&failure.problem), sources);
                 }
                 DeleteEvent::Warning(text) => {
                     render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);

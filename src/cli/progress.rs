@@ -67,7 +67,7 @@ fn drawing(lines: &[String], width: usize) -> String {
         text.push('\n');
     }
     if more > 0 {
-        text += &format!("and {more} more lines\n");
+        text.extend(["and ", &more.to_string(), " more lines\n"]);
     }
     text
 }

@@ -113,7 +113,7 @@ fn wait(
     let Teller { progress, printed, .. } = teller;
     drop(progress);
     printed?;
-    conclude(&verdict, options, sources)
+    Ok(conclude(&verdict, options, sources))
 }
 
 /// Tells what happens.
@@ -207,11 +207,11 @@ fn json_line(waited: &WaitedObject) -> serde_json::Value {
 }
 
 /// Says what came of it.
-fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -> Outcome {
+fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -> ExitCode {
     if verdict.is_ready() {
         let (count, plural) = (verdict.ready, if verdict.ready == 1 { " is" } else { "s are" });
         render::print_note(&format!("{count} object{plural} ready"));
-        return Ok(ExitCode::SUCCESS);
+        return ExitCode::SUCCESS;
     }
     let told = |object: &WaitedObject, what: &str| {
         let message = format!("{} {what}: {}", name(&object.object), status(object));
@@ -230,7 +230,7 @@ fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -
     let message = format!("{left} of {} objects are not ready{end}", left + verdict.ready);
     problems.push(Diagnostic::error(Code::Summary, message));
     render::print(&problems, sources);
-    Ok(if verdict.end == WaitEnd::Stopped { ExitCode::from(super::INTERRUPTED) } else { ExitCode::FAILURE })
+    if verdict.end == WaitEnd::Stopped { ExitCode::from(super::INTERRUPTED) } else { ExitCode::FAILURE }
 }
 
 /// Says what does not fit together.

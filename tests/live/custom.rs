@@ -215,11 +215,15 @@ fn popular_custom_resources_are_ready_when_they_are() {
         assert_eq!(not_ready, CUSTOM.len(), "{how}: {}", ran.stderr);
     };
     all_are_unready("without a status");
-    CUSTOM.iter().for_each(|custom| say(&rig, custom, custom.4));
+    for custom in &CUSTOM {
+        say(&rig, custom, custom.4);
+    }
     all_are_unready("on the way");
     let ran = rig.smp(&["wait", "-f", "all.yaml", "--timeout=0"]).ended(1);
     assert_eq!(ran.stderr.matches("is not ready: ").count(), CUSTOM.len(), "strict or not: {}", ran.stderr);
-    CUSTOM.iter().for_each(|custom| say(&rig, custom, custom.5));
+    for custom in &CUSTOM {
+        say(&rig, custom, custom.5);
+    }
     let ran = rig.smp(&["wait", "-f", "all.yaml", "--strict-wait", "--timeout=60s"]).ended(0);
     assert!(ran.stderr.contains("30 objects are ready"), "{}", ran.stderr);
 

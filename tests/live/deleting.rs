@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::rig::{Rig, Witness, config_maps, eventually};
+use super::proxy::{Answer, Proxy};
+use super::rig::{Rig, config_maps, eventually};
 use super::{CRD, DEPLOYMENT, GADGET, NAMESPACE, documents};
 
 fn held(name: &str) -> String {
@@ -38,7 +39,7 @@ fn all_is_deleted_in_the_reverse_of_the_order_of_apply() {
     assert_eq!(ran.stdout, want(" (server dry run)"));
     assert!(rig.exists("configmap/late"), "nothing was deleted");
 
-    let witness = Witness::start(&rig);
+    let witness = Proxy::witness(&rig);
     // No controller empties namespaces here.
     let ran = rig.smp(&["delete", "-f", "all.yaml", "--server", &witness.url(), "--timeout=4s"]).ended(1);
     assert_eq!(ran.stdout, want(""));
@@ -104,6 +105,20 @@ fn what_is_not_there_is_a_failure_that_stops_nothing() {
     let ran = rig.smp(&["delete", "-f", "three.yaml", "--ignore-not-found"]).ended(0);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("3 objects: 0 deleted, 3 not there"), "{ran:?}");
 
+    // Of a kind that the server does not tell of, nobody knows.
+    let proxy = Proxy::start(&rig, |request| match request {
+        "GET /apis/down.example.com/v1" => Answer::Instead("503 Service Unavailable", &[], "no endpoints"),
+        _ => Answer::Real,
+    });
+    rig.file(
+        "lost.yaml",
+        "apiVersion: down.example.com/v1\nkind: Lost\nmetadata: {name: l, namespace: NAME}\n",
+    );
+    let args =
+        ["delete", "-f", "lost.yaml", "--ignore-not-found", "--request-timeout=3s", "--server", &proxy.url()];
+    let ran = rig.smp(&args).ended(1);
+    assert!(ran.stderr.contains("does not tell what it serves in down.example.com/v1"), "{ran:?}");
+
     // A kind that the server does not know has no objects.
     rig.file("gadget.yaml", GADGET);
     rig.smp(&["delete", "-f", "gadget.yaml", "--ignore-not-found"]).ended(0);
@@ -168,17 +183,16 @@ fn what_belongs_to_an_object_is_treated_as_asked() {
     }
 }
 
+const OLD: &str = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"c0","uid":"11111111-1111-1111-1111-111111111111"}}"#;
+
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn another_object_of_the_same_name_is_not_deleted() {
-    use super::proxy::{Answer, Proxy};
-
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("map.yaml", &config_maps(1));
     rig.smp(&["apply", "-f", "map.yaml"]).ended(0);
     let path = format!("GET /api/v1/namespaces/{}/configmaps/c0", rig.name);
-    const OLD: &str = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"c0","uid":"11111111-1111-1111-1111-111111111111"}}"#;
     let proxy = Proxy::start(&rig, move |request| {
         if request.starts_with(&path) {
             Answer::Instead("200 OK", &["Content-Type: application/json"], OLD)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::proxy::{Answer, Proxy};
-use super::rig::{Ran, Rig, Witness, config_maps, eventually};
+use super::rig::{Ran, Rig, config_maps, eventually};
 use super::{DEPLOYMENT, GADGET, documents, install_crd};
 
 /// A Deployment with a deadline whose replicas are all there.
@@ -232,7 +232,7 @@ fn waiting_for_many_costs_two_requests_per_kind_and_namespace() {
     let jobs: String = (0..150).map(job).collect();
     rig.file("all.yaml", &documents(&[&jobs, &config_maps(150)]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
-    let witness = Witness::start(&rig);
+    let witness = Proxy::witness(&rig);
     let url = witness.url();
     let wait = Running::start(&rig, &["wait", "-f", "all.yaml", "--server", &url, "--timeout=2m"]);
     eventually("the first look", || wait.said().matches("JobNotStarted").count() == 150);
@@ -260,6 +260,10 @@ fn waiting_for_many_costs_two_requests_per_kind_and_namespace() {
     assert!(!asked.iter().any(|line| line.contains("/jobs/j")), "none is asked for by itself: {asked:?}");
 }
 
+const GONE: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too old","reason":"Expired","code":410}"#;
+const ERROR: &str = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410}}\n";
+const HALF: &str = "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Deploy";
+
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn a_watch_that_breaks_is_taken_up_again() {
@@ -267,9 +271,6 @@ fn a_watch_that_breaks_is_taken_up_again() {
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
-    const GONE: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too old","reason":"Expired","code":410}"#;
-    const ERROR: &str = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410}}\n";
-    const HALF: &str = "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Deploy";
     let ways: [Answer; 7] = [
         Answer::Instead("410 Gone", &["Content-Type: application/json"], GONE),
         Answer::Instead("200 OK", &["Content-Type: application/json"], ERROR),
@@ -303,6 +304,14 @@ fn a_watch_that_breaks_is_taken_up_again() {
     assert!((2..8).contains(&lists), "{lists} lists");
 }
 
+/// The definition with a status, in which anything may stand.
+fn crd_with_status() -> String {
+    super::CRD.replace("    storage: true\n", "    storage: true\n    subresources: {status: {}}\n").replace(
+        "          spec:\n",
+        "          status: {type: object, x-kubernetes-preserve-unknown-fields: true}\n          spec:\n",
+    )
+}
+
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn strictly_a_controller_must_have_been_seen() {
@@ -313,13 +322,7 @@ fn strictly_a_controller_must_have_been_seen() {
     rig.smp(&["apply", "-f", "gadget.yaml", "--wait", "--timeout=30s"]).ended(0);
     // Its CRD has no status: no controller can say anything.
     rig.smp(&["wait", "-f", "gadget.yaml", "--strict-wait", "--timeout=30s"]).ended(0);
-    let crd = super::CRD
-        .replace("    storage: true\n", "    storage: true\n    subresources: {status: {}}\n")
-        .replace(
-            "          spec:\n",
-            "          status: {type: object, x-kubernetes-preserve-unknown-fields: true}\n          spec:\n",
-        );
-    rig.file("crd.yaml", &crd);
+    rig.file("crd.yaml", &crd_with_status());
     rig.smp(&["apply", "-f", "crd.yaml", "--wait", "--timeout=30s"]).ended(0);
     rig.smp(&["wait", "-f", "gadget.yaml", "--timeout=0"]).ended(0);
     let ran = rig.smp(&["wait", "-f", "gadget.yaml", "--strict-wait", "--timeout=0"]).ended(1);

@@ -150,7 +150,9 @@ impl<'a> Deathbed<'a> {
             Sight::Listed(objects) => {
                 let names: FxHashSet<SmolStr> = objects.iter().filter_map(name).collect();
                 self.there.retain(|(place, name), _| *place != collection || names.contains(name));
-                objects.iter().for_each(|object| self.now(collection, object));
+                for object in &objects {
+                    self.now(collection, object);
+                }
             }
             Sight::Now(object) => self.now(collection, &object),
             Sight::Gone(object) => {

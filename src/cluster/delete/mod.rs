@@ -156,7 +156,7 @@ impl DeleteRun<'_> {
                 report(DeleteEvent::Deleted(object));
             }
             Deletion::Absent if self.options.absent == Absent::Ignored => {
-                self.summary.absent.push(object.clone())
+                self.summary.absent.push(object.clone());
             }
             Deletion::Absent => self.fail(index, absent(target), report),
             Deletion::Failed(problem) | Deletion::Unanswered(problem) => {

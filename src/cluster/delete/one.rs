@@ -36,7 +36,9 @@ pub(super) async fn delete_one(
     target: &PlannedObject<'_>,
     options: &DeleteOptions,
 ) -> Deletion {
-    let Some(mapping) = target.mapping.as_ref().filter(|_| target.served) else { return Deletion::Absent };
+    let Some(mapping) = target.mapping.as_ref().filter(|_| target.served) else {
+        return unserved(cluster, target);
+    };
     let path = mapping.path(&target.object.namespace, &target.object.name);
     let looked = Ask { accept: METADATA, ..Ask::object(path.as_str()) };
     let uid = match sent(cluster, &looked).await {
@@ -63,6 +65,12 @@ pub(super) async fn delete_one(
         Ok(answer) if identity(&answer) == Some(uid.clone()) => Deletion::Taken(uid),
         Ok(_) => Deletion::Gone,
     }
+}
+
+/// Of a kind that the server does not serve, there is nothing; of one that it does not tell of, nobody knows.
+fn unserved(cluster: &Cluster, target: &PlannedObject<'_>) -> Deletion {
+    let problem = cluster.unknown_kind(&target.object.gvk);
+    if problem.code() == Code::NoMatch { Deletion::Absent } else { Deletion::Failed(problem) }
 }
 
 fn identity(answer: &Answer) -> Option<SmolStr> {

@@ -105,7 +105,9 @@ impl Companions {
 
     /// Takes over the Pods that are there. Troubles of those that were there go on.
     pub(super) fn list_pods(&mut self, of: &str, pods: &[Node], now: Instant) {
-        pods.iter().for_each(|pod| self.set_pod(pod, now));
+        for pod in pods {
+            self.set_pod(pod, now);
+        }
         let there: rustc_hash::FxHashSet<SmolStr> = pods.iter().filter_map(uid).collect();
         self.pods.retain(|uid, pod| pod.namespace != of || there.contains(uid));
     }
