@@ -1,7 +1,7 @@
 //! Random objects are as far for us as they are for kstatus, but for what is listed here.
 //!
 //! `SMP_TEST_ORACLE` names the program that `tests/oracle/build` builds. `SMP_TEST_STATUSES` is the number of objects,
-//! `SMP_TEST_SEED` decides which.
+//! `SMP_TEST_STATUSES_SEED` decides which.
 //!
 //! Listed: an `observedGeneration` that is a text is an error for kstatus, and its number for us.
 
@@ -245,8 +245,10 @@ fn number(variable: &str, default: u64) -> u64 {
 #[ignore = "needs the oracle, see .ci/tools"]
 fn random_objects_are_as_far_as_for_kstatus() {
     let now = SystemTime::now();
-    let seed =
-        number("SMP_TEST_SEED", now.duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_secs());
+    let seed = number(
+        "SMP_TEST_STATUSES_SEED",
+        now.duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_secs(),
+    );
     let mut dice = Dice::new(seed);
     let objects: Vec<Value> = (0..number("SMP_TEST_STATUSES", 4000)).map(|_| object(&mut dice)).collect();
     let readable: Vec<Value> = objects.iter().map(with_numbers).collect();

@@ -46,6 +46,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+#[cfg(feature = "cluster")]
+use self::outcome::INTERRUPTED;
 use self::outcome::{Failure, Outcome, report};
 use self::render::{MessageArgs, Refused};
 use crate::diagnostic::{Code, Diagnostic, escaped};
@@ -99,10 +101,6 @@ enum Command {
     /// Print the version, and what the program was built from
     Version(version::VersionArgs),
 }
-
-/// The status of what an interrupt ended, as shells have it.
-#[cfg(feature = "cluster")]
-const INTERRUPTED: u8 = 130;
 
 /// Runs a command line, whose first word is the program's name, and returns its exit status:
 /// 0 for success, 1 for failure, 2 for a wrong command line, 3 for a merge with conflicts under

@@ -3,7 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use super::fields::{Condition, int, is_true, says, text, time};
-use super::{ObjectStatus, Ruled, workload};
+use super::object_status::{ObjectStatus, Ruled};
+use super::workload;
 use crate::schema::Gvk;
 use crate::yaml::Node;
 

@@ -1,7 +1,7 @@
 //! Kinds that make Pods, by what they count.
 
 use super::fields::{Condition, generation, int, observed, says, text};
-use super::{ObjectStatus, Ruled};
+use super::object_status::{ObjectStatus, Ruled};
 use crate::yaml::Node;
 
 /// What a controller counts of what.
