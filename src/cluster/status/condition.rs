@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn conditions_hold_as_kubectl_wait_has_them() {
         let object: Node =
-            "{metadata: {annotations: {a.b/c: d}}, spec: {n: 3, none: null}, status: {phase: Running, \
+            "{metadata: {annotations: {a.b/c: d}}, spec: {count: 3, none: null}, status: {phase: Running, \
              ips: [a, b], conditions: [{type: Ready, status: 'True'}, {type: Synced, status: 'False'}]}}"
                 .parse()
                 .expect("YAML");
@@ -186,7 +186,7 @@ mod tests {
             "jsonpath='{.status.phase}'=Running".replace('\'', "").as_str(),
             "{.status.phase}",
             "{.status.phase}='Running'",
-            "{.spec.n}=3",
+            "{.spec.count}=3",
             "{$.status.ips[-1]}=b",
             "{.metadata.annotations['a.b/c']}=d",
             "{.status.conditions[?(@.type==\"Ready\")].status}=True",

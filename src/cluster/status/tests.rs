@@ -74,9 +74,9 @@ const OF_ANY_KIND: &[Case] = &[
     ("x.io/v1 Mine", "status: {conditions: [{type: Stalled, status: 'True', reason: Bad}]}", Failed, "Bad"),
     (
         "x.io/v1 Mine",
-        "status: {conditions: [{type: Reconciling, status: 'True', reason: On}, {type: Ready, status: 'True'}]}",
+        "status: {conditions: [{type: Reconciling, status: 'True', reason: Going}, {type: Ready, status: 'True'}]}",
         InProgress,
-        "On",
+        "Going",
     ),
     ("v1 Namespace", "status: {phase: Active}", Current, ""),
     (
