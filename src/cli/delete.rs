@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use super::connect::duration;
 use super::ending::stop_at_first_signal;
 use super::objects::ObjectArgs;
-use super::progress::{Progress, span};
+use super::progress::{LiveLines, span};
 use super::wait::name;
 use super::{Failure, INTERRUPTED, Outcome, render};
 use crate::cluster::{
@@ -118,7 +118,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
     }
     let cluster = Cluster::connect(&args.objects.connect())?;
     let options = args.options();
-    let (mut progress, mut printed) = (Progress::new(), Ok(()));
+    let (mut progress, mut printed) = (LiveLines::new(), Ok(()));
     let mut report = |event: DeleteEvent<'_>| match event {
         DeleteEvent::Waiting(remaining) => progress.show(&waiting(remaining)),
         event => {

@@ -14,13 +14,13 @@ const WIDTH: usize = 80;
 
 /// Lines on stderr, where that is a terminal that people look at.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct LiveLines {
     is_live: bool,
     drawn: usize,
     width: usize,
 }
 
-impl Progress {
+impl LiveLines {
     pub(super) fn new() -> Self {
         let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(WIDTH);
         let is_live = io::stderr().is_terminal() && render::is_for_people() && !render::is_quiet();
@@ -52,7 +52,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for LiveLines {
     fn drop(&mut self) {
         self.clear();
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::connect::duration;
 use super::ending::stop_at_first_signal;
 use super::objects::ObjectArgs;
-use super::progress::{Progress, ago, span};
+use super::progress::{LiveLines, ago, span};
 use super::{Failure, Outcome, render};
 use crate::cluster::{
     Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
@@ -107,7 +107,7 @@ fn wait(
     sources: &SourceMap,
 ) -> Outcome {
     let mut teller =
-        Teller { form, progress: Progress::new(), started: std::time::Instant::now(), printed: Ok(()) };
+        Teller { form, progress: LiveLines::new(), started: std::time::Instant::now(), printed: Ok(()) };
     let mut report = |event: WaitEvent<'_>| teller.tell(&event, options, sources);
     let verdict = wait_until_ready(cluster, resources, options, &mut report)?;
     let Teller { progress, printed, .. } = teller;
@@ -119,7 +119,7 @@ fn wait(
 /// Tells what happens.
 struct Teller {
     form: Option<WaitForm>,
-    progress: Progress,
+    progress: LiveLines,
     started: std::time::Instant,
     printed: io::Result<()>,
 }

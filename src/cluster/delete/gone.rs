@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use super::events::{DeleteEvent, RemainingObject};
 use super::holders::holders;
 use crate::cluster::client::Cluster;
-use crate::cluster::follow::{Collection, Content, Follower, LISTS, Sight};
+use crate::cluster::follow::{Collection, Follower, LISTS, ObjectContent, Sight};
 use crate::cluster::plan::PlannedObject;
 use crate::schema::Gvk;
 use crate::yaml::Node;
@@ -88,7 +88,7 @@ impl<'a> Deathbed<'a> {
             let (object, Some(mapping)) = (&one.target.object, &one.target.mapping) else { continue };
             let place = *places.entry((object.gvk.clone(), object.namespace.clone())).or_insert_with(|| {
                 let is_namespace = object.gvk.group.is_empty() && object.gvk.kind == "Namespace";
-                let content = if is_namespace { Content::Whole } else { Content::Metadata };
+                let content = if is_namespace { ObjectContent::Whole } else { ObjectContent::Metadata };
                 let (mapping, namespace) = (mapping.clone(), object.namespace.clone());
                 let name = Some(object.name.clone());
                 all.collections.push(Collection {

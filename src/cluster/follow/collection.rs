@@ -10,13 +10,13 @@ use crate::cluster::mapping::{Mapping, encode};
 
 /// How much of each object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cluster) enum Content {
+pub(in crate::cluster) enum ObjectContent {
     Whole,
     /// Metadata alone: Secrets and ConfigMaps may be large, and are nobody's business.
     Metadata,
 }
 
-impl Content {
+impl ObjectContent {
     pub(super) fn of_list(self) -> &'static str {
         match self {
             Self::Whole => "application/json",
@@ -44,7 +44,7 @@ pub(in crate::cluster) struct Collection {
     pub(in crate::cluster) name: Option<SmolStr>,
     /// What others must have, such as `type=Warning`.
     pub(in crate::cluster) fields: Option<&'static str>,
-    pub(in crate::cluster) content: Content,
+    pub(in crate::cluster) content: ObjectContent,
     /// What it waits for before it is asked for at all.
     pub(in crate::cluster) gate: Option<Arc<Notify>>,
 }

@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep};
 
-pub(super) use collection::{Collection, Content};
-use stream::{Change, Changes, Ended};
+pub(super) use collection::{Collection, ObjectContent};
+use stream::{WatchEnd, WatchStream, WatchedChange};
 
 use super::client::Cluster;
 use super::exchange::Ask;
@@ -112,24 +112,24 @@ impl Follower<'_> {
     async fn watch(&self, mut version: String) {
         loop {
             let start = Instant::now();
-            let mut changes = match Changes::open(self.cluster, self.collection, &version).await {
+            let mut changes = match WatchStream::open(self.cluster, self.collection, &version).await {
                 Ok(changes) => changes,
-                Err(Ended::Again) => return,
-                Err(Ended::Lost(problem)) => return self.tell(Sight::Lost(problem)),
+                Err(WatchEnd::Again) => return,
+                Err(WatchEnd::Lost(problem)) => return self.tell(Sight::Lost(problem)),
             };
             loop {
                 match changes.next().await {
                     Ok(Some((change, at))) => {
                         version = at;
                         match change {
-                            Change::Now(object) => self.tell(Sight::Now(object)),
-                            Change::Gone(object) => self.tell(Sight::Gone(object)),
-                            Change::None => {}
+                            WatchedChange::Now(object) => self.tell(Sight::Now(object)),
+                            WatchedChange::Gone(object) => self.tell(Sight::Gone(object)),
+                            WatchedChange::None => {}
                         }
                     }
                     Ok(None) => break,
-                    Err(Ended::Again) => return,
-                    Err(Ended::Lost(problem)) => return self.tell(Sight::Lost(problem)),
+                    Err(WatchEnd::Again) => return,
+                    Err(WatchEnd::Lost(problem)) => return self.tell(Sight::Lost(problem)),
                 }
             }
             if start.elapsed() < WELL_LIVED {

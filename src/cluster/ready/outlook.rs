@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use tokio::sync::Notify;
 
-use crate::cluster::follow::{Collection, Content};
+use crate::cluster::follow::{Collection, ObjectContent};
 use crate::cluster::mapping::Mapping;
 use crate::cluster::plan::PlannedObject;
 use crate::cluster::status::READY;
@@ -59,8 +59,11 @@ impl Outlook {
         let Some(mapping) = &target.mapping else { return };
         let (object, namespace) = (&target.object, target.object.namespace.clone());
         let has_rule = target.resource.node().get_path(&["metadata", "annotations", READY]).is_some();
-        let content =
-            if is_always_ready(&object.gvk) && !has_rule { Content::Metadata } else { Content::Whole };
+        let content = if is_always_ready(&object.gvk) && !has_rule {
+            ObjectContent::Metadata
+        } else {
+            ObjectContent::Whole
+        };
         let Some(&place) = self.places.get(&(object.gvk.clone(), namespace.clone())) else {
             let name = Some(object.name.clone());
             let collection =
@@ -70,7 +73,7 @@ impl Outlook {
             return;
         };
         self.collections[place].name = None;
-        if content == Content::Whole {
+        if content == ObjectContent::Whole {
             self.collections[place].content = content;
         }
         self.wanted[place].insert(object.name.clone(), position);
@@ -84,7 +87,7 @@ impl Outlook {
             }
             return;
         }
-        let (gate, content) = (Arc::new(Notify::new()), Content::Whole);
+        let (gate, content) = (Arc::new(Notify::new()), ObjectContent::Whole);
         self.gates.entry(namespace.clone()).or_default().push(Arc::clone(&gate));
         let namespace = namespace.clone();
         self.push(Collection { mapping, namespace, name: None, fields, content, gate: Some(gate) });

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::fields::{Condition, int, is_true, says, text, time};
+use super::fields::{StatusCondition, int, is_true, says, text, time};
 use super::object_status::{ObjectStatus, Ruled};
 use super::workload;
 use crate::schema::Gvk;
@@ -12,7 +12,7 @@ use crate::yaml::Node;
 pub(super) fn status(
     gvk: &Gvk,
     object: &Node,
-    conditions: &[Condition<'_>],
+    conditions: &[StatusCondition<'_>],
     now: SystemTime,
 ) -> Option<Ruled> {
     Some(match (gvk.group.as_str(), gvk.kind.as_str()) {
@@ -51,7 +51,7 @@ fn claim(object: &Node) -> ObjectStatus {
 /// How long a Pod may be without a node.
 const TO_BE_SCHEDULED: Duration = Duration::from_secs(15);
 
-fn pod(object: &Node, conditions: &[Condition<'_>], now: SystemTime) -> Ruled {
+fn pod(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> Ruled {
     Ok(match text(object, &["status", "phase"], "") {
         "Succeeded" => ObjectStatus::current("it has ended well"),
         "Failed" => ObjectStatus::current("it has ended, and not well"),
@@ -71,7 +71,7 @@ fn pod(object: &Node, conditions: &[Condition<'_>], now: SystemTime) -> Ruled {
     })
 }
 
-fn pending(object: &Node, conditions: &[Condition<'_>], now: SystemTime) -> ObjectStatus {
+fn pending(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> ObjectStatus {
     let unscheduled = conditions.iter().find(|c| c.kind == "PodScheduled" && c.status == "False");
     let Some(unscheduled) = unscheduled.filter(|c| c.reason == "Unschedulable") else {
         return ObjectStatus::in_progress("PodPending", "it is Pending");
@@ -94,7 +94,7 @@ fn crashing(pod: &Node) -> Vec<&str> {
     crashing.filter_map(|container| container.get("name")?.as_str()).collect()
 }
 
-fn job(object: &Node, conditions: &[Condition<'_>]) -> ObjectStatus {
+fn job(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     let counted = |field| int(object, &["status", field], 0);
     let parallel = int(object, &["spec", "parallelism"], 1);
     let wanted = int(object, &["spec", "completions"], parallel);
@@ -121,7 +121,7 @@ fn job(object: &Node, conditions: &[Condition<'_>]) -> ObjectStatus {
     ObjectStatus::current(format!("it runs: {active} active, {succeeded} succeeded, {failed} failed"))
 }
 
-fn definition(conditions: &[Condition<'_>]) -> ObjectStatus {
+fn definition(conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     for condition in conditions {
         match (condition.kind, condition.status) {
             ("NamesAccepted", "False") => return ObjectStatus::failed(condition.reason, condition.message),

@@ -13,12 +13,12 @@ pub(in crate::cluster) enum ReadyRule {
     /// A condition of the status, by type and status, in any case.
     Condition { kind: String, status: String },
     /// What a path leads to: one value, and this one where one is named.
-    Path { text: String, steps: Vec<Step>, value: Option<String> },
+    Path { text: String, steps: Vec<RuleStep>, value: Option<String> },
 }
 
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cluster) enum Step {
+pub(in crate::cluster) enum RuleStep {
     Field(String),
     /// From the end when it is negative.
     Index(i64),
@@ -79,7 +79,7 @@ fn unmet_condition(object: &Node, kind: &str, status: &str) -> Option<String> {
     }
 }
 
-fn unmet_path(object: &Node, text: &str, steps: &[Step], wanted: Option<&str>) -> Option<String> {
+fn unmet_path(object: &Node, text: &str, steps: &[RuleStep], wanted: Option<&str>) -> Option<String> {
     let found =
         steps.iter().fold(vec![object], |nodes, step| nodes.into_iter().flat_map(|n| step.from(n)).collect());
     let must = wanted.map_or_else(|| "be set".to_string(), |value| format!("be {value}"));
@@ -95,7 +95,7 @@ fn unmet_path(object: &Node, text: &str, steps: &[Step], wanted: Option<&str>) -
     }
 }
 
-impl Step {
+impl RuleStep {
     /// What it leads to from a value. A null is not there.
     fn from<'n>(&self, node: &'n Node) -> Vec<&'n Node> {
         let entries = || -> Vec<&'n Node> {
@@ -127,7 +127,7 @@ impl Step {
 }
 
 /// The steps of a path such as `.status.conditions[?(@.type=="Ready")].status`.
-fn steps(path: &str) -> Result<Vec<Step>, String> {
+fn steps(path: &str) -> Result<Vec<RuleStep>, String> {
     let mut rest = path.trim().strip_prefix('$').unwrap_or(path.trim());
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -138,8 +138,8 @@ fn steps(path: &str) -> Result<Vec<Step>, String> {
             let end = name.find(['.', '[']).unwrap_or(name.len());
             match &name[..end] {
                 "" => return Err(format!("`{rest}` is no step of a path")),
-                "*" => (Step::All, &name[end..]),
-                field => (Step::Field(field.into()), &name[end..]),
+                "*" => (RuleStep::All, &name[end..]),
+                field => (RuleStep::Field(field.into()), &name[end..]),
             }
         };
         steps.push(step);
@@ -149,7 +149,7 @@ fn steps(path: &str) -> Result<Vec<Step>, String> {
 }
 
 /// The step in brackets, and what comes behind them.
-fn in_brackets(text: &str) -> Result<(Step, &str), String> {
+fn in_brackets(text: &str) -> Result<(RuleStep, &str), String> {
     let unknown =
         || format!("`[{text}` is no step of a path: write a number, *, a quoted name, or a filter with ==");
     if let Some(filter) = text.strip_prefix("?(") {
@@ -157,14 +157,15 @@ fn in_brackets(text: &str) -> Result<(Step, &str), String> {
         let (field, value) = filter.split_once("==").ok_or_else(unknown)?;
         let field = field.trim().strip_prefix("@.").ok_or_else(unknown)?;
         let field = field.split('.').map(str::to_string).collect();
-        return Ok((Step::Where { field, value: value.trim().trim_matches(['\'', '"']).into() }, behind));
+        return Ok((RuleStep::Where { field, value: value.trim().trim_matches(['\'', '"']).into() }, behind));
     }
     if let Some(quote @ ('\'' | '"')) = text.chars().next() {
         let (name, behind) = text[1..].split_once([quote]).ok_or_else(unknown)?;
-        return Ok((Step::Field(name.into()), behind.strip_prefix(']').ok_or_else(unknown)?));
+        return Ok((RuleStep::Field(name.into()), behind.strip_prefix(']').ok_or_else(unknown)?));
     }
     let (inner, behind) = text.split_once(']').ok_or_else(unknown)?;
-    let step = if inner == "*" { Step::All } else { Step::Index(inner.parse().map_err(|_| unknown())?) };
+    let step =
+        if inner == "*" { RuleStep::All } else { RuleStep::Index(inner.parse().map_err(|_| unknown())?) };
     Ok((step, behind))
 }
 

@@ -68,7 +68,7 @@ pub(super) fn observed(object: &Node) -> Result<Option<i64>, String> {
 
 /// An entry of `status.conditions`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Condition<'n> {
+pub(super) struct StatusCondition<'n> {
     pub(super) kind: &'n str,
     /// True, False or Unknown; anything else says nothing.
     pub(super) status: &'n str,
@@ -82,13 +82,13 @@ pub(super) struct Condition<'n> {
 ///
 /// # Errors
 /// They are no list of maps with texts.
-pub(super) fn conditions(object: &Node) -> Result<Vec<Condition<'_>>, String> {
+pub(super) fn conditions(object: &Node) -> Result<Vec<StatusCondition<'_>>, String> {
     let Some(list) = field(object, &["status", "conditions"])? else { return Ok(Vec::new()) };
     let list = list.as_list().ok_or("status.conditions is no list")?;
     list.iter().map(condition).collect()
 }
 
-fn condition(entry: &Node) -> Result<Condition<'_>, String> {
+fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
     if entry.as_map().is_none() {
         return Err("an entry of status.conditions is no map".into());
     }
@@ -103,10 +103,10 @@ fn condition(entry: &Node) -> Result<Condition<'_>, String> {
         _ => None,
     };
     let (kind, status) = (text("type")?, text("status")?);
-    Ok(Condition { kind, status, reason: text("reason")?, message: text("message")?, observed })
+    Ok(StatusCondition { kind, status, reason: text("reason")?, message: text("message")?, observed })
 }
 
 /// Whether a condition has a status.
-pub(super) fn says(conditions: &[Condition<'_>], kind: &str, status: &str) -> bool {
+pub(super) fn says(conditions: &[StatusCondition<'_>], kind: &str, status: &str) -> bool {
     conditions.iter().any(|condition| condition.kind == kind && condition.status == status)
 }

@@ -45,7 +45,7 @@ use std::time::SystemTime;
 pub use condition::READY;
 pub(super) use condition::ReadyRule;
 pub(super) use fields::time;
-use fields::{Condition, conditions, field, generation, observed};
+use fields::{StatusCondition, conditions, field, generation, observed};
 use object_status::Ruled;
 pub use object_status::{ObjectStatus, Readiness, WithoutStatus};
 
@@ -114,7 +114,7 @@ fn by_metadata(gvk: &Gvk, object: &Node) -> Result<Option<ObjectStatus>, String>
 }
 
 /// The first of the two conditions that kinds of any group may have for this.
-fn standard_condition(conditions: &[Condition<'_>]) -> Option<ObjectStatus> {
+fn standard_condition(conditions: &[StatusCondition<'_>]) -> Option<ObjectStatus> {
     let mut said = conditions.iter().filter(|condition| condition.status == "True");
     said.find_map(|condition| match condition.kind {
         "Reconciling" => Some(ObjectStatus::in_progress(condition.reason, condition.message)),
@@ -124,7 +124,7 @@ fn standard_condition(conditions: &[Condition<'_>]) -> Option<ObjectStatus> {
 }
 
 /// Whether its controller has not been seen: it has no status, or says Ready of an older generation.
-fn unseen(object: &Node, conditions: &[Condition<'_>]) -> Result<Option<ObjectStatus>, String> {
+fn unseen(object: &Node, conditions: &[StatusCondition<'_>]) -> Result<Option<ObjectStatus>, String> {
     let unknown = |message: &str| ObjectStatus::new(Readiness::Unknown, "ControllerNotSeen", message);
     let is_said = field(object, &["status"])?
         .and_then(Node::as_map)
@@ -133,7 +133,7 @@ fn unseen(object: &Node, conditions: &[Condition<'_>]) -> Result<Option<ObjectSt
         return Ok(Some(unknown("it has no status yet: its controller was not seen")));
     }
     let now = generation(object)?;
-    let is_old = |condition: &&Condition<'_>| {
+    let is_old = |condition: &&StatusCondition<'_>| {
         condition.kind == "Ready" && condition.observed.zip(now).is_some_and(|(seen, now)| seen < now)
     };
     let old = conditions.iter().find(is_old);
@@ -146,7 +146,7 @@ fn is_empty(value: &Node) -> bool {
 }
 
 /// What the first condition Ready says whose status is one of the three.
-fn ready_condition(conditions: &[Condition<'_>]) -> Option<ObjectStatus> {
+fn ready_condition(conditions: &[StatusCondition<'_>]) -> Option<ObjectStatus> {
     let mut ready = conditions.iter().filter(|condition| condition.kind == "Ready");
     ready.find_map(|condition| match condition.status {
         "True" => Some(ObjectStatus::current("it is Ready")),

@@ -1,6 +1,6 @@
 //! Kinds that make Pods, by what they count.
 
-use super::fields::{Condition, generation, int, observed, says, text};
+use super::fields::{StatusCondition, generation, int, observed, says, text};
 use super::object_status::{ObjectStatus, Ruled};
 use crate::yaml::Node;
 
@@ -44,7 +44,7 @@ fn status(object: &Node, field: &str) -> i64 {
 /// The deadline that stands for none: controllers treat it so.
 const NO_DEADLINE: i64 = i32::MAX as i64;
 
-pub(super) fn deployment(object: &Node, conditions: &[Condition<'_>]) -> ObjectStatus {
+pub(super) fn deployment(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     if let Some(late) =
         conditions.iter().find(|c| c.kind == "Progressing" && c.reason == "ProgressDeadlineExceeded")
     {
@@ -85,7 +85,7 @@ pub(super) fn deployment(object: &Node, conditions: &[Condition<'_>]) -> ObjectS
     ObjectStatus::current(format!("all {there} replicas are available"))
 }
 
-pub(super) fn replica_set(object: &Node, conditions: &[Condition<'_>]) -> ObjectStatus {
+pub(super) fn replica_set(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     if let Some(failure) = conditions.iter().find(|c| c.kind == "ReplicaFailure" && c.status == "True") {
         let message = if failure.message.is_empty() { "Pods cannot be made" } else { failure.message };
         return ObjectStatus::in_progress("ReplicaFailure", message);
