@@ -26,6 +26,10 @@ const COMMANDS: &[&str] = &[
     "apply",
     #[cfg(feature = "cluster")]
     "diff",
+    #[cfg(feature = "cluster")]
+    "wait",
+    #[cfg(feature = "cluster")]
+    "delete",
     "schema",
     "schema show",
     "schema compile",

@@ -12,6 +12,10 @@ mod asked;
 mod comparing;
 #[path = "live/credentials.rs"]
 mod credentials;
+#[path = "live/custom.rs"]
+mod custom;
+#[path = "live/deleting.rs"]
+mod deleting;
 #[path = "generate/dice.rs"]
 #[allow(dead_code, reason = "one of the throws is for other tests")]
 mod dice;
@@ -44,6 +48,8 @@ mod same_answers;
 mod schemas;
 #[path = "live/sending.rs"]
 mod sending;
+#[path = "live/waiting.rs"]
+mod waiting;
 
 use proxy::Proxy;
 use rig::{Rig, closed_address, config_maps, eventually};

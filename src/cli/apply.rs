@@ -12,7 +12,8 @@ use super::connect::{ServerSideArg, duration};
 use super::ending::{stop_at_first_signal, stop_at_second_signal};
 use super::form::{Joined, OutputForm};
 use super::objects::ObjectArgs;
-use super::{Failure, Outcome, render};
+use super::wait::{WaitFlags, unused, wait_quietly};
+use super::{Failure, INTERRUPTED, Outcome, render};
 use crate::cluster::{
     self, AppliedObject, ApplyChange, ApplySummary, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation,
     PARALLEL, ServerSideApplyOptions,
@@ -77,6 +78,13 @@ pub(super) struct ApplyArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     show_managed_fields: bool,
 
+    /// Then wait until the objects are ready: all, or those of some kinds
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "", value_delimiter = ',')]
+    wait: Option<Vec<String>>,
+
+    #[command(flatten)]
+    wait_flags: WaitFlags,
+
     #[command(flatten)]
     server_side: ServerSideArg,
 }
@@ -105,6 +113,27 @@ enum ValidateArg {
 }
 
 impl ApplyArgs {
+    /// The kinds that are waited for, if it is waited: none for all. kubectl has a `--wait` that is true or false.
+    fn awaited(&self) -> Option<&[String]> {
+        let kinds = self.wait.as_deref()?;
+        match kinds {
+            [word] if word == "false" => None,
+            [word] if word == "true" => Some(&[]),
+            kinds => Some(kinds),
+        }
+    }
+
+    /// Says what does not fit together.
+    fn check(&self) -> Result<(), Failure> {
+        match self.awaited() {
+            None => unused(&self.wait_flags),
+            Some(_) if !matches!(self.dry_run, DryRunArg::None) => {
+                Err(Failure::Usage("--wait and --dry-run exclude each other: nothing would get ready".into()))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
     fn options(&self) -> ServerSideApplyOptions {
         let defaults = ServerSideApplyOptions::default();
         let waves = self.waves.map(|WavesOf::Argocd| "argocd.argoproj.io/sync-wave".to_string());
@@ -133,6 +162,7 @@ impl ApplyArgs {
 
 /// Applies all objects, says what became of each, and succeeds when all of them were applied.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
+    args.check()?;
     let resources = args.objects.load(sources)?;
     if matches!(args.dry_run, DryRunArg::Client) {
         return show_only(args, &resources);
@@ -155,15 +185,15 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     shown.finish()?;
     if summary.is_success() {
         render::print_note(&counts);
-        return Ok(ExitCode::SUCCESS);
+        return match args.awaited() {
+            Some(kinds) => wait_quietly(&cluster, &resources, &args.wait_flags.options(kinds), sources),
+            None => Ok(ExitCode::SUCCESS),
+        };
     }
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
     render::print(&[not_applied(&summary, resources.len(), &counts)], sources);
     Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
 }
-
-/// The status of what an interrupt ended, as shells have it.
-const INTERRUPTED: u8 = 130;
 
 /// How many objects of one fate are named.
 const NAMED: usize = 20;

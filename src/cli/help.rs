@@ -9,7 +9,7 @@ use super::render::MessageArgs;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Render", &["build", "lock", "cache"]),
     ("Edit", &["merge", "merge3", "patch", "create-patch", "recover"]),
-    ("Cluster", &["apply", "diff"]),
+    ("Cluster", &["apply", "diff", "wait", "delete"]),
     ("Schema", &["schema"]),
     ("Other", &["options", "version"]),
 ];
@@ -41,6 +41,23 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         [
             ("Show what applying an overlay would change", "kubectl smp diff overlays/prod"),
             ("Compare a stream with the cluster", "cat web.yaml | kubectl smp diff -f -"),
+        ],
+    ),
+    (
+        "wait",
+        [
+            ("Wait until what an overlay makes is ready", "kubectl smp wait overlays/prod"),
+            (
+                "Wait for Deployments and StatefulSets, ten minutes at most",
+                "kubectl smp wait overlays/prod --kinds deployment,statefulset --timeout 10m",
+            ),
+        ],
+    ),
+    (
+        "delete",
+        [
+            ("Delete what an overlay makes", "kubectl smp delete overlays/prod"),
+            ("Show what the server would delete", "kubectl smp delete -f web.yaml --dry-run=server"),
         ],
     ),
     (

@@ -11,6 +11,8 @@ mod cache;
 mod connect;
 mod create_patch;
 #[cfg(feature = "cluster")]
+mod delete;
+#[cfg(feature = "cluster")]
 mod diff;
 mod document;
 mod ending;
@@ -25,6 +27,8 @@ mod objects;
 mod outcome;
 mod package;
 mod patch;
+#[cfg(feature = "cluster")]
+mod progress;
 mod recover;
 mod render;
 mod report;
@@ -33,6 +37,8 @@ mod schema;
 mod select;
 mod target;
 mod version;
+#[cfg(feature = "cluster")]
+mod wait;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -41,6 +47,8 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+#[cfg(feature = "cluster")]
+use self::outcome::INTERRUPTED;
 use self::outcome::{Failure, Outcome, report};
 use self::render::{MessageArgs, Refused};
 use crate::diagnostic::{Code, Diagnostic, escaped};
@@ -67,6 +75,12 @@ enum Command {
     /// Build an overlay and show what applying it would change in the cluster
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
+    /// Wait until the objects of an overlay are ready in the cluster
+    #[cfg(feature = "cluster")]
+    Wait(wait::WaitArgs),
+    /// Delete the objects of an overlay from the cluster
+    #[cfg(feature = "cluster")]
+    Delete(delete::DeleteArgs),
     /// Merge manifests over others, whose comments and layout stay
     Merge(merge::MergeArgs),
     /// Merge what changed between two versions of manifests into a third
@@ -129,6 +143,10 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
         Command::Apply(args) => apply::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Diff(args) => diff::run(&args, sources),
+        #[cfg(feature = "cluster")]
+        Command::Wait(args) => wait::run(&args, sources),
+        #[cfg(feature = "cluster")]
+        Command::Delete(args) => delete::run(&args, sources),
         Command::Merge(args) => merge::run(&args, sources),
         Command::Merge3(args) => merge::run_three_way(&args, sources),
         Command::Patch(args) => patch::run(&args, sources),

@@ -281,6 +281,12 @@ pub(super) fn is_for_people() -> bool {
     matches!(speaker().args.message_format, MessageForm::Text | MessageForm::Short)
 }
 
+/// Whether nothing but errors is said.
+#[cfg(feature = "cluster")]
+pub(super) fn is_quiet() -> bool {
+    speaker().args.quiet
+}
+
 /// Says a line of what changed.
 pub(super) fn print_change(line: &str) {
     let args = speaker().args;

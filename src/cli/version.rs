@@ -111,7 +111,7 @@ pub(super) fn left_out(error: &clap::Error) -> Option<super::Failure> {
     use clap::error::{ContextKind, ContextValue};
 
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let is_known = matches!(name.as_str(), "apply" | "diff");
+    let is_known = matches!(name.as_str(), "apply" | "delete" | "diff" | "wait");
     is_known.then(|| {
         super::Failure::Usage(format!(
             "this program was built without the feature `cluster`, which `{name}` needs: `cargo install --path .` in \

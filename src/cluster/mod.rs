@@ -6,6 +6,7 @@ mod apply;
 mod client;
 mod conflict;
 mod definition;
+mod delete;
 mod diff;
 mod discovery;
 mod exchange;
@@ -15,6 +16,7 @@ mod failure;
 #[cfg(test)]
 mod fake;
 mod field_set;
+mod follow;
 mod json;
 mod kubeconfig;
 mod listing;
@@ -24,7 +26,9 @@ mod openapi;
 mod patience;
 mod plan;
 mod proxy;
+mod ready;
 mod secret;
+mod status;
 #[cfg(test)]
 mod tests;
 mod wait;
@@ -35,6 +39,10 @@ pub use apply::{
 };
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
+pub use delete::{
+    Absent, Cascade, DELETE_TIMEOUT, DeleteEvent, DeleteFailure, DeleteOptions, DeleteSummary, DoneWhen,
+    RemainingObject, delete, deletion_order,
+};
 pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff};
 pub use external::external_diff;
 pub use kubeconfig::ConnectOptions;
@@ -42,3 +50,8 @@ pub use lock::locked_schemas;
 pub use mapping::Mapping;
 pub use openapi::{FetchedFrom, LiveSchema};
 pub use plan::{Object, planned_without_server};
+pub use ready::{
+    FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict, WaitedObject,
+    WarningEvent, wait_until_ready,
+};
+pub use status::{ObjectStatus, READY, Readiness, WithoutStatus, object_status};

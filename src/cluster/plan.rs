@@ -149,6 +149,16 @@ impl<'r> ObjectPlan<'r> {
         Ok(Self { targets, namespaces, defined })
     }
 
+    /// The objects as far as they are known without a server: by the kinds that are built in, and by the CRDs among them.
+    ///
+    /// # Errors
+    /// Objects without version or name, of another namespace than the one asked for, or there twice.
+    pub(super) fn without_server(resources: &'r [Resource], options: &ConnectOptions) -> Result<Self> {
+        let defined = definitions(resources);
+        let targets = planned_by_schema(resources, options, &defined)?;
+        Ok(Self { targets, namespaces: FxHashSet::default(), defined })
+    }
+
     /// Makes sure that every object's kind is known.
     ///
     /// # Errors
@@ -185,6 +195,15 @@ pub fn planned_without_server(
     options: &ConnectOptions,
     manager: &str,
 ) -> Result<Vec<Node>> {
+    let plan = ObjectPlan::without_server(resources, options)?;
+    Ok(plan.targets.iter().map(|target| target.manifest(manager)).collect())
+}
+
+fn planned_by_schema<'r>(
+    resources: &'r [Resource],
+    options: &ConnectOptions,
+    defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
+) -> Result<Vec<PlannedObject<'r>>> {
     let (namespace, schema) = (options.default_namespace()?, Schema::embedded());
     let built_in = |gvk: &Gvk| {
         let scope = schema.scope(gvk)?;
@@ -193,8 +212,7 @@ pub fn planned_without_server(
     };
     let is_enforced = options.namespace.is_some();
     let destination = ObjectPlace { namespace: &namespace, is_enforced, served: &built_in };
-    let targets = planned(resources, &destination, &definitions(resources))?;
-    Ok(targets.iter().map(|target| target.manifest(manager)).collect())
+    planned(resources, &destination, defined)
 }
 
 fn planned<'r>(

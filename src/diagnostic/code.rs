@@ -100,6 +100,8 @@ codes! {
         "The notes have what it said; run it by hand to see more."
     ServerWarning "server-warning" "The API server did what it was asked and warned, of a deprecated version, say."
         "The message has the server's own words."
+    NotReady "not-ready" "An object does not get ready, did not in time, or is still there after its deletion."
+        "The notes have what the cluster says of it: its Pods, the last warning event, its finalizers. `--timeout` waits longer."
     Usage "usage" "The command line is wrong."
         "See `kubectl smp COMMAND -h`."
     Failed "failed" "The system refused something that has no place in the input, such as a thread."

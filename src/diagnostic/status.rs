@@ -140,6 +140,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         Code::Io | Code::Locked | Code::NotFetched | Code::Command | Code::Failed => (500, "InternalError"),
         Code::Unsupported => (501, "NotImplemented"),
         Code::Remote => (503, "ServiceUnavailable"),
+        Code::NotReady => (504, "Timeout"),
     }
 }
 

@@ -58,7 +58,7 @@ fn local_targets_and_what_lifts_restrictions_are_built_as_ever() {
 #[cfg(feature = "cluster")]
 fn commands_that_talk_to_a_cluster_have_no_sandbox() {
     let place = Place::new(&[]);
-    for command in ["apply", "diff"] {
+    for command in ["apply", "diff", "wait", "delete"] {
         let ended = place.run(&[command, "--help"]);
         assert!(ended.succeeded && !ended.output.contains("--sandbox"), "{}", ended.output);
     }

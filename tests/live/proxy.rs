@@ -171,7 +171,7 @@ fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<Asked>>, decide: &De
     };
     // Who gave up does not hear it.
     let _heard = match decide(&request.what) {
-        Answer::Real => client.write_all(&real(&request, behind)),
+        Answer::Real => relayed(&request, behind, &mut client),
         Answer::Late(pause) => {
             std::thread::sleep(pause);
             client.write_all(&real(&request, behind))
@@ -198,6 +198,14 @@ fn answer(client: TcpStream, behind: &str, seen: &Mutex<Vec<Asked>>, decide: &De
         Answer::Restart(pause) => return Some(pause),
     };
     None
+}
+
+/// Passes on what the API server says, as it comes: a watch does not end.
+fn relayed(request: &Request, behind: &str, client: &mut TcpStream) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(behind)?;
+    let head = request.head.join("\r\n") + "\r\nConnection: close\r\n\r\n";
+    server.write_all(&[head.as_bytes(), &request.body].concat())?;
+    std::io::copy(&mut server, client).map(drop)
 }
 
 /// What the API server says.

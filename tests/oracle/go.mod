@@ -8,6 +8,7 @@ require (
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a
+	sigs.k8s.io/cli-utils v0.37.2
 	sigs.k8s.io/kustomize/kyaml v0.21.1
 )
 

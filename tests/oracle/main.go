@@ -1,5 +1,5 @@
 // Command oracle answers merge cases with what the reference implementations do:
-// apimachinery's strategic merge patches and kyaml's two-way and three-way merges.
+// apimachinery's strategic merge patches, kyaml's two-way and three-way merges, kstatus' readiness.
 //
 // It reads one case in JSON a line from stdin and writes one answer in JSON a line to
 // stdout, in the same order. It knows nothing of the program that it is compared with.
@@ -16,7 +16,7 @@ import (
 
 // A request is one case. Which fields count depends on the operation.
 type request struct {
-	// apply, two-way, three-way, merge2, merge3 or measure
+	// apply, two-way, three-way, merge2, merge3, status or measure
 	Operation string `json:"operation"`
 
 	// The texts of the objects by their role: JSON for patches, YAML for merges.
@@ -66,6 +66,8 @@ func solve(r *request) (a answer) {
 		result, err = mergeTwo(r)
 	case "merge3":
 		result, err = mergeThree(r)
+	case "status":
+		result, err = readiness(r)
 	case "measure":
 		result, err = measure(r)
 	default:

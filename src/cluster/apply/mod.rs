@@ -27,11 +27,12 @@ pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
-use replaceable::Replaceable;
+pub(super) use replaceable::Replaceable;
 use report::Reporter;
 pub(super) use request::{ApplyRequest, Force};
 use run::ApplyRun;
 pub(super) use run::GONE;
+pub(super) use steps::{ApplyStep, steps};
 
 /// Applies objects server-side.
 ///
@@ -55,7 +56,7 @@ pub fn apply(
         let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
         let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
         nothing_sent(problems)?;
-        let steps = steps::steps(&plan, &options.waves)?;
+        let steps = steps(&plan, &options.waves)?;
         let (unanswered, listed, sent) =
             (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
         let replaceable = Replaceable::of(&options.replace_immutable, &plan);

@@ -8,14 +8,14 @@ use crate::schema::{Gvk, NamedKind};
 
 /// Kinds that are named as people name them: by kind, plural or short name, with or without the group.
 #[derive(Debug, Default)]
-pub(super) struct Replaceable {
+pub(in crate::cluster) struct Replaceable {
     kinds: FxHashSet<Gvk>,
     /// Words that name no kind of the objects.
-    pub(super) strange: Vec<String>,
+    pub(in crate::cluster) strange: Vec<String>,
 }
 
 impl Replaceable {
-    pub(super) fn of(words: &[String], plan: &ObjectPlan<'_>) -> Self {
+    pub(in crate::cluster) fn of(words: &[String], plan: &ObjectPlan<'_>) -> Self {
         let mut found = Self::default();
         if words.is_empty() {
             return found;
@@ -38,7 +38,7 @@ impl Replaceable {
         found
     }
 
-    pub(super) fn has(&self, gvk: &Gvk) -> bool {
+    pub(in crate::cluster) fn has(&self, gvk: &Gvk) -> bool {
         self.kinds.contains(gvk)
     }
 }

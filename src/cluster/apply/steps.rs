@@ -7,17 +7,17 @@ use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 
 /// Objects that are sent side by side, by their index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ApplyStep {
-    pub(super) wave: i32,
-    pub(super) phase: Phase,
-    pub(super) objects: Vec<usize>,
+pub(in crate::cluster) struct ApplyStep {
+    pub(in crate::cluster) wave: i32,
+    pub(in crate::cluster) phase: Phase,
+    pub(in crate::cluster) objects: Vec<usize>,
 }
 
 /// All objects; the wave of each is a number that the first of the annotations has that it has.
 ///
 /// # Errors
 /// What is no whole number.
-pub(super) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<ApplyStep>> {
+pub(in crate::cluster) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<ApplyStep>> {
     let mut problems = Problems::default();
     let waves = plan.targets.iter().map(|target| wave(target, annotations));
     let waves: Vec<i32> = waves.filter_map(|wave| problems.value_of(wave)).collect();

@@ -1,0 +1,215 @@
+//! `kubectl smp delete`: the objects of a target or of manifests, in the reverse of the order of `apply`.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::connect::duration;
+use super::ending::stop_at_first_signal;
+use super::objects::ObjectArgs;
+use super::progress::{LiveLines, span};
+use super::wait::name;
+use super::{Failure, INTERRUPTED, Outcome, render};
+use crate::cluster::{
+    self, Absent, Cascade, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen,
+    DryRun, Object, PARALLEL, RemainingObject,
+};
+use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::resource::Resource;
+use crate::source::SourceMap;
+
+/// Build an overlay, or read manifests, and delete their objects from the cluster.
+#[derive(Debug, Args)]
+pub(super) struct DeleteArgs {
+    #[command(flatten)]
+    objects: ObjectArgs,
+
+    /// Only show what would be deleted: without asking the server, or as it would have it
+    #[arg(long, value_enum, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
+    dry_run: DryRunWord,
+
+    /// Wait until the objects are gone
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
+    wait: bool,
+
+    /// How long to wait until all objects are gone, 5m if not given
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    timeout: Option<Duration>,
+
+    /// What becomes of what belongs to the objects: it is deleted afterwards, before, or stays
+    #[arg(long, value_enum, default_value = "background", num_args = 0..=1, require_equals = true, default_missing_value = "background")]
+    cascade: CascadeWord,
+
+    /// Take what is not there for deleted
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", action = clap::ArgAction::Set, value_name = "BOOL")]
+    ignore_not_found: bool,
+
+    /// Print names alone
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<DeleteForm>,
+
+    /// Most objects that are deleted at a time
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = PARALLEL)]
+    concurrency: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DryRunWord {
+    None,
+    Client,
+    Server,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CascadeWord {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DeleteForm {
+    Name,
+}
+
+impl DeleteArgs {
+    fn options(&self) -> DeleteOptions {
+        DeleteOptions {
+            cascade: match self.cascade {
+                CascadeWord::Background => Cascade::Background,
+                CascadeWord::Foreground => Cascade::Foreground,
+                CascadeWord::Orphan => Cascade::Orphan,
+            },
+            absent: if self.ignore_not_found { Absent::Ignored } else { Absent::Failure },
+            done_when: if self.wait { DoneWhen::Gone(self.limit()) } else { DoneWhen::Accepted },
+            dry_run: if self.dry_run == DryRunWord::Server { DryRun::Server } else { DryRun::None },
+            parallel: self.concurrency,
+            stop: Some(stop_at_first_signal()),
+            ..DeleteOptions::default()
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        self.timeout.unwrap_or(DELETE_TIMEOUT)
+    }
+
+    /// What is printed of an object.
+    fn line(&self, object: &Object) -> String {
+        match (self.output, self.dry_run) {
+            (Some(DeleteForm::Name), _) => object.to_string(),
+            (None, DryRunWord::None) => format!("{object} deleted"),
+            (None, DryRunWord::Client) => format!("{object} deleted (dry run)"),
+            (None, DryRunWord::Server) => format!("{object} deleted (server dry run)"),
+        }
+    }
+}
+
+/// Deletes all objects, says what became of each, and succeeds when all of them are gone.
+pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
+    if args.timeout.is_some() && !args.wait {
+        return Err(Failure::Usage("--timeout only means something with --wait".into()));
+    }
+    let resources = args.objects.load(sources)?;
+    if args.dry_run == DryRunWord::Client {
+        return show_only(args, &resources);
+    }
+    let cluster = Cluster::connect(&args.objects.connect())?;
+    let options = args.options();
+    let (mut progress, mut printed) = (LiveLines::new(), Ok(()));
+    let mut report = |event: DeleteEvent<'_>| match event {
+        DeleteEvent::Waiting(remaining) => progress.show(&waiting(remaining)),
+        event => {
+            progress.clear();
+            match event {
+                // Nobody may be reading any more; that is no reason to stop half-way.
+                DeleteEvent::Deleted(object) if printed.is_ok() => {
+                    printed = writeln!(io::stdout(), "{}", escaped(&args.line(object)));
+                }
+                DeleteEvent::Failed(failure) => {
+                    render::print(std::slice::from_ref(&failure.problem), sources);
+                }
+                DeleteEvent::Warning(text) => {
+                    render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
+                }
+                _ => {}
+            }
+        }
+    };
+    let summary = cluster::delete(&cluster, &resources, &options, &mut report)?;
+    drop(progress);
+    printed?;
+    if summary.is_success() {
+        render::print_note(&counts(&summary));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+    let limit = (!is_stopped).then(|| args.limit());
+    render::print(&problems(&summary, resources.len(), limit), sources);
+    Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
+}
+
+/// Shows what would be deleted, and asks no server.
+fn show_only(args: &DeleteArgs, resources: &[Resource]) -> Outcome {
+    let waves = DeleteOptions::default().waves;
+    for object in cluster::deletion_order(resources, &args.objects.connect(), &waves)? {
+        writeln!(io::stdout(), "{}", escaped(&args.line(&object)))?;
+    }
+    let count = resources.len();
+    render::print_note(&format!("{count} object{}: none was deleted", if count == 1 { "" } else { "s" }));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn waiting(remaining: &[RemainingObject]) -> Vec<String> {
+    let count = remaining.len();
+    let head = format!("waiting until {count} object{} gone", if count == 1 { " is" } else { "s are" });
+    let each = remaining.iter().flat_map(|one| {
+        let holders = one.held_by.iter().map(|holder| format!("    {holder}"));
+        std::iter::once(format!("  {}", name(&one.object))).chain(holders)
+    });
+    std::iter::once(head).chain(each).collect()
+}
+
+/// `3 objects: 2 deleted, 1 not there`
+fn counts(summary: &DeleteSummary) -> String {
+    let all = summary.deleted + summary.absent.len();
+    let absent = match summary.absent.len() {
+        0 => String::new(),
+        absent => format!(", {absent} not there"),
+    };
+    format!("{all} object{}: {} deleted{absent}", if all == 1 { "" } else { "s" }, summary.deleted)
+}
+
+/// How many objects that were not tried are named.
+const NAMED: usize = 20;
+
+/// What is still there and why, and how much that is.
+fn problems(summary: &DeleteSummary, all: usize, limit: Option<Duration>) -> Vec<Diagnostic> {
+    let mut problems: Vec<Diagnostic> = summary.remaining.iter().map(|one| remaining(one, limit)).collect();
+    let left = summary.failures.len() + summary.remaining.len() + summary.skipped.len();
+    let mut last = Diagnostic::error(Code::Summary, format!("{left} of {all} objects are not gone"));
+    if !summary.skipped.is_empty() {
+        let named = summary.skipped.iter().take(NAMED).map(name).collect::<Vec<_>>();
+        let more = summary.skipped.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        last = last.note(format!("not tried: {}{more}", named.join(", ")));
+    }
+    problems.push(last);
+    problems
+}
+
+/// An object that is still there, after the time that there was, if it is over.
+fn remaining(one: &RemainingObject, limit: Option<Duration>) -> Diagnostic {
+    let after = limit.map_or_else(String::new, |limit| format!(" after {}", span(limit)));
+    let message = format!("{} is being deleted, and is still there{after}", name(&one.object));
+    let problem = Diagnostic::error(Code::NotReady, message);
+    let problem =
+        one.held_by.iter().fold(problem, |problem, holder| problem.note(format!("held by {holder}")));
+    problem.help(if one.held_by.iter().any(|holder| holder.starts_with("finalizer")) {
+        "see that what set a finalizer runs, and takes it away when its work is done"
+    } else {
+        "it goes by itself when its time to end is over; --timeout waits longer"
+    })
+}

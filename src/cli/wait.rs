@@ -1,0 +1,242 @@
+//! `kubectl smp wait`, and `--wait` of others: waiting until objects are ready.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::connect::duration;
+use super::ending::stop_at_first_signal;
+use super::objects::ObjectArgs;
+use super::progress::{LiveLines, ago, span};
+use super::{Failure, Outcome, render};
+use crate::cluster::{
+    Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
+    WaitedObject, wait_until_ready,
+};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::resource::Resource;
+use crate::source::SourceMap;
+
+/// Build an overlay, or read manifests, and wait until their objects in the cluster are ready.
+#[derive(Debug, Args)]
+pub(super) struct WaitArgs {
+    #[command(flatten)]
+    objects: ObjectArgs,
+
+    /// Wait only for objects of these kinds
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    kinds: Vec<String>,
+
+    /// Print each change of a status as a line of JSON
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<WaitForm>,
+
+    #[command(flatten)]
+    wait: WaitFlags,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WaitForm {
+    Json,
+}
+
+/// How to wait.
+#[derive(Debug, Args)]
+pub(super) struct WaitFlags {
+    /// How long to wait until all objects are ready, 5m if not given; 0 looks once
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    timeout: Option<Duration>,
+
+    /// Take a custom resource without a status for not ready, until its controller was seen
+    #[arg(long)]
+    strict_wait: bool,
+
+    /// How long images that cannot be pulled, containers that crash and the like are no failure yet, 60s if not given
+    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
+    failure_grace: Option<Duration>,
+}
+
+impl WaitFlags {
+    /// The name of one that is given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        match self {
+            Self { timeout: Some(_), .. } => Some("--timeout"),
+            Self { strict_wait: true, .. } => Some("--strict-wait"),
+            Self { failure_grace: Some(_), .. } => Some("--failure-grace"),
+            _ => None,
+        }
+    }
+
+    pub(super) fn options(&self, kinds: &[String]) -> WaitOptions {
+        WaitOptions {
+            kinds: kinds.iter().filter(|kind| !kind.is_empty()).cloned().collect(),
+            timeout: self.timeout.unwrap_or(WAIT_TIMEOUT),
+            failure_grace: self.failure_grace.unwrap_or(FAILURE_GRACE),
+            strictness: if self.strict_wait { Strictness::ControllerSeen } else { Strictness::Kstatus },
+            stop: Some(stop_at_first_signal()),
+            ..WaitOptions::default()
+        }
+    }
+}
+
+/// Waits for the objects, and succeeds when all of them are ready.
+pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
+    let resources = args.objects.load(sources)?;
+    let cluster = Cluster::connect(&args.objects.connect())?;
+    wait(&cluster, &resources, &args.wait.options(&args.kinds), args.output, sources)
+}
+
+/// Waits after something else, and tells of it on stderr.
+pub(super) fn wait_quietly(
+    cluster: &Cluster,
+    resources: &[Resource],
+    options: &WaitOptions,
+    sources: &SourceMap,
+) -> Outcome {
+    wait(cluster, resources, options, None, sources)
+}
+
+fn wait(
+    cluster: &Cluster,
+    resources: &[Resource],
+    options: &WaitOptions,
+    form: Option<WaitForm>,
+    sources: &SourceMap,
+) -> Outcome {
+    let mut teller =
+        Teller { form, progress: LiveLines::new(), started: std::time::Instant::now(), printed: Ok(()) };
+    let mut report = |event: WaitEvent<'_>| teller.tell(&event, options, sources);
+    let verdict = wait_until_ready(cluster, resources, options, &mut report)?;
+    let Teller { progress, printed, .. } = teller;
+    drop(progress);
+    printed?;
+    Ok(conclude(&verdict, options, sources))
+}
+
+/// Tells what happens.
+struct Teller {
+    form: Option<WaitForm>,
+    progress: LiveLines,
+    started: std::time::Instant,
+    printed: io::Result<()>,
+}
+
+impl Teller {
+    fn tell(&mut self, event: &WaitEvent<'_>, options: &WaitOptions, sources: &SourceMap) {
+        match event {
+            WaitEvent::Changed(object) => match self.form {
+                Some(WaitForm::Json) if self.printed.is_ok() => {
+                    self.printed = writeln!(io::stdout(), "{}", json_line(object));
+                }
+                Some(WaitForm::Json) => {}
+                None if self.progress.is_live() => {}
+                None => render::print_change(&line(object)),
+            },
+            WaitEvent::Waiting(unready) => {
+                let passed = format!("{} of {}", span(self.started.elapsed()), span(options.timeout));
+                let count = unready.len();
+                let head =
+                    format!("waiting for {count} object{}, {passed}", if count == 1 { "" } else { "s" });
+                let lines: Vec<String> =
+                    std::iter::once(head).chain(unready.iter().flat_map(paragraph)).collect();
+                self.progress.show(&lines);
+            }
+            WaitEvent::Warning(text) => {
+                self.progress.clear();
+                render::print(&[Diagnostic::warning(Code::ServerWarning, *text)], sources);
+            }
+        }
+    }
+}
+
+/// `deployment.apps/web in shop`
+pub(super) fn name(object: &Object) -> String {
+    match object.namespace.as_str() {
+        "" => object.to_string(),
+        namespace => format!("{object} in {namespace}"),
+    }
+}
+
+/// `InProgress (LessReady): 1 of 2 replicas are ready`
+fn status(object: &WaitedObject) -> String {
+    let status = &object.status;
+    let reason = if status.reason.is_empty() { String::new() } else { format!(" ({})", status.reason) };
+    let message = if status.message.is_empty() { String::new() } else { format!(": {}", status.message) };
+    format!("{}{reason}{message}", status.readiness)
+}
+
+fn line(object: &WaitedObject) -> String {
+    format!("{} is {}", name(&object.object), status(object))
+}
+
+/// What else is known of an object that is not ready.
+fn details(object: &WaitedObject) -> Vec<String> {
+    let made = object.created.map(|time| format!("made {}", ago(time)));
+    let restarts = match object.restarts {
+        0 => None,
+        1 => Some("1 restart of a container".to_string()),
+        many => Some(format!("{many} restarts of containers")),
+    };
+    let warning = object.warning.as_ref().map(|warning| {
+        let time = warning.time.map_or_else(String::new, |time| format!(", {}", ago(time)));
+        format!("last warning event{time}: {}: {}", warning.reason, warning.message)
+    });
+    let troubles = object.troubles.iter().map(|trouble| format!("Pod {trouble}"));
+    made.into_iter().chain(restarts).chain(troubles).chain(warning).collect()
+}
+
+fn paragraph(object: &WaitedObject) -> Vec<String> {
+    let details = details(object).into_iter().map(|detail| format!("    {detail}"));
+    std::iter::once(format!("  {}", line(object))).chain(details).collect()
+}
+
+fn json_line(waited: &WaitedObject) -> serde_json::Value {
+    let WaitedObject { object, status, .. } = waited;
+    let version = match object.gvk.group.as_str() {
+        "" => object.gvk.version.to_string(),
+        group => format!("{group}/{}", object.gvk.version),
+    };
+    json!({
+        "apiVersion": version, "kind": object.gvk.kind.as_str(), "namespace": object.namespace.as_str(),
+        "name": object.name.as_str(), "status": status.readiness.word(), "reason": status.reason,
+        "message": status.message,
+    })
+}
+
+/// Says what came of it.
+fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -> ExitCode {
+    if verdict.is_ready() {
+        let (count, plural) = (verdict.ready, if verdict.ready == 1 { " is" } else { "s are" });
+        render::print_note(&format!("{count} object{plural} ready"));
+        return ExitCode::SUCCESS;
+    }
+    let told = |object: &WaitedObject, what: &str| {
+        let message = format!("{} {what}: {}", name(&object.object), status(object));
+        details(object).into_iter().fold(Diagnostic::error(Code::NotReady, message), Diagnostic::note)
+    };
+    let failed = verdict.failed.iter().map(|object| told(object, "does not get ready"));
+    let unready = verdict.unready.iter().map(|object| told(object, "is not ready"));
+    let mut problems: Vec<Diagnostic> = failed.chain(unready).collect();
+    let left = problems.len();
+    let end = match verdict.end {
+        WaitEnd::TimedOut if options.timeout.is_zero() => String::new(),
+        WaitEnd::TimedOut => format!(" after {}", span(options.timeout)),
+        WaitEnd::Stopped => ", and are waited for no longer".to_string(),
+        _ => ", and it makes no sense to wait longer".to_string(),
+    };
+    let message = format!("{left} of {} objects are not ready{end}", left + verdict.ready);
+    problems.push(Diagnostic::error(Code::Summary, message));
+    render::print(&problems, sources);
+    if verdict.end == WaitEnd::Stopped { ExitCode::from(super::INTERRUPTED) } else { ExitCode::FAILURE }
+}
+
+/// Says what does not fit together.
+pub(super) fn unused(flags: &WaitFlags) -> Result<(), Failure> {
+    match flags.given() {
+        Some(flag) => Err(Failure::Usage(format!("{flag} only means something with --wait"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,219 @@
+//! Deleting what a target has: in which order, what holds it, what is not there.
+
+use std::time::{Duration, Instant};
+
+use super::proxy::{Answer, Proxy};
+use super::rig::{Rig, config_maps, eventually};
+use super::{CRD, DEPLOYMENT, GADGET, NAMESPACE, documents};
+
+fn held(name: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: NAME, finalizers: [example.com/hold]}}\n"
+    )
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn all_is_deleted_in_the_reverse_of_the_order_of_apply() {
+    let rig = Rig::new();
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r, namespace: NAME}\n";
+    let late = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, namespace: NAME, annotations: {smp.kubectl.dev/wave: '3'}}\n";
+    rig.file("all.yaml", &documents(&[NAMESPACE, CRD, role, GADGET, late]));
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let want = |dry: &str| {
+        let crd = format!("customresourcedefinition.apiextensions.k8s.io/gadgets.{}.example.com", rig.name);
+        let gadget = format!("gadget.{}.example.com/g", rig.name);
+        [
+            "configmap/late",
+            &gadget,
+            "role.rbac.authorization.k8s.io/r",
+            &crd,
+            &format!("namespace/{}", rig.name),
+        ]
+        .map(|name| format!("{name} deleted{dry}\n"))
+        .concat()
+    };
+    let ran = rig.smp(&["delete", "-f", "all.yaml", "--dry-run=client"]).ended(0);
+    assert_eq!(ran.stdout, want(" (dry run)"));
+    let ran = rig.smp(&["delete", "-f", "all.yaml", "--dry-run=server"]).ended(0);
+    assert_eq!(ran.stdout, want(" (server dry run)"));
+    assert!(rig.exists("configmap/late"), "nothing was deleted");
+
+    let witness = Proxy::witness(&rig);
+    // No controller empties namespaces here.
+    let ran = rig.smp(&["delete", "-f", "all.yaml", "--server", &witness.url(), "--timeout=4s"]).ended(1);
+    assert_eq!(ran.stdout, want(""));
+    assert!(
+        ran.stderr.contains(&format!("namespace/{} is being deleted, and is still there", rig.name)),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("finalizer kubernetes, until all that is in it is gone"), "{ran:?}");
+    assert!(ran.stderr.contains("1 of 5 objects are not gone"), "{ran:?}");
+    let asked = witness.take();
+    let deletes: Vec<&String> = asked.iter().filter(|line| line.starts_with("DELETE")).collect();
+    assert_eq!(deletes.len(), 5, "{deletes:?}");
+    // The definition only when its objects are gone: they were looked for, or the server said so.
+    assert!(!rig.exists(&format!("crd/gadgets.{}.example.com", rig.name)));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn finalizers_that_hang_are_named_with_who_set_them() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("all.yaml", &documents(&[&held("m"), &config_maps(2)]));
+    rig.smp(&["apply", "-f", "all.yaml", "--field-manager=holder"]).ended(0);
+    let start = Instant::now();
+    let ran = rig.smp(&["delete", "-f", "all.yaml", "--timeout=2s"]).ended(1);
+    assert!(start.elapsed() >= Duration::from_secs(2), "it waited");
+    assert_eq!(ran.stdout.lines().count(), 3, "the deletion of each was taken: {ran:?}");
+    for part in [
+        &format!("configmap/m in {} is being deleted, and is still there after 2s", rig.name),
+        "held by finalizer example.com/hold, set by holder",
+        "1 of 3 objects are not gone",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(!rig.exists("configmap/c0"), "others are gone");
+    let ran = rig.smp(&["delete", "-f", "all.yaml", "--wait=false", "--ignore-not-found"]).ended(0);
+    assert!(ran.stderr.contains("3 objects: 1 deleted, 2 not there"), "{ran:?}");
+
+    // When the finalizer goes, the wait ends.
+    let mut child = rig
+        .command(&["delete", "-f", "all.yaml", "--ignore-not-found", "--timeout=60s"])
+        .spawn()
+        .expect("it");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(child.try_wait().expect("a child").is_none(), "it waits");
+    let patch = r#"{"metadata": {"finalizers": null}}"#;
+    rig.kubectl(&["-n", &rig.name, "patch", "configmap/m", "--type=merge", "-p", patch]);
+    assert!(child.wait().expect("an end").success());
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_is_not_there_is_a_failure_that_stops_nothing() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("two.yaml", &config_maps(2));
+    rig.file("three.yaml", &config_maps(3));
+    rig.smp(&["apply", "-f", "two.yaml"]).ended(0);
+    let ran = rig.smp(&["delete", "-f", "three.yaml", "-o", "name"]).ended(1);
+    assert_eq!(ran.stdout, "configmap/c0\nconfigmap/c1\n");
+    assert!(ran.stderr.contains(&format!("configmap/c2 is not there in namespace {}", rig.name)), "{ran:?}");
+    assert!(ran.stderr.contains("1 of 3 objects are not gone"), "{ran:?}");
+    let ran = rig.smp(&["delete", "-f", "three.yaml", "--ignore-not-found"]).ended(0);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("3 objects: 0 deleted, 3 not there"), "{ran:?}");
+
+    // Of a kind that the server does not tell of, nobody knows.
+    let proxy = Proxy::start(&rig, |request| match request {
+        "GET /apis/down.example.com/v1" => Answer::Instead("503 Service Unavailable", &[], "no endpoints"),
+        _ => Answer::Real,
+    });
+    rig.file(
+        "lost.yaml",
+        "apiVersion: down.example.com/v1\nkind: Lost\nmetadata: {name: l, namespace: NAME}\n",
+    );
+    let args =
+        ["delete", "-f", "lost.yaml", "--ignore-not-found", "--request-timeout=3s", "--server", &proxy.url()];
+    let ran = rig.smp(&args).ended(1);
+    assert!(ran.stderr.contains("does not tell what it serves in down.example.com/v1"), "{ran:?}");
+
+    // A kind that the server does not know has no objects.
+    rig.file("gadget.yaml", GADGET);
+    rig.smp(&["delete", "-f", "gadget.yaml", "--ignore-not-found"]).ended(0);
+    rig.smp(&["delete", "-f", "gadget.yaml"]).ended(1);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_definition_stays_while_its_objects_do() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file(
+        "all.yaml",
+        &documents(&[CRD, &GADGET.replace("name: g,", "name: g, finalizers: [example.com/hold],")]),
+    );
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let ran = rig.smp(&["delete", "-f", "all.yaml", "--timeout=2s"]).ended(1);
+    assert!(ran.stderr.contains("custom resources of it are among the objects and still there"), "{ran:?}");
+    let definition = format!("gadgets.{}.example.com", rig.name);
+    assert_eq!(rig.kubectl(&["get", "crd", &definition, "-o", "jsonpath={.metadata.deletionTimestamp}"]), "");
+    let patch = r#"{"metadata": {"finalizers": null}}"#;
+    rig.kubectl(&["-n", &rig.name, "patch", &format!("{definition}/g"), "--type=merge", "-p", patch]);
+    rig.smp(&["delete", "-f", "all.yaml", "--ignore-not-found", "--timeout=60s"]).ended(0);
+    eventually("the definition is gone", || rig.try_kubectl(&["get", "crd", &definition]).status != 0);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn namespaces_and_others_stay_that_the_target_does_not_have() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: NAME}\n";
+    let labelled =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine, namespace: NAME, labels: {tier: web}}\n";
+    rig.file("all.yaml", &documents(&[labelled, other]));
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let ran = rig.smp(&["delete", "-f", "all.yaml", "-l", "tier=web"]).ended(0);
+    assert_eq!(ran.stdout, "configmap/mine deleted\n");
+    assert!(rig.exists("configmap/other"));
+    let phase = rig.kubectl(&["get", "namespace", &rig.name, "-o", "jsonpath={.status.phase}"]);
+    assert_eq!(phase, "Active");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_belongs_to_an_object_is_treated_as_asked() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    for (cascade, finalizer) in [("foreground", "foregroundDeletion"), ("orphan", "orphan")] {
+        rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+        let ran = rig.smp(&["delete", "-f", "web.yaml", &format!("--cascade={cascade}"), "--timeout=1s"]);
+        // No garbage collector takes them away here.
+        let ran = ran.ended(1);
+        assert!(
+            ran.stderr.contains(&format!("finalizer {finalizer}, until what belongs to it is")),
+            "{ran:?}"
+        );
+        let patch = r#"{"metadata": {"finalizers": null}}"#;
+        rig.kubectl(&["-n", &rig.name, "patch", "deployment/web", "--type=merge", "-p", patch]);
+        eventually("it is gone", || !rig.exists("deployment/web"));
+    }
+}
+
+const OLD: &str = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"c0","uid":"11111111-1111-1111-1111-111111111111"}}"#;
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn another_object_of_the_same_name_is_not_deleted() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("map.yaml", &config_maps(1));
+    rig.smp(&["apply", "-f", "map.yaml"]).ended(0);
+    let path = format!("GET /api/v1/namespaces/{}/configmaps/c0", rig.name);
+    let proxy = Proxy::start(&rig, move |request| {
+        if request.starts_with(&path) {
+            Answer::Instead("200 OK", &["Content-Type: application/json"], OLD)
+        } else {
+            Answer::Real
+        }
+    });
+    let ran = rig.smp(&["delete", "-f", "map.yaml", "--server", &proxy.url()]).ended(1);
+    assert!(ran.stderr.contains("may be another object by now"), "{ran:?}");
+    assert!(rig.exists("configmap/c0"));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn failures_stop_nothing() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("maps.yaml", &config_maps(3));
+    rig.smp(&["apply", "-f", "maps.yaml"]).ended(0);
+    let ran = rig.smp(&["delete", "-f", "maps.yaml", "--context=viewer"]).ended(1);
+    assert_eq!(ran.stderr.matches("cannot delete resource").count(), 3, "{ran:?}");
+    assert!(ran.stderr.contains("3 of 3 objects are not gone"), "{ran:?}");
+    assert!(rig.exists("configmap/c2"));
+}

@@ -1,0 +1,420 @@
+//! Waiting until objects are ready. There are no controllers here: the tests write what these would say.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use super::proxy::{Answer, Proxy};
+use super::rig::{Ran, Rig, config_maps, eventually};
+use super::{DEPLOYMENT, GADGET, documents, install_crd};
+
+/// A Deployment with a deadline whose replicas are all there.
+const AVAILABLE: &str = r#"{"status": {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2,
+    "readyReplicas": 2, "availableReplicas": 2, "conditions": [{"type": "Available", "status": "True"},
+    {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}]}}"#;
+
+fn say(rig: &Rig, object: &str, status: &str) {
+    rig.kubectl(&["-n", &rig.name, "patch", object, "--subresource=status", "--type=merge", "-p", status]);
+}
+
+/// A program that runs, and the lines that it has said so far on stderr.
+struct Running {
+    child: Child,
+    said: Arc<Mutex<String>>,
+}
+
+impl Running {
+    fn start(rig: &Rig, args: &[&str]) -> Self {
+        let mut command = rig.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
+        let said = Arc::new(Mutex::new(String::new()));
+        let (stderr, lines) = (child.stderr.take().expect("a pipe"), Arc::clone(&said));
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                *lines.lock().expect("no panic") += &(line + "\n");
+            }
+        });
+        Self { child, said }
+    }
+
+    fn said(&self) -> String {
+        self.said.lock().expect("no panic").clone()
+    }
+
+    #[track_caller]
+    fn says(&self, text: &str) {
+        eventually(text, || self.said().contains(text));
+    }
+
+    fn end(self) -> Ran {
+        let output = self.child.wait_with_output().expect("an end");
+        std::thread::sleep(Duration::from_millis(100));
+        let stderr = self.said.lock().expect("no panic").clone();
+        Ran { stderr, ..Ran::of(output) }
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn an_apply_waits_until_all_is_ready() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: NAME}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n";
+    rig.file("all.yaml", &documents(&[DEPLOYMENT, claim, &config_maps(2)]));
+    let apply = Running::start(&rig, &["apply", "-f", "all.yaml", "--wait", "--timeout=60s"]);
+    apply.says(&format!("deployment.apps/web in {} is InProgress (LessReplicas): 0 of 2 replicas", rig.name));
+    apply.says("is InProgress (NotBound)");
+    say(&rig, "deployment/web", AVAILABLE);
+    apply.says("deployment.apps/web in");
+    apply.says("is Current: all 2 replicas are available");
+    assert!(!apply.said().contains("objects are ready"), "the claim is not: {}", apply.said());
+    say(&rig, "pvc/data", r#"{"status": {"phase": "Bound"}}"#);
+    let ran = apply.end().ended(0);
+    assert!(ran.stderr.contains("note: 4 objects are ready"), "{ran:?}");
+    assert_eq!(ran.stdout.lines().count(), 4, "what was applied: {ran:?}");
+
+    // What is ready by an older generation is not.
+    rig.file("all.yaml", &documents(&[&DEPLOYMENT.replace("web:1", "web:2"), claim]));
+    let ran = rig.smp(&["apply", "-f", "all.yaml", "--wait", "--timeout=1s"]).ended(1);
+    for part in
+        ["LatestGenerationNotObserved", "1 of 2 objects are not ready after 1s", "error[not-ready]", "made "]
+    {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    rig.smp(&["apply", "-f", "all.yaml", "--wait=pvc", "--timeout=20s"]).ended(0);
+    let ran = rig
+        .smp(&["apply", "-f", "all.yaml", "--wait=PersistentVolumeClaim,statefulsets", "--timeout=20s"])
+        .ended(0);
+    assert!(ran.stderr.contains("of a kind that is called statefulsets"), "{}", ran.stderr);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn flags_that_make_no_sense_are_refused() {
+    let rig = Rig::new();
+    rig.file("map.yaml", &config_maps(1));
+    for args in [
+        &["apply", "-f", "map.yaml", "--wait", "--dry-run=server"][..],
+        &["apply", "-f", "map.yaml", "--wait", "--dry-run"],
+        &["apply", "-f", "map.yaml", "--timeout=3s"],
+        &["apply", "-f", "map.yaml", "--strict-wait"],
+        &["delete", "-f", "map.yaml", "--wait=false", "--timeout=3s"],
+    ] {
+        rig.smp(args).ended(2);
+    }
+    let rule = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: soon}}\n";
+    rig.file("rule.yaml", rule);
+    let ran = rig.smp(&["wait", "-f", "rule.yaml"]).ended(1);
+    assert!(ran.stderr.contains("cannot be read") && ran.stderr.contains("rule.yaml:3:"), "{}", ran.stderr);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_certain_failure_ends_the_wait_early() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: NAME}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n";
+    rig.file("all.yaml", &documents(&[DEPLOYMENT, job]));
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let start = Instant::now();
+    let wait = Running::start(&rig, &["wait", "-f", "all.yaml", "--timeout=5m"]);
+    wait.says("LessReplicas");
+    // What a server says can steer no terminal.
+    let late = r#"{"status": {"observedGeneration": 1, "conditions": [{"type": "Progressing", "status": "False",
+        "reason": "ProgressDeadlineExceeded", "message": "it is \u001b[31mlate"}]}}"#;
+    say(&rig, "deployment/web", late);
+    let ran = wait.end().ended(1);
+    assert!(start.elapsed() < Duration::from_secs(60), "{ran:?}");
+    assert!(
+        ran.stderr.contains("does not get ready: Failed (ProgressDeadlineExceeded): it is \\x1b[31mlate"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stderr.contains("2 of 2 objects are not ready, and it makes no sense to wait longer"),
+        "{ran:?}"
+    );
+    assert!(!ran.stderr.contains('\x1b'), "{ran:?}");
+
+    let failed = r#"{"status": {"startTime": "2026-01-01T00:00:00Z", "failed": 1, "conditions": [
+        {"type": "FailureTarget", "status": "True", "reason": "BackoffLimitExceeded", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+        {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}"#;
+    say(&rig, "job/once", failed);
+    let ran = rig.smp(&["wait", "-f", "all.yaml", "--kinds=job", "--timeout=5m"]).ended(1);
+    assert!(ran.stderr.contains("job.batch/once") && ran.stderr.contains("BackoffLimitExceeded"), "{ran:?}");
+}
+
+/// A ReplicaSet of the Deployment, a Pod of it, and an event about the Pod.
+fn belongings(rig: &Rig, revision: &str, waiting: &str) {
+    let uid = |object: &str| rig.live(object, "{.metadata.uid}");
+    let owned = |kind: &str, name: &str, uid: &str| {
+        format!(
+            "ownerReferences: [{{apiVersion: apps/v1, kind: {kind}, name: {name}, uid: {uid}, controller: true}}]"
+        )
+    };
+    let template = "selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: a}]}}";
+    let owner = owned("Deployment", "web", &uid("deployment/web"));
+    rig.file(
+        "set.yaml",
+        &format!(
+            "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {{name: web-{revision}, namespace: NAME, annotations: {{deployment.kubernetes.io/revision: '{revision}'}}, {owner}}}\nspec: {{{template}}}\n"
+        ),
+    );
+    rig.kubectl(&["create", "-f", "set.yaml"]);
+    let owner = owned("ReplicaSet", &format!("web-{revision}"), &uid(&format!("replicaset/web-{revision}")));
+    rig.file(
+        "pod.yaml",
+        &format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web-{revision}-x, namespace: NAME, labels: {{app: web}}, {owner}}}\nspec: {{containers: [{{name: web, image: a}}]}}\n"
+        ),
+    );
+    rig.kubectl(&["create", "-f", "pod.yaml"]);
+    let status = format!(
+        r#"{{"status": {{"phase": "Pending", "containerStatuses": [{{"name": "web", "image": "a", "imageID": "", "ready": false,
+            "restartCount": 3, "state": {{"waiting": {{"reason": "{waiting}", "message": "no such image"}}}}}}]}}}}"#
+    );
+    say(rig, &format!("pod/web-{revision}-x"), &status);
+    let pod = uid(&format!("pod/web-{revision}-x"));
+    rig.file(
+        "event.yaml",
+        &format!(
+            "apiVersion: v1\nkind: Event\nmetadata: {{name: web-{revision}, namespace: NAME}}\ninvolvedObject: {{kind: Pod, name: web-{revision}-x, namespace: NAME, uid: {pod}}}\ntype: Warning\nreason: Failed\nmessage: 'event of revision {revision}'\nlastTimestamp: '2026-01-01T00:00:00Z'\n"
+        ),
+    );
+    rig.kubectl(&["create", "-f", "event.yaml"]);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn pods_of_the_new_revision_tell_early_why() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    let revision = |number: &str| {
+        let patch = format!(
+            r#"{{"metadata": {{"annotations": {{"deployment.kubernetes.io/revision": "{number}"}}}}}}"#
+        );
+        rig.kubectl(&["-n", &rig.name, "patch", "deployment/web", "--type=merge", "-p", &patch]);
+    };
+    belongings(&rig, "1", "ImagePullBackOff");
+    // The Pods of an old revision may be as broken as they like.
+    revision("2");
+    let ran = rig.smp(&["wait", "-f", "web.yaml", "--failure-grace=0", "--timeout=3s"]).ended(1);
+    assert!(ran.stderr.contains("not ready after 3s") && !ran.stderr.contains("ImagePullBackOff"), "{ran:?}");
+
+    revision("1");
+    let ran = rig.smp(&["wait", "-f", "web.yaml", "--failure-grace=2s", "--timeout=5m"]).ended(1);
+    for part in [
+        "does not get ready",
+        "Pod web-1-x: ImagePullBackOff: no such image",
+        "3 restarts of containers",
+        "Failed: event of revision 1",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    // Within the grace it may come right.
+    let ran = rig.smp(&["wait", "-f", "web.yaml", "--failure-grace=1m", "--timeout=3s"]).ended(1);
+    assert!(ran.stderr.contains("is not ready: InProgress"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn waiting_for_many_costs_two_requests_per_kind_and_namespace() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let job = |i: usize| {
+        format!(
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: j{i}, namespace: NAME}}\nspec: {{suspend: true, template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: a}}]}}}}}}\n---\n"
+        )
+    };
+    let jobs: String = (0..150).map(job).collect();
+    rig.file("all.yaml", &documents(&[&jobs, &config_maps(150)]));
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let witness = Proxy::witness(&rig);
+    let url = witness.url();
+    let wait = Running::start(&rig, &["wait", "-f", "all.yaml", "--server", &url, "--timeout=2m"]);
+    eventually("the first look", || wait.said().matches("JobNotStarted").count() == 150);
+    let mut asked = Vec::new();
+    for i in 0..150 {
+        if i == 140 {
+            asked = witness.take();
+        }
+        let status = r#"{"status": {"conditions": [{"type": "Suspended", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}"#;
+        say(&rig, &format!("job/j{i}"), status);
+    }
+    let ran = wait.end().ended(0);
+    assert!(ran.stderr.contains("300 objects are ready"), "{}", ran.stderr);
+    asked.extend(witness.take());
+    for kind in ["configmaps", "jobs", "pods", "events"] {
+        let of_kind: Vec<_> =
+            asked.iter().filter(|line| line.contains(&format!("/{}/{kind}", rig.name))).collect();
+        let lists = of_kind.iter().filter(|line| !line.contains("watch=true")).count();
+        assert!(lists <= 1, "{of_kind:?}");
+        // A watch lives for 50 seconds.
+        let watches = of_kind.iter().filter(|line| line.contains("watch=true")).count();
+        assert!((0..4).contains(&watches), "{of_kind:?}");
+    }
+    assert!(asked.iter().any(|line| line.contains("/jobs?watch=true")), "{asked:?}");
+    assert!(!asked.iter().any(|line| line.contains("/jobs/j")), "none is asked for by itself: {asked:?}");
+}
+
+const GONE: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too old","reason":"Expired","code":410}"#;
+const ERROR: &str = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Expired\",\"code\":410}}\n";
+const HALF: &str = "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Deploy";
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_watch_that_breaks_is_taken_up_again() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    let ways: [Answer; 7] = [
+        Answer::Instead("410 Gone", &["Content-Type: application/json"], GONE),
+        Answer::Instead("200 OK", &["Content-Type: application/json"], ERROR),
+        Answer::Instead("200 OK", &["Content-Type: application/json"], HALF),
+        Answer::Instead("200 OK", &["Content-Type: application/json"], ""),
+        Answer::Instead("503 Service Unavailable", &[], ""),
+        Answer::Closed,
+        // Alive on one side only; the server's time for a watch is over first.
+        Answer::Silence,
+    ];
+    let count = AtomicUsize::new(0);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&is_over);
+    let proxy = Proxy::start(&rig, move |request| {
+        if !request.contains("/deployments?watch=true") {
+            return Answer::Real;
+        }
+        let way = ways.get(count.fetch_add(1, Ordering::SeqCst)).copied();
+        way.unwrap_or_else(|| {
+            over.store(true, Ordering::SeqCst);
+            Answer::Real
+        })
+    });
+    let url = proxy.url();
+    let args = ["wait", "-f", "web.yaml", "--server", &url, "--request-timeout=2s", "--timeout=2m"];
+    let wait = Running::start(&rig, &args);
+    eventually("a watch that works", || is_over.load(Ordering::SeqCst));
+    say(&rig, "deployment/web", AVAILABLE);
+    wait.end().ended(0);
+    let lists = proxy.take().iter().filter(|what| what.contains("/deployments?field")).count();
+    assert!((2..8).contains(&lists), "{lists} lists");
+}
+
+/// The definition with a status, in which anything may stand.
+fn crd_with_status() -> String {
+    super::CRD.replace("    storage: true\n", "    storage: true\n    subresources: {status: {}}\n").replace(
+        "          spec:\n",
+        "          status: {type: object, x-kubernetes-preserve-unknown-fields: true}\n          spec:\n",
+    )
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn strictly_a_controller_must_have_been_seen() {
+    let rig = Rig::new();
+    install_crd(&rig);
+    rig.create_namespace();
+    rig.file("gadget.yaml", GADGET);
+    rig.smp(&["apply", "-f", "gadget.yaml", "--wait", "--timeout=30s"]).ended(0);
+    // Its CRD has no status: no controller can say anything.
+    rig.smp(&["wait", "-f", "gadget.yaml", "--strict-wait", "--timeout=30s"]).ended(0);
+    rig.file("crd.yaml", &crd_with_status());
+    rig.smp(&["apply", "-f", "crd.yaml", "--wait", "--timeout=30s"]).ended(0);
+    rig.smp(&["wait", "-f", "gadget.yaml", "--timeout=0"]).ended(0);
+    let ran = rig.smp(&["wait", "-f", "gadget.yaml", "--strict-wait", "--timeout=0"]).ended(1);
+    assert!(ran.stderr.contains("Unknown (ControllerNotSeen)"), "{ran:?}");
+    let object = format!("gadgets.{}.example.com/g", rig.name);
+    eventually("the status is served", || {
+        let patch = r#"{"status": {"observedGeneration": "1", "conditions": [{"type": "Ready", "status": "False", "reason": "Soon"}]}}"#;
+        rig.try_kubectl(&[
+            "-n",
+            &rig.name,
+            "patch",
+            &object,
+            "--subresource=status",
+            "--type=merge",
+            "-p",
+            patch,
+        ])
+        .status
+            == 0
+    });
+    let wait =
+        Running::start(&rig, &["wait", "-f", "gadget.yaml", "--strict-wait", "-o", "json", "--timeout=60s"]);
+    std::thread::sleep(Duration::from_millis(1500));
+    say(&rig, &object, r#"{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}"#);
+    let ran = wait.end().ended(0);
+    let lines: Vec<serde_json::Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let statuses: Vec<_> =
+        lines.iter().map(|line| (line["status"].as_str(), line["reason"].as_str())).collect();
+    assert_eq!(statuses, [(Some("InProgress"), Some("Soon")), (Some("Current"), Some(""))], "{ran:?}");
+    assert_eq!((lines[0]["kind"].as_str(), lines[0]["name"].as_str()), (Some("Gadget"), Some("g")));
+    assert_eq!(lines[0]["namespace"], rig.name.as_str());
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_is_not_there_is_waited_for_and_a_rule_of_its_own_counts() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: '{.data.phase}=done'}}\n";
+    rig.file("map.yaml", map);
+    let wait = Running::start(&rig, &["wait", "-f", "map.yaml", "--timeout=60s"]);
+    wait.says("is NotFound");
+    rig.smp(&["apply", "-f", "map.yaml"]).ended(0);
+    wait.says("{.data.phase} is not set, and must be done");
+    rig.kubectl(&[
+        "-n",
+        &rig.name,
+        "patch",
+        "configmap/m",
+        "--type=merge",
+        "-p",
+        r#"{"data": {"phase": "begun"}}"#,
+    ]);
+    wait.says("{.data.phase} is begun, and must be done");
+    rig.kubectl(&[
+        "-n",
+        &rig.name,
+        "patch",
+        "configmap/m",
+        "--type=merge",
+        "-p",
+        r#"{"data": {"phase": "done"}}"#,
+    ]);
+    wait.end().ended(0);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn an_interrupt_ends_the_wait_and_says_what_is_not_ready() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
+    let wait = Running::start(&rig, &["wait", "-f", "web.yaml"]);
+    wait.says("LessReplicas");
+    let killed = std::process::Command::new("kill").args(["-INT", &wait.child.id().to_string()]).status();
+    assert!(killed.expect("kill").success());
+    let ran = wait.end().ended(130);
+    assert!(ran.stderr.contains("1 of 1 objects are not ready, and are waited for no longer"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn who_may_not_read_an_object_is_told_at_once() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: NAME}\nstringData: {a: hidden}\n";
+    rig.file("all.yaml", &documents(&[secret, DEPLOYMENT]));
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let ran = rig.smp(&["wait", "-f", "all.yaml", "--context=viewer", "--timeout=5m"]).ended(1);
+    assert!(ran.stderr.contains("secret/s") && ran.stderr.contains("Unknown (NotReadable)"), "{ran:?}");
+    assert!(ran.stderr.contains("forbidden"), "{ran:?}");
+}
