@@ -52,10 +52,9 @@ pub(crate) struct Known {
     pub(crate) at: Span,
 }
 
-/// The names of a kind, for a search of those that are alike.
+/// Names, for a search of those that are alike.
 #[derive(Debug, Default)]
-struct Names {
-    known: FxHashMap<SmolStr, Known>,
+pub(crate) struct SimilarNames {
     by_beginning: BTreeSet<SmolStr>,
     /// Each name backwards.
     by_end: BTreeSet<SmolStr>,
@@ -65,17 +64,15 @@ fn backwards(name: &str) -> SmolStr {
     name.chars().rev().collect()
 }
 
-impl Names {
-    fn add(&mut self, known: Known) {
-        let name = known.id.name.clone();
-        self.by_end.insert(backwards(&name));
+impl SimilarNames {
+    fn add(&mut self, name: &SmolStr) {
+        self.by_end.insert(backwards(name));
         self.by_beginning.insert(name.clone());
-        self.known.entry(name).or_insert(known);
     }
 
     /// The one that is most alike, if one is alike enough.
-    fn nearest(&self, name: &str) -> Option<&Known> {
-        let candidates: Vec<SmolStr> = if self.known.len() <= FEW {
+    pub(crate) fn nearest(&self, name: &str) -> Option<SmolStr> {
+        let candidates: Vec<SmolStr> = if self.by_beginning.len() <= FEW {
             self.by_beginning.iter().cloned().collect()
         } else {
             let end = backwards(name);
@@ -83,7 +80,34 @@ impl Names {
             neighbours(&self.by_beginning, name).cloned().chain(ends).collect()
         };
         let candidates: Vec<&str> = candidates.iter().map(SmolStr::as_str).collect();
-        self.known.get(nearest(name, &candidates)?)
+        nearest(name, &candidates).map(SmolStr::from)
+    }
+}
+
+impl<'n> FromIterator<&'n SmolStr> for SimilarNames {
+    fn from_iter<I: IntoIterator<Item = &'n SmolStr>>(names: I) -> Self {
+        let mut similar = Self::default();
+        names.into_iter().for_each(|name| similar.add(name));
+        similar
+    }
+}
+
+/// The names of a kind, and what has them.
+#[derive(Debug, Default)]
+struct Names {
+    known: FxHashMap<SmolStr, Known>,
+    similar: SimilarNames,
+}
+
+impl Names {
+    fn add(&mut self, known: Known) {
+        self.similar.add(&known.id.name);
+        self.known.entry(known.id.name.clone()).or_insert(known);
+    }
+
+    /// The one that is most alike, if one is alike enough.
+    fn nearest(&self, name: &str) -> Option<&Known> {
+        self.known.get(&self.similar.nearest(name)?)
     }
 }
 
@@ -94,20 +118,21 @@ fn neighbours<'n>(names: &'n BTreeSet<SmolStr>, name: &str) -> impl Iterator<Ite
 }
 
 impl Alike {
-    /// Takes note of resources.
+    /// Takes note of resources, by what they are called and were called before: who refers to one may use either.
     pub(crate) fn of<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> Self {
         let mut alike = Self::default();
         for resource in resources {
-            let id = resource.id();
-            if id.name.is_empty() {
-                continue;
-            }
-            let known = Known { id: id.clone(), at: resource.node().span().at_start() };
-            alike.names.entry(id.gvk.kind.clone()).or_default().add(known.clone());
-            let kinds = alike.kinds.entry(id.name.clone()).or_default();
-            kinds.entry(id.gvk.kind.clone()).or_insert(known);
+            let at = resource.node().span().at_start();
+            resource.ids().rev().filter(|id| !id.name.is_empty()).for_each(|id| alike.add(id, at));
         }
         alike
+    }
+
+    fn add(&mut self, id: &ResId, at: Span) {
+        let known = Known { id: id.clone(), at };
+        self.names.entry(id.gvk.kind.clone()).or_default().add(known.clone());
+        let kinds = self.kinds.entry(id.name.clone()).or_default();
+        kinds.entry(id.gvk.kind.clone()).or_insert(known);
     }
 
     /// The kind that is most like another, which nothing has.
