@@ -12,6 +12,7 @@ mod seeds;
 
 use std::collections::HashMap;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use generate::{Dice, Distinct, Generator, Options};
 use kubectl_smp::merge::align;
@@ -172,6 +173,46 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
         let twice = patched(&merged, &again, cursor, Rules::Apiserver)?;
         same("applied again", &decoded(&twice), &merged, &[&original, &modified, &current, &patch, &again])
     });
+}
+
+/// Takes out what says how a patch leads somewhere, and not where: orders, and what is left of maps that take turns.
+fn without_ways(node: &mut Node) {
+    match &mut node.value {
+        Value::Map(map) => {
+            let says_how = |key: &str| key == "$retainKeys" || key.starts_with("$setElementOrder");
+            map.entries_mut().retain(|entry| !says_how(&entry.key.text));
+            map.iter_mut().for_each(|(_, value)| without_ways(value));
+        }
+        Value::List(list) => list.iter_mut().for_each(without_ways),
+        Value::Scalar(_) => {}
+    }
+}
+
+#[test]
+fn patches_that_overwrite_nothing_leave_the_changes_of_others() {
+    let made = AtomicUsize::new(0);
+    check(right(Distinct::MergeKey), |generator, _| {
+        let original = generator.object();
+        let (modified, current) = (generator.changed(&original), generator.changed(&original));
+        let cursor = generator.root;
+        let options = ThreeWayOptions::default().same_identity(false).overwrite(false);
+        let Ok(patch) = create_three_way(&original, &modified, &current, cursor, &options) else {
+            return Ok(());
+        };
+        made.fetch_add(1, Ordering::Relaxed);
+        let result = patched(&current, &patch, cursor, Rules::Apiserver)?;
+        let mut others = ok("create", create(&original, &current, cursor, Rules::Apiserver))?;
+        without_ways(&mut others);
+        let again = patched(&result, &others, cursor, Rules::Apiserver)?;
+        let mut sides = [&again, &result].map(decoded);
+        for side in &mut sides {
+            sort_merged_scalars(side, cursor);
+            sort_lists(side);
+        }
+        let [again, result] = sides;
+        same("undone", &result, &again, &[&original, &modified, &current, &patch, &others])
+    });
+    assert!(made.into_inner() > 100, "not all are in conflict");
 }
 
 /// A type of patch, and by whose rules.

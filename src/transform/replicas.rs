@@ -7,7 +7,7 @@ use super::field_spec::{Create, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::resource::{ResId, Resource, ResourceSet, SimilarNames};
 use crate::schema::Schema;
-use crate::yaml::{Spanned, Tag};
+use crate::yaml::{Spanned, Style, Tag, in_place_of};
 
 /// An entry of a kustomization's `replicas`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -66,7 +66,9 @@ fn unknown(replica: &Replica, specs: &FieldSpecs, names: &SimilarNames) -> Diagn
         .at(replica.name.span)
         .note(format!("looked for {}", kinds.join(", ")));
     match names.nearest(&replica.name) {
-        Some(name) => error.help(format!("did you mean `{name}`?")).fix(replica.name.span, name),
+        Some(name) => error
+            .help(format!("did you mean `{name}`?"))
+            .fix(replica.name.span, in_place_of(Style::Plain, &name)),
         None => error.help("use the name as the base writes it, without prefix and suffix"),
     }
 }
