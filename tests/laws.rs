@@ -175,21 +175,41 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
     });
 }
 
-/// Takes out what says how a patch leads somewhere, and not where: orders, and what is left of maps that take turns.
-fn without_ways(node: &mut Node) {
+fn is_hollow(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        Value::Scalar(_) => false,
+    }
+}
+
+/// Leaves of a patch what it sets: no orders, nothing that it takes away, and nothing that is empty without that.
+/// Returns whether something is gone.
+fn only_set(node: &mut Node) -> bool {
     match &mut node.value {
         Value::Map(map) => {
-            let says_how = |key: &str| key == "$retainKeys" || key.starts_with("$setElementOrder");
-            map.entries_mut().retain(|entry| !says_how(&entry.key.text));
-            map.iter_mut().for_each(|(_, value)| without_ways(value));
+            let before = map.len();
+            map.entries_mut().retain(|entry| !entry.key.text.starts_with('$') && !entry.value.is_null());
+            let mut gone = map.len() < before;
+            map.entries_mut().retain_mut(|entry| {
+                let less = only_set(&mut entry.value);
+                gone |= less;
+                !(less && is_hollow(&entry.value))
+            });
+            gone
         }
-        Value::List(list) => list.iter_mut().for_each(without_ways),
-        Value::Scalar(_) => {}
+        Value::List(list) => {
+            let before = list.len();
+            list.retain(|entry| entry.get("$patch").is_none());
+            let gone = list.len() < before;
+            list.iter_mut().fold(gone, |gone, entry| only_set(entry) || gone)
+        }
+        Value::Scalar(_) => false,
     }
 }
 
 #[test]
-fn patches_that_overwrite_nothing_leave_the_changes_of_others() {
+fn patches_that_overwrite_nothing_leave_what_others_set() {
     let made = AtomicUsize::new(0);
     check(right(Distinct::MergeKey), |generator, _| {
         let original = generator.object();
@@ -202,7 +222,8 @@ fn patches_that_overwrite_nothing_leave_the_changes_of_others() {
         made.fetch_add(1, Ordering::Relaxed);
         let result = patched(&current, &patch, cursor, Rules::Apiserver)?;
         let mut others = ok("create", create(&original, &current, cursor, Rules::Apiserver))?;
-        without_ways(&mut others);
+        // What others took away the owner's manifest may still have, and brings back, as kubectl's patch does.
+        only_set(&mut others);
         let again = patched(&result, &others, cursor, Rules::Apiserver)?;
         let mut sides = [&again, &result].map(decoded);
         for side in &mut sides {

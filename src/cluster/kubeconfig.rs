@@ -193,20 +193,20 @@ impl ConnectOptions {
     /// around it.
     fn broken(&self, path: &Path, text: &str, why: &str) -> Diagnostic {
         let source = self.secret_source(path, text);
-        let told = |code: Code, why: &str, at: Span| {
+        let told = |why: &str, at: Span| {
             let why = without_quoted(why.lines().next().unwrap_or_default());
-            Diagnostic::error(code, format!("the kubeconfig {} cannot be read: {why}", path.display())).at(at)
+            Diagnostic::error(
+                Code::Syntax,
+                format!("the kubeconfig {} cannot be read: {why}", path.display()),
+            )
+            .at(at)
         };
-        match yaml::parse_documents(&self.sources, source, ParseOptions::kubectl()) {
-            Err(error) => {
-                let at = error.labels().first().map_or(Span::new(source, 0, 0), |label| label.span);
-                told(Code::Syntax, error.message(), at)
-            }
-            Ok(_) => {
-                let at = self.sources.get(source).and_then(|text| named_place(&text, source, why));
-                told(Code::Syntax, why, at.unwrap_or(Span::new(source, 0, 0)))
-            }
+        let start = Span::new(source, 0, 0);
+        if let Err(error) = yaml::parse_documents(&self.sources, source, ParseOptions::kubectl()) {
+            return told(error.message(), error.labels().first().map_or(start, |label| label.span));
         }
+        let at = self.sources.get(source).and_then(|text| named_place(&text, source, why));
+        told(why, at.unwrap_or(start))
     }
 
     fn secret_source(&self, path: &Path, text: &str) -> SourceId {

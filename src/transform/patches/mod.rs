@@ -268,16 +268,15 @@ impl<'r> PatchRun<'r> {
         let changed = self.set.update(i, |resource| {
             let id = resource.id().clone();
             let small = open.get_mut(&i).and_then(|open| json.apply_small(resource, open, &mut copied));
-            let changed = match small {
-                Some(warnings) => warnings.map(|warnings| Warned { value: false, warnings }),
-                None => {
-                    open.remove(&i);
-                    let changed = change::json(resource, json, schema, &mut copied);
-                    if changed.is_ok() {
-                        open.insert(i, OpenResource::default());
-                    }
-                    changed
+            let changed = if let Some(warnings) = small {
+                warnings.map(|warnings| Warned { value: false, warnings })
+            } else {
+                open.remove(&i);
+                let changed = change::json(resource, json, schema, &mut copied);
+                if changed.is_ok() {
+                    open.insert(i, OpenResource::default());
                 }
+                changed
             };
             let named = |problem: Diagnostic| problem.resource(&id);
             let changed = changed
