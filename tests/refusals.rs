@@ -133,7 +133,10 @@ mod with_a_cluster {
         says(&texts(run(home.path(), &sent))[0], &["namespace: shop"]);
         fs::write(home.path().join("p.yaml"), "data: {a: c}\n").expect("written");
         let patch = ["patch", "-f", "a.yaml", "--patch-file", "p.yaml", "--kind", "ConfigMap", "-n", "shop"];
-        assert!(!run(home.path(), &patch).status.success(), "it is in no namespace");
+        assert!(run(home.path(), &patch).status.success(), "it is in no other namespace");
+        let other = CONFIG_MAP.replace("settings", "settings, namespace: other");
+        fs::write(home.path().join("a.yaml"), other).expect("written");
+        assert!(!run(home.path(), &patch).status.success(), "it is in another one");
         assert!(run(home.path(), &patch[..7]).status.success());
     }
 

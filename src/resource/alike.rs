@@ -173,7 +173,9 @@ impl Known {
     pub(crate) fn suggestion(&self, id: &ResId) -> String {
         // What selects says no more than it must.
         let selects = id.gvk.version.is_empty();
-        let differs = match (self.id.namespace == id.namespace, self.id.namespace.as_str()) {
+        // A former id says `default` where nothing is written.
+        let same = self.id.namespace == id.namespace || self.id.same_namespace(id);
+        let differs = match (same, self.id.namespace.as_str()) {
             _ if selects && (id.namespace.is_empty() || self.id.namespace == id.namespace) => String::new(),
             _ if self.id.gvk.group != id.gvk.group => {
                 format!(" of apiVersion `{}`", self.id.gvk.api_version())
