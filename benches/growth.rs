@@ -300,9 +300,9 @@ fn builds_at(target: &'static str, files: impl IntoIterator<Item = (String, Stri
 fn build_at(
     target: &'static str,
     files: impl IntoIterator<Item = (String, String)>,
-) -> impl Fn() -> Result<(), Diagnostic> {
+) -> Box<dyn Fn() -> Result<(), Diagnostic>> {
     let tree = Arc::new(MemoryTree::new(files).expect("distinct"));
-    move || {
+    Box::new(move || {
         let mut options = BuildOptions::default().tree(tree.clone());
         options.offline = true;
         let chain = |used| {
@@ -316,5 +316,5 @@ fn build_at(
         let mut text = String::new();
         write!(text, "{}", yaml::to_documents(nodes)?).expect("a string");
         Ok(())
-    }
+    })
 }
