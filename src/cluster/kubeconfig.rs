@@ -511,10 +511,7 @@ fn text_at(path: &Path) -> Result<KubeconfigText> {
 }
 
 fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
-    yaml::decode(bytes).map_err(|error| {
-        let message = format!("the kubeconfig {} cannot be read: {}", path.display(), error.message());
-        Diagnostic::error(Code::Syntax, message)
-    })
+    yaml::decode(bytes).map_err(|error| unreadable(path, "the kubeconfig", error.message()))
 }
 
 fn unreadable(path: &Path, what: &str, why: &str) -> Diagnostic {

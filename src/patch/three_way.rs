@@ -287,7 +287,7 @@ definitions:
                     .into()
             }),
             ("{finalizers: [c, b]}", "{finalizers: [b, d]}", "{finalizers: [d, b, e]}", {
-                r#"{"$deleteFromPrimitiveList/finalizers":["c"],"$setElementOrder/finalizers":["b","d"],"finalizers":["d"]}"#
+                r#"{"$deleteFromPrimitiveList/finalizers":["c"],"$setElementOrder/finalizers":["b","d"]}"#
                     .into()
             }),
             // One side deletes the entry, the other one changes it.

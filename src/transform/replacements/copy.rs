@@ -8,7 +8,7 @@ use super::args::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Copied, part_scalars};
 use crate::transform::value_path::{
-    FoundValue, Matches, NodeKind, Positions, lookup, lookup_mut, structured, text_of,
+    FoundValue, Matches, NodeKind, TreePositions, lookup, lookup_mut, structured, text_of,
 };
 use crate::yaml::{MAX_DEPTH, Node, Resolved, Style, Tag, Value, nearest_path};
 
@@ -34,11 +34,11 @@ fn only_scalars() -> Diagnostic {
 }
 
 /// What is kept from one writing to the next.
-pub(super) struct Notes<'n> {
+pub(super) struct WriteNotes<'n> {
     /// How much was written.
     pub(super) copied: &'n mut Copied,
     /// Where fields stand in the resource.
-    pub(super) positions: &'n mut Positions,
+    pub(super) positions: &'n mut TreePositions,
 }
 
 /// The fields of a resource that a value is written to.
@@ -61,7 +61,7 @@ pub(super) fn copy(
     live: Option<&[String]>,
     node: &mut Node,
     to: FieldTarget<'_>,
-    notes: &mut Notes<'_>,
+    notes: &mut WriteNotes<'_>,
 ) -> Result<Option<Diagnostic>> {
     let FieldTarget { path, options } = to;
     let source = live.and_then(|live| lookup(node, live).ok().flatten()).map(std::ptr::from_ref);
@@ -122,7 +122,7 @@ struct FieldCopy<'v> {
     /// Whether it is being written to a text that was read as JSON or YAML.
     in_text: Cell<bool>,
     copied: Cell<Copied>,
-    positions: &'v Positions,
+    positions: &'v TreePositions,
 }
 
 impl FieldCopy<'_> {
@@ -328,7 +328,8 @@ mod tests {
     fn copied(value: &Node, text: &str, path: &str, options: &FieldOptions) -> String {
         let mut tree = node(text);
         let to = FieldTarget { path: &split_dotted(path), options };
-        let mut notes = Notes { copied: &mut Copied::default(), positions: &mut Positions::default() };
+        let mut notes =
+            WriteNotes { copied: &mut Copied::default(), positions: &mut TreePositions::default() };
         match copy(&mut value.clone(), None, &mut tree, to, &mut notes) {
             Ok(warning) => to_json(&tree).expect("JSON") + if warning.is_some() { "!" } else { "" },
             Err(error) => format!("error: {}", error.message()),

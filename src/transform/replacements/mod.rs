@@ -18,11 +18,11 @@ use crate::resource::{Likely, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::Span;
 use crate::transform::config::SelectorArgs;
-use crate::transform::value_path::{Positions, check_length, split_dotted};
+use crate::transform::value_path::{TreePositions, check_length, split_dotted};
 use crate::yaml::Spanned;
 
 use args::DEFAULT_FIELD;
-use copy::{FieldTarget, Notes};
+use copy::{FieldTarget, WriteNotes};
 use select::TargetSelector;
 use value::SourceValue;
 
@@ -58,7 +58,7 @@ struct ReplacementRun<'r> {
     schema: &'r Schema,
     likely: &'r Likely<'r>,
     /// Where fields stand in the resources that were written to, by the positions of these.
-    positions: FxHashMap<usize, Positions>,
+    positions: FxHashMap<usize, TreePositions>,
 }
 
 impl ReplacementRun<'_> {
@@ -83,7 +83,7 @@ impl ReplacementRun<'_> {
         for i in selected {
             let positions = self.positions.entry(i).or_default();
             let written = self.set.update(i, |resource| {
-                let mut notes = Notes { copied: &mut copied, positions };
+                let mut notes = WriteNotes { copied: &mut copied, positions };
                 let written = fields.write(value, i, resource, &mut notes);
                 resource.sync(self.schema);
                 written
@@ -123,7 +123,7 @@ impl<'t> TargetFields<'t> {
         value: &mut SourceValue,
         position: usize,
         resource: &mut Resource,
-        notes: &mut Notes<'_>,
+        notes: &mut WriteNotes<'_>,
     ) -> Result<Vec<Diagnostic>> {
         let id = resource.id().clone();
         let mut warnings = Vec::new();

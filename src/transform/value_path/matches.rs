@@ -31,16 +31,16 @@ pub(in crate::transform) struct Matches<'f> {
 }
 
 /// Where the fields of large maps of one tree stand, by the paths to these maps.
-pub(in crate::transform) type Positions = RefCell<FieldPositions<String>>;
+pub(in crate::transform) type TreePositions = RefCell<FieldPositions<String>>;
 
 /// What is known of the way to a value, as long as it leads through fields alone.
 #[derive(Clone, Copy)]
-struct Way<'w> {
+struct FieldWay<'w> {
     path: &'w [String],
-    positions: &'w Positions,
+    positions: &'w TreePositions,
 }
 
-impl Way<'_> {
+impl FieldWay<'_> {
     /// Where a field stands in the map from which `rest` is still to go, behind the field itself.
     fn position(self, map: &Map, name: &str, rest: &[String]) -> Option<usize> {
         let steps = self.path.len() - rest.len() - 1;
@@ -64,13 +64,13 @@ impl Matches<'_> {
         &self,
         node: &mut Node,
         path: &[String],
-        positions: Option<&Positions>,
+        positions: Option<&TreePositions>,
     ) -> Result<usize> {
-        let way = positions.map(|positions| Way { path, positions });
+        let way = positions.map(|positions| FieldWay { path, positions });
         self.walk(FoundValue { node, created: false }, path, way)
     }
 
-    fn walk(&self, at: FoundValue<'_>, path: &[String], way: Option<Way<'_>>) -> Result<usize> {
+    fn walk(&self, at: FoundValue<'_>, path: &[String], way: Option<FieldWay<'_>>) -> Result<usize> {
         let Some((part, rest)) = path.split_first() else {
             (self.each)(at)?;
             return Ok(1);
@@ -83,7 +83,13 @@ impl Matches<'_> {
         }
     }
 
-    fn field(&self, at: FoundValue<'_>, name: &str, rest: &[String], way: Option<Way<'_>>) -> Result<usize> {
+    fn field(
+        &self,
+        at: FoundValue<'_>,
+        name: &str,
+        rest: &[String],
+        way: Option<FieldWay<'_>>,
+    ) -> Result<usize> {
         if name.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "the path has an empty part")
                 .help("write a dot that belongs to a name as `\\.`, or put the name in brackets"));
