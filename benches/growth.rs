@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kubectl_smp::diagnostic::Diagnostic;
 use kubectl_smp::files::MemoryTree;
 use kubectl_smp::overlay::{BuildOptions, Builder, ChainUse, Targets};
 use kubectl_smp::patch::parse_json_patch;
@@ -91,6 +92,33 @@ const CASES: &[Case] = &[
         patches(&(adds + &lines(n, "- {op: test, path: /data/k{i}, value: v}\n")))
     }),
     ("parts of long paths", 95, |n| replaced(&lines(20, &format!("    - data.k{{i}}{}\n", ".a".repeat(n))))),
+    ("JSON patches of one resource", 2_000, |n| {
+        let patches = lines(
+            n,
+            "- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data/k{i}, value: v}\n",
+        );
+        builds([
+            ("kustomization.yaml", format!("{RESOURCES}patches:\n{patches}")),
+            ("a.yaml", format!("{CONFIG_MAP}data: {{a: b}}\n")),
+        ])
+    }),
+    ("replaced fields of one map", 4_000, |n| replaced(&lines(n, "    - data.k{i}\n"))),
+    ("replacements into one map", 2_000, |n| {
+        let replacements = lines(
+            n,
+            "- {sourceValue: v, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.k{i}], options: {create: true}}]}\n",
+        );
+        builds([
+            ("kustomization.yaml", format!("{RESOURCES}replacements:\n{replacements}")),
+            ("a.yaml", CONFIG_MAP.to_string()),
+        ])
+    }),
+    ("unknown names of replicas", 1_000, |n| {
+        let replicas = lines(n, "- {name: service-{i}-wbe, count: 3}\n");
+        let manifests =
+            lines(n, "---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: app-{i}-of-many}}\n");
+        fails([("kustomization.yaml", format!("{RESOURCES}replicas:\n{replicas}")), ("a.yaml", manifests)])
+    }),
     ("variables in a text", 100_000, |n| {
         builds([("kustomization.yaml", VARIABLE.to_string()), ("a.yaml", variables(n))])
     }),
@@ -262,7 +290,21 @@ fn builds<const N: usize>(files: [(&str, String); N]) -> Box<dyn Fn()> {
     builds_at(".", files.map(|(path, text)| (path.to_string(), text)))
 }
 
+/// As [`builds`], for what does not build.
+fn fails<const N: usize>(files: [(&str, String); N]) -> Box<dyn Fn()> {
+    let build = build_at(".", files.map(|(path, text)| (path.to_string(), text)));
+    Box::new(move || drop(build().expect_err("a mistake")))
+}
+
 fn builds_at(target: &'static str, files: impl IntoIterator<Item = (String, String)>) -> Box<dyn Fn()> {
+    let build = build_at(target, files);
+    Box::new(move || build().unwrap_or_else(|problem| panic!("{problem}")))
+}
+
+fn build_at(
+    target: &'static str,
+    files: impl IntoIterator<Item = (String, String)>,
+) -> Box<dyn Fn() -> Result<(), Diagnostic>> {
     let tree = Arc::new(MemoryTree::new(files).expect("distinct"));
     Box::new(move || {
         let mut options = BuildOptions::default().tree(tree.clone());
@@ -273,9 +315,10 @@ fn builds_at(target: &'static str, files: impl IntoIterator<Item = (String, Stri
         };
         let builder =
             Builder::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One).expect("made");
-        let built = builder.build(Path::new(target)).unwrap_or_else(|problem| panic!("{problem}"));
+        let built = builder.build(Path::new(target))?;
         let nodes: Vec<&Node> = built.resources.iter().map(Resource::node).collect();
         let mut text = String::new();
-        write!(text, "{}", yaml::to_documents(nodes).expect("printable")).expect("a string");
+        write!(text, "{}", yaml::to_documents(nodes)?).expect("a string");
+        Ok(())
     })
 }

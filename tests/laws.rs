@@ -12,6 +12,7 @@ mod seeds;
 
 use std::collections::HashMap;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use generate::{Dice, Distinct, Generator, Options};
 use kubectl_smp::merge::align;
@@ -172,6 +173,78 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
         let twice = patched(&merged, &again, cursor, Rules::Apiserver)?;
         same("applied again", &decoded(&twice), &merged, &[&original, &modified, &current, &patch, &again])
     });
+}
+
+fn is_hollow(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        Value::Scalar(_) => false,
+    }
+}
+
+/// Leaves of a patch what it sets: no orders, nothing that it takes away, and nothing that is empty without that.
+/// Returns whether something is gone.
+fn only_set(node: &mut Node, at: Cursor<'_>) -> bool {
+    match &mut node.value {
+        Value::Map(map) => {
+            let before = map.len();
+            if map.contains_key("$retainKeys") {
+                map.entries_mut().clear();
+                return true;
+            }
+            map.entries_mut().retain(|entry| !entry.key.text.starts_with('$') && !entry.value.is_null());
+            let mut gone = map.len() < before;
+            map.entries_mut().retain_mut(|entry| {
+                let less = only_set(&mut entry.value, at.field(&entry.key.text));
+                gone |= less;
+                !(less && is_hollow(&entry.value))
+            });
+            gone
+        }
+        Value::List(list) => {
+            let is_keyed = matches!(Association::of(at, ListPolicy::Apiserver), Association::Keyed { .. });
+            if !is_keyed && list.iter().any(|entry| entry.as_map().is_some()) {
+                list.clear();
+                return true;
+            }
+            let before = list.len();
+            list.retain(|entry| entry.get("$patch").is_none() && entry.get("$retainKeys").is_none());
+            let gone = list.len() < before;
+            list.iter_mut().fold(gone, |gone, entry| only_set(entry, at.element()) || gone)
+        }
+        Value::Scalar(_) => false,
+    }
+}
+
+#[test]
+fn patches_that_overwrite_nothing_leave_what_others_set() {
+    let made = AtomicUsize::new(0);
+    check(right(Distinct::MergeKey), |generator, _| {
+        let original = generator.object();
+        let (modified, current) = (generator.changed(&original), generator.changed(&original));
+        let cursor = generator.root;
+        let options = ThreeWayOptions::default().same_identity(false).overwrite(false);
+        let Ok(patch) = create_three_way(&original, &modified, &current, cursor, &options) else {
+            return Ok(());
+        };
+        made.fetch_add(1, Ordering::Relaxed);
+        let result = patched(&current, &patch, cursor, Rules::Apiserver)?;
+        let mut others = ok("create", create(&original, &current, cursor, Rules::Apiserver))?;
+        // What others took away the owner's manifest may still have, and brings back, as kubectl's patch does; and
+        // of fields that take turns the owner's stay, if he changed any. apimachinery compares lists of maps that do
+        // not merge field by field, and sees no conflict in fields that only one side has.
+        only_set(&mut others, cursor);
+        let again = patched(&result, &others, cursor, Rules::Apiserver)?;
+        let mut sides = [&again, &result].map(decoded);
+        for side in &mut sides {
+            sort_merged_scalars(side, cursor);
+            sort_lists(side);
+        }
+        let [again, result] = sides;
+        same("undone", &result, &again, &[&original, &modified, &current, &patch, &others])
+    });
+    assert!(made.into_inner() > 100, "not all are in conflict");
 }
 
 /// A type of patch, and by whose rules.

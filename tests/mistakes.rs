@@ -604,7 +604,7 @@ fn variables_replicas_targets_and_conflicts_have_places() {
     let vars = "vars:\n- name: A\n  objref: {kind: ConfigMap, name: a, apiVersion: v1}\n- name: B\n  objref: {kind: ConfigMap, name: a, apiVersion: v1}\n";
     let table = [
         (vars.to_string(), "warning[unused-variable]", "3:9"),
-        (vars.replace("name: a,", "name: b,"), "error[no-match]", "3:9"),
+        (vars.replace("name: a,", "name: b,"), "error[no-match]", "4:35"),
         (vars.replace("name: B", "name: A"), "error[invalid-value]", "5:9"),
         ("replicas: [{name: x, count: 1}]\n".into(), "error[no-match]", "2:19"),
         (

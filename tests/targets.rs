@@ -45,7 +45,7 @@ fn a_kustomization_file_stands_for_its_directory() {
 
 #[test]
 fn targets_are_taken_in_the_order_of_the_command_line() {
-    let home = home(&[
+    let home = folder(&[
         ("a/kustomization.yaml", "resources: [a.yaml]\n"),
         ("a/a.yaml", &cm("a", "1")),
         ("b/kustomization.yaml", "resources: [b.yaml]\n"),

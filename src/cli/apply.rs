@@ -165,9 +165,9 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     args.check()?;
     let resources = args.objects.load(sources)?;
     if matches!(args.dry_run, DryRunArg::Client) {
-        return show_only(args, &resources);
+        return show_only(args, &resources, sources);
     }
-    let cluster = Cluster::connect(&args.objects.connect())?;
+    let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = args.options();
     let mut shown = AppliedOutput::new(args);
     let mut report = |event: Event<'_>| match event {
@@ -227,8 +227,9 @@ fn named(objects: &[cluster::Object]) -> String {
 }
 
 /// Shows what would be sent, and asks no server.
-fn show_only(args: &ApplyArgs, resources: &[Resource]) -> Outcome {
-    let planned = cluster::planned_without_server(resources, &args.objects.connect(), &args.field_manager)?;
+fn show_only(args: &ApplyArgs, resources: &[Resource], sources: &SourceMap) -> Outcome {
+    let connect = args.objects.connect(sources);
+    let planned = cluster::planned_without_server(resources, &connect, &args.field_manager)?;
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {

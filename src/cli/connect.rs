@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::cluster::ConnectOptions;
 use crate::gocompat::time::parse_duration;
+use crate::source::SourceMap;
 
 /// Which cluster, and as whom: spelled as in kubectl.
 #[derive(Debug, Clone, Default, Args)]
@@ -87,8 +88,13 @@ pub(super) struct ConnectArgs {
 }
 
 impl ConnectArgs {
+    /// The namespace, if one is given.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref().filter(|name| !name.is_empty())
+    }
+
     /// The options of a connection. Empty values count as not given.
-    pub(super) fn options(&self) -> ConnectOptions {
+    pub(super) fn options(&self, sources: &SourceMap) -> ConnectOptions {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let file = |path: &Option<PathBuf>| path.clone().filter(|path| !path.as_os_str().is_empty());
         ConnectOptions {
@@ -110,6 +116,7 @@ impl ConnectArgs {
             insecure_skip_tls_verify: self.insecure_skip_tls_verify.unwrap_or(false),
             tls_server_name: given(&self.tls_server_name),
             request_timeout: self.request_timeout,
+            sources: sources.clone(),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::package::print;
 use super::patch::{PatchOutput, check_servers_kind, dialect_of_no_strategic};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::merge::Rules;
 use crate::overlay::ChainUse;
 use crate::package::wrong_types;
@@ -136,23 +136,23 @@ impl CreatePatchArgs {
     }
 
     /// The schema that the patch goes by. What is no strategic patch needs none, so nobody is asked for one.
-    fn schema(&self, modified: &Node, sources: &SourceMap) -> Result<Schema> {
+    fn schema(&self, modified: &Node, sources: &SourceMap) -> Result<Warned<Schema>> {
         let is_needed = self.patch_type == PatchType::Strategic || self.schema.schema != SchemaChoice::Auto;
         if !is_needed {
-            return Ok(Schema::embedded());
+            return Ok(Schema::embedded().into());
         }
         let mut chain = self.schema.chain(sources, ChainUse::Manifests)?;
-        let schema = chain.resolve(gvk_of(modified).as_ref())?;
-        render::print(&chain.take_warnings(), sources);
-        Ok(schema)
+        let value = chain.resolve(gvk_of(modified).as_ref())?;
+        Ok(Warned { value, warnings: chain.take_warnings() })
     }
 }
 
 /// Prints the patch that turns the original into the modified manifest.
 pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
+    args.schema.check_no_namespace()?;
     let options = args.options()?;
     let Manifests { original, modified, current } = args.manifests(sources)?;
-    let schema = args.schema(&modified, sources)?;
+    let Warned { value: schema, mut warnings } = args.schema(&modified, sources)?;
     let known = type_of(&modified, &schema, args.schema_type.as_deref())?;
     if args.patch_type == PatchType::Strategic && options.rules == Rules::Apiserver {
         check_servers_kind(&modified, &args.schema, args.schema_type.as_deref())?;
@@ -161,8 +161,9 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     let kind = known.unwrap_or_else(Cursor::unknown);
     let patch = create_verified(&sides, args.patch_type, kind, &options);
     let patch = patch.map_err(|error| with_way_out(error, &sides, args.patch_type, kind, options))?;
-    render::print(&patch.warnings, sources);
-    render::print(&wrong_types(&modified, kind), sources);
+    warnings.extend(patch.warnings);
+    warnings.extend(wrong_types(&modified, kind));
+    render::print_before(&warnings, sources)?;
     print(&match args.output {
         PatchOutput::Yaml => yaml::to_yaml(&patch.value)?,
         PatchOutput::Json => yaml::to_json_pretty(&patch.value)?,

@@ -114,9 +114,9 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
     }
     let resources = args.objects.load(sources)?;
     if args.dry_run == DryRunWord::Client {
-        return show_only(args, &resources);
+        return show_only(args, &resources, sources);
     }
-    let cluster = Cluster::connect(&args.objects.connect())?;
+    let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = args.options();
     let (mut progress, mut printed) = (LiveLines::new(), Ok(()));
     let mut report = |event: DeleteEvent<'_>| match event {
@@ -152,9 +152,9 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
 }
 
 /// Shows what would be deleted, and asks no server.
-fn show_only(args: &DeleteArgs, resources: &[Resource]) -> Outcome {
+fn show_only(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap) -> Outcome {
     let waves = DeleteOptions::default().waves;
-    for object in cluster::deletion_order(resources, &args.objects.connect(), &waves)? {
+    for object in cluster::deletion_order(resources, &args.objects.connect(sources), &waves)? {
         writeln!(io::stdout(), "{}", escaped(&args.line(&object)))?;
     }
     let count = resources.len();

@@ -64,7 +64,7 @@ pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
 
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
-    let cluster = Cluster::connect(&args.objects.connect())?;
+    let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = DiffOptions {
         field_manager: args.field_manager.clone(),
         force_conflicts: args.force_conflicts,

@@ -57,7 +57,7 @@ fn io_error(name: &str, error: &std::io::Error) -> Diagnostic {
         std::io::ErrorKind::NotFound => "no such file or directory".to_string(),
         _ => error.to_string(),
     };
-    Diagnostic::error(Code::Io, format!("{name} cannot be read: {what}"))
+    Diagnostic::error(Code::of_reading(error), format!("{name} cannot be read: {what}"))
 }
 
 /// Group, version and kind of a document, if it says them.

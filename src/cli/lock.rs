@@ -172,7 +172,7 @@ fn schemas_of_cluster(
     if kinds.is_empty() {
         return Ok(Vec::new());
     }
-    let cluster = Cluster::connect(&args.target.schema.connect.options())?;
+    let cluster = Cluster::connect(&args.target.schema.connect.options(sources))?;
     let locked = locked_schemas(&cluster, &kinds)?;
     let is_locked = |gvk: &&Gvk| locked.iter().any(|schema| schema.gvk == **gvk);
     let unknown: Vec<_> = kinds.iter().filter(|gvk| !is_locked(gvk)).map(unknown_kind).collect();

@@ -179,6 +179,7 @@ impl OnConflict {
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
+    args.how.schema.check_no_namespace()?;
     args.how.write.check(&[&args.source, &args.dest])?;
     args.how.write.recover(&args.dest)?;
     let read = |path: &Path| Package::read_everything(path, args.how.rules.reading(), sources);
@@ -190,6 +191,7 @@ pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
 
 /// Merges the changes between two packages into a third.
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
+    args.how.schema.check_no_namespace()?;
     let mut options = args.how.rules.options();
     let reading = args.how.rules.reading();
     let (original, updated, dest) = match (&args.git_driver, &args.original, &args.updated, &args.dest) {

@@ -40,8 +40,8 @@ pub(super) struct ObjectArgs {
 
 impl ObjectArgs {
     /// Which cluster they are sent to.
-    pub(super) fn connect(&self) -> ConnectOptions {
-        self.target.schema.connect.options()
+    pub(super) fn connect(&self, sources: &SourceMap) -> ConnectOptions {
+        self.target.schema.connect.options(sources)
     }
 
     /// Builds the target or reads the manifests.

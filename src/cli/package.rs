@@ -184,7 +184,7 @@ pub(super) fn looked_up(
     sources: &SourceMap,
 ) -> Result<Warned<Schema>> {
     let file = args.file(sources)?;
-    let mut chain = args.chain_with(file.clone(), ChainUse::Manifests)?;
+    let mut chain = args.chain_with(file.clone(), ChainUse::Manifests, sources)?;
     let mut own = Schema::none();
     // Each goes before those that are there.
     packages.iter().rev().for_each(|package| package.add_types(&mut own));

@@ -193,7 +193,7 @@ impl PatchArgs {
         options.selection.labels = self.selector.as_deref().map(LabelSelector::parse).transpose()?;
         options.selection.all = self.all;
         #[cfg(feature = "cluster")]
-        options.selection.namespace.clone_from(&self.schema.connect.options().namespace.map(Into::into));
+        options.selection.namespace.clone_from(&self.schema.connect.namespace().map(Into::into));
         options.type_name.clone_from(&self.schema_type);
         if names_schema(&self.schema, self.schema_type.as_deref()) {
             options.custom_kinds = CustomKinds::Patched;

@@ -113,13 +113,14 @@ pub(super) fn run(args: &SchemaCommand, sources: &SourceMap) -> Outcome {
         SchemaSubcommand::List(args) => list_kinds(args, sources),
         SchemaSubcommand::Show(args) => show_path(args, sources),
         #[cfg(feature = "cluster")]
-        SchemaSubcommand::Fetch(args) => fetch(args),
+        SchemaSubcommand::Fetch(args) => fetch(args, sources),
         SchemaSubcommand::Compile(args) => compile_files(args, sources),
         SchemaSubcommand::Lint(args) => lint_files(args, sources),
     }
 }
 
 fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
+    args.schema.check_no_namespace()?;
     let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
     let mut path = args.path.clone();
     // A kind that nobody at hand knows is asked for by its full name.
@@ -137,7 +138,7 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
         }
     }
     let schema = chain.resolve([])?;
-    render::print(&chain.take_warnings(), sources);
+    render::print_before(&chain.take_warnings(), sources)?;
     let description = show::describe(&schema, &path, args.api_version.as_deref())?;
     let mut stdout = io::stdout();
     match args.output {
@@ -167,6 +168,7 @@ struct ListedKind {
 }
 
 fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
+    args.schema.check_no_namespace()?;
     let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
     let is_meant =
         |kind: &NamedKind| args.kinds.is_empty() || args.kinds.iter().any(|word| kind.is_called(word));
@@ -179,7 +181,7 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
         source,
     };
     let kinds: Vec<_> = kinds.map(listed).collect();
-    render::print(&chain.take_warnings(), sources);
+    render::print_before(&chain.take_warnings(), sources)?;
     if kinds.is_empty() {
         let message = format!("no kind is called {}", args.kinds.join(" or "));
         return Err(Diagnostic::error(Code::NoMatch, message)
@@ -208,18 +210,19 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
 }
 
 #[cfg(feature = "cluster")]
-fn fetch(args: &FetchArgs) -> Outcome {
+fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
     use crate::cluster::{FetchedFrom, LiveSchema};
     use crate::schema::SchemaSource as _;
     use crate::schema::cache::SchemaCache;
 
+    args.schema.check_no_namespace()?;
     if args.schema.offline {
         return Err(Diagnostic::error(Code::Usage, "schemas cannot be fetched offline")
             .help("leave --offline out")
             .into());
     }
     let cache = SchemaCache::open(args.schema.cache.root());
-    let live = LiveSchema::new(args.schema.connect.options(), cache);
+    let live = LiveSchema::new(args.schema.connect.options(sources), cache);
     let versions = if args.kinds.is_empty() {
         live.group_versions()?
     } else {
@@ -299,9 +302,9 @@ fn check_output(args: &CompileArgs) -> Result<()> {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    DiskTree
-        .read_stream(path)
-        .map_err(|error| Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display())))
+    DiskTree.read_stream(path).map_err(|error| {
+        Diagnostic::error(Code::of_reading(&error), format!("{} cannot be read: {error}", path.display()))
+    })
 }
 
 fn model(path: &Path, sources: &SourceMap) -> Result<Model> {

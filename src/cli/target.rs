@@ -74,7 +74,7 @@ pub(super) struct SchemaArgs {
 impl SchemaArgs {
     /// The chain of sources; for kustomizations it asks cache and cluster only when they were chosen.
     pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
-        self.chain_with(self.file(sources)?, used)
+        self.chain_with(self.file(sources)?, used, sources)
     }
 
     /// The same over the schema of [`SchemaArgs::file`].
@@ -82,8 +82,21 @@ impl SchemaArgs {
         &self,
         file: Option<Arc<TypeGraph>>,
         used: ChainUse,
+        sources: &SourceMap,
     ) -> Result<SchemaChain, Diagnostic> {
-        self.chain_over(file, used, &ClusterLink::Live(OnFailure::PassOver))
+        self.chain_over(file, used, &ClusterLink::Live(OnFailure::PassOver), sources)
+    }
+
+    /// Refuses a namespace where nothing is sent to a cluster.
+    #[cfg_attr(not(feature = "cluster"), expect(clippy::unused_self, reason = "there is no such flag then"))]
+    pub(super) fn check_no_namespace(&self) -> Result<(), Failure> {
+        #[cfg(feature = "cluster")]
+        if self.connect.namespace().is_some() {
+            let message =
+                "`--namespace` says where objects go that are sent to a cluster, and this command sends none";
+            return Err(Failure::Usage(message.into()));
+        }
+        Ok(())
     }
 
     /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
@@ -99,26 +112,32 @@ impl SchemaArgs {
         file: Option<Arc<TypeGraph>>,
         used: ChainUse,
         cluster: &ClusterLink,
+        sources: &SourceMap,
     ) -> Result<SchemaChain, Diagnostic> {
         let cache = SchemaCache::open(self.cache.root());
         let hermetic = used == ChainUse::Kustomizations;
         let links = Links { file, cache, offline: self.offline, hermetic, ..Links::default() };
         #[cfg(feature = "cluster")]
-        let links = self.with_cluster(links, cluster)?;
+        let links = self.with_cluster(links, cluster, sources)?;
         #[cfg(not(feature = "cluster"))]
-        let _ = cluster;
+        let _ = (cluster, sources);
         SchemaChain::new(&self.schema, links)
     }
 
     /// Adds the cluster, which is not asked before a kind needs it.
     #[cfg(feature = "cluster")]
-    fn with_cluster(&self, links: Links, cluster: &ClusterLink) -> Result<Links, Diagnostic> {
+    fn with_cluster(
+        &self,
+        links: Links,
+        cluster: &ClusterLink,
+        sources: &SourceMap,
+    ) -> Result<Links, Diagnostic> {
         use crate::cluster::LiveSchema;
         use crate::schema::SchemaSource;
         let auto = self.schema == SchemaChoice::Auto;
         let may_ask = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
         let asks = may_ask && !(auto && links.hermetic);
-        let options = self.connect.options();
+        let options = self.connect.options(sources);
         if !asks && !options.names_something() {
             return Ok(links);
         }
@@ -180,8 +199,11 @@ enum ClusterLink {
 
 fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
     let bytes = DiskTree.read_stream(path).map_err(|error| {
-        Diagnostic::error(Code::Io, format!("the schema {} cannot be read: {error}", path.display()))
-            .help("name an OpenAPI document, CRDs, or a compiled schema")
+        Diagnostic::error(
+            Code::of_reading(&error),
+            format!("the schema {} cannot be read: {error}", path.display()),
+        )
+        .help("name an OpenAPI document, CRDs, or a compiled schema")
     })?;
     read_schema(path, bytes, sources)
 }
@@ -269,7 +291,7 @@ impl TargetArgs {
             return Err(Failure::Usage(message.into()));
         }
         #[cfg(feature = "cluster")]
-        if cluster != ClusterUse::Needed && self.schema.connect.options().namespace.is_some() {
+        if cluster != ClusterUse::Needed && self.schema.connect.namespace().is_some() {
             let message = "`--namespace` says where objects go that are sent to a cluster: what is rendered gets its \
                            namespace by `namespace:` in a kustomization, or by its manifests";
             return Err(Failure::Usage(message.into()));
@@ -277,12 +299,13 @@ impl TargetArgs {
         let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
         let cluster = match cluster {
             #[cfg(feature = "cluster")]
-            ClusterUse::Refused => ClusterLink::Outside(schema.connect.options().server_id()),
+            ClusterUse::Refused => ClusterLink::Outside(schema.connect.options(sources).server_id()),
             #[cfg(feature = "cluster")]
             ClusterUse::Needed => ClusterLink::Live(OnFailure::Fail),
             _ => ClusterLink::Live(OnFailure::PassOver),
         };
-        let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster));
+        let texts = sources.clone();
+        let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster, &texts));
         Ok(Builder::with_chain(
             sources.clone(),
             self.options(lock),

@@ -85,7 +85,7 @@ impl WaitFlags {
 /// Waits for the objects, and succeeds when all of them are ready.
 pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
-    let cluster = Cluster::connect(&args.objects.connect())?;
+    let cluster = Cluster::connect(&args.objects.connect(sources))?;
     wait(&cluster, &resources, &args.wait.options(&args.kinds), args.output, sources)
 }
 

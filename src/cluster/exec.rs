@@ -160,18 +160,62 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
     answer.status.filter(is_some).ok_or_else(|| "the command gave none".into())
 }
 
-/// What a command says, without what the kubeconfig gives it: that may be secret.
-fn without_values(exec: &ExecConfig, said: &str) -> String {
-    let of_flag = |arg: &'_ String| -> Option<String> {
+/// Flags and variables, as far as they end with one of these, whose values name things and are known to all.
+const NAMES: [&str; 12] = [
+    "region",
+    "cluster",
+    "cluster-name",
+    "cluster-id",
+    "profile",
+    "environment",
+    "tenant-id",
+    "project",
+    "zone",
+    "role-arn",
+    "namespace",
+    "output",
+];
+
+fn names_something(name: &str) -> bool {
+    let name = name.trim_start_matches('-').to_ascii_lowercase().replace('_', "-");
+    NAMES
+        .iter()
+        .any(|known| name == *known || name.strip_suffix(known).is_some_and(|rest| rest.ends_with('-')))
+}
+
+/// What may be secret among the arguments of a command: values of flags that do not name something, and what is no
+/// word of a subcommand such as `get-token`.
+fn secret_arguments(args: &[String]) -> Vec<String> {
+    let is_word = |arg: &str| arg.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    let (mut secret, mut flag): (Vec<String>, Option<&str>) = (Vec::new(), None);
+    for (position, arg) in args.iter().enumerate() {
+        let before = flag.take();
         if arg.starts_with('-') {
-            arg.split_once('=').map(|(_, value)| value.into())
-        } else {
-            Some(arg.clone())
+            match arg.split_once('=') {
+                Some((name, value)) if !names_something(name) => secret.push(value.into()),
+                Some(_) => {}
+                None => flag = Some(arg),
+            }
+            continue;
         }
-    };
-    let args = exec.args.iter().flatten().filter_map(of_flag);
-    let env = exec.env.iter().flatten().filter_map(|variable| variable.get("value").cloned());
-    let mut values: Vec<String> = args.chain(env).filter(|value| value.len() > SHORTEST_SECRET).collect();
+        // Subcommands stand before all flags.
+        let is_subcommand = is_word(arg) && !args[..position].iter().any(|arg| arg.starts_with('-'));
+        if !is_subcommand && !before.is_some_and(names_something) {
+            secret.push(arg.clone());
+        }
+    }
+    secret
+}
+
+/// What a command says, without what the kubeconfig gives it that may be secret.
+fn without_values(exec: &ExecConfig, said: &str) -> String {
+    let args = secret_arguments(exec.args.as_deref().unwrap_or_default());
+    let variables = exec.env.iter().flatten();
+    let env = variables
+        .filter(|variable| !variable.get("name").is_some_and(|name| names_something(name)))
+        .filter_map(|variable| variable.get("value").cloned());
+    let mut values: Vec<String> =
+        args.into_iter().chain(env).filter(|value| value.len() > SHORTEST_SECRET).collect();
     // A value may be a part of another one.
     values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     values.iter().fold(said.to_string(), |said, value| said.replace(value.as_str(), "***"))
@@ -215,6 +259,29 @@ mod tests {
     fn credentials(script: &str, asked: Asked, limit: Option<Duration>) -> Result<AuthInfo> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(user_with_credentials(user(script), asked, limit, &endpoint()))
+    }
+
+    #[test]
+    fn secrets_are_masked_and_words_are_not() {
+        let table: [(&[&str], &[&str]); 5] = [
+            (&["eks", "get-token", "--cluster-name", "prod", "--region=eu-west-1"], &[]),
+            (&["get-token", "--password", "hunter", "--api-key=key1"], &["hunter", "key1"]),
+            (&["login", "S3cret", "--client-secret", "abcd"], &["S3cret", "abcd"]),
+            (&["-c", "echo it", "word"], &["echo it", "word"]),
+            (&["--x-region-key", "abcd", "--aws-profile", "dev1"], &["abcd"]),
+        ];
+        for (args, want) in table {
+            let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+            assert_eq!(secret_arguments(&args), want, "{args:?}");
+        }
+        let mut exec = user("x").exec.expect("a command");
+        exec.args = Some(["get-token", "--password", "hunter2"].map(String::from).into());
+        let variable = |name: &str, value: &str| {
+            [("name".to_string(), name.to_string()), ("value".into(), value.into())].into()
+        };
+        exec.env = Some(vec![variable("AWS_PROFILE", "production"), variable("KEY", "s3cr3t")]);
+        let said = "get-token failed for hunter2 of production by s3cr3t";
+        assert_eq!(without_values(&exec, said), "get-token failed for *** of production by ***");
     }
 
     #[test]

@@ -20,7 +20,8 @@ use super::proxy;
 use crate::diagnostic::{Code, Diagnostic, Result, without_quoted};
 use crate::files::{DiskTree, FileTree as _, OpenFile};
 use crate::schema::cache::ServerId;
-use crate::yaml::{self, suggestion};
+use crate::source::{Source, SourceId, SourceMap, Span};
+use crate::yaml::{self, Node, ParseOptions, suggestion};
 
 /// What kubectl's own flags say about the connection; everything may be left open.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +64,9 @@ pub struct ConnectOptions {
     /// `--request-timeout`: the most that one request may take, with all that is sent again; zero is no limit.
     /// Without it, a server may be silent for 30 seconds.
     pub request_timeout: Option<Duration>,
+    /// Gets the texts of kubeconfigs in which something is wrong, so that its place can be told. Their lines are
+    /// never shown.
+    pub sources: SourceMap,
 }
 
 /// A cluster's address and credentials, with all options applied.
@@ -139,10 +143,19 @@ impl ConnectOptions {
         }
         let (context_name, context) = self.context(&kubeconfig)?;
         let cluster = self.overridden_cluster(self.cluster(&kubeconfig, &context)?);
+        let name = self.cluster.as_deref().unwrap_or(&context.cluster);
+        let data = [("certificate-authority-data", cluster.certificate_authority_data.is_some())];
+        self.check_data(EntryOf::Cluster, name, &data)?;
         if cluster.server.as_deref().is_none_or(str::is_empty) {
             return Err(no_server(&kubeconfig));
         }
         let user = self.overridden_user(self.user(&kubeconfig, &context)?);
+        let name = self.user.as_deref().or(context.user.as_deref()).unwrap_or_default();
+        let data = [
+            ("client-certificate-data", user.client_certificate_data.is_some()),
+            ("client-key-data", user.client_key_data.is_some()),
+        ];
+        self.check_data(EntryOf::User, name, &data)?;
         let namespace = self.namespace.clone().or(context.namespace.clone()).filter(|n| !n.is_empty());
         Ok(Access {
             config: self.finished(config_of(context_name.as_deref().unwrap_or_default(), &cluster, user)?)?,
@@ -151,33 +164,84 @@ impl ConnectOptions {
         })
     }
 
-    /// The files, merged: the one of the flag, else those of `KUBECONFIG` that exist, else
-    /// `~/.kube/config`.
-    fn read(&self) -> Result<Kubeconfig> {
-        let paths = match (&self.kubeconfig, std::env::var_os("KUBECONFIG")) {
+    /// The one of the flag, else those of `KUBECONFIG` that exist, else `~/.kube/config`.
+    fn paths(&self) -> Vec<PathBuf> {
+        match (&self.kubeconfig, std::env::var_os("KUBECONFIG")) {
             (Some(path), _) if !path.as_os_str().is_empty() => vec![path.clone()],
             (_, Some(paths)) if !paths.is_empty() => existing(std::env::split_paths(&paths)),
             _ => existing(dirs::home_dir().map(|home| home.join(".kube").join("config"))),
-        };
-        paths.iter().try_fold(Kubeconfig::default(), |merged, path| {
-            let read = match text_of_stream(path)? {
-                Some(text) => Kubeconfig::from_yaml(&text),
-                None => Kubeconfig::read_from(path),
+        }
+    }
+
+    /// The files, merged.
+    fn read(&self) -> Result<Kubeconfig> {
+        self.paths().iter().try_fold(Kubeconfig::default(), |merged, path| {
+            let text = text_at(path)?;
+            let read = match &text {
+                KubeconfigText::Stream(text) => Kubeconfig::from_yaml(text),
+                KubeconfigText::File(_) => Kubeconfig::read_from(path),
             };
             let read = read.and_then(|next| merged.merge(next));
             read.map_err(|error| match &error {
                 KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", &chain(cause)),
-                // A parser names the value that it stumbles over, and shows the lines around it.
-                error => {
-                    let why = chain(error);
-                    unreadable(
-                        path,
-                        "the kubeconfig",
-                        &without_quoted(why.lines().next().unwrap_or_default()),
-                    )
-                }
+                error => self.broken(path, text.as_str(), &chain(error)),
             })
         })
+    }
+
+    /// What is wrong with the text of a kubeconfig. Parsers name the value that they stumble over, and show the lines
+    /// around it.
+    fn broken(&self, path: &Path, text: &str, why: &str) -> Diagnostic {
+        let source = self.secret_source(path, text);
+        let told = |why: &str, at: Span| {
+            let why = without_quoted(why.lines().next().unwrap_or_default());
+            Diagnostic::error(
+                Code::Syntax,
+                format!("the kubeconfig {} cannot be read: {why}", path.display()),
+            )
+            .at(at)
+        };
+        let start = Span::new(source, 0, 0);
+        if let Err(error) = yaml::parse_documents(&self.sources, source, ParseOptions::kubectl()) {
+            return told(error.message(), error.labels().first().map_or(start, |label| label.span));
+        }
+        let at = self.sources.get(source).and_then(|text| named_place(&text, source, why));
+        told(why, at.unwrap_or(start))
+    }
+
+    fn secret_source(&self, path: &Path, text: &str) -> SourceId {
+        let source = self.sources.add(path, text);
+        self.sources.keep_secret(source);
+        source
+    }
+
+    /// Checks those fields of a cluster or user that are told, which hold base64, where the files have them.
+    ///
+    /// # Errors
+    /// One is something else. Its value is not told.
+    fn check_data(&self, of: EntryOf, name: &str, fields: &[(&str, bool)]) -> Result<()> {
+        if !fields.iter().any(|(_, is_used)| *is_used) {
+            return Ok(());
+        }
+        for path in self.paths() {
+            let Some((text, entry)) = of.find(&path, name) else { continue };
+            for (field, _) in fields.iter().filter(|(_, is_used)| *is_used) {
+                let Some(value) = entry.get(field) else { continue };
+                if value.scalar_text().is_some_and(|data| STANDARD.decode(data.trim()).is_ok()) {
+                    continue;
+                }
+                let source = self.secret_source(&path, &text);
+                let message = format!("`{field}` of the {} `{name}` is no base64", of.word());
+                return Err(Diagnostic::error(Code::InvalidValue, message)
+                    .at(Span { source, ..value.span() })
+                    .help(format!(
+                        "write it as `base64 -w0` prints it, or name a file under `{}`",
+                        field.trim_end_matches("-data")
+                    )));
+            }
+            return Ok(());
+        }
+        Ok(())
     }
 
     /// The account of the Pod that this runs in.
@@ -298,6 +362,48 @@ impl ConnectOptions {
     }
 }
 
+/// What a list of a kubeconfig has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EntryOf {
+    Cluster,
+    User,
+}
+
+impl EntryOf {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Cluster => "cluster",
+            Self::User => "user",
+        }
+    }
+
+    /// The text of a file, and what it says of an entry of this name.
+    fn find(self, path: &Path, name: &str) -> Option<(String, Node)> {
+        let text = text_at(path).ok()?;
+        let sources = SourceMap::default();
+        let source = sources.add(path, text.as_str());
+        let documents = yaml::parse_documents(&sources, source, ParseOptions::kubectl()).ok()?;
+        let mut entries = documents
+            .iter()
+            .filter_map(|document| document.get(&format!("{}s", self.word()))?.as_list())
+            .flatten();
+        let entry = entries.find(|entry| entry.get("name").and_then(Node::as_str) == Some(name))?;
+        Some((text.as_str().to_string(), entry.get(self.word())?.clone()))
+    }
+}
+
+/// The place that a parser's message names as `line 3 column 5`.
+fn named_place(text: &Source, source: SourceId, message: &str) -> Option<Span> {
+    let number = |word: &str| {
+        let (_, rest) = message.rsplit_once(word)?;
+        rest.trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()
+    };
+    let (line, column) = (number("line")?, number("column")?);
+    let before = text.line(line).chars().take(column.saturating_sub(1)).map(char::len_utf8).sum::<usize>();
+    let start = text.line_start(line) + before;
+    Some(Span::new(source, start, start))
+}
+
 /// Refuses addresses that break off where a password has a character that must be escaped: what is before it would
 /// be taken for the host, and asked.
 fn check_address(what: &str, address: &str) -> Result<()> {
@@ -375,20 +481,33 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
 /// The texts of pipes, which can be read only once, while a program asks for its cluster several times.
 static STREAMS: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
 
-/// The text of a kubeconfig that is a pipe; none for a file that can be read again. Paths in a pipe are not seen from
-/// its place. kube panics at half a character of UTF-16, so that all is looked at before it is kube's.
-fn text_of_stream(path: &Path) -> Result<Option<String>> {
+/// The text of a kubeconfig, and what it was read from. Paths in a pipe are not seen from its place.
+enum KubeconfigText {
+    Stream(String),
+    File(String),
+}
+
+impl KubeconfigText {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Stream(text) | Self::File(text) => text,
+        }
+    }
+}
+
+/// Reads a kubeconfig. kube panics at half a character of UTF-16, so that all is looked at before it is kube's.
+fn text_at(path: &Path) -> Result<KubeconfigText> {
     if let Ok(bytes) = DiskTree.read(path) {
-        return text_of(path, bytes).map(|_| None);
+        return text_of(path, bytes).map(KubeconfigText::File);
     }
     let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(text) = streams.get(path) {
-        return Ok(Some(text.clone()));
+        return Ok(KubeconfigText::Stream(text.clone()));
     }
     let bytes = DiskTree.read_stream(path).map_err(|e| unreadable(path, "the kubeconfig", &chain(&e)))?;
     let text = text_of(path, bytes)?;
     streams.insert(path.to_path_buf(), text.clone());
-    Ok(Some(text))
+    Ok(KubeconfigText::Stream(text))
 }
 
 fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {

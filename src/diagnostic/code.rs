@@ -117,3 +117,9 @@ impl fmt::Display for Code {
         f.write_str(self.name())
     }
 }
+impl Code {
+    /// What sort of problem it is that a file was not read.
+    pub(crate) fn of_reading(error: &std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::FileTooLarge { Self::LimitExceeded } else { Self::Io }
+    }
+}

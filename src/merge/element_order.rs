@@ -86,7 +86,7 @@ impl OrderKeys {
             let required = needed.into_iter().map(|key| (key, KeyRule::Required));
             let keys = MergeKeys::new(required, NullKey::Absent, KeyComparison::Data);
             for (position, entry) in order.iter().enumerate() {
-                identify(Some(&keys), entry, &at.index(position))?;
+                identify(Some(&keys), entry, at, position)?;
             }
         }
         Ok(Self::new(Vec::new(), mentioned(order).map(SmolStr::from)))
@@ -106,7 +106,7 @@ impl OrderKeys {
     fn positions(&self, list: &[Node], at: &Trail<'_>) -> Result<FxHashMap<Identity, usize>> {
         let mut positions = FxHashMap::default();
         for (position, entry) in list.iter().enumerate() {
-            positions.entry(identify(self.keys.as_ref(), entry, &at.index(position))?).or_insert(position);
+            positions.entry(identify(self.keys.as_ref(), entry, at, position)?).or_insert(position);
         }
         Ok(positions)
     }
@@ -119,7 +119,7 @@ impl OrderKeys {
         let positions = self.positions(live, at)?;
         let mut ranked = Ranked::of_patch(nodes);
         for (position, (entry, rank)) in ranked.nodes.iter().zip(&mut ranked.ranks).enumerate() {
-            let identity = identify(self.keys.as_ref(), entry, &at.index(position))?;
+            let identity = identify(self.keys.as_ref(), entry, at, position)?;
             rank.live = positions.get(&identity).copied();
         }
         Ok(ranked)
@@ -139,7 +139,7 @@ impl OrderKeys {
     ) -> Result<Vec<Node>> {
         let positions = self.positions(order, at)?;
         let rank = |(position, (entry, live)): (usize, (&Node, &Option<usize>))| {
-            let identity = identify(self.keys.as_ref(), entry, &at.index(position))?;
+            let identity = identify(self.keys.as_ref(), entry, at, position)?;
             Ok(Rank { patch: positions.get(&identity).copied(), live: *live, last: is_delete(entry) })
         };
         let ranks = nodes.iter().zip(places).enumerate().map(rank).collect::<Result<Vec<_>>>()?;
@@ -160,7 +160,7 @@ impl OrderKeys {
         if order.is_empty() || patch.is_empty() {
             return Ok(());
         }
-        let identify = |entry, position| identify(self.default.as_ref(), entry, &at.index(position));
+        let identify = |entry, position| identify(self.default.as_ref(), entry, at, position);
         let mut items = order.iter().enumerate();
         for (position, entry) in patch.iter().enumerate() {
             let mut found = false;
@@ -193,12 +193,15 @@ fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
     order.iter().filter_map(Node::as_map).flat_map(Map::iter).map(|(name, _)| name)
 }
 
-fn identify(keys: Option<&MergeKeys>, entry: &Node, at: &Trail<'_>) -> Result<Identity> {
+/// The identity of the entry at a position of a list.
+fn identify(keys: Option<&MergeKeys>, entry: &Node, list: &Trail<'_>, position: usize) -> Result<Identity> {
     match keys {
-        Some(keys) => keys.identify(entry).ok_or_else(|| lacks(keys, entry, at)),
+        Some(keys) => {
+            keys.identify(entry).ok_or_else(|| lacks(keys, entry, &list.entry(entry, keys.names(), position)))
+        }
         None => KeyValue::of(entry).map(Identity::One).ok_or_else(|| {
             let message = "entries that are maps have no order without a merge key in the schema";
-            at.error(Code::MissingMergeKey, message).at(entry.span())
+            list.index(position).error(Code::MissingMergeKey, message).at(entry.span())
         }),
     }
 }

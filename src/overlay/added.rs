@@ -5,8 +5,7 @@
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Alike, Known, ResId, Resource};
 use crate::schema::{Cursor, Schema, kinds_of};
-use crate::source::Span;
-use crate::yaml::{Node, nearest};
+use crate::yaml::{Node, in_place_of, nearest};
 
 /// What there is to say of a document that is added.
 ///
@@ -61,10 +60,11 @@ fn check_kind(added: &Resource, schema: &Schema) -> Result<()> {
     let kinds = kinds_of(schema, &api_version);
     let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
     let Some(meant) = nearest(&gvk.kind, &names).filter(|meant| *meant != gvk.kind) else { return Ok(()) };
-    let at = added.node().get("kind").map_or_else(Span::default, Node::span);
+    let kind = added.node().get("kind");
+    let (at, style) = kind.map_or_else(Default::default, |kind| (kind.span(), kind.meta.style));
     let message = format!("{api_version} has no kind `{}`", gvk.kind);
     let error = Diagnostic::error(Code::InvalidValue, message).at(at).resource(added.id()).field("kind");
-    Err(error.help(format!("did you mean `{meant}`?")).fix(at, meant))
+    Err(error.help(format!("did you mean `{meant}`?")).fix(at, in_place_of(style, meant)))
 }
 
 /// The required fields that a manifest does not have, in it and in the maps that it has.

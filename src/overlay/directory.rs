@@ -9,12 +9,12 @@ use super::added::judge;
 use super::build::{self, BuildContext};
 use super::load::{Reader, Root};
 use super::options::Built;
-use super::types::{TypesInBuild, WantedTypes};
+use super::types::{KindUse, KindUses, TypesInBuild, WantedTypes};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{Merged, Rules, apply};
 use crate::resource::{Alike, Resource, ResourceSet, flatten_lists};
-use crate::schema::{Cursor, Gvk, Schema};
+use crate::schema::{Cursor, Schema};
 use crate::source::{KUSTOMIZATION_FILES, SourceId, Span};
 use crate::yaml::{Map, Node, ParseOptions, nearest, parse_documents};
 
@@ -189,8 +189,10 @@ impl Directories<'_> {
     fn merge_over(&self, layer: &mut DirectoryLayer, over: Vec<Resource>) -> Result<Vec<Diagnostic>> {
         let mut in_build = TypesInBuild::default();
         layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
-        let merged: FxHashSet<Gvk> =
-            over.iter().filter(|r| layer.position(r).is_some()).map(|r| r.id().gvk.clone()).collect();
+        let mut merged = KindUses::default();
+        for resource in over.iter().filter(|resource| layer.position(resource).is_some()) {
+            merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::of(resource.node()));
+        }
         let Warned { value: schema, mut warnings } = {
             let wanted = WantedTypes { kinds: &merged, locked: self.context.locked_types };
             self.context.types.of_directory(&in_build, wanted)?

@@ -13,7 +13,8 @@ use crate::transform::{
     is_path_of_patch,
 };
 use crate::yaml::{
-    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, check_directives, from_node, parse_documents,
+    DuplicateKeys, Key, Map, Node, ParseOptions, Separation, Spanned, check_directives, from_node,
+    in_place_of, parse_documents,
 };
 
 /// A kustomization file, older field names already moved to their successors.
@@ -154,8 +155,7 @@ impl Kustomization {
         let mut problems = Problems::default();
         let mut kustomization =
             if node.is_null() { Self::default() } else { decoded(node.clone(), &mut problems)? };
-        let deprecated =
-            fields.entries().iter().filter_map(|e| deprecation(fields, &e.key.text, e.key.meta.span));
+        let deprecated = fields.entries().iter().filter_map(|e| deprecation(fields, &e.key));
         problems.value_of(kustomization.check_kind());
         if fields.iter().all(|(key, value)| says_nothing(key, value)) {
             problems.add(
@@ -320,7 +320,7 @@ fn unwrapped_paths(fields: &Map) -> Option<Diagnostic> {
                     .at(entry.span())
                     .field(format!("{name}[{i}]"))
                     .help(format!("name the file under `path`: write `path: {path}`"))
-                    .fix(entry.span(), format!("{{path: {path}}}")),
+                    .fix(entry.span(), format!("{{path: {}}}", in_place_of(entry.meta.style, path))),
             );
         }
     }
@@ -328,7 +328,8 @@ fn unwrapped_paths(fields: &Map) -> Option<Diagnostic> {
 }
 
 /// What there is to say of a field, if it is an older one.
-fn deprecation(fields: &Map, field: &str, span: Span) -> Option<Diagnostic> {
+fn deprecation(fields: &Map, key: &Key) -> Option<Diagnostic> {
+    let (field, span) = (key.text.as_str(), key.meta.span);
     let (name, remedy) = DEPRECATED.iter().find(|(name, _)| name.eq_ignore_ascii_case(field))?;
     let warning =
         Diagnostic::warning(Code::DeprecatedField, format!("`{name}` is deprecated")).at(span).help(*remedy);
@@ -336,7 +337,7 @@ fn deprecation(fields: &Map, field: &str, span: Span) -> Option<Diagnostic> {
     // Where there are both, their entries have to be joined by hand.
     let is_free = |successor: &&str| !fields.iter().any(|(key, _)| key.eq_ignore_ascii_case(successor));
     Some(match successor.filter(is_free) {
-        Some(successor) => warning.fix(span, successor),
+        Some(successor) => warning.fix(span, in_place_of(key.meta.style, successor)),
         None => warning,
     })
 }

@@ -22,7 +22,7 @@ use crate::files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check
 use crate::resource::SimilarNames;
 use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, as_seen_from};
 use crate::transform::Files;
-use crate::yaml::{self, nearest};
+use crate::yaml::{self, in_place_of, nearest, style_of_written};
 
 /// What all reading of one run shares.
 #[derive(Debug, Clone)]
@@ -364,9 +364,16 @@ impl Root {
             let message = format!("`{path}` cannot be read: {}", plain(&error));
             let error = Diagnostic::error(Code::Io, message).at(at);
             match self.nearest_path(path) {
-                Some(meant) => error
-                    .help(format!("did you mean `{meant}`? looked for {}", shown.display()))
-                    .fix(at, meant),
+                Some(meant) => {
+                    // The scalar may say more than the path.
+                    let written = self.reader.sources().written(at);
+                    let style = written.and_then(|written| style_of_written(&written, path));
+                    let error = error.help(format!("did you mean `{meant}`? looked for {}", shown.display()));
+                    match style {
+                        Some(style) => error.fix(at, in_place_of(style, &meant)),
+                        None => error,
+                    }
+                }
                 None => error.help(format!("looked for {}", shown.display())),
             }
         })
@@ -425,7 +432,7 @@ impl Root {
         let bytes = self.bytes_at(path).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside(&shown, &real),
             ReadFailure::Io(error) => {
-                Diagnostic::error(code_of(&error), format!("{}: {}", shown.display(), plain(&error)))
+                Diagnostic::error(Code::of_reading(&error), format!("{}: {}", shown.display(), plain(&error)))
             }
         })?;
         let named =
@@ -550,10 +557,11 @@ impl Files for Root {
         let real = self.file(path, at)?;
         self.bytes_at(&real).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside(Path::new(path), &real).at(at),
-            ReadFailure::Io(error) => {
-                Diagnostic::error(code_of(&error), format!("`{path}` cannot be read: {}", plain(&error)))
-                    .at(at)
-            }
+            ReadFailure::Io(error) => Diagnostic::error(
+                Code::of_reading(&error),
+                format!("`{path}` cannot be read: {}", plain(&error)),
+            )
+            .at(at),
         })
     }
 
@@ -567,11 +575,6 @@ enum ReadFailure {
     /// What was opened is outside of the root: its real path.
     Outside(PathBuf),
     Io(std::io::Error),
-}
-
-/// What sort of problem it is that a file was not read.
-fn code_of(error: &std::io::Error) -> Code {
-    if error.kind() == std::io::ErrorKind::FileTooLarge { Code::LimitExceeded } else { Code::Io }
 }
 
 /// The first line of an operating system's message, without its number.

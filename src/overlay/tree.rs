@@ -13,7 +13,7 @@ use super::load::{Root, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::flatten_lists;
 use crate::source::{SourceId, Span};
-use crate::yaml::{Node, ParseOptions, Separation, Spanned, check_directives, parse_documents};
+use crate::yaml::{Node, ParseOptions, Separation, Spanned, add_within, check_directives, parse_documents};
 
 /// One kustomization and what its `resources` and `components` lead to.
 #[derive(Debug, Clone)]
@@ -229,7 +229,7 @@ pub(super) fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Ve
     }
     let sources = root.reader().sources();
     let name = sources.get(text.span.source).map(|s| s.name().to_path_buf()).unwrap_or_default();
-    let id = sources.add_within(name, text.value.as_str(), text.span);
+    let id = add_within(sources, name, text.value.as_str(), text.span);
     let documents = flatten_lists(parse_documents(sources, id, ParseOptions::default()).ok()?).ok()?;
     let is_manifest =
         |node: &Node| node.get("kind").is_some() && node.get_path(&["metadata", "name"]).is_some();

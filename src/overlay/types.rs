@@ -12,9 +12,10 @@ use super::options::{BuildRules, ChainUse, MakeChain};
 use super::tree::Tree;
 use crate::diagnostic::{Diagnostic, Result, Warned};
 use crate::merge::{Exceptions, Rules};
+use crate::resource::ResId;
 use crate::schema::openapi::{is_crd, read_crd, read_document};
 use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
-use crate::source::{SourceId, SourceMap};
+use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
 /// The name of what is embedded, of which nothing is said.
@@ -112,7 +113,8 @@ impl Types {
         let knows = |gvk: &Gvk| {
             own.iter().any(|(_, graph)| graph.kind(gvk).is_some()) || self.known.kind(gvk).is_some()
         };
-        let unknown: Vec<&Gvk> = kinds.iter().filter(|gvk| !knows(gvk)).collect();
+        let mut unknown: Vec<(&Gvk, &KindUse)> = kinds.iter().filter(|(gvk, _)| !knows(gvk)).collect();
+        unknown.sort_unstable_by_key(|(gvk, _)| *gvk);
         if own.is_empty() && unknown.is_empty() {
             return Ok(Warned { value: None, warnings });
         }
@@ -122,13 +124,16 @@ impl Types {
             // Only builds that need it look for a cluster.
             none => none.insert((self.make_chain)(self.chain_use)?),
         };
-        let mut schema = chain.resolve(unknown)?;
-        warnings.extend(chain.take_warnings());
+        for (gvk, used) in unknown {
+            chain.resolve([gvk]).map_err(|error| used.told(gvk, error))?;
+            warnings.extend(chain.take_warnings().into_iter().map(|warning| used.told(gvk, warning)));
+        }
+        let mut schema = chain.resolve([])?;
         for (name, graph) in own.into_iter().rev() {
             schema.push_types(name, graph);
         }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        for gvk in kinds {
+        for gvk in kinds.keys() {
             if let Some((name, _)) = schema.answer(gvk).filter(|(name, _)| *name != EMBEDDED) {
                 answers.insert(gvk.clone(), name.to_string());
             }
@@ -142,10 +147,37 @@ impl Types {
     }
 }
 
+/// Kinds, and where each is first used.
+pub(super) type KindUses = FxHashMap<Gvk, KindUse>;
+
+/// A manifest of a kind.
+#[derive(Debug)]
+pub(super) struct KindUse {
+    at: Span,
+    name: SmolStr,
+    namespace: SmolStr,
+}
+
+impl KindUse {
+    pub fn of(node: &Node) -> Self {
+        let text = |field| node.get_path(&["metadata", field]).and_then(Node::as_str).map(SmolStr::from);
+        let [name, namespace] = ["name", "namespace"].map(|field| text(field).unwrap_or_default());
+        Self { at: node.span().at_start(), name, namespace }
+    }
+
+    /// A problem of the kind's types as one of this manifest.
+    fn told(&self, gvk: &Gvk, problem: Diagnostic) -> Diagnostic {
+        let (name, namespace) = (self.name.clone(), self.namespace.clone());
+        let id = ResId { gvk: gvk.clone(), name, namespace, cluster_scoped: false };
+        let problem = if problem.labels().is_empty() { problem.at(self.at) } else { problem };
+        problem.resource(&id)
+    }
+}
+
 /// The kinds whose types a build needs, and the lock file that may have them.
 #[derive(Clone, Copy)]
 pub(super) struct WantedTypes<'w> {
-    pub kinds: &'w FxHashSet<Gvk>,
+    pub kinds: &'w KindUses,
     pub locked: &'w LockedTypes,
 }
 
@@ -163,7 +195,7 @@ impl LockedTypes {
     }
 
     /// Those of some kinds, with the lock file's name.
-    fn of_kinds(&self, kinds: &FxHashSet<Gvk>) -> Result<Vec<(&str, Arc<TypeGraph>)>> {
+    fn of_kinds(&self, kinds: &KindUses) -> Result<Vec<(&str, Arc<TypeGraph>)>> {
         let Some((sources, text, name)) = self.text.as_ref().filter(|_| !kinds.is_empty()) else {
             return Ok(Vec::new());
         };
@@ -173,7 +205,7 @@ impl LockedTypes {
         };
         let graphs =
             self.graphs.get_or_init(read).as_ref().map_err(|problem: &Diagnostic| problem.clone())?;
-        let mut wanted: Vec<&Gvk> = kinds.iter().filter(|gvk| graphs.contains_key(gvk)).collect();
+        let mut wanted: Vec<&Gvk> = kinds.keys().filter(|gvk| graphs.contains_key(gvk)).collect();
         wanted.sort_unstable();
         Ok(wanted.into_iter().map(|gvk| (name.as_str(), Arc::clone(&graphs[gvk]))).collect())
     }
@@ -184,7 +216,7 @@ impl LockedTypes {
 pub(super) struct TypesInBuild<'n> {
     crds: Vec<&'n Node>,
     /// Kinds of which there are manifests and that can be custom.
-    custom_kinds: FxHashSet<Gvk>,
+    custom_kinds: KindUses,
 }
 
 impl<'n> TypesInBuild<'n> {
@@ -196,14 +228,14 @@ impl<'n> TypesInBuild<'n> {
         let gvk = gvk_of(node);
         // Only kinds with a group of their own can be custom resources.
         if gvk.group.contains('.') {
-            self.custom_kinds.insert(gvk);
+            self.custom_kinds.entry(gvk).or_insert_with(|| KindUse::of(node));
         }
     }
 
     /// The types of those CRDs that the build has resources of. The others are never merged by,
     /// and reading them all would take longer than the rest of a build that only installs them.
     fn graphs(&self) -> Warned<Vec<Arc<TypeGraph>>> {
-        let kinds: FxHashSet<_> = self.custom_kinds.iter().map(|gvk| (&gvk.group, &gvk.kind)).collect();
+        let kinds: FxHashSet<_> = self.custom_kinds.keys().map(|gvk| (&gvk.group, &gvk.kind)).collect();
         let needed = |crd: &&&Node| {
             let text = |path: &[&str]| {
                 crd.get_path(path).and_then(Node::as_str).map(SmolStr::new).unwrap_or_default()

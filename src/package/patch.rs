@@ -122,7 +122,7 @@ impl TargetedPatch {
 
     fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
         if let Some(operations) = &self.json {
-            let warnings = operations.apply_warned(&mut node, JsonPatchOptions::default())?;
+            let warnings = operations.apply_noting(&mut node, JsonPatchOptions::default())?.into_warnings();
             return Ok(Merged { warnings, ..Merged::of(Some(node)) });
         }
         let is_lossy = rules == Rules::Kustomize { exceptions: Exceptions::None };

@@ -360,7 +360,7 @@ impl PackageReader<'_> {
             file.read().map(|content| FileBytes { content, executable, stamp })
         });
         read.map_err(|error| {
-            Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
+            Diagnostic::error(Code::of_reading(&error), format!("{} cannot be read: {error}", path.display()))
         })
     }
 

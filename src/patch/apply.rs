@@ -1,7 +1,7 @@
 //! Patches of all types, applied to trees.
 
 use super::json_merge::apply_json_merge;
-use super::json_patch::{JsonPatchOptions, parse_json_patch};
+use super::json_patch::{JsonPatchOptions, Patched, parse_json_patch};
 use super::patch_type::PatchType;
 use crate::diagnostic::{PatchRefusal, Result};
 use crate::merge::{Merged, Rules, apply as apply_strategic};
@@ -101,7 +101,7 @@ pub fn apply(
         PatchType::Merge => apply_json_merge(&mut object, patch),
         PatchType::Json => {
             let parsed = parse_json_patch(patch).map_err(|error| error.refused(PatchRefusal::NoPatch))?;
-            let done = parsed.apply_warned(&mut object, options.json_patch);
+            let done = parsed.apply_noting(&mut object, options.json_patch).map(Patched::into_warnings);
             let warnings = done.map_err(|error| error.refused(PatchRefusal::Operation))?;
             return Ok(Merged { warnings, ..Merged::of(Some(object)) });
         }

@@ -10,7 +10,9 @@ use rustc_hash::FxHashMap;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, is_delete};
+use crate::merge::directive::{
+    DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, is_delete,
+};
 use crate::merge::entry_match::lacks;
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::{Trail, align};
@@ -29,6 +31,10 @@ pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trai
         if matches!(name, PATCH | RETAIN_KEYS | PATCH_MERGE_KEY) {
             continue;
         }
+        if let Some(list) = primitive_list(name) {
+            check_removals([ours, theirs], [value, &other.value], list, at)?;
+            continue;
+        }
         let here = at.field(name);
         let field = match value.value {
             Value::Scalar(_) => Cursor::unknown(),
@@ -37,6 +43,24 @@ pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trai
         check_values(value, &other.value, field, strategy(field, &here)?, &here)?;
     }
     Ok(())
+}
+
+/// The list that a directive takes scalars out of.
+fn primitive_list(directive: &str) -> Option<&str> {
+    directive.strip_prefix(DELETE_FROM_PRIMITIVE_LIST)?.strip_prefix('/')
+}
+
+/// Both sides take scalars out of a list: only what one takes out and the other one puts in is in dispute. Go looks
+/// for a field of the directive's name there, and fails.
+fn check_removals(sides: [&Map; 2], removed: [&Node; 2], list: &str, at: &Trail<'_>) -> Result<()> {
+    let values = |node: Option<&Node>| scalars(node.and_then(Node::as_list).map_or(&[], Vec::as_slice));
+    let [ours, theirs] = sides.map(|side| side.get(list));
+    let [our_removed, their_removed] = removed.map(|removed| values(Some(removed)));
+    let disputed = [(ours, &their_removed), (theirs, &our_removed)];
+    if disputed.iter().all(|(added, removed)| values(*added).is_disjoint(removed)) {
+        return Ok(());
+    }
+    Err(changed_on_both_sides(ours.unwrap_or(removed[0]), theirs.or(Some(removed[1])), &at.field(list)))
 }
 
 fn check_values(
@@ -99,7 +123,7 @@ fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<
         return Err(at.error(Code::MissingMergeKey, message));
     };
     let name = |(position, entry): (usize, &Node)| {
-        keys.identify(entry).ok_or_else(|| lacks(&keys, entry, &at.index(position)))
+        keys.identify(entry).ok_or_else(|| lacks(&keys, entry, &at.entry(entry, keys.names(), position)))
     };
     let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
     let (our_names, their_names) = (names(ours)?, names(theirs)?);

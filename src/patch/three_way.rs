@@ -288,6 +288,10 @@ definitions:
                 r#"{"$deleteFromPrimitiveList/finalizers":["a"],"$setElementOrder/finalizers":["b"],"finalizers":["b"]}"#
                     .into()
             }),
+            ("{finalizers: [c, b]}", "{finalizers: [b, d]}", "{finalizers: [d, b, e]}", {
+                r#"{"$deleteFromPrimitiveList/finalizers":["c"],"$setElementOrder/finalizers":["b","d"]}"#
+                    .into()
+            }),
             // One side deletes the entry, the other one changes it.
             (
                 "{list: [{name: a, value: x}, {name: b}]}",

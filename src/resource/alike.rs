@@ -118,20 +118,21 @@ fn neighbours<'n>(names: &'n BTreeSet<SmolStr>, name: &str) -> impl Iterator<Ite
 }
 
 impl Alike {
-    /// Takes note of resources.
+    /// Takes note of resources, by what they are called and were called before: who refers to one may use either.
     pub(crate) fn of<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> Self {
         let mut alike = Self::default();
         for resource in resources {
-            let id = resource.id();
-            if id.name.is_empty() {
-                continue;
-            }
-            let known = Known { id: id.clone(), at: resource.node().span().at_start() };
-            alike.names.entry(id.gvk.kind.clone()).or_default().add(known.clone());
-            let kinds = alike.kinds.entry(id.name.clone()).or_default();
-            kinds.entry(id.gvk.kind.clone()).or_insert(known);
+            let at = resource.node().span().at_start();
+            resource.ids().rev().filter(|id| !id.name.is_empty()).for_each(|id| alike.add(id, at));
         }
         alike
+    }
+
+    fn add(&mut self, id: &ResId, at: Span) {
+        let known = Known { id: id.clone(), at };
+        self.names.entry(id.gvk.kind.clone()).or_default().add(known.clone());
+        let kinds = self.kinds.entry(id.name.clone()).or_default();
+        kinds.entry(id.gvk.kind.clone()).or_insert(known);
     }
 
     /// The kind that is most like another, which nothing has.
@@ -192,7 +193,9 @@ impl Known {
     pub(crate) fn suggestion(&self, id: &ResId) -> String {
         // What selects says no more than it must.
         let selects = id.gvk.version.is_empty();
-        let differs = match (self.id.namespace == id.namespace, self.id.namespace.as_str()) {
+        // A former id says `default` where nothing is written.
+        let same = self.id.namespace == id.namespace || self.id.same_namespace(id);
+        let differs = match (same, self.id.namespace.as_str()) {
             _ if selects && (id.namespace.is_empty() || self.id.namespace == id.namespace) => String::new(),
             _ if self.id.gvk.group != id.gvk.group => {
                 format!(" of apiVersion `{}`", self.id.gvk.api_version())

@@ -40,7 +40,7 @@ impl Resource {
         let csv = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join(",");
         let affixes = |all: &[SmolStr]| csv(&mut all.iter().map(SmolStr::as_str));
         let generated = self.generated.unwrap_or_default();
-        let ids = || self.previous.iter();
+        let ids = || self.previous.noted();
         let all = [
             (
                 "internal.config.kubernetes.io/generatorBehavior",

@@ -2,6 +2,7 @@
 
 use smol_str::SmolStr;
 
+use super::former::FormerIds;
 use super::generated::Generated;
 use super::id::ResId;
 use super::origin::Origin;
@@ -18,7 +19,7 @@ pub struct Resource {
     node: Node,
     id: ResId,
     /// Former ids, the oldest first. The names that other resources may still use for this one.
-    pub previous: Vec<ResId>,
+    pub previous: FormerIds,
     /// Name prefixes that were added, the innermost first.
     pub prefixes: Vec<SmolStr>,
     /// Name suffixes that were added, the innermost first.
@@ -80,7 +81,7 @@ impl Resource {
         Self {
             node,
             id,
-            previous: Vec::new(),
+            previous: FormerIds::default(),
             prefixes: Vec::new(),
             suffixes: Vec::new(),
             referred_by: Vec::new(),
@@ -134,7 +135,7 @@ impl Resource {
             self.id = id_of(&self.node, schema);
             // Former ids have former kinds, but always today's group and version: what selects a
             // resource by a former id must not miss it because its API version was patched.
-            for former in &mut self.previous {
+            for former in self.previous.iter_mut() {
                 former.gvk.group.clone_from(&self.id.gvk.group);
                 former.gvk.version.clone_from(&self.id.gvk.version);
             }

@@ -100,7 +100,7 @@ impl ResourceSet {
         let resource = self.resources.get_mut(position)?;
         let (id, previous) = (resource.id().clone(), resource.previous.clone());
         let done = change(resource);
-        if *resource.id() != id || resource.previous != previous {
+        if *resource.id() != id || *resource.previous != *previous {
             self.indices.add(position, resource);
         }
         Some(done)

@@ -5,9 +5,9 @@ use smol_str::{SmolStr, format_smolstr};
 
 use super::field_spec::{Create, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
-use crate::resource::{ResId, Resource, ResourceSet};
+use crate::resource::{ResId, Resource, ResourceSet, SimilarNames};
 use crate::schema::Schema;
-use crate::yaml::{Spanned, Tag, nearest};
+use crate::yaml::{Spanned, Style, Tag, in_place_of};
 
 /// An entry of a kustomization's `replicas`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -29,13 +29,14 @@ pub fn replicas(
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
-    let mut problems = Problems::default();
+    let (mut problems, mut names) = (Problems::default(), None);
     for replica in counts {
         let is_meant =
             |id: &ResId| id.name == *replica.name && specs.as_slice().iter().any(|s| s.selects(&id.gvk));
         let named = set.find(Some(&replica.name), None, |resource| resource.ids().any(is_meant));
         if named.is_empty() {
-            problems.add(unknown(replica, specs, set));
+            let names = names.get_or_insert_with(|| names_with_replicas(specs, set));
+            problems.add(unknown(replica, specs, names));
             continue;
         }
         let count = format_smolstr!("{}", replica.count);
@@ -52,17 +53,22 @@ pub fn replicas(
     problems.or(())
 }
 
-fn unknown(replica: &Replica, specs: &FieldSpecs, set: &ResourceSet) -> Diagnostic {
+/// What the resources that can have replicas are and were called. Setting counts changes no names.
+fn names_with_replicas(specs: &FieldSpecs, set: &ResourceSet) -> SimilarNames {
+    let has_replicas = |id: &&ResId| specs.as_slice().iter().any(|s| s.selects(&id.gvk));
+    set.iter().flat_map(Resource::ids).filter(has_replicas).map(|id| &id.name).collect()
+}
+
+fn unknown(replica: &Replica, specs: &FieldSpecs, names: &SimilarNames) -> Diagnostic {
     let kinds: Vec<&str> = specs.as_slice().iter().map(|s| s.kind.as_str()).collect();
     let message = format!("no resource with replicas is named `{}`", replica.name);
     let error = Diagnostic::error(Code::NoMatch, message)
         .at(replica.name.span)
         .note(format!("looked for {}", kinds.join(", ")));
-    let has_replicas = |id: &&ResId| specs.as_slice().iter().any(|s| s.selects(&id.gvk));
-    let names: Vec<&str> =
-        set.iter().flat_map(Resource::ids).filter(has_replicas).map(|id| id.name.as_str()).collect();
-    match nearest(&replica.name, &names) {
-        Some(name) => error.help(format!("did you mean `{name}`?")).fix(replica.name.span, name),
+    match names.nearest(&replica.name) {
+        Some(name) => error
+            .help(format!("did you mean `{name}`?"))
+            .fix(replica.name.span, in_place_of(Style::Plain, &name)),
         None => error.help("use the name as the base writes it, without prefix and suffix"),
     }
 }

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::field_spec::{Create, FieldSpecs};
 use super::references::{Contents, Uses, content_at, replace};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{ResId, ResourceSet};
+use crate::resource::{Likely, ResId, ResourceSet};
 use crate::schema::{Gvk, Schema};
 use crate::yaml::{Node, Spanned};
 
@@ -40,7 +40,7 @@ pub struct VarTarget {
     /// The kind.
     pub kind: SmolStr,
     /// The name, now or before.
-    pub name: SmolStr,
+    pub name: Spanned<SmolStr>,
     /// The namespace, now or before; empty for any.
     pub namespace: SmolStr,
 }
@@ -62,7 +62,7 @@ impl VarTarget {
             _ => (self.group.as_str(), self.version.as_str()),
         };
         let gvk = Gvk { group: group.into(), version: version.into(), kind: self.kind.clone() };
-        ResId { gvk, name: self.name.clone(), namespace: self.namespace.clone(), cluster_scoped: false }
+        ResId { gvk, name: self.name.value.clone(), namespace: self.namespace.clone(), cluster_scoped: false }
     }
 }
 
@@ -151,7 +151,7 @@ pub fn resolve_vars(
     if vars.is_empty() {
         return Ok(None);
     }
-    let contents = contents(set, vars)?;
+    let contents = contents(set, vars, &Likely::new(schema))?;
     let mut uses = Uses { copied: set.copied(), ..Uses::default() };
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
         specs.visit(resource, Create::Never, &mut |field| replace(field, &contents, &mut uses))?;
@@ -169,7 +169,7 @@ pub fn resolve_vars(
     }))
 }
 
-fn contents(set: &ResourceSet, vars: &VarSet) -> Result<Contents> {
+fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Contents> {
     let mut sources: FxHashMap<&str, &Node> = FxHashMap::default();
     for resource in set {
         for name in &resource.vars {
@@ -178,12 +178,14 @@ fn contents(set: &ResourceSet, vars: &VarSet) -> Result<Contents> {
     }
     let content = |var: &Var| {
         let source = sources.get(var.name.as_str()).ok_or_else(|| {
-            let message = format!(
-                "the variable `{}` is of a resource that is not there: {}",
-                var.name,
-                var.object.id()
-            );
-            Diagnostic::error(Code::NoMatch, message).at(var.name.span).field("vars")
+            let id = var.object.id();
+            let message = format!("the variable `{}` is of a resource that is not there: {id}", var.name);
+            let at = if var.object.name.span.is_none() { var.name.span } else { var.object.name.span };
+            let error = Diagnostic::error(Code::NoMatch, message).at(at).field("vars");
+            match likely.suggestion(set, &id) {
+                Some(likely) => error.help(likely),
+                None => error,
+            }
         })?;
         let path = if var.field.field_path.is_empty() { "metadata.name" } else { &var.field.field_path };
         content_at(source, path).ok_or_else(|| {

@@ -6,14 +6,13 @@
 mod create;
 mod operation;
 mod pointer;
-mod positions;
 
 use smol_str::SmolStr;
 
 use self::operation::{Document, Operation};
-use self::pointer::Standard;
+use self::pointer::{Standard, steps};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::{Map, Node, Value, as_yaml_1_1};
+use crate::yaml::{FieldPositions, Map, Node, Value, as_yaml_1_1};
 
 /// How a JSON patch is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -130,36 +129,61 @@ impl JsonPatch {
     /// The first operation that cannot be applied, with its place: an unknown or malformed one, a path
     /// that leads nowhere, a test that fails.
     pub fn apply_with(&self, dest: &mut Node, options: &JsonPatchOptions) -> Result<()> {
-        self.apply_counting(dest, *options).map(drop)
+        self.apply_noting(dest, *options).map(drop)
     }
 
-    /// As [`JsonPatch::apply_with`]; returns how many bytes were copied.
-    pub(crate) fn apply_counting(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<usize> {
-        let document = self.applied(dest, options)?;
-        let copied = document.copied();
-        *dest = document.into_root();
-        Ok(copied)
+    /// As [`JsonPatch::apply_with`]; returns what else there is to say.
+    pub(crate) fn apply_noting(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<Patched> {
+        let mut root = dest.clone();
+        let patched = self.apply_all(&mut root, &mut FieldPositions::default(), options)?;
+        *dest = root;
+        Ok(patched)
     }
 
-    /// As [`JsonPatch::apply_with`]; returns warnings of operations that are only forgiven, and write something else
-    /// than it looks like.
-    pub(crate) fn apply_warned(&self, dest: &mut Node, options: JsonPatchOptions) -> Result<Vec<Diagnostic>> {
-        let mut document = self.applied(dest, options)?;
-        let warnings = document.take_warnings();
-        *dest = document.into_root();
-        Ok(warnings)
+    /// Applies a patch that [changes something at its end alone](Self::changes_at_its_end) as Kubernetes' tools do, without
+    /// a copy of what it is applied to. `positions` are those that were found by such patches before.
+    pub(crate) fn apply_open(
+        &self,
+        dest: &mut Node,
+        positions: &mut FieldPositions<SmolStr>,
+    ) -> Result<Patched> {
+        self.apply_all(dest, positions, JsonPatchOptions::kubernetes())
     }
 
-    /// A document to which all operations were applied.
-    fn applied(&self, dest: &Node, options: JsonPatchOptions) -> Result<Document> {
-        let mut document = Document::new(dest.clone(), options.standard);
+    fn apply_all(
+        &self,
+        dest: &mut Node,
+        positions: &mut FieldPositions<SmolStr>,
+        options: JsonPatchOptions,
+    ) -> Result<Patched> {
+        let mut document = Document::new(dest, positions, options.standard);
         for (position, operation) in self.operations.iter().enumerate() {
             let done = document.apply(operation);
             done.map_err(|error| {
                 document.suggested(error, operation).note(format!("operation {}", position + 1))
             })?;
         }
-        Ok(document)
+        Ok(document.patched())
+    }
+
+    /// Whether only the last operation changes anything, all of it or nothing: the others are tests.
+    pub(crate) fn changes_at_its_end(&self) -> bool {
+        let Some((last, before)) = self.operations.split_last() else { return false };
+        let is =
+            |operation: &Operation, ops: &[&str]| operation.op.as_deref().is_some_and(|op| ops.contains(&op));
+        before.iter().all(|operation| is(operation, &["test"]))
+            && is(last, &["add", "remove", "replace", "copy", "test"])
+    }
+
+    /// The fields of the document in or below which all happens, by Kubernetes' standard; none for the document itself.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = Option<SmolStr>> {
+        let pointers = self.operations.iter().flat_map(|operation| [&operation.path, &operation.from]);
+        pointers.flatten().map(|pointer| steps(pointer, Standard::Kubernetes)?.into_iter().next())
+    }
+
+    /// The value of the last operation, to change it.
+    pub(crate) fn last_value_mut(&mut self) -> Option<&mut Node> {
+        self.operations.last_mut()?.value.as_mut()
     }
 }
 
@@ -167,3 +191,4 @@ impl JsonPatch {
 mod tests;
 
 pub use create::create_json_patch;
+pub(crate) use operation::Patched;

@@ -3,10 +3,9 @@
 use smol_str::SmolStr;
 
 use super::pointer::{Standard, index, show, steps};
-use super::positions::FieldPositions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Span;
-use crate::yaml::{MAX_DEPTH, Node, Value, nearest_path, to_json};
+use crate::yaml::{FieldPositions, MAX_DEPTH, Map, Node, Value, nearest, nearest_path, to_json};
 
 /// How many bytes copies may add: a few that copy their own surroundings would fill any memory.
 const MAX_COPIED: usize = 64 << 20;
@@ -21,38 +20,63 @@ pub(super) struct Operation {
     pub(super) span: Span,
 }
 
-/// A document while it is patched.
-pub(super) struct Document {
-    root: Node,
-    standard: Standard,
-    copied: usize,
-    positions: FieldPositions,
-    warnings: Vec<Diagnostic>,
+/// What there is to say of a document that was patched.
+pub(crate) struct Patched {
+    /// How many bytes were copied.
+    pub(crate) copied: usize,
+    /// What was done that the RFC refuses, and that writes something else than it looks like.
+    pub(crate) warnings: Vec<Diagnostic>,
+    /// Those of paths that lose what stands before their first `/`.
+    pub(crate) cut_paths: Vec<Diagnostic>,
 }
 
-impl Document {
-    pub(super) fn new(root: Node, standard: Standard) -> Self {
-        Self { root, standard, copied: 0, positions: FieldPositions::default(), warnings: Vec::new() }
+impl Patched {
+    /// All that is to be warned of.
+    pub(crate) fn into_warnings(self) -> Vec<Diagnostic> {
+        self.cut_paths.into_iter().chain(self.warnings).collect()
+    }
+}
+
+/// A document while it is patched.
+pub(super) struct Document<'d> {
+    root: &'d mut Node,
+    standard: Standard,
+    copied: usize,
+    positions: &'d mut FieldPositions<SmolStr>,
+    warnings: Vec<Diagnostic>,
+    cut_paths: Vec<Diagnostic>,
+}
+
+impl<'d> Document<'d> {
+    /// `positions` are those of the fields of `root`, as far as they are known.
+    pub(super) fn new(
+        root: &'d mut Node,
+        positions: &'d mut FieldPositions<SmolStr>,
+        standard: Standard,
+    ) -> Self {
+        let (warnings, cut_paths) = (Vec::new(), Vec::new());
+        Self { root, standard, copied: 0, positions, warnings, cut_paths }
     }
 
-    /// How many bytes were copied.
-    pub(super) fn copied(&self) -> usize {
-        self.copied
-    }
-
-    pub(super) fn into_root(self) -> Node {
-        self.root
-    }
-
-    /// What was done that the RFC refuses, and that writes something else than it looks like.
-    pub(super) fn take_warnings(&mut self) -> Vec<Diagnostic> {
-        std::mem::take(&mut self.warnings)
+    pub(super) fn patched(self) -> Patched {
+        Patched { copied: self.copied, warnings: self.warnings, cut_paths: self.cut_paths }
     }
 
     fn forgive(&mut self, message: String, operation: &Operation) {
-        let warning = Diagnostic::warning(Code::InvalidValue, message).at(operation.span);
-        self.warnings
-            .push(warning.help("the API server takes this, and RFC 6902 does not: say what is meant"));
+        self.warnings.push(forgiven(message, operation));
+    }
+
+    /// Takes note of a `replace` of what is not there: it adds it, under a name that nothing may read.
+    fn forgive_new(&mut self, path: &[SmolStr], meant: Option<SmolStr>, operation: &Operation) {
+        let warning = forgiven(format!("{} is not there, so that `replace` adds it", named(path)), operation);
+        let meant = meant.zip(path.split_last()).map(|(meant, (_, parents))| {
+            let path: Vec<SmolStr> = parents.iter().cloned().chain([meant]).collect();
+            format!("did you mean `{}`?", show(&path))
+        });
+        self.warnings.push(match meant {
+            Some(meant) => warning.help(meant),
+            None => warning.help("write `add` where that is meant"),
+        });
     }
 
     pub(super) fn apply(&mut self, operation: &Operation) -> Result<()> {
@@ -85,7 +109,7 @@ impl Document {
             return error;
         }
         let mut pointers = [&operation.path, &operation.from].into_iter().flatten();
-        let meant = pointers.find_map(|pointer| nearest_path(&self.root, &steps(pointer, self.standard)?));
+        let meant = pointers.find_map(|pointer| nearest_path(self.root, &steps(pointer, self.standard)?));
         let shown = meant.map(|path| show(&path.into_iter().map(SmolStr::from).collect::<Vec<_>>()));
         match shown {
             Some(path) => error.help(format!("did you mean `{path}`?")),
@@ -115,7 +139,7 @@ impl Document {
         if !pointer.is_empty() && !pointer.starts_with('/') {
             let message =
                 format!("`{pointer}` begins without `/`, so that it is taken for `{}`", show(&found));
-            self.forgive(message, operation);
+            self.cut_paths.push(forgiven(message, operation));
         }
         Ok(found)
     }
@@ -139,7 +163,7 @@ impl Document {
             return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
         };
         let standard = self.standard;
-        let (mut node, positions) = (&mut self.root, &mut self.positions);
+        let (mut node, positions) = (&mut *self.root, &mut *self.positions);
         for (depth, step) in parents.iter().enumerate() {
             let last = Last { step, parents: &parents[..depth], operation, standard };
             node = child(node, &last, positions).ok_or_else(|| last.missing())?;
@@ -153,7 +177,7 @@ impl Document {
 
     fn add(&mut self, path: &[SmolStr], value: Node, operation: &Operation) -> Result<()> {
         if path.is_empty() && self.standard == Standard::Rfc6902 {
-            self.root = value;
+            *self.root = value;
             self.positions.clear();
             return Ok(());
         }
@@ -192,7 +216,7 @@ impl Document {
                 let message = format!("the whole document cannot become {}", value.type_name());
                 return Err(Diagnostic::error(Code::WrongType, message).at(operation.span));
             }
-            self.root = value;
+            *self.root = value;
             self.positions.clear();
             return Ok(());
         }
@@ -204,7 +228,11 @@ impl Document {
                 if last.standard == Standard::Rfc6902 && is_new {
                     return Err(last.missing());
                 }
+                let meant = is_new.then(|| similar_field(map, last.step));
                 positions.insert(last.parents, map, last.step, value);
+                if let Some(meant) = meant {
+                    self.forgive_new(&path, meant, operation);
+                }
             }
             Value::List(list) => {
                 let at = last.index(list, list.len())?;
@@ -279,7 +307,7 @@ impl Document {
     /// The value at a path; none for a field that is not there.
     fn get(&mut self, path: &[SmolStr], operation: &Operation) -> Result<Option<&Node>> {
         if path.is_empty() {
-            return Ok(Some(&self.root));
+            return Ok(Some(self.root));
         }
         let (parent, last, positions) = self.parent(path, operation)?;
         match &parent.value {
@@ -294,7 +322,7 @@ impl Document {
 }
 
 /// The map or list that holds what a path names, the last step, and where fields are.
-type Parent<'d, 'p> = (&'d mut Node, Last<'p>, &'d mut FieldPositions);
+type Parent<'d, 'p> = (&'d mut Node, Last<'p>, &'d mut FieldPositions<SmolStr>);
 
 /// The last step of a path.
 struct Last<'p> {
@@ -331,7 +359,11 @@ impl Last<'_> {
 }
 
 /// One step down; a null has nothing below it.
-fn child<'n>(node: &'n mut Node, to: &Last<'_>, positions: &mut FieldPositions) -> Option<&'n mut Node> {
+fn child<'n>(
+    node: &'n mut Node,
+    to: &Last<'_>,
+    positions: &mut FieldPositions<SmolStr>,
+) -> Option<&'n mut Node> {
     match &mut node.value {
         Value::Map(map) => {
             let position = positions.find(to.parents, map, to.step)?;
@@ -359,6 +391,21 @@ fn check_depth(path: &[SmolStr], value: &Node, operation: &Operation) -> Result<
     }
     let message = format!("with this value maps and lists nest more than {MAX_DEPTH} levels deep");
     Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span))
+}
+
+fn forgiven(message: String, operation: &Operation) -> Diagnostic {
+    Diagnostic::warning(Code::InvalidValue, message)
+        .at(operation.span)
+        .help("the API server takes this, and RFC 6902 does not: say what is meant")
+}
+
+/// Up to how many fields of a map are compared with one that is not there.
+const FEW: usize = 64;
+
+/// The field of a map whose name is most like another.
+fn similar_field(map: &Map, name: &str) -> Option<SmolStr> {
+    let names: Vec<&str> = map.iter().map(|(name, _)| name).take(FEW).collect();
+    nearest(name, &names).map(SmolStr::from)
 }
 
 fn op(operation: &Operation) -> &str {

@@ -9,7 +9,7 @@ use crate::merge::merge2;
 use crate::patch::{JsonPatch, JsonPatchOptions};
 use crate::resource::{Copied, ResId, Resource};
 use crate::schema::Schema;
-use crate::yaml::{Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json};
+use crate::yaml::{FieldPositions, Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json};
 
 /// A strategic merge patch, ready to be merged into resources.
 pub(super) struct StrategicPatch {
@@ -141,21 +141,96 @@ fn warning_of_replacement(patch: &Node) -> Option<Diagnostic> {
     Some(Diagnostic::warning(Code::Directive, message).at(directive.span()).help(help))
 }
 
+/// A JSON patch, ready to be applied to resources.
+pub(super) struct ResourcePatch<'p> {
+    patch: &'p JsonPatch,
+    /// What comes to the same for a resource that was patched before, without a look at all of it: the patch leaves
+    /// alone what identifies the resource, and its value has passed through JSON.
+    small: Option<JsonPatch>,
+}
+
+/// What is known of a resource that a JSON patch has changed, as long as nothing else does.
+#[derive(Default)]
+pub(super) struct OpenResource {
+    /// Whether another pass through JSON would change nothing.
+    settled: bool,
+    positions: FieldPositions<SmolStr>,
+}
+
+impl<'p> ResourcePatch<'p> {
+    pub(super) fn new(patch: &'p JsonPatch) -> Self {
+        let identifies = |field: Option<SmolStr>| {
+            field.is_none_or(|field| matches!(field.as_str(), "apiVersion" | "kind" | "metadata"))
+        };
+        let is_small = patch.changes_at_its_end() && !patch.fields().any(identifies);
+        let small = is_small.then(|| {
+            let mut small = patch.clone();
+            let settled = small.last_value_mut().is_none_or(settle);
+            settled.then_some(small)
+        });
+        Self { patch, small: small.flatten() }
+    }
+
+    /// As [`json`], for a resource that such a patch has changed before. None when that is not enough.
+    pub(super) fn apply_small(
+        &self,
+        resource: &mut Resource,
+        open: &mut OpenResource,
+        copied: &mut Copied,
+    ) -> Option<Result<Vec<Diagnostic>>> {
+        let small = self.small.as_ref()?;
+        if !open.settled {
+            reread(resource.node_mut());
+            if let Err(error) = through_json(resource.node_mut()) {
+                return Some(Err(error));
+            }
+            open.settled = true;
+        }
+        let patched = small.apply_open(resource.node_mut(), &mut open.positions);
+        Some(patched.and_then(|patched| copied.add(patched.copied).map(|()| patched.warnings)))
+    }
+}
+
+/// Makes of a value what two passes through JSON make of it. Returns whether one would do: the second takes place
+/// only when there is another patch.
+fn settle(value: &mut Node) -> bool {
+    if through_json(value).is_err() {
+        return false;
+    }
+    let mut again = value.clone();
+    reread(&mut again);
+    through_json(&mut again).is_ok() && is_written_alike(value, &again)
+}
+
+fn is_written_alike(a: &Node, b: &Node) -> bool {
+    let meta = (a.meta.style, a.meta.tag) == (b.meta.style, b.meta.tag);
+    meta && match (&a.value, &b.value) {
+        (Value::Scalar(a), Value::Scalar(b)) => a == b,
+        (Value::Map(a), Value::Map(b)) => a
+            .iter()
+            .map(|(_, value)| value)
+            .zip(b.iter().map(|(_, value)| value))
+            .all(|(a, b)| is_written_alike(a, b)),
+        (Value::List(a), Value::List(b)) => a.iter().zip(b).all(|(a, b)| is_written_alike(a, b)),
+        _ => false,
+    }
+}
+
 /// Changes a resource by a JSON patch. Returns whether its id did change.
 ///
 /// As in kustomize the whole resource passes through JSON, where all numbers are floats, and its
 /// annotations become strings. What the patch copies is added to `copied`.
 pub(super) fn json(
     resource: &mut Resource,
-    patch: &JsonPatch,
+    patch: &ResourcePatch<'_>,
     schema: &Schema,
     copied: &mut Copied,
-) -> Result<bool> {
+) -> Result<Warned<bool>> {
     let id = resource.id().clone();
-    resource.with_build_annotations_kept(|resource| {
+    let warnings = resource.with_build_annotations_kept(|resource| {
         reread(resource.node_mut());
-        let bytes = patch.apply_counting(resource.node_mut(), JsonPatchOptions::kubernetes())?;
-        copied.add(bytes)
+        let patched = patch.patch.apply_noting(resource.node_mut(), JsonPatchOptions::kubernetes())?;
+        copied.add(patched.copied).map(|()| patched.warnings)
     })?;
     if resource.node().as_map().is_none() {
         let message = format!("the patch leaves {} where a resource must be", resource.node().type_name());
@@ -169,7 +244,7 @@ pub(super) fn json(
         let message = "the patch leaves a resource without kind or name";
         return Err(Diagnostic::error(Code::MissingField, message));
     }
-    Ok(is_other(&id, resource))
+    Ok(Warned { value: is_other(&id, resource), warnings })
 }
 
 /// Whether a resource has another id now; a namespace that is written out makes another one.

@@ -8,8 +8,8 @@ use crate::patch::{JsonPatch, parse_json_patch};
 use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
 use crate::yaml::{
-    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, as_yaml_1_1, check_directives,
-    decode, parse_documents,
+    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, add_within, as_yaml_1_1,
+    check_directives, decode, parse_documents,
 };
 
 /// A patch after reading.
@@ -116,7 +116,7 @@ fn file(path: &Spanned<String>, context: &PatchContext<'_>) -> Result<SourceId> 
 fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
     let place = context.sources.describe(at);
     let name = place.map_or_else(|| "<patch>".to_string(), |place| format!("<patch at {place}>"));
-    context.sources.add_within(PathBuf::from(name), text, at)
+    add_within(context.sources, PathBuf::from(name), text, at)
 }
 
 /// The documents of a patch.

@@ -12,7 +12,7 @@ mod tests;
 
 pub use args::{Patch, PatchContext, PatchOptions};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::patch::JsonPatch;
@@ -20,7 +20,7 @@ use crate::resource::{Likely, ResId, Resource, ResourceSet};
 use crate::source::Span;
 use crate::yaml::Spanned;
 
-use change::StrategicPatch;
+use change::{OpenResource, ResourcePatch, StrategicPatch};
 use load::PatchBody;
 pub use load::is_path as is_path_of_patch;
 use target::{check_ids, own_target};
@@ -76,6 +76,7 @@ pub fn patches_json6902(
         let selected = run.select(patch).and_then(|selected| {
             run.set.count_copies(json.bytes(), selected.len().saturating_sub(1)).map(|()| selected)
         });
+        let json = ResourcePatch::new(&json);
         for i in run.problems.value_of(selected).unwrap_or_default() {
             let done = run.json_one(i, &json, patch.place());
             run.problems.value_of(done);
@@ -126,6 +127,8 @@ struct PatchRun<'r> {
     /// The positions and ids of resources that a patch was wrong for: what others make of them says nothing.
     lost: FxHashSet<usize>,
     lost_ids: FxHashSet<ResId>,
+    /// What the last JSON patch left of resources that nothing else has changed since, by their positions.
+    open: FxHashMap<usize, OpenResource>,
     likely: Likely<'r>,
     /// Whether it is known that no two resources have the same id.
     distinct: bool,
@@ -134,8 +137,8 @@ struct PatchRun<'r> {
 impl<'r> PatchRun<'r> {
     fn new(set: &'r mut ResourceSet, context: &'r PatchContext<'r>) -> Self {
         let (problems, likely) = (Problems::default(), Likely::new(context.schema));
-        let (lost, lost_ids) = (FxHashSet::default(), FxHashSet::default());
-        Self { set, context, warnings: Vec::new(), problems, lost, lost_ids, likely, distinct: false }
+        let (lost, lost_ids, open) = (FxHashSet::default(), FxHashSet::default(), FxHashMap::default());
+        Self { set, context, warnings: Vec::new(), problems, lost, lost_ids, open, likely, distinct: false }
     }
 
     fn loaded<T>(&mut self, patch: Result<Warned<T>>) -> Option<T> {
@@ -238,6 +241,7 @@ impl<'r> PatchRun<'r> {
         if self.lost.contains(&i) {
             return Ok(false);
         }
+        self.open.remove(&i);
         let mut id = None;
         let merged = self.set.update(i, |resource| {
             let merged = patch.merge_into(resource, context);
@@ -259,6 +263,7 @@ impl<'r> PatchRun<'r> {
     fn json(&mut self, patch: &Patch, json: &JsonPatch) -> Result<()> {
         let selected = self.select(patch)?;
         self.set.count_copies(json.bytes(), selected.len().saturating_sub(1))?;
+        let json = &ResourcePatch::new(json);
         for i in selected {
             // Here, and not in `patchesJson6902`, the id from before stays known.
             self.set.update(i, Resource::store_previous_id);
@@ -268,21 +273,34 @@ impl<'r> PatchRun<'r> {
         Ok(())
     }
 
-    fn json_one(&mut self, i: usize, json: &JsonPatch, at: Span) -> Result<()> {
+    fn json_one(&mut self, i: usize, json: &ResourcePatch<'_>, at: Span) -> Result<()> {
         if self.lost.contains(&i) {
             return Ok(());
         }
         let (schema, mut copied) = (self.context.schema, self.set.copied());
+        let open = &mut self.open;
         let changed = self.set.update(i, |resource| {
             let id = resource.id().clone();
-            change::json(resource, json, schema, &mut copied).map_err(|error| {
-                let error = if error.labels().is_empty() { error.at(at) } else { error };
-                error.resource(&id)
-            })
+            let small = open.get_mut(&i).and_then(|open| json.apply_small(resource, open, &mut copied));
+            let changed = if let Some(warnings) = small {
+                warnings.map(|warnings| Warned { value: false, warnings })
+            } else {
+                open.remove(&i);
+                let changed = change::json(resource, json, schema, &mut copied);
+                if changed.is_ok() {
+                    open.insert(i, OpenResource::default());
+                }
+                changed
+            };
+            let named = |problem: Diagnostic| problem.resource(&id);
+            let changed = changed
+                .map_err(|error| named(if error.labels().is_empty() { error.at(at) } else { error }))?;
+            let warnings = changed.warnings.into_iter().map(named).collect();
+            Ok(Warned { value: changed.value, warnings })
         });
         self.set.set_copied(copied);
-        let Some(other_id) = changed else { return Ok(()) };
-        if other_id? {
+        let Some(changed) = changed else { return Ok(()) };
+        if changed?.note_in(&mut self.warnings) {
             self.look_for_twins(i);
         }
         Ok(())

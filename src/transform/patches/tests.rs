@@ -3,7 +3,7 @@ use crate::merge::{Exceptions, MergeOptions};
 use crate::schema::Schema;
 use crate::source::SourceMap;
 use crate::transform::Files;
-use crate::yaml::{ParseOptions, from_node, parse_documents, parse_one, to_json};
+use crate::yaml::{ParseOptions, from_node, parse_documents, parse_one, to_json, to_yaml};
 
 const RESOURCES: &str = "\
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {app: web}}, spec: {replicas: 1}}
@@ -292,4 +292,83 @@ fn older_fields() {
         json("[{path: empty.yaml, target: {name: web}}]"),
         "error: expected a list of operations, found nothing"
     );
+}
+
+/// The texts of all resources, and how often each was called what.
+fn written(set: &ResourceSet) -> String {
+    let one = |resource: &Resource| {
+        let notes = resource.build_annotations();
+        format!("{notes:?}\n{}", to_yaml(resource.node()).expect("YAML"))
+    };
+    set.iter().map(one).collect()
+}
+
+/// One of `all`, by a number that changes each time.
+fn pick<'a>(seed: &mut u64, all: &[&'a str]) -> &'a str {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    all[usize::try_from(*seed >> 33).expect("32 bits") % all.len()]
+}
+
+/// An entry of `patches` with one to three operations, or a strategic merge patch.
+fn some_patch(seed: &mut u64) -> String {
+    const PATHS: [&str; 12] = [
+        "/spec/replicas",
+        "/spec/a",
+        "/spec/a/b",
+        "/spec/ports",
+        "/spec/ports/-",
+        "/spec/ports/0",
+        "/spec/a/c",
+        "/spec",
+        "/metadata/annotations/x",
+        "/metadata/annotations",
+        "/data",
+        "spec/a",
+    ];
+    const VALUES: [&str; 12] = [
+        "1",
+        "0x10",
+        "1e3",
+        "2020-01-01",
+        "yes",
+        "{b: {c: 12345678901234567890}}",
+        "[1, '']",
+        "{b: }",
+        "null",
+        "\"x\\Ny \\N z\"",
+        "{b: \"\\N\"}",
+        "'1'",
+    ];
+    if pick(seed, &["", "", "", "", "", "", "s"]) == "s" {
+        return format!("- patch: |\n    {WEB}, spec: {{a: {{b: {}}}}}}}\n", pick(seed, &VALUES));
+    }
+    let count = pick(seed, &["x", "x", "x", "xx", "xxx"]).len();
+    let operations = (0..count).map(|_| {
+        let op = pick(seed, &["add", "add", "replace", "remove", "test", "copy", "move"]);
+        let (path, from, value) = (pick(seed, &PATHS), pick(seed, &PATHS), pick(seed, &VALUES));
+        format!("    - {{op: {op}, path: {path}, from: {from}, value: {value}}}\n")
+    });
+    let operations: String = operations.collect();
+    format!("- target: {{name: {}}}\n  patch: |\n{operations}", pick(seed, &["web", "api", "web|api"]))
+}
+
+#[test]
+fn patches_on_the_same_resource_share_what_they_know_and_nothing_else() {
+    let (mut small, mut seed) = (0, 7);
+    for _ in 0..400 {
+        let (mut alone, mut together) = (set(), String::new());
+        for _ in 0..12 {
+            let patch = some_patch(&mut seed);
+            // Each in a run of its own; those that fail are left out.
+            let (next, _) = run_on(alone.clone(), &patch, patches);
+            if let Ok(next) = next {
+                alone = next;
+                together += &patch;
+                small += 1;
+            }
+        }
+        let (set, _) = run(if together.is_empty() { "[]" } else { &together }, patches);
+        assert_eq!(written(&set.expect("each did")), written(&alone), "{together}");
+    }
+    assert!(small > 1500, "most are tried: {small}");
 }

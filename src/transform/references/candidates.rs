@@ -85,7 +85,7 @@ impl<'r> FirstNamespaces<'r> {
             all.all.insert(first);
             all.and_now.insert((first, resource.id().effective_namespace()));
             all.and_written.insert((first, &resource.id().namespace));
-            for former in &resource.previous {
+            for former in resource.previous.iter() {
                 add(all.by_namespace.entry((&former.name, first)).or_default(), i);
             }
         }

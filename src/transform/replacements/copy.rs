@@ -7,7 +7,9 @@ use smol_str::SmolStr;
 use super::args::FieldOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Copied, part_scalars};
-use crate::transform::value_path::{FoundValue, Matches, NodeKind, lookup, lookup_mut, structured, text_of};
+use crate::transform::value_path::{
+    FoundValue, Matches, NodeKind, TreePositions, lookup, lookup_mut, structured, text_of,
+};
 use crate::yaml::{MAX_DEPTH, Node, Resolved, Style, Tag, Value, nearest_path};
 
 /// The part of a value that the options of a source ask for.
@@ -31,6 +33,14 @@ fn only_scalars() -> Diagnostic {
     Diagnostic::error(Code::WrongType, "a `delimiter` can split only a single value, not a map or list")
 }
 
+/// What is kept from one writing to the next.
+pub(super) struct WriteNotes<'n> {
+    /// How much was written.
+    pub(super) copied: &'n mut Copied,
+    /// Where fields stand in the resource.
+    pub(super) positions: &'n mut TreePositions,
+}
+
 /// The fields of a resource that a value is written to.
 #[derive(Clone, Copy)]
 pub(super) struct FieldTarget<'t> {
@@ -45,13 +55,13 @@ pub(super) struct FieldTarget<'t> {
 /// of a field.
 ///
 /// `live` is the path of the value itself, when it is a field of this very resource: kustomize copies it
-/// anew each time, so that what changes it changes what the fields behind it get. `copied` counts all that is written.
+/// anew each time, so that what changes it changes what the fields behind it get.
 pub(super) fn copy(
     value: &mut Node,
     live: Option<&[String]>,
     node: &mut Node,
     to: FieldTarget<'_>,
-    copied: &mut Copied,
+    notes: &mut WriteNotes<'_>,
 ) -> Result<Option<Diagnostic>> {
     let FieldTarget { path, options } = to;
     let source = live.and_then(|live| lookup(node, live).ok().flatten()).map(std::ptr::from_ref);
@@ -63,11 +73,12 @@ pub(super) fn copy(
         length: path.len(),
         oddity: Cell::new(None),
         in_text: Cell::new(false),
-        copied: Cell::new(*copied),
+        copied: Cell::new(*notes.copied),
+        positions: notes.positions,
     };
     copy.to(node, path)?;
     let oddity = copy.oddity.get().map(Oddity::warning);
-    *copied = copy.copied.get();
+    *notes.copied = copy.copied.get();
     *value = current.into_inner();
     Ok(oddity)
 }
@@ -111,6 +122,7 @@ struct FieldCopy<'v> {
     /// Whether it is being written to a text that was read as JSON or YAML.
     in_text: Cell<bool>,
     copied: Cell<Copied>,
+    positions: &'v TreePositions,
 }
 
 impl FieldCopy<'_> {
@@ -158,7 +170,10 @@ impl FieldCopy<'_> {
     fn matches(&self, node: &mut Node, path: &[String]) -> Result<usize> {
         let each = |found: FoundValue<'_>| self.set(found);
         let inside = |text: &mut Node, rest: &[String]| self.read_only(text, rest);
-        Matches { create: self.create(), each: &each, inside: &inside }.find(node, path)
+        let matches = Matches { create: self.create(), each: &each, inside: &inside };
+        // A text that was read is another tree.
+        let positions = (!self.in_text.get()).then_some(self.positions);
+        matches.find(node, path, positions)
     }
 
     /// In a text any value can be written anywhere.
@@ -243,6 +258,8 @@ impl FieldCopy<'_> {
             }
             _ => {
                 self.check_size(&value)?;
+                // What is below it now is something else.
+                self.positions.borrow_mut().clear();
                 *node = value.clone();
                 if let Value::Scalar(old) = &mut node.value {
                     *old = text;
@@ -311,7 +328,9 @@ mod tests {
     fn copied(value: &Node, text: &str, path: &str, options: &FieldOptions) -> String {
         let mut tree = node(text);
         let to = FieldTarget { path: &split_dotted(path), options };
-        match copy(&mut value.clone(), None, &mut tree, to, &mut Copied::default()) {
+        let mut notes =
+            WriteNotes { copied: &mut Copied::default(), positions: &mut TreePositions::default() };
+        match copy(&mut value.clone(), None, &mut tree, to, &mut notes) {
             Ok(warning) => to_json(&tree).expect("JSON") + if warning.is_some() { "!" } else { "" },
             Err(error) => format!("error: {}", error.message()),
         }

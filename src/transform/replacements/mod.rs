@@ -11,16 +11,18 @@ mod value;
 pub use args::{FieldOptions, Replacement, ReplacementTarget};
 pub use load::load_replacements;
 
+use rustc_hash::FxHashMap;
+
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
-use crate::resource::{Copied, Likely, Resource, ResourceSet};
+use crate::resource::{Likely, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::Span;
 use crate::transform::config::SelectorArgs;
-use crate::transform::value_path::{check_length, split_dotted};
+use crate::transform::value_path::{TreePositions, check_length, split_dotted};
 use crate::yaml::Spanned;
 
 use args::DEFAULT_FIELD;
-use copy::FieldTarget;
+use copy::{FieldTarget, WriteNotes};
 use select::TargetSelector;
 use value::SourceValue;
 
@@ -37,47 +39,60 @@ pub fn replacements(
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     let (mut problems, likely) = (Problems::default(), Likely::new(schema));
+    let mut run = ReplacementRun { set, schema, likely: &likely, positions: FxHashMap::default() };
     for replacement in replacements {
-        let value = SourceValue::of(replacement, set, &likely)
+        let value = SourceValue::of(replacement, run.set, &likely)
             .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
         let Some(mut value) = problems.value_of(value) else { continue };
         for target in &replacement.targets {
-            let applied = apply(set, &mut value, target, (schema, &likely));
+            let applied = run.apply(&mut value, target);
             warnings.extend(problems.value_of(applied).into_iter().flatten());
         }
     }
     problems.or(warnings)
 }
 
-fn apply(
-    set: &mut ResourceSet,
-    value: &mut SourceValue,
-    target: &Spanned<ReplacementTarget>,
-    (schema, likely): (&Schema, &Likely<'_>),
-) -> Result<Vec<Diagnostic>> {
-    let selected = TargetSelector::new(target)?.positions(set);
-    if selected.is_empty() {
-        let message = "this target selects no resource, so the value is not copied";
-        let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(target.span);
-        let id = target.select.as_ref().map(SelectorArgs::id).unwrap_or_default();
-        let likely = likely.suggestion(set, &id);
-        return Ok(vec![match likely {
-            Some(likely) => warning.help(likely),
-            None => warning,
-        }]);
+/// Replacements on their way over a set of resources.
+struct ReplacementRun<'r> {
+    set: &'r mut ResourceSet,
+    schema: &'r Schema,
+    likely: &'r Likely<'r>,
+    /// Where fields stand in the resources that were written to, by the positions of these.
+    positions: FxHashMap<usize, TreePositions>,
+}
+
+impl ReplacementRun<'_> {
+    fn apply(
+        &mut self,
+        value: &mut SourceValue,
+        target: &Spanned<ReplacementTarget>,
+    ) -> Result<Vec<Diagnostic>> {
+        let selected = TargetSelector::new(target)?.positions(self.set);
+        if selected.is_empty() {
+            let message = "this target selects no resource, so the value is not copied";
+            let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(target.span);
+            let id = target.select.as_ref().map(SelectorArgs::id).unwrap_or_default();
+            let likely = self.likely.suggestion(self.set, &id);
+            return Ok(vec![match likely {
+                Some(likely) => warning.help(likely),
+                None => warning,
+            }]);
+        }
+        let fields = TargetFields::of(target)?;
+        let (mut warnings, mut copied) = (Vec::new(), self.set.copied());
+        for i in selected {
+            let positions = self.positions.entry(i).or_default();
+            let written = self.set.update(i, |resource| {
+                let mut notes = WriteNotes { copied: &mut copied, positions };
+                let written = fields.write(value, i, resource, &mut notes);
+                resource.sync(self.schema);
+                written
+            });
+            warnings.extend(written.unwrap_or_else(|| Ok(Vec::new()))?);
+        }
+        self.set.set_copied(copied);
+        Ok(warnings)
     }
-    let fields = TargetFields::of(target)?;
-    let (mut warnings, mut copied) = (Vec::new(), set.copied());
-    for i in selected {
-        let written = set.update(i, |resource| {
-            let written = fields.write(value, i, resource, &mut copied);
-            resource.sync(schema);
-            written
-        });
-        warnings.extend(written.unwrap_or_else(|| Ok(Vec::new()))?);
-    }
-    set.set_copied(copied);
-    Ok(warnings)
 }
 
 /// The fields of each selected resource that get the value.
@@ -108,7 +123,7 @@ impl<'t> TargetFields<'t> {
         value: &mut SourceValue,
         position: usize,
         resource: &mut Resource,
-        copied: &mut Copied,
+        notes: &mut WriteNotes<'_>,
     ) -> Result<Vec<Diagnostic>> {
         let id = resource.id().clone();
         let mut warnings = Vec::new();
@@ -117,10 +132,14 @@ impl<'t> TargetFields<'t> {
             let live = value.live_in(position).map(<[String]>::to_vec);
             let mut write = |resource: &mut Resource| {
                 let to = FieldTarget { path: parts, options: self.options };
-                copy::copy(&mut value.node, live.as_deref(), resource.node_mut(), to, copied)
+                copy::copy(&mut value.node, live.as_deref(), resource.node_mut(), to, notes)
             };
             let meets_notes = matches!(parts.as_slice(), [first, second, ..] if first == "metadata" && second == "annotations");
             let odd = if meets_notes { resource.with_build_annotations(write) } else { write(resource) };
+            if meets_notes && resource.has_build_annotations() {
+                // What stood for them was among the fields.
+                notes.positions.get_mut().clear();
+            }
             warnings.extend(odd.map_err(placed)?.map(placed));
             resource.spread_shared();
             value.follow(position, resource);

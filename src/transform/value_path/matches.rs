@@ -1,10 +1,12 @@
 //! All values at a path.
 
+use std::cell::RefCell;
+
 use super::parts::{entry_parts, is_entry};
 use super::value::{NodeKind, entries, fields, new_entry, text_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::{regexp, strconv};
-use crate::yaml::{Node, Style, Value};
+use crate::yaml::{FieldPositions, Map, Node, Style, Value};
 
 /// A value that [`Matches`] found.
 pub(in crate::transform) struct FoundValue<'n> {
@@ -28,17 +30,47 @@ pub(in crate::transform) struct Matches<'f> {
     pub inside: &'f dyn Fn(&mut Node, &[String]) -> Result<usize>,
 }
 
+/// Where the fields of large maps of one tree stand, by the paths to these maps.
+pub(in crate::transform) type TreePositions = RefCell<FieldPositions<String>>;
+
+/// What is known of the way to a value, as long as it leads through fields alone.
+#[derive(Clone, Copy)]
+struct FieldWay<'w> {
+    path: &'w [String],
+    positions: &'w TreePositions,
+}
+
+impl FieldWay<'_> {
+    /// Where a field stands in the map from which `rest` is still to go, behind the field itself.
+    fn position(self, map: &Map, name: &str, rest: &[String]) -> Option<usize> {
+        let steps = self.path.len() - rest.len() - 1;
+        self.positions.borrow_mut().find(&self.path[..steps], map, name)
+    }
+
+    fn push(self, map: &mut Map, name: &str, rest: &[String], value: Node) {
+        let steps = self.path.len() - rest.len() - 1;
+        self.positions.borrow_mut().push(&self.path[..steps], map, &name.into(), value);
+    }
+}
+
 impl Matches<'_> {
-    /// Finds the values and returns how many there are.
+    /// Finds the values and returns how many there are. `positions` are those of fields that are known of the tree, if
+    /// it is asked several times; whatever puts something in the place of a map must clear them.
     ///
     /// # Errors
     /// A path that does not fit the types on its way, malformed expressions, positions past the
     /// end of a list, and what the functions return.
-    pub(in crate::transform) fn find(&self, node: &mut Node, path: &[String]) -> Result<usize> {
-        self.walk(FoundValue { node, created: false }, path)
+    pub(in crate::transform) fn find(
+        &self,
+        node: &mut Node,
+        path: &[String],
+        positions: Option<&TreePositions>,
+    ) -> Result<usize> {
+        let way = positions.map(|positions| FieldWay { path, positions });
+        self.walk(FoundValue { node, created: false }, path, way)
     }
 
-    fn walk(&self, at: FoundValue<'_>, path: &[String]) -> Result<usize> {
+    fn walk(&self, at: FoundValue<'_>, path: &[String], way: Option<FieldWay<'_>>) -> Result<usize> {
         let Some((part, rest)) = path.split_first() else {
             (self.each)(at)?;
             return Ok(1);
@@ -47,27 +79,48 @@ impl Matches<'_> {
             Some(i) => self.entry_at(at.node, i, part, rest),
             None if is_entry(part) => self.entries_like(at, part, rest),
             None if part == "*" => self.every_entry(at.node, rest),
-            None => self.field(at, part, rest),
+            None => self.field(at, part, rest, way),
         }
     }
 
-    fn field(&self, at: FoundValue<'_>, name: &str, rest: &[String]) -> Result<usize> {
+    fn field(
+        &self,
+        at: FoundValue<'_>,
+        name: &str,
+        rest: &[String],
+        way: Option<FieldWay<'_>>,
+    ) -> Result<usize> {
         if name.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "the path has an empty part")
                 .help("write a dot that belongs to a name as `\\.`, or put the name in brackets"));
         }
         let FoundValue { node, mut created } = at;
-        let missing = fields(node, name)?.is_none_or(|map| !map.contains_key(name));
-        if missing {
-            let (Some(leaf), Some(map)) = (self.create, node.as_map_mut()) else { return Ok(0) };
-            map.push(name, NodeKind::for_next(rest.first(), leaf).node());
-            created = true;
-        }
-        let Some(field) = node.get_mut(name) else { return Ok(0) };
+        let position = |map: &Map| match way {
+            Some(way) => way.position(map, name, rest),
+            None => map.position(name),
+        };
+        let found = fields(node, name)?.and_then(position);
+        let Some(map) = node.as_map_mut() else { return Ok(0) };
+        let position = match (found, self.create) {
+            (Some(position), _) => position,
+            (None, None) => return Ok(0),
+            (None, Some(leaf)) => {
+                let value = NodeKind::for_next(rest.first(), leaf).node();
+                match way {
+                    Some(way) => way.push(map, name, rest, value),
+                    None => map.push(name, value),
+                }
+                created = true;
+                map.len() - 1
+            }
+        };
+        let Some(field) = map.entries_mut().get_mut(position).map(|entry| &mut entry.value) else {
+            return Ok(0);
+        };
         if !rest.is_empty() && matches!(field.value, Value::Scalar(_)) {
             return (self.inside)(field, rest);
         }
-        self.walk(FoundValue { node: field, created }, rest)
+        self.walk(FoundValue { node: field, created }, rest, way)
     }
 
     fn entry_at(&self, node: &mut Node, i: usize, part: &str, rest: &[String]) -> Result<usize> {
@@ -82,13 +135,13 @@ impl Matches<'_> {
             let message = format!("there is no entry at position {i}; the list has {len}");
             return Err(Diagnostic::error(Code::NoMatch, message).at(at));
         };
-        self.walk(FoundValue { node: entry, created }, rest)
+        self.walk(FoundValue { node: entry, created }, rest, None)
     }
 
     fn every_entry(&self, node: &mut Node, rest: &[String]) -> Result<usize> {
         entries(node, "*")?;
         let list = node.as_list_mut().map_or(&mut [][..], Vec::as_mut_slice);
-        list.iter_mut().map(|node| self.walk(FoundValue { node, created: false }, rest)).sum()
+        list.iter_mut().map(|node| self.walk(FoundValue { node, created: false }, rest, None)).sum()
     }
 
     fn entries_like(&self, at: FoundValue<'_>, part: &str, rest: &[String]) -> Result<usize> {
@@ -122,7 +175,7 @@ impl Matches<'_> {
                     found += 1;
                 }
             } else if node.get(name).is_some_and(|field| regex.is_match(&as_written(field))) {
-                found += self.walk(FoundValue { node, created }, rest)?;
+                found += self.walk(FoundValue { node, created }, rest, None)?;
             }
         }
         Ok(found)
@@ -155,7 +208,8 @@ mod tests {
             Ok(())
         };
         let inside = |_: &mut Node, _: &[String]| Ok(0);
-        let found = Matches { create, each: &each, inside: &inside }.find(&mut tree, &split_dotted(path));
+        let found =
+            Matches { create, each: &each, inside: &inside }.find(&mut tree, &split_dotted(path), None);
         match found {
             Ok(0) => "none".into(),
             Ok(_) => to_json(&tree).expect("JSON").replace('"', ""),

@@ -11,6 +11,6 @@ pub(super) mod structured;
 mod value;
 
 pub(super) use lookup::{lookup, lookup_create, lookup_mut};
-pub(super) use matches::{FoundValue, Matches};
+pub(super) use matches::{FoundValue, Matches, TreePositions};
 pub(super) use parts::{check_length, split_dotted, split_slashed};
 pub(super) use value::{NodeKind, text_of};

@@ -9,6 +9,7 @@ use serde_yaml::Value as Leaf;
 use super::error::{DecodeError, DecodePath, DecodeStep};
 use super::options::{DecodeOptions, UnknownFields};
 use crate::diagnostic::{Code, Diagnostic, Problems};
+use crate::yaml::in_place::in_place_of;
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Entry, Key, Node, Value};
 use crate::yaml::scalar::Resolved;
@@ -150,7 +151,7 @@ impl<'de> NodeDeserializer<'de, '_> {
             None => error,
         };
         let error = match nearest(&key.text, names) {
-            Some(meant) => error.fix(key.meta.span, meant),
+            Some(meant) => error.fix(key.meta.span, in_place_of(key.meta.style, meant)),
             None => error,
         };
         let step = DecodePath { parent: self.path, step: DecodeStep::Field(&key.text) };

@@ -1,0 +1,187 @@
+//! What is refused, or done otherwise than it looks like, is told with its place, and nothing else is printed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n";
+
+fn home(files: &[(&str, &str)]) -> TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    for (path, text) in files {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    home
+}
+
+fn run(home: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+    command.args(args).current_dir(home).env("KUBECONFIG", "/dev/null").env("HOME", home);
+    command.env_remove("NO_COLOR").env_remove("FORCE_COLOR").env("XDG_CACHE_HOME", home.join("cache"));
+    command.output().expect("the program runs")
+}
+
+fn texts(output: Output) -> [String; 2] {
+    [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"))
+}
+
+#[track_caller]
+fn says(told: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(told.contains(part), "no `{part}` in:\n{told}");
+    }
+}
+
+#[test]
+fn a_variable_of_a_resource_that_is_not_there_says_which_one_is() {
+    let kustomization = "namePrefix: p-\nresources: [a.yaml]\nvars:\n- name: X\n  objref:\n    apiVersion: v1\n    kind: ConfigMap\n    name: setings\n";
+    let home = home(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
+    let [stdout, told] = texts(run(home.path(), &["build"]));
+    assert_eq!(stdout, "");
+    says(
+        &told,
+        &[
+            "error[no-match]: the variable `X`",
+            "kustomization.yaml:8:11",
+            "did you mean ConfigMap `settings`?",
+        ],
+    );
+}
+
+#[test]
+fn a_replace_of_what_is_not_there_is_warned_of() {
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n";
+    let patch = |path: &str| {
+        format!(
+            "resources: [a.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n    - op: test\n      path: /spec/replicas\n      value: 1\n    - op: replace\n      path: {path}\n      value: 3\n"
+        )
+    };
+    let (typo, known) = (patch("/spec/replica"), patch("/spec/replicas"));
+    let home = home(&[
+        ("typo/kustomization.yaml", typo.as_str()),
+        ("typo/a.yaml", deployment),
+        ("known/kustomization.yaml", known.as_str()),
+        ("known/a.yaml", deployment),
+    ]);
+    let output = run(home.path(), &["build", "typo"]);
+    assert!(output.status.success(), "as kustomize");
+    let [stdout, told] = texts(output);
+    says(&stdout, &["\n  replica: 3\n  replicas: 1\n"]);
+    says(
+        &told,
+        &[
+            "`/spec/replica` is not there, so that `replace` adds it",
+            "typo/kustomization.yaml:8:7",
+            "did you mean `/spec/replicas`?",
+        ],
+    );
+    assert_eq!(texts(run(home.path(), &["build", "known"]))[1], "");
+}
+
+#[test]
+fn what_strict_refuses_is_not_printed() {
+    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {list: [a]}\n";
+    let changed = widget.replace("[a]", "[b]");
+    let wrong = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: text}\n";
+    let service = wrong.replace("text", "[]");
+    let home = home(&[("w.yaml", widget), ("v.yaml", &changed), ("s.yaml", &service), ("t.yaml", wrong)]);
+    for args in [
+        &["create-patch", "--dialect", "overlay", "w.yaml", "v.yaml"][..],
+        &["create-patch", "--type", "merge", "s.yaml", "t.yaml"],
+    ] {
+        let output = run(home.path(), args);
+        assert!(output.status.success(), "{args:?}");
+        let [stdout, told] = texts(output);
+        assert!(!stdout.is_empty() && told.contains("warning"), "{args:?}: {told}");
+        let strict = run(home.path(), &[args, &["--strict"]].concat());
+        assert!(!strict.status.success(), "{args:?}");
+        assert_eq!(texts(strict)[0], "", "{args:?}");
+    }
+}
+
+#[cfg(feature = "cluster")]
+mod with_a_cluster {
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_used_or_refused() {
+        let home = home(&[("kustomization.yaml", "resources: [a.yaml]\n"), ("a.yaml", CONFIG_MAP)]);
+        let refusing: [&[&str]; 9] = [
+            &["build", "."],
+            &["lock", "."],
+            &["merge", "a.yaml", "a.yaml"],
+            &["merge3", "--original", "a.yaml", "--updated", "a.yaml", "--dest", "a.yaml"],
+            &["create-patch", "a.yaml", "a.yaml"],
+            &["schema", "list", "pods"],
+            &["schema", "show", "pod"],
+            &["schema", "fetch", "pods"],
+            &["merge3", "--git-driver", "a.yaml", "a.yaml", "a.yaml", "a.yaml"],
+        ];
+        for args in refusing {
+            let output = run(home.path(), &[args, &["-n", "shop"]].concat());
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            let [stdout, told] = texts(output);
+            assert_eq!(stdout, "", "{args:?}");
+            says(&told, &["`--namespace` says where objects go that are sent to a cluster"]);
+        }
+        // Those that use it: what is sent goes there, and only what is there is patched.
+        let sent = ["apply", "--dry-run=client", "-o", "yaml", ".", "-n", "shop"];
+        says(&texts(run(home.path(), &sent))[0], &["namespace: shop"]);
+        fs::write(home.path().join("p.yaml"), "data: {a: c}\n").expect("written");
+        let patch = ["patch", "-f", "a.yaml", "--patch-file", "p.yaml", "--kind", "ConfigMap", "-n", "shop"];
+        assert!(run(home.path(), &patch).status.success(), "it is in no other namespace");
+        let other = CONFIG_MAP.replace("settings", "settings, namespace: other");
+        fs::write(home.path().join("a.yaml"), other).expect("written");
+        assert!(!run(home.path(), &patch).status.success(), "it is in another one");
+        assert!(run(home.path(), &patch[..7]).status.success());
+    }
+
+    #[test]
+    fn a_broken_kubeconfig_says_where() {
+        let kubeconfig = |cluster: &str, user: &str| {
+            format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- {{name: c, context: {{cluster: one, user: ann}}}}\nclusters:\n- name: one\n  cluster:\n    server: https://127.0.0.1:1\n{cluster}users:\n- name: ann\n  user:\n{user}"
+            )
+        };
+        let table = [
+            (kubeconfig("", "    token: s3cr3t: x\n"), "error[syntax]", "config:13:", ""),
+            (kubeconfig("", "    token: [s3cr3t]\n"), "error[syntax]", "config:1", ""),
+            (
+                kubeconfig("    certificate-authority-data: s3cr3t!\n", "    token: t\n"),
+                "error[invalid-value]: `certificate-authority-data` of the cluster `one` is no base64",
+                "config:10:33",
+                "`certificate-authority`",
+            ),
+            (
+                kubeconfig("", "    client-certificate-data: YQ==\n    client-key-data: s3cr3t!\n"),
+                "error[invalid-value]: `client-key-data` of the user `ann` is no base64",
+                "config:14:22",
+                "`client-key`",
+            ),
+        ];
+        for (text, error, place, help) in table {
+            let home = home(&[("config", &text), ("a.yaml", CONFIG_MAP)]);
+            let output = run(home.path(), &["diff", "-f", "a.yaml", "--kubeconfig", "config"]);
+            let [stdout, told] = texts(output);
+            assert_eq!(stdout, "");
+            says(&told, &[error, place, help]);
+            assert!(!told.contains("s3cr3t"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_kind_that_the_cluster_was_asked_for_has_its_place() {
+        let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {list: [a]}\n";
+        let home = home(&[("base/w.yaml", widget), ("over/w.yaml", &format!("# mine\n{widget}"))]);
+        let args = ["build", "over", "--base", "base", "--server", "http://127.0.0.1:1"];
+        let [_, told] = texts(run(home.path(), &args));
+        says(
+            &told,
+            &["the cluster could not be asked for the schema of", "over/w.yaml:2:1", "Widget.example.com w"],
+        );
+    }
+}
