@@ -26,6 +26,16 @@ const COMMANDS: &[&str] = &[
     "apply",
     #[cfg(feature = "cluster")]
     "diff",
+    #[cfg(feature = "cluster")]
+    "applyset",
+    #[cfg(feature = "cluster")]
+    "applyset list",
+    #[cfg(feature = "cluster")]
+    "applyset view",
+    #[cfg(feature = "cluster")]
+    "applyset adopt",
+    #[cfg(feature = "cluster")]
+    "applyset orphan",
     "schema",
     "schema show",
     "schema compile",

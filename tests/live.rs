@@ -42,6 +42,8 @@ mod same_answers;
 mod schemas;
 #[path = "live/sending.rs"]
 mod sending;
+#[path = "live/sets.rs"]
+mod sets;
 
 use rig::{Rig, Witness, closed_address, config_maps, eventually};
 

@@ -12,10 +12,11 @@ use super::connect::{ServerSideArg, duration};
 use super::ending::stop_at_first_signal;
 use super::form::{Joined, OutputForm, resource_name};
 use super::objects::ObjectArgs;
+use super::prune::{self, PruneArgs};
 use super::{Failure, Outcome, render};
 use crate::cluster::{
-    self, AppliedObject, ApplyChange, ApplySummary, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation,
-    PARALLEL, ServerSideApplyOptions,
+    self, AppliedObject, ApplyChange, ApplySetEvent, ApplySetOptions, ApplySetRun, ApplySummary, Cluster,
+    DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, ServerSideApplyOptions,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::resource::Resource;
@@ -78,6 +79,9 @@ pub(super) struct ApplyArgs {
     show_managed_fields: bool,
 
     #[command(flatten)]
+    prune: PruneArgs,
+
+    #[command(flatten)]
     server_side: ServerSideArg,
 }
 
@@ -105,6 +109,20 @@ enum ValidateArg {
 }
 
 impl ApplyArgs {
+    /// What a line says of an object that was pruned.
+    fn pruned(&self, set: &ApplySetOptions) -> &'static str {
+        match (self.dry_run, set.prune.mode) {
+            (DryRunArg::Server, _) => "pruned (server dry run)",
+            (DryRunArg::Client, _) | (_, PruneMode::Show) => "pruned (dry run)",
+            _ => "pruned",
+        }
+    }
+
+    /// The same where such lines are printed: what is gone cannot be shown as it is then.
+    fn line<'p>(&self, pruned: Option<&'p str>) -> Option<&'p str> {
+        pruned.filter(|_| self.output.is_none())
+    }
+
     fn options(&self) -> ServerSideApplyOptions {
         let defaults = ServerSideApplyOptions::default();
         let waves = self.waves.map(|WavesOf::Argocd| "argocd.argoproj.io/sync-wave".to_string());
@@ -132,33 +150,79 @@ impl ApplyArgs {
 
 /// Applies all objects, says what became of each, and succeeds when all of them were applied.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
-    let resources = args.objects.load(sources)?;
+    let options = args.options();
+    let set = args.prune.options(args.objects.is_selective(), args.concurrency, options.stop.as_ref())?;
+    let mut resources = args.objects.load(sources)?;
     if matches!(args.dry_run, DryRunArg::Client) {
-        return show_only(args, &resources);
+        return show_only(args, resources, set, sources);
     }
     let cluster = Cluster::connect(&args.objects.connect())?;
-    let options = args.options();
+    let pruned = set.as_ref().map(|set| args.pruned(set));
+    let mut say = |event: ApplySetEvent<'_>| prune::say(&event, args.line(pruned), sources);
+    let begin = |set| ApplySetRun::begin(&cluster, set, &mut resources, &options, &mut say);
+    let mut set = set.map(begin).transpose()?;
     let mut shown = AppliedOutput::new(args);
-    let mut report = |event: Event<'_>| match event {
-        Event::Applied(applied) => shown.add(applied),
-        Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
-        Event::Warning(text) => {
-            render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
+    let mut report = |event: Event<'_>| {
+        set.iter_mut().for_each(|set| set.saw(&event));
+        match event {
+            Event::Applied(applied) => shown.add(applied),
+            Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
+            Event::Warning(text) => {
+                render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
+            }
         }
     };
-    let summary = cluster::apply(&cluster, &resources, &options, &mut report)?;
+    let applied = cluster::apply(&cluster, &resources, &options, &mut report);
+    // What was not applied must not be taken for what left the set.
+    if !applied.as_ref().is_ok_and(ApplySummary::is_success) {
+        set.take().into_iter().for_each(ApplySetRun::give_up);
+    }
+    let summary = applied?;
     if resources.iter().any(|resource| is_crd(resource.node())) {
         args.objects.forget_schemas(cluster.id());
     }
     let counts = shown.counts.to_string();
     shown.finish()?;
     if summary.is_success() {
-        render::print_note(&counts);
-        return Ok(ExitCode::SUCCESS);
+        let counted =
+            set.map(|set| pruned_after(set, &counts, pruned.unwrap_or_default(), &mut say)).transpose()?;
+        return Ok(ended(counted.unwrap_or(Ok(counts)), sources));
     }
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
     render::print(&[not_applied(&summary, resources.len(), &counts)], sources);
     Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
+}
+
+/// Prunes a set of which all was applied. Returns what is said at the end.
+fn pruned_after(
+    set: ApplySetRun<'_>,
+    counts: &str,
+    done: &str,
+    say: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+) -> Result<Result<String, Diagnostic>, Diagnostic> {
+    let pruned = set.prune(say).map_err(|problem| problem.note(counts))?;
+    if !pruned.is_success() {
+        return Ok(Err(prune::not_pruned(&pruned)));
+    }
+    Ok(Ok([counts, &prune::counts(&pruned, done)]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")))
+}
+
+/// Says how an apply ended that applied everything.
+fn ended(counts: Result<String, Diagnostic>, sources: &SourceMap) -> ExitCode {
+    match counts {
+        Ok(counts) => {
+            render::print_note(&counts);
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            render::print(&[problem], sources);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// The status of what an interrupt ended, as shells have it.
@@ -184,9 +248,18 @@ fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
     problem
 }
 
-/// Shows what would be sent, and asks no server.
-fn show_only(args: &ApplyArgs, resources: &[Resource]) -> Outcome {
-    let planned = cluster::planned_without_server(resources, &args.objects.connect())?;
+/// Shows what would be sent, and asks no server, but for what a set has.
+fn show_only(
+    args: &ApplyArgs,
+    mut resources: Vec<Resource>,
+    set: Option<ApplySetOptions>,
+    sources: &SourceMap,
+) -> Outcome {
+    let pruned = set.as_ref().map(|set| args.pruned(set));
+    let cluster = set.as_ref().map(|_| Cluster::connect(&args.objects.connect())).transpose()?;
+    let look = |(cluster, set)| ApplySetRun::look(cluster, set, &mut resources, &args.options().waves);
+    let set = cluster.as_ref().zip(set).map(look).transpose()?;
+    let planned = cluster::planned_without_server(&resources, &args.objects.connect())?;
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {
@@ -202,6 +275,9 @@ fn show_only(args: &ApplyArgs, resources: &[Resource]) -> Outcome {
         }
     }
     let count = planned.len();
+    if let Some(set) = set {
+        set.prune(&mut |event| prune::say(&event, args.line(pruned), sources))?;
+    }
     render::print_note(&format!("{count} object{}: none was sent", if count == 1 { "" } else { "s" }));
     Ok(ExitCode::SUCCESS)
 }

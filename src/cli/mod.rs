@@ -5,6 +5,8 @@
 
 #[cfg(feature = "cluster")]
 mod apply;
+#[cfg(feature = "cluster")]
+mod applyset;
 mod build;
 mod cache;
 #[cfg(feature = "cluster")]
@@ -25,6 +27,8 @@ mod objects;
 mod outcome;
 mod package;
 mod patch;
+#[cfg(feature = "cluster")]
+mod prune;
 mod recover;
 mod render;
 mod report;
@@ -66,6 +70,9 @@ enum Command {
     /// Build an overlay and show what applying it would change in the cluster
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
+    /// Look at ApplySets, and change what is in them
+    #[cfg(feature = "cluster")]
+    Applyset(applyset::ApplySetCommand),
     /// Merge manifests over others, whose comments and layout stay
     Merge(merge::MergeArgs),
     /// Merge what changed between two versions of manifests into a third
@@ -129,6 +136,8 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
         Command::Apply(args) => apply::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Diff(args) => diff::run(&args, sources),
+        #[cfg(feature = "cluster")]
+        Command::Applyset(args) => applyset::run(&args, sources),
         Command::Merge(args) => merge::run(&args, sources),
         Command::Merge3(args) => merge::run_three_way(&args, sources),
         Command::Patch(args) => patch::run(&args, sources),

@@ -100,6 +100,8 @@ codes! {
         "The notes have what it said; run it by hand to see more."
     ServerWarning "server-warning" "The API server did what it was asked and warned, of a deprecated version, say."
         "The message has the server's own words."
+    ApplySet "apply-set" "Something about an ApplySet, such as an object that is not pruned since it still holds others."
+        "The help says what lets it go. What stays is a member of its set and is looked at again by the next apply."
     Usage "usage" "The command line is wrong."
         "See `kubectl smp COMMAND -h`."
     Failed "failed" "The system refused something that has no place in the input, such as a thread."

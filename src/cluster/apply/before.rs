@@ -26,15 +26,16 @@ pub(super) enum Before {
 }
 
 /// Metadata alone: objects may be large.
-const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-const METADATA_LIST: &str =
+pub(in crate::cluster) const METADATA: &str =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+pub(in crate::cluster) const METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /// From so many objects of one kind and namespace on, one list spares asking for each.
 const MANY: usize = 8;
 
 /// How many objects come with one answer.
-const PAGE: usize = 500;
+pub(in crate::cluster) const PAGE: usize = 500;
 
 /// What lists told of objects, by kind, namespace and name.
 #[derive(Debug, Default)]

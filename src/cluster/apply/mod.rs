@@ -23,15 +23,17 @@ use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
 use crate::diagnostic::{Problems, Result};
 use crate::resource::Resource;
 use before::Listed;
+pub(super) use before::{METADATA, METADATA_LIST, PAGE};
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use migrate::{applied_by, client_side_appliers, left_behind};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
 use replaceable::Replaceable;
 use report::Reporter;
-pub(super) use request::{ApplyRequest, Force};
+pub(super) use request::{APPLY, ApplyRequest, Force};
 use run::ApplyRun;
 pub(super) use run::GONE;
+use steps::{ApplyStep, steps};
 
 /// Applies objects server-side.
 ///
@@ -50,16 +52,28 @@ pub fn apply(
     options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
-        plan.require_mappings(cluster)?;
-        let mut problems = Problems::default();
-        let bodies = plan.targets.iter().map(PlannedObject::body);
-        let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
-        nothing_sent(problems)?;
-        let steps = steps::steps(&plan, &options.waves)?;
+        let (steps, bodies) = checked(cluster, &plan, options)?;
         let (unanswered, listed) = (AtomicUsize::new(0), Mutex::new(Listed::default()));
         let replaceable = Replaceable::of(&options.replace_immutable, &plan);
         let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
         Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)
     })
+}
+
+/// The steps of an apply, and what is sent for each object.
+///
+/// # Errors
+/// What stops a run before anything is sent.
+pub(super) fn checked(
+    cluster: &Cluster,
+    plan: &ObjectPlan<'_>,
+    options: &ServerSideApplyOptions,
+) -> Result<(Vec<ApplyStep>, Vec<Vec<u8>>)> {
+    plan.require_mappings(cluster)?;
+    let mut problems = Problems::default();
+    let bodies = plan.targets.iter().map(PlannedObject::body);
+    let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
+    nothing_sent(problems)?;
+    Ok((steps(plan, &options.waves)?, bodies))
 }

@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 
 /// Objects that are sent side by side, by their index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ApplyStep {
+pub(in crate::cluster) struct ApplyStep {
     pub(super) wave: i32,
     pub(super) phase: Phase,
     pub(super) objects: Vec<usize>,
