@@ -16,7 +16,7 @@ use super::prune::{self, PruneArgs};
 use super::{Failure, Outcome, render};
 use crate::cluster::{
     self, AppliedObject, ApplyChange, ApplySetEvent, ApplySetOptions, ApplySetRun, ApplySummary, Cluster,
-    DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, ServerSideApplyOptions,
+    DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, PruneSummary, ServerSideApplyOptions,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::resource::Resource;
@@ -43,11 +43,11 @@ pub(super) struct ApplyArgs {
     dry_run: DryRunArg,
 
     /// Take fields over from other managers
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
     /// Name of the manager that owns the applied fields
-    #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER)]
+    #[arg(hide_short_help = true, long, value_name = "NAME", default_value = FIELD_MANAGER)]
     field_manager: String,
 
     /// What the server does about unknown and repeated fields
@@ -181,47 +181,40 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     if resources.iter().any(|resource| is_crd(resource.node())) {
         args.objects.forget_schemas(cluster.id());
     }
+    let left = set.map(|set| set.prune(&mut say)).transpose();
     let counts = shown.counts.to_string();
     shown.finish()?;
-    if summary.is_success() {
-        let counted =
-            set.map(|set| pruned_after(set, &counts, pruned.unwrap_or_default(), &mut say)).transpose()?;
-        return Ok(ended(counted.unwrap_or(Ok(counts)), sources));
-    }
+    let left = left.map_err(|problem| problem.note(counts.as_str()))?;
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-    render::print(&[not_applied(&summary, resources.len(), &counts)], sources);
-    Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
+    let (all, done) = (resources.len(), pruned.unwrap_or_default());
+    let end = ApplyEnd { summary, left, counts, all, is_stopped };
+    Ok(end.tell(done, sources))
 }
 
-/// Prunes a set of which all was applied. Returns what is said at the end.
-fn pruned_after(
-    set: ApplySetRun<'_>,
-    counts: &str,
-    done: &str,
-    say: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-) -> Result<Result<String, Diagnostic>, Diagnostic> {
-    let pruned = set.prune(say).map_err(|problem| problem.note(counts))?;
-    if !pruned.is_success() {
-        return Ok(Err(prune::not_pruned(&pruned)));
-    }
-    Ok(Ok([counts, &prune::counts(&pruned, done)]
-        .into_iter()
-        .filter(|text| !text.is_empty())
-        .collect::<Vec<_>>()
-        .join(", ")))
+/// How an apply ended.
+struct ApplyEnd {
+    summary: ApplySummary,
+    /// What came of pruning, where a set was applied.
+    left: Option<PruneSummary>,
+    counts: String,
+    all: usize,
+    is_stopped: bool,
 }
 
-/// Says how an apply ended that applied everything.
-fn ended(counts: Result<String, Diagnostic>, sources: &SourceMap) -> ExitCode {
-    match counts {
-        Ok(counts) => {
-            render::print_note(&counts);
-            ExitCode::SUCCESS
-        }
-        Err(problem) => {
-            render::print(&[problem], sources);
-            ExitCode::FAILURE
-        }
+impl ApplyEnd {
+    /// Says it. `done` is what is said of objects that were pruned.
+    fn tell(self, done: &str, sources: &SourceMap) -> ExitCode {
+        let problem = match &self.left {
+            _ if !self.summary.is_success() => not_applied(&self.summary, self.all, &self.counts),
+            Some(left) if !left.is_success() => prune::not_pruned(left),
+            left => {
+                let pruned = left.as_ref().map_or_else(String::new, |left| prune::counts(left, done));
+                render::print_note(&(self.counts + &pruned));
+                return ExitCode::SUCCESS;
+            }
+        };
+        render::print(&[problem], sources);
+        if self.is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE }
     }
 }
 

@@ -44,8 +44,9 @@ enum CascadeArg {
 /// Which set is meant.
 #[derive(Debug, Args)]
 pub(super) struct SetArgs {
-    /// Parent of the set of all that is applied: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of
-    /// --namespace
+    /// Parent of the ApplySet that all of it is: [RESOURCE[.GROUP]/]NAME
+    ///
+    /// Without a resource it is a Secret. It is in the namespace that --namespace names, and is made where it is missing.
     #[arg(long, value_name = "PARENT")]
     applyset: Option<String>,
 
@@ -62,12 +63,14 @@ pub(super) struct SetArgs {
 /// Whether and how is pruned.
 #[derive(Debug, Args)]
 pub(super) struct PruneArgs {
-    /// When all was applied, delete what was applied with the set before and is not there now
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    /// Delete what was applied with the set before and is left out now
+    ///
+    /// Nothing is deleted unless all was applied.
+    #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune: bool,
 
     /// Only show what would be pruned
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(hide_short_help = true, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune_dry_run: bool,
 
     #[command(flatten)]
@@ -177,12 +180,12 @@ fn failed(failure: &PruneFailure) -> Diagnostic {
     failure.problem.clone().note(format!("at {}", failure.object))
 }
 
-/// `2 pruned, 1 kept`; empty when there is nothing to say.
+/// `, 2 pruned, 1 not pruned`; empty when there is nothing to say.
 pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
     let mut text = String::new();
     let all = [(summary.pruned.len(), done), (summary.kept.len(), "not pruned")];
     for (count, what) in all.into_iter().filter(|(count, _)| *count > 0) {
-        let _ = write!(text, "{}{count} {what}", if text.is_empty() { "" } else { ", " });
+        let _ = write!(text, ", {count} {what}");
     }
     text
 }

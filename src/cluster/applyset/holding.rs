@@ -101,7 +101,7 @@ async fn namespace(cluster: &Cluster, name: &str, gone: &FxHashSet<String>) -> R
     let mut contents = Vec::new();
     while let Some((mapping, listed)) = lists.next().await {
         match listed? {
-            Ok(items) => contents.extend(items.iter().filter_map(|item| Content::of(&mapping.gvk, item))),
+            Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
             // What cannot be listed at all, such as a question, is nowhere.
             Err(refusal) if matches!(refusal.http, 404 | 405) => {}
             Err(refusal) => return Ok(Some(untold(&mapping.gvk, &refusal.message))),
@@ -128,7 +128,7 @@ async fn definition(
     let path = format!("/apis/{}/{}/{}", encode(group), encode(version), encode(plural));
     match list(cluster, &path, "").await? {
         Ok(items) => {
-            let contents = items.iter().filter_map(|item| Content::of(&gvk, item)).collect();
+            let contents = items.iter().filter_map(|item| HeldContent::of(&gvk, item)).collect();
             Ok(told(&held(contents, gone)))
         }
         Err(refusal) => Ok(Some(untold(&gvk, &refusal.message))),
@@ -161,7 +161,7 @@ fn untold(gvk: &Gvk, why: &str) -> String {
 /// How many of the things that are held are named.
 const NAMED: usize = 3;
 
-fn told(held: &[Content]) -> Option<String> {
+fn told(held: &[HeldContent]) -> Option<String> {
     let named: Vec<_> = held.iter().take(NAMED).map(|content| content.name.as_str()).collect();
     let more = match held.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -172,7 +172,7 @@ fn told(held: &[Content]) -> Option<String> {
 
 /// An object that is held.
 #[derive(Debug, Clone)]
-struct Content {
+struct HeldContent {
     /// `configmap/a`
     name: String,
     uid: String,
@@ -181,7 +181,7 @@ struct Content {
     is_nothing: bool,
 }
 
-impl Content {
+impl HeldContent {
     fn of(gvk: &Gvk, item: &Value) -> Option<Self> {
         let metadata = item.get("metadata")?;
         let text = |field: &str| metadata.get(field).and_then(Value::as_str);
@@ -213,7 +213,7 @@ fn is_everywhere(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
 }
 
 /// What is left when all that goes anyway is gone: what was pruned, and all that it owned.
-fn held(mut contents: Vec<Content>, gone: &FxHashSet<String>) -> Vec<Content> {
+fn held(mut contents: Vec<HeldContent>, gone: &FxHashSet<String>) -> Vec<HeldContent> {
     let mut gone: FxHashSet<String> = gone.clone();
     contents.sort_by(|a, b| a.name.cmp(&b.name));
     // One object may be served by several groups.
@@ -239,8 +239,8 @@ mod tests {
 
     use super::*;
 
-    fn content(kind: &str, metadata: Value) -> Content {
-        Content::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata})).expect("an object")
+    fn content(kind: &str, metadata: Value) -> HeldContent {
+        HeldContent::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata})).expect("an object")
     }
 
     #[test]

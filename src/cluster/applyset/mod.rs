@@ -20,6 +20,8 @@ mod parent_ref;
 mod prune;
 mod run;
 mod scope;
+#[cfg(test)]
+mod tests;
 mod tooling;
 
 pub use adopt::adopt;

@@ -22,7 +22,7 @@ use crate::resource::Resource;
 use crate::yaml::{Map, Node};
 
 /// An object, whatever version of its kind is used.
-type Identity = (GroupKind, SmolStr, SmolStr);
+type ObjectKey = (GroupKind, SmolStr, SmolStr);
 
 /// An apply of a set.
 ///
@@ -38,8 +38,8 @@ pub struct ApplySetRun<'c> {
     parent: SetParent,
     /// Where the resources are.
     new: SetScope,
-    identities: FxHashSet<Identity>,
-    /// The identities that the server gave to what was applied.
+    keys: FxHashSet<ObjectKey>,
+    /// The keys that the server gave to what was applied.
     uids: FxHashSet<String>,
     waves: Vec<String>,
     holding: Vec<HoldingKind>,
@@ -102,7 +102,7 @@ impl<'c> ApplySetRun<'c> {
         let plan = ObjectPlan::make(cluster, resources).await?;
         refuse_parent(&plan, &parent.at.object())?;
         let new = scope_of(&plan);
-        let identities = plan.targets.iter().map(|target| identity(&target.object)).collect();
+        let keys = plan.targets.iter().map(|target| object_key(&target.object)).collect();
         let live = parent.read(cluster).await.map_err(unsent)?;
         let before = live.map(|live| live.state.scope).unwrap_or_default();
         refuse_members_of_others(cluster, &plan, &parent.at.id(), options.parallel).await?;
@@ -111,7 +111,7 @@ impl<'c> ApplySetRun<'c> {
             options,
             parent,
             new,
-            identities,
+            keys,
             uids: FxHashSet::default(),
             waves,
             holding,
@@ -212,7 +212,7 @@ impl<'c> ApplySetRun<'c> {
         let found = self.listed(&mappings, scope).await?;
         let leavers = found.into_iter().filter(|member| {
             let is_applied =
-                self.uids.contains(&member.uid) || self.identities.contains(&identity(&member.object));
+                self.uids.contains(&member.uid) || self.keys.contains(&object_key(&member.object));
             !is_applied && Some(&member.uid) != parent_uid.as_ref() && !member.is_being_deleted()
         });
         let leavers: Vec<SetMember> = leavers.collect();
@@ -257,7 +257,7 @@ impl<'c> ApplySetRun<'c> {
     }
 }
 
-pub(super) fn identity(object: &Object) -> Identity {
+pub(super) fn object_key(object: &Object) -> ObjectKey {
     let kind = GroupKind { kind: object.gvk.kind.clone(), group: object.gvk.group.clone() };
     (kind, object.namespace.clone(), object.name.clone())
 }
@@ -270,7 +270,7 @@ pub(super) fn unsent(problem: Diagnostic) -> Diagnostic {
 pub(super) fn scope_of(plan: &ObjectPlan<'_>) -> SetScope {
     let mut scope = SetScope::default();
     for PlannedObject { object, .. } in &plan.targets {
-        let (kind, namespace, _) = identity(object);
+        let (kind, namespace, _) = object_key(object);
         scope.kinds.insert(kind);
         scope.namespaces.extend(Some(namespace).filter(|namespace| !namespace.is_empty()));
     }
@@ -305,8 +305,8 @@ fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
 
 /// A parent that is a member of its own set would be pruned with it.
 fn refuse_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
-    let own = identity(parent);
-    match plan.targets.iter().find(|target| identity(&target.object) == own) {
+    let own = object_key(parent);
+    match plan.targets.iter().find(|target| object_key(&target.object) == own) {
         None => Ok(()),
         Some(target) => {
             let message = format!("{parent} is the parent of the ApplySet and among its objects");
@@ -330,23 +330,24 @@ pub(super) async fn refuse_members_of_others(
         .collect();
     let places: Vec<Collection> = places.into_iter().collect();
     let found = members(cluster, &places, MemberQuery::Any, parallel).await.map_err(unsent)?;
-    let others: FxHashMap<Identity, SetMember> = found
+    let others: FxHashMap<ObjectKey, SetMember> = found
         .into_iter()
         .filter(|member| member.set() != id)
-        .map(|member| (identity(&member.object), member))
+        .map(|member| (object_key(&member.object), member))
         .collect();
     let mut problems = Problems::default();
     for target in &plan.targets {
-        let Some(other) = others.get(&identity(&target.object)) else { continue };
+        let Some(other) = others.get(&object_key(&target.object)) else { continue };
         let message = format!("{} belongs to another ApplySet", target.object);
         let problem = Diagnostic::error(Code::Conflict, message).resource(target.resource.id());
         let place = target.resource.node().span().at_start();
-        problems.add(problem.at(place).note(format!("its label {PART_OF} is {}", other.set())).help(
-            format!(
-                "apply it with that set, or take the label off: kubectl label {} {PART_OF}-",
-                target.object
-            ),
-        ));
+        let namespace = match target.object.namespace.as_str() {
+            "" => String::new(),
+            namespace => format!(" -n {namespace}"),
+        };
+        let help = format!("kubectl label{namespace} {} {PART_OF}-", target.object);
+        let problem = problem.at(place).note(format!("its label {PART_OF} is {}", other.set()));
+        problems.add(problem.help(format!("apply it with that set, or take the label off: {help}")));
     }
     problems.or(()).map_err(unsent)
 }
