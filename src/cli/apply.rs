@@ -163,7 +163,9 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let mut set = set.map(begin).transpose()?;
     let mut shown = AppliedOutput::new(args);
     let mut report = |event: Event<'_>| {
-        set.iter_mut().for_each(|set| set.saw(&event));
+        if let Some(set) = &mut set {
+            set.saw(&event);
+        }
         match event {
             Event::Applied(applied) => shown.add(applied),
             Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),

@@ -30,7 +30,7 @@ enum ApplySetSubcommand {
     /// Show the members of a set by kind and namespace, and what is missing
     View(SetViewArgs),
     /// Take objects that are there already into a set, without changing more than a label of them
-    Adopt(AdoptArgs),
+    Adopt(Box<AdoptArgs>),
     /// Give a set up: its members stay, without its label
     Orphan(OrphanArgs),
 }

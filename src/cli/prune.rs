@@ -85,12 +85,12 @@ impl SetArgs {
     /// The set, if one is named.
     pub(super) fn options(&self, is_selective: bool) -> Result<Option<ApplySetOptions>, Failure> {
         let Some(parent) = self.applyset.as_ref() else {
-            return match self.prune_holding.is_empty() {
-                true => Ok(None),
-                false => Err(Failure::Usage(
-                    "`--prune-holding` says what --prune does: give --applyset, too".into(),
-                )),
-            };
+            if self.prune_holding.is_empty() {
+                return Ok(None);
+            }
+            return Err(Failure::Usage(
+                "`--prune-holding` says what --prune does: give --applyset, too".into(),
+            ));
         };
         if is_selective {
             let message = "`--selector` chooses a part of the objects, and what is not in an ApplySet any more is \
@@ -125,18 +125,20 @@ impl PruneArgs {
                                deleted";
                 Err(Failure::Usage(message.into()))
             }
-            _ => Ok(set.map(|set| {
-                let mut prune = PruneOptions::default();
-                prune.mode = if self.prune_dry_run { PruneMode::Show } else { PruneMode::Delete };
-                prune.holding.clone_from(&set.prune.holding);
-                prune.cascade = match self.cascade {
-                    CascadeArg::Background => PruneCascade::Background,
-                    CascadeArg::Foreground => PruneCascade::Foreground,
-                    CascadeArg::Orphan => PruneCascade::Orphan,
-                };
-                prune.stop = stop.cloned();
-                ApplySetOptions { prune, parallel, ..set }
-            })),
+            _ => Ok(set.map(|set| ApplySetOptions { prune: self.how(&set, stop), parallel, ..set })),
+        }
+    }
+
+    fn how(&self, set: &ApplySetOptions, stop: Option<&Arc<AtomicBool>>) -> PruneOptions {
+        PruneOptions {
+            mode: if self.prune_dry_run { PruneMode::Show } else { PruneMode::Delete },
+            holding: set.prune.holding.clone(),
+            cascade: match self.cascade {
+                CascadeArg::Background => PruneCascade::Background,
+                CascadeArg::Foreground => PruneCascade::Foreground,
+                CascadeArg::Orphan => PruneCascade::Orphan,
+            },
+            stop: stop.cloned(),
         }
     }
 }

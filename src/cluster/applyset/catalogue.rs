@@ -179,13 +179,7 @@ async fn contents(cluster: &Cluster, listing: ApplySetListing, id: &str) -> Resu
     };
     let unused = served.iter().filter(|mapping| !used(mapping));
     let unused = unused.map(|one| GroupKind { kind: one.gvk.kind.clone(), group: one.gvk.group.clone() });
-    let mut missing_namespaces = Vec::new();
-    for namespace in &listing.namespaces {
-        let path = format!("/api/v1/namespaces/{}", encode(namespace));
-        if cluster.ask(&Ask::object(path)).await?.status == 404 {
-            missing_namespaces.push(namespace.clone());
-        }
-    }
+    let missing_namespaces = missing(cluster, &listing.namespaces).await?;
     Ok(ApplySetView {
         parent: listing.parent,
         tooling: listing.tooling,
@@ -194,4 +188,16 @@ async fn contents(cluster: &Cluster, listing: ApplySetListing, id: &str) -> Resu
         missing_kinds,
         missing_namespaces,
     })
+}
+
+/// Those of the namespaces that are not there.
+async fn missing(cluster: &Cluster, namespaces: &[String]) -> Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for namespace in namespaces {
+        let path = format!("/api/v1/namespaces/{}", encode(namespace));
+        if cluster.ask(&Ask::object(path)).await?.status == 404 {
+            missing.push(namespace.clone());
+        }
+    }
+    Ok(missing)
 }

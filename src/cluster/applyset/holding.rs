@@ -239,25 +239,25 @@ mod tests {
 
     use super::*;
 
-    fn content(kind: &str, metadata: Value) -> HeldContent {
+    fn content(kind: &str, metadata: &Value) -> HeldContent {
         HeldContent::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata})).expect("an object")
     }
 
     #[test]
     fn what_goes_anyway_holds_nothing() {
         let owned = |uid: &str, owner: &str| {
-            content("Pod", json!({"name": uid, "uid": uid, "ownerReferences": [{"uid": owner}]}))
+            content("Pod", &json!({"name": uid, "uid": uid, "ownerReferences": [{"uid": owner}]}))
         };
         let contents = vec![
             owned("pod", "set"),
             owned("set", "deployment"),
             owned("other", "else"),
-            content("Event", json!({"name": "e", "uid": "e"})),
-            content("ServiceAccount", json!({"name": "default", "uid": "sa"})),
-            content("ConfigMap", json!({"name": "kube-root-ca.crt", "uid": "ca"})),
-            content("ConfigMap", json!({"name": "mine", "uid": "mine"})),
-            content("ConfigMap", json!({"name": "mine", "uid": "mine"})),
-            content("Secret", json!({"name": "s", "uid": "s", "deletionTimestamp": "now"})),
+            content("Event", &json!({"name": "e", "uid": "e"})),
+            content("ServiceAccount", &json!({"name": "default", "uid": "sa"})),
+            content("ConfigMap", &json!({"name": "kube-root-ca.crt", "uid": "ca"})),
+            content("ConfigMap", &json!({"name": "mine", "uid": "mine"})),
+            content("ConfigMap", &json!({"name": "mine", "uid": "mine"})),
+            content("Secret", &json!({"name": "s", "uid": "s", "deletionTimestamp": "now"})),
         ];
         let gone = ["deployment".to_string()].into_iter().collect();
         let left = held(contents, &gone);

@@ -168,16 +168,7 @@ async fn remove(
         let text =
             format!("{} is no parent of an ApplySet any more, and stays for what it is", parent.at.object());
         report(ApplySetEvent::Warning(&text));
-        let nothing = Value::Null;
-        let body = json!({"metadata": {
-            "uid": hold.parent_uid(), "resourceVersion": version, "labels": {ID: nothing},
-            "annotations": {
-                TOOLING: nothing, GROUP_KINDS: nothing, GROUP_RESOURCES: nothing, NAMESPACES: nothing, CLAIM: nothing,
-            },
-        }});
-        let path = format!("{path}?fieldManager={}", encode(parent.tooling.field_manager()));
-        let content_type = "application/merge-patch+json";
-        Ask { method: Method::PATCH, content_type, body: body.to_string().into_bytes(), ..Ask::object(path) }
+        no_parent(parent, hold, version)
     };
     match cluster.ask(&ask).await?.accepted() {
         Ok(_) => Ok(()),
@@ -186,4 +177,18 @@ async fn remove(
             .diagnostic(&cluster.endpoint)
             .help("run it again: the members are in no set any more")),
     }
+}
+
+/// The request that takes what makes it a parent off an object.
+fn no_parent(parent: &SetParent, hold: &SetHold, version: &Value) -> Ask {
+    let nothing = Value::Null;
+    let body = json!({"metadata": {
+        "uid": hold.parent_uid(), "resourceVersion": version, "labels": {ID: nothing},
+        "annotations": {
+            TOOLING: nothing, GROUP_KINDS: nothing, GROUP_RESOURCES: nothing, NAMESPACES: nothing, CLAIM: nothing,
+        },
+    }});
+    let path = format!("{}?fieldManager={}", parent.at.path(), encode(parent.tooling.field_manager()));
+    let (content_type, body) = ("application/merge-patch+json", body.to_string().into_bytes());
+    Ask { method: Method::PATCH, content_type, body, ..Ask::object(path) }
 }

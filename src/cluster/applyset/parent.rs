@@ -3,8 +3,11 @@
 //! It is written as kubectl writes it: server-side applied with its labels and annotations alone, without force first.
 //! Each write names the version that it is based on.
 
+use std::collections::BTreeSet;
+
 use http::Method;
 use serde_json::{Map, Value, json};
+use smol_str::SmolStr;
 
 use super::claim::{CLAIM, SetClaim};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, TOOLING};
@@ -110,7 +113,7 @@ impl SetParent {
                 Ok(answer) => return self.understood(cluster, &answer).map(ParentWrite::Done),
                 // As kubectl, which warns and takes the fields: they are of nobody else.
                 Err(other) if ApplyConflict::read(&self.at.object(), &other).is_some() => {
-                    refusal = Some(other)
+                    refusal = Some(other);
                 }
                 Err(other) if other.http == 409 => return self.meanwhile(cluster, state).await,
                 Err(other) => return Err(self.refused(cluster, &other)),
@@ -172,54 +175,52 @@ impl SetParent {
 
     /// What the parent says of its set, if it is one that may be worked on.
     fn state(&self, cluster: &Cluster, object: &Value) -> Result<ParentState> {
-        let part = |part: &str, key: &str| {
-            object
-                .pointer(&format!("/metadata/{part}"))
-                .and_then(|part| part.get(key))
-                .and_then(Value::as_str)
-        };
-        let annotation = |key: &str| part("annotations", key);
-        let Some(tooling) = annotation(TOOLING) else {
-            let problem = self.wrong(&format!("is there already, and lacks the annotation {TOOLING}"));
-            return Err(match self.at.is_built_in() {
-                true => problem.help("choose another name: it is no parent of an ApplySet"),
-                false => problem.help(self.needed()),
-            });
-        };
-        if tool_name(tooling) != self.tooling.name() {
-            let (its, ours) = (tool_name(tooling), self.tooling.name());
-            return Err(self.wrong(&format!("is managed by the tooling `{its}` and not by `{ours}`")).help(
-                match its {
-                    "kubectl-smp" => "give --applyset-tooling=smp",
-                    "kubectl" => "leave --applyset-tooling out",
-                    _ => "use that tool, or choose another name",
-                },
-            ));
-        }
-        match part("labels", ID) {
-            Some(id) if id == self.at.id() => {}
-            Some(id) => {
-                let want = self.at.id();
-                return Err(self.wrong(&format!("has another value of the label {ID}: {id} and not {want}"))
-                    .help("it was copied or renamed: choose another name, or take its labels and annotations off"));
-            }
-            None => return Err(self.wrong(&format!("lacks the label {ID}")).help("choose another name")),
-        }
+        let annotation = |key: &str| part(object, "annotations", key);
+        self.check(annotation(TOOLING), part(object, "labels", ID))?;
         let kinds = match (annotation(GROUP_KINDS), annotation(GROUP_RESOURCES)) {
             (Some(kinds), _) => entries(kinds).map(GroupKind::read).collect(),
             (None, Some(resources)) if !resources.is_empty() => {
                 entries(resources).map(|one| self.kind_of(cluster, one)).collect::<Result<_>>()?
             }
             _ => {
-                return Err(self.wrong(&format!("lacks the annotation {GROUP_KINDS}"))
-                    .help("without it nobody knows where to look for members: write the kinds of all members into it"));
+                let problem = self.wrong(&format!("lacks the annotation {GROUP_KINDS}"));
+                let way_out = "without it nobody knows where to look for members: write the kinds of all members into it";
+                return Err(problem.help(way_out));
             }
         };
-        let mut namespaces: std::collections::BTreeSet<_> =
-            annotation(NAMESPACES).into_iter().flat_map(entries).map(smol_str::SmolStr::from).collect();
+        let mut namespaces: BTreeSet<_> =
+            annotation(NAMESPACES).into_iter().flat_map(entries).map(SmolStr::from).collect();
         namespaces.extend(Some(self.at.namespace.clone()).filter(|own| !own.is_empty()));
         let claim = annotation(CLAIM).map(SetClaim::read);
         Ok(ParentState { scope: SetScope { kinds, namespaces }, claim })
+    }
+
+    /// Whether it is the parent of this set, and this tool's.
+    fn check(&self, tooling: Option<&str>, id: Option<&str>) -> Result<()> {
+        let Some(tooling) = tooling else {
+            let problem = self.wrong(&format!("is there already, and lacks the annotation {TOOLING}"));
+            let choose = || "choose another name: it is no parent of an ApplySet".to_string();
+            return Err(problem.help(if self.at.is_built_in() { choose() } else { self.needed() }));
+        };
+        if tool_name(tooling) != self.tooling.name() {
+            let (its, ours) = (tool_name(tooling), self.tooling.name());
+            let problem = self.wrong(&format!("is managed by the tooling `{its}` and not by `{ours}`"));
+            return Err(problem.help(match its {
+                "kubectl-smp" => "give --applyset-tooling=smp",
+                "kubectl" => "leave --applyset-tooling out",
+                _ => "use that tool, or choose another name",
+            }));
+        }
+        match id {
+            Some(id) if id == self.at.id() => Ok(()),
+            Some(id) => {
+                let want = self.at.id();
+                Err(self.wrong(&format!("has another value of the label {ID}: {id} and not {want}")).help(
+                    "it was copied or renamed: choose another name, or take its labels and annotations off",
+                ))
+            }
+            None => Err(self.wrong(&format!("lacks the label {ID}")).help(self.needed())),
+        }
     }
 
     /// The kind of a resource such as `deployments.apps`, as older parents name them.
@@ -245,4 +246,9 @@ impl SetParent {
         }
         problem
     }
+}
+
+/// A label or annotation of an object.
+fn part<'v>(object: &'v Value, part: &str, key: &str) -> Option<&'v str> {
+    object.get("metadata")?.get(part)?.get(key)?.as_str()
 }

@@ -96,7 +96,9 @@ impl PruneRun<'_> {
                 }
             }
             if self.options.mode == PruneMode::Show {
-                due.into_iter().for_each(|member| self.done(member, Deletion::Done, report));
+                for member in due {
+                    self.done(member, Deletion::Done, report);
+                }
             } else {
                 self.delete(due, report).await?;
             }

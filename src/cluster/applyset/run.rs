@@ -39,7 +39,7 @@ pub struct ApplySetRun<'c> {
     /// Where the resources are.
     new: SetScope,
     keys: FxHashSet<ObjectKey>,
-    /// The keys that the server gave to what was applied.
+    /// The identities that the server gave to what was applied.
     uids: FxHashSet<String>,
     waves: Vec<String>,
     holding: Vec<HoldingKind>,
@@ -153,14 +153,12 @@ impl<'c> ApplySetRun<'c> {
         let cluster = self.cluster;
         cluster.wait(async {
             let hold = self.hold.take();
-            match hold {
-                Some(hold) => self.prune_held(hold, report).await,
-                None => {
-                    self.options.prune.mode = PruneMode::Show;
-                    let before = self.before.clone();
-                    self.pruned(&before, None, report).await.map(|(summary, _)| summary)
-                }
+            if let Some(hold) = hold {
+                return self.prune_held(hold, report).await;
             }
+            self.options.prune.mode = PruneMode::Show;
+            let before = self.before.clone();
+            self.pruned(&before, None, report).await.map(|(summary, _)| summary)
         })
     }
 
