@@ -329,8 +329,8 @@ fn a_namespace_that_holds_things_survives() {
     let id = &ran.stderr[at..at + "applyset-".len() + 43 + "-v1".len()];
     let (tooling, kinds) =
         ("applyset.kubernetes.io/tooling=kubectl/v1.36", "applyset.kubernetes.io/contains-group-kinds=");
-    sets.rig.kubectl(&["annotate", "shelf", "shelf", tooling, kinds]);
-    sets.rig.kubectl(&["label", "shelf", "shelf", &format!("applyset.kubernetes.io/id={id}")]);
+    sets.rig.kubectl(&["annotate", &set, tooling, kinds]);
+    sets.rig.kubectl(&["label", &set, &format!("applyset.kubernetes.io/id={id}")]);
 
     let space = format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {inner}}}\n");
     let inside = maps(&["inside"]).replace("NAME", &inner);
@@ -342,7 +342,7 @@ fn a_namespace_that_holds_things_survives() {
     apply("all.yaml", &[]).ended(0);
     let annotation = |name: &str| {
         let path = format!("jsonpath={{.metadata.annotations.applyset\\.kubernetes\\.io/{name}}}");
-        sets.rig.kubectl(&["get", "shelf", "shelf", "-o", &path])
+        sets.rig.kubectl(&["get", &set, "-o", &path])
     };
     assert_eq!(annotation("additional-namespaces"), format!("{},{inner}", sets.rig.name));
     assert_eq!(annotation("contains-group-kinds"), "ConfigMap,Namespace,PersistentVolumeClaim");
