@@ -269,9 +269,10 @@ mod tests {
 
     #[test]
     fn kinds_are_called_as_people_call_them() {
+        use HoldingKind::{Definition, Namespace, Volume, VolumeClaim};
+
         let words = ["ns", "CRD", "persistentvolumeclaims", "PersistentVolume", "crd.apiextensions.k8s.io"];
         let words: Vec<String> = words.map(String::from).into();
-        use HoldingKind::{Definition, Namespace, Volume, VolumeClaim};
         let kinds = HoldingKind::named(&words).expect("kinds");
         assert_eq!(kinds, [Namespace, Definition, VolumeClaim, Volume, Definition]);
         for word in ["ConfigMap", "ns.apps", ""] {
