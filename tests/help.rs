@@ -30,6 +30,16 @@ const COMMANDS: &[&str] = &[
     "wait",
     #[cfg(feature = "cluster")]
     "delete",
+    #[cfg(feature = "cluster")]
+    "applyset",
+    #[cfg(feature = "cluster")]
+    "applyset list",
+    #[cfg(feature = "cluster")]
+    "applyset view",
+    #[cfg(feature = "cluster")]
+    "applyset adopt",
+    #[cfg(feature = "cluster")]
+    "applyset orphan",
     "schema",
     "schema show",
     "schema compile",

@@ -48,6 +48,8 @@ mod same_answers;
 mod schemas;
 #[path = "live/sending.rs"]
 mod sending;
+#[path = "live/sets.rs"]
+mod sets;
 #[path = "live/waiting.rs"]
 mod waiting;
 

@@ -139,7 +139,7 @@ fn half_an_object_is_an_error_whatever_its_name() {
             "apiVersion: {version}\nkind: Deployment\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{replicas: 3}}\n"
         )
     };
-    let home = home(&[
+    let home = folder(&[
         ("base/web.yaml", DEPLOYMENT),
         ("longer/x.yaml", &half("apps/v1", "web-prod")),
         ("other/x.yaml", &half("apps/v1", "api")),
@@ -313,7 +313,7 @@ fn nothing_is_shown_as_sent_that_was_merged_by_guess() {
                type: array\n                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [name]\n                \
                items: {type: object, properties: {name: {type: string}, x: {type: integer}}}\n";
     let patch = widget("[{name: a, x: 1}]");
-    let home = home(&[
+    let home = folder(&[
         ("base/w.yaml", &widget("[{name: a}, {name: b}]")),
         ("prod/w.yaml", &patch),
         ("crd.yaml", crd),
@@ -579,7 +579,7 @@ fn markers_end_documents_alone() {
     ];
     for (marker, want) in table {
         let second = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n";
-        let home = home(&[
+        let home = folder(&[
             ("app/kustomization.yaml", "resources: [a.yaml]\n"),
             ("app/a.yaml", &format!("{}{}", cm("a"), marker.replace("{}", second))),
         ]);
@@ -698,7 +698,7 @@ fn what_is_wrong_in_one_part_hides_no_other() {
 fn each_mistake_is_told_once() {
     let inline = "resources: [nope.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    \
                   - {op: remove, path: /x}\n- patch: '{\"kind\": \"x\"}'\nreplacements: [{sourceValue: x}]\n";
-    let home = home(&[
+    let home = folder(&[
         ("inline/kustomization.yaml", inline),
         ("fields/kustomization.yaml", "resource: []\nnamePrefix: a\npatchs: []\nlabel: []\n"),
         (
@@ -725,7 +725,7 @@ fn each_mistake_is_told_once() {
 fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
     for target in ["{name: \"(\"}", "{labelSelector: \"(\"}"] {
         let kustomization = format!("resources: [a.yaml]\npatches: [{{target: {target}, patch: \"[]\"}}]\n");
-        let home = home(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
+        let home = folder(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
         let told = told(home.path(), &["build", "app", "--message-format", "json"]);
         let told = messages(&told);
         let warnings: Vec<_> = told.iter().filter(|told| told["severity"] == "warning").collect();
@@ -738,7 +738,7 @@ fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
 fn entries_that_are_misspelt_in_paths_are_named() {
     let kustomization = "resources: [a.yaml]\nreplacements:\n- sourceValue: web:2\n  targets:\n  - select: {kind: Deployment}\n    \
                          fieldPaths: [\"spec.template.spec.containers.[name=wbe].image\"]\n";
-    let home = home(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
+    let home = folder(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
     let told = refused(home.path(), &["build", "app"]);
     says(&told, &["did you mean `spec.template.spec.containers.[name=web].image`?"]);
 }

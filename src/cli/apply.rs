@@ -12,11 +12,12 @@ use super::connect::{ServerSideArg, duration};
 use super::ending::{stop_at_first_signal, stop_at_second_signal};
 use super::form::{Joined, OutputForm};
 use super::objects::ObjectArgs;
+use super::prune::{self, PruneArgs};
 use super::wait::{WaitFlags, unused, wait_quietly};
 use super::{Failure, INTERRUPTED, Outcome, render};
 use crate::cluster::{
-    self, AppliedObject, ApplyChange, ApplySummary, Cluster, DryRun, Event, FIELD_MANAGER, FieldValidation,
-    PARALLEL, ServerSideApplyOptions,
+    self, AppliedObject, ApplyChange, ApplySetEvent, ApplySetOptions, ApplySetRun, ApplySummary, Cluster,
+    DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, PruneSummary, ServerSideApplyOptions,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::resource::Resource;
@@ -43,11 +44,11 @@ pub(super) struct ApplyArgs {
     dry_run: DryRunArg,
 
     /// Take fields over from other managers
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
     /// Name of the manager that owns the applied fields
-    #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER)]
+    #[arg(hide_short_help = true, long, value_name = "NAME", default_value = FIELD_MANAGER)]
     field_manager: String,
 
     /// What the server does about unknown and repeated fields
@@ -84,6 +85,9 @@ pub(super) struct ApplyArgs {
 
     #[command(flatten)]
     wait_flags: WaitFlags,
+
+    #[command(flatten)]
+    prune: PruneArgs,
 
     #[command(flatten)]
     server_side: ServerSideArg,
@@ -134,6 +138,36 @@ impl ApplyArgs {
         }
     }
 
+    /// What a line says of an object that was pruned.
+    fn pruned(&self, set: &ApplySetOptions) -> &'static str {
+        match (self.dry_run, set.prune.mode) {
+            (DryRunArg::Server, _) => "pruned (server dry run)",
+            (DryRunArg::Client, _) | (_, PruneMode::Show) => "pruned (dry run)",
+            _ => "pruned",
+        }
+    }
+
+    /// The same where such lines are printed: what is gone cannot be shown as it is then.
+    fn line<'p>(&self, pruned: Option<&'p str>) -> Option<&'p str> {
+        pruned.filter(|_| self.output.is_none())
+    }
+
+    /// Waits for what was applied where that is asked for.
+    fn ready(
+        &self,
+        cluster: &Cluster,
+        resources: &[Resource],
+        applied: Option<&ApplySummary>,
+        sources: &SourceMap,
+    ) -> Result<Readied, Failure> {
+        if !applied.is_some_and(ApplySummary::is_success) {
+            return Ok(Readied::Unapplied);
+        }
+        let Some(kinds) = self.awaited() else { return Ok(Readied::Ready) };
+        let status = wait_quietly(cluster, resources, &self.wait_flags.options(kinds), sources)?;
+        Ok(if status == ExitCode::SUCCESS { Readied::Ready } else { Readied::Ended(status) })
+    }
+
     fn options(&self) -> ServerSideApplyOptions {
         let defaults = ServerSideApplyOptions::default();
         let waves = self.waves.map(|WavesOf::Argocd| "argocd.argoproj.io/sync-wave".to_string());
@@ -163,36 +197,88 @@ impl ApplyArgs {
 /// Applies all objects, says what became of each, and succeeds when all of them were applied.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     args.check()?;
-    let resources = args.objects.load(sources)?;
+    let options = args.options();
+    let set = args.prune.options(args.objects.is_selective(), args.concurrency, options.stop.as_ref())?;
+    let mut resources = args.objects.load(sources)?;
     if matches!(args.dry_run, DryRunArg::Client) {
-        return show_only(args, &resources, sources);
+        return show_only(args, resources, set, sources);
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
-    let options = args.options();
+    let pruned = set.as_ref().map(|set| args.pruned(set));
+    let mut say = |event: ApplySetEvent<'_>| prune::say(&event, args.line(pruned), sources);
+    let begin = |set| ApplySetRun::begin(&cluster, set, &mut resources, &options, &mut say);
+    let mut set = set.map(begin).transpose()?;
     let mut shown = AppliedOutput::new(args);
-    let mut report = |event: Event<'_>| match event {
-        Event::Applied(applied) => shown.add(applied),
-        Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
-        Event::Warning(text) => {
-            render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
+    let mut report = |event: Event<'_>| {
+        if let Some(set) = &mut set {
+            set.saw(&event);
+        }
+        match event {
+            Event::Applied(applied) => shown.add(applied),
+            Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
+            Event::Warning(text) => {
+                render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
+            }
         }
     };
-    let summary = cluster::apply(&cluster, &resources, &options, &mut report)?;
+    let applied = cluster::apply(&cluster, &resources, &options, &mut report);
+    // What was not applied must not be taken for what left the set, and what is not ready may still need that.
+    let ready = args.ready(&cluster, &resources, applied.as_ref().ok(), sources);
+    if !matches!(ready, Ok(Readied::Ready)) {
+        set.take().into_iter().for_each(ApplySetRun::give_up);
+    }
+    let (summary, ready) = (applied?, ready?);
     if resources.iter().any(|resource| is_crd(resource.node())) {
         args.objects.forget_schemas(cluster.id());
     }
+    let left = set.map(|set| set.prune(&mut say)).transpose();
     let counts = shown.counts.to_string();
     shown.finish()?;
-    if summary.is_success() {
-        render::print_note(&counts);
-        return match args.awaited() {
-            Some(kinds) => wait_quietly(&cluster, &resources, &args.wait_flags.options(kinds), sources),
-            None => Ok(ExitCode::SUCCESS),
-        };
-    }
+    let left = left.map_err(|problem| problem.note(counts.as_str()))?;
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-    render::print(&[not_applied(&summary, resources.len(), &counts)], sources);
-    Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
+    let (all, done) = (resources.len(), pruned.unwrap_or_default());
+    let status = ApplyEnd { summary, left, counts, all, is_stopped }.tell(done, sources);
+    Ok(match ready {
+        Readied::Ended(status) => status,
+        Readied::Ready | Readied::Unapplied => status,
+    })
+}
+
+/// What came of waiting for what was applied.
+enum Readied {
+    /// All is ready, or nobody waits.
+    Ready,
+    /// Something is not; the status to end with.
+    Ended(ExitCode),
+    /// Not all was applied: nobody waited.
+    Unapplied,
+}
+
+/// How an apply ended.
+struct ApplyEnd {
+    summary: ApplySummary,
+    /// What came of pruning, where a set was applied.
+    left: Option<PruneSummary>,
+    counts: String,
+    all: usize,
+    is_stopped: bool,
+}
+
+impl ApplyEnd {
+    /// Says it. `done` is what is said of objects that were pruned.
+    fn tell(self, done: &str, sources: &SourceMap) -> ExitCode {
+        let problem = match &self.left {
+            _ if !self.summary.is_success() => not_applied(&self.summary, self.all, &self.counts),
+            Some(left) if !left.is_success() => prune::not_pruned(left),
+            left => {
+                let pruned = left.as_ref().map_or_else(String::new, |left| prune::counts(left, done));
+                render::print_note(&(self.counts + &pruned));
+                return ExitCode::SUCCESS;
+            }
+        };
+        render::print(&[problem], sources);
+        if self.is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE }
+    }
 }
 
 /// How many objects of one fate are named.
@@ -226,10 +312,19 @@ fn named(objects: &[cluster::Object]) -> String {
     format!("{}{more}", named.join(", "))
 }
 
-/// Shows what would be sent, and asks no server.
-fn show_only(args: &ApplyArgs, resources: &[Resource], sources: &SourceMap) -> Outcome {
+/// Shows what would be sent, and asks no server, but for what a set has.
+fn show_only(
+    args: &ApplyArgs,
+    mut resources: Vec<Resource>,
+    set: Option<ApplySetOptions>,
+    sources: &SourceMap,
+) -> Outcome {
     let connect = args.objects.connect(sources);
-    let planned = cluster::planned_without_server(resources, &connect, &args.field_manager)?;
+    let pruned = set.as_ref().map(|set| args.pruned(set));
+    let cluster = set.as_ref().map(|_| Cluster::connect(&connect)).transpose()?;
+    let look = |(cluster, set)| ApplySetRun::look(cluster, set, &mut resources, &args.options().waves);
+    let set = cluster.as_ref().zip(set).map(look).transpose()?;
+    let planned = cluster::planned_without_server(&resources, &connect, &args.field_manager)?;
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {
@@ -246,6 +341,9 @@ fn show_only(args: &ApplyArgs, resources: &[Resource], sources: &SourceMap) -> O
         }
     }
     let count = planned.len();
+    if let Some(set) = set {
+        set.prune(&mut |event| prune::say(&event, args.line(pruned), sources))?;
+    }
     render::print_note(&format!("{count} object{}: none was sent", if count == 1 { "" } else { "s" }));
     Ok(ExitCode::SUCCESS)
 }

@@ -7,12 +7,15 @@ use clap::Args;
 
 use super::connect::ServerSideArg;
 use super::objects::ObjectArgs;
+use super::prune::{self, SetArgs};
 use super::{Failure, Outcome, render, report};
 use crate::cluster::{
-    self, ApplyConflict, Cluster, DiffOptions, DiffReport, FIELD_MANAGER, Object, ObjectDiff, PARALLEL,
+    self, ApplyConflict, ApplySetOptions, ApplySetRun, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
+    Object, ObjectDiff, PARALLEL, ServerSideApplyOptions,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::diff::unified;
+use crate::resource::Resource;
 use crate::source::SourceMap;
 
 /// Build an overlay and show what applying it would change in the cluster.
@@ -46,6 +49,9 @@ pub(super) struct DiffArgs {
     concurrency: usize,
 
     #[command(flatten)]
+    set: SetArgs,
+
+    #[command(flatten)]
     server_side: ServerSideArg,
 }
 
@@ -63,7 +69,8 @@ pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
 }
 
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
-    let resources = args.objects.load(sources)?;
+    let set = args.set.options(args.objects.is_selective())?;
+    let mut resources = args.objects.load(sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = DiffOptions {
         field_manager: args.field_manager.clone(),
@@ -72,7 +79,10 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
         show_managed_fields: args.show_managed_fields,
         parallel: args.concurrency,
     };
+    let removed = set.map(|set| pruned(&cluster, set, &mut resources, sources)).transpose()?;
     let mut compared = cluster::diff(&cluster, &resources, &options)?;
+    let removed = removed.map(|removed| cluster::removals(&cluster, &removed, &options)).transpose()?;
+    add_removals(&mut compared, removed.unwrap_or_default());
     let said = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
     render::print(&said.collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::warning).collect::<Vec<_>>(), sources);
@@ -87,6 +97,33 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     })
 }
 
+/// What would be pruned. The resources get the label of their set.
+fn pruned(
+    cluster: &Cluster,
+    set: ApplySetOptions,
+    resources: &mut [Resource],
+    sources: &SourceMap,
+) -> Result<Vec<Object>, Diagnostic> {
+    let waves = ServerSideApplyOptions::default().waves;
+    let set = ApplySetRun::look(cluster, set, resources, &waves)?;
+    set.prune(&mut |event| prune::say(&event, None, sources)).map(|summary| summary.pruned)
+}
+
+/// Adds what would be deleted, but for what is shown already beside the object that takes its place.
+fn add_removals(compared: &mut DiffReport, removed: Vec<ObjectDiff>) {
+    let shown = |diff: &ObjectDiff| {
+        let name = diff.predecessor.as_ref()?;
+        Some((diff.object.gvk.clone(), diff.object.namespace.clone(), name.clone()))
+    };
+    let shown: Vec<_> = compared.objects.iter().filter_map(shown).collect();
+    compared.objects.extend(removed.into_iter().filter(|diff| {
+        let Object { gvk, namespace, name } = &diff.object;
+        !shown
+            .iter()
+            .any(|(kind, place, former)| kind == gvk && place == namespace && *former == name.as_str())
+    }));
+}
+
 /// `3 objects: 1 would be created, 1 changed, 1 cannot be compared`
 fn summary(compared: &DiffReport) -> String {
     let all = compared.objects.len() + compared.problems.len();
@@ -95,9 +132,15 @@ fn summary(compared: &DiffReport) -> String {
         (counted(|diff| diff.live.is_none()), "would be created"),
         (counted(|diff| diff.predecessor.is_some()), "would take the place of a former one"),
         (
-            counted(|diff| diff.live.is_some() && diff.predecessor.is_none() && diff.is_changed()),
+            counted(|diff| {
+                diff.live.is_some()
+                    && diff.merged.is_some()
+                    && diff.predecessor.is_none()
+                    && diff.is_changed()
+            }),
             "would change",
         ),
+        (counted(|diff| diff.merged.is_none()), "would be pruned"),
         (counted(|diff| !diff.is_changed()), "unchanged"),
         (compared.problems.len(), "cannot be compared"),
     ];

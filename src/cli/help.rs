@@ -9,7 +9,7 @@ use super::render::MessageArgs;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Render", &["build", "lock", "cache"]),
     ("Edit", &["merge", "merge3", "patch", "create-patch", "recover"]),
-    ("Cluster", &["apply", "diff", "wait", "delete"]),
+    ("Cluster", &["apply", "diff", "wait", "delete", "applyset"]),
     ("Schema", &["schema"]),
     ("Other", &["options", "version"]),
 ];
@@ -58,6 +58,44 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         [
             ("Delete what an overlay makes", "kubectl smp delete overlays/prod"),
             ("Show what the server would delete", "kubectl smp delete -f web.yaml --dry-run=server"),
+        ],
+    ),
+    (
+        "applyset",
+        [
+            ("List the sets of all namespaces", "kubectl smp applyset list -A"),
+            ("Show what is in a set", "kubectl smp applyset view shop -n shop"),
+        ],
+    ),
+    (
+        "applyset list",
+        [
+            ("List the sets of all namespaces", "kubectl smp applyset list -A"),
+            ("The same for programs", "kubectl smp applyset list -A -o json"),
+        ],
+    ),
+    (
+        "applyset view",
+        [
+            ("Show what is in a set", "kubectl smp applyset view shop -n shop"),
+            ("The same where the parent is a ConfigMap", "kubectl smp applyset view configmaps/shop -n shop"),
+        ],
+    ),
+    (
+        "applyset adopt",
+        [
+            (
+                "Take what an overlay names into a set",
+                "kubectl smp applyset adopt shop overlays/prod -n shop",
+            ),
+            ("The same for manifests", "kubectl smp applyset adopt shop -f web.yaml -n shop"),
+        ],
+    ),
+    (
+        "applyset orphan",
+        [
+            ("Give a set up, and keep its objects", "kubectl smp applyset orphan shop -n shop"),
+            ("Empty a set", "kubectl smp applyset orphan shop -n shop --keep-parent"),
         ],
     ),
     (

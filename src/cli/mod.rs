@@ -5,6 +5,8 @@
 
 #[cfg(feature = "cluster")]
 mod apply;
+#[cfg(feature = "cluster")]
+mod applyset;
 mod build;
 mod cache;
 #[cfg(feature = "cluster")]
@@ -29,6 +31,8 @@ mod package;
 mod patch;
 #[cfg(feature = "cluster")]
 mod progress;
+#[cfg(feature = "cluster")]
+mod prune;
 mod recover;
 mod render;
 mod report;
@@ -81,6 +85,9 @@ enum Command {
     /// Delete the objects of an overlay from the cluster
     #[cfg(feature = "cluster")]
     Delete(delete::DeleteArgs),
+    /// Look at ApplySets, and change what is in them
+    #[cfg(feature = "cluster")]
+    Applyset(applyset::ApplySetCommand),
     /// Merge manifests over others, whose comments and layout stay
     Merge(merge::MergeArgs),
     /// Merge what changed between two versions of manifests into a third
@@ -147,6 +154,8 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
         Command::Wait(args) => wait::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Delete(args) => delete::run(&args, sources),
+        #[cfg(feature = "cluster")]
+        Command::Applyset(args) => applyset::run(&args, sources),
         Command::Merge(args) => merge::run(&args, sources),
         Command::Merge3(args) => merge::run_three_way(&args, sources),
         Command::Patch(args) => patch::run(&args, sources),

@@ -44,6 +44,11 @@ impl ObjectArgs {
         self.target.schema.connect.options(sources)
     }
 
+    /// Whether objects are chosen by labels.
+    pub(super) fn is_selective(&self) -> bool {
+        !self.selector.is_empty()
+    }
+
     /// Builds the target or reads the manifests.
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
         if self.filename.is_empty() && self.select.is_empty() {

@@ -23,7 +23,11 @@ pub(super) enum PublishedDefinition {
 }
 
 /// The schema of a kind by its CRD.
-pub(super) fn schema_by_definition(cluster: &Cluster, gvk: &Gvk, plural: Option<&str>) -> Result<PublishedDefinition> {
+pub(super) fn schema_by_definition(
+    cluster: &Cluster,
+    gvk: &Gvk,
+    plural: Option<&str>,
+) -> Result<PublishedDefinition> {
     let plural = if let Some(plural) = plural {
         plural.to_string()
     } else {

@@ -14,7 +14,7 @@ use super::failure::not_understood;
 use super::json::{self, or_default};
 use super::mapping::{Mapping, encode};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::Gvk;
+use crate::schema::{Gvk, priority};
 
 /// Asks for the summary of all groups, and for less from servers that have none.
 const SUMMARY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -39,13 +39,50 @@ impl Cluster {
     /// # Errors
     /// It cannot be asked.
     pub fn resources(&self) -> Result<Vec<Mapping>> {
-        self.wait(async {
-            let summaries = ["/api", "/apis"].map(|path| self.summary(path.into()));
-            let old = try_join_all(summaries).await?;
-            try_join_all(self.unasked(old.concat()).into_iter().map(|path| self.version(path))).await?;
-            Ok(())
-        })?;
-        Ok(self.discovery.lock().mappings.values().cloned().collect())
+        self.wait(self.discover_all())?;
+        Ok(self.known_mappings())
+    }
+
+    /// Learns everything that the server serves.
+    pub(super) async fn discover_all(&self) -> Result<()> {
+        let summaries = ["/api", "/apis"].map(|path| self.summary(path.into()));
+        let old = try_join_all(summaries).await?;
+        try_join_all(self.unasked(old.concat()).into_iter().map(|path| self.version(path))).await?;
+        Ok(())
+    }
+
+    /// All that was found so far.
+    pub(super) fn known_mappings(&self) -> Vec<Mapping> {
+        self.discovery.lock().mappings.values().cloned().collect()
+    }
+
+    /// The resource that serves a kind of a group in its most stable version, as far as it was found.
+    pub(super) fn mapping_of(&self, group: &str, kind: &str) -> Option<Mapping> {
+        let known = self.discovery.lock();
+        let same = known.mappings.values().filter(|found| found.gvk.group == group && found.gvk.kind == kind);
+        same.max_by_key(|found| priority(&found.gvk.version)).cloned()
+    }
+
+    /// Whether the server certainly has no such kind. A summary lacks what is only away for a moment, such as a group
+    /// that another server answers for.
+    pub(super) async fn has_lost(&self, group: &str, kind: &str) -> Result<bool> {
+        let versions = if group.is_empty() {
+            vec!["v1".to_string()]
+        } else {
+            let path = format!("/apis/{}", encode(group));
+            let answer = self.ask(&Ask::get(path.as_str())).await?;
+            if answer.status == 404 {
+                return Ok(true);
+            }
+            let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
+            let group: ApiGroup =
+                json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &path, &error))?;
+            group.versions.into_iter().map(|version| version.group_version).collect()
+        };
+        let root = if group.is_empty() { "/api" } else { "/apis" };
+        let asked = versions.iter().map(|version| self.version(format!("{root}/{version}")));
+        try_join_all(asked).await?;
+        Ok(self.mapping_of(group, kind).is_none())
     }
 
     /// The resource of a kind, as far as [`Cluster::discover`] found it.

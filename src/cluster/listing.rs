@@ -27,8 +27,8 @@ const AT_A_TIME: usize = 8;
 /// What is listed of an object, and how many come with one answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListForm {
-    accept: &'static str,
-    page: usize,
+    pub(super) accept: &'static str,
+    pub(super) page: usize,
 }
 
 impl ListForm {

@@ -3,6 +3,7 @@
 //! The only room that talks to an API server. It prints nothing: what happens is reported as data.
 
 mod apply;
+mod applyset;
 mod client;
 mod conflict;
 mod definition;
@@ -37,13 +38,18 @@ pub use apply::{
     AppliedObject, ApplyChange, ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation,
     PARALLEL, ServerSideApplyOptions, WAVE, apply,
 };
+pub use applyset::{
+    ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
+    KeptObject, OrphanedParent, PruneCascade, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetsOf,
+    adopt, applysets, orphan, view,
+};
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
 pub use delete::{
     Absent, Cascade, DELETE_TIMEOUT, DeleteEvent, DeleteFailure, DeleteOptions, DeleteSummary, DoneWhen,
     RemainingObject, delete, deletion_order,
 };
-pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff};
+pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, removals};
 pub use external::external_diff;
 pub use kubeconfig::ConnectOptions;
 pub use lock::locked_schemas;

@@ -272,7 +272,9 @@ impl SchemaSource for LiveSchema {
         match defined {
             PublishedDefinition::Found(graph) => Ok(Some(graph)),
             PublishedDefinition::Missing if published.is_some() => Ok(published),
-            PublishedDefinition::Missing | PublishedDefinition::Hidden if self.awaits_changes => self.settled(&mut known, gvk),
+            PublishedDefinition::Missing | PublishedDefinition::Hidden if self.awaits_changes => {
+                self.settled(&mut known, gvk)
+            }
             PublishedDefinition::Missing | PublishedDefinition::Hidden => Ok(published),
         }
     }

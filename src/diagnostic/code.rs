@@ -102,6 +102,8 @@ codes! {
         "The message has the server's own words."
     NotReady "not-ready" "An object does not get ready, did not in time, or is still there after its deletion."
         "The notes have what the cluster says of it: its Pods, the last warning event, its finalizers. `--timeout` waits longer."
+    ApplySet "apply-set" "Something about an ApplySet, such as an object that is not pruned since it still holds others."
+        "The help says what lets it go. What stays is a member of its set and is looked at again by the next apply."
     Usage "usage" "The command line is wrong."
         "See `kubectl smp COMMAND -h`."
     Failed "failed" "The system refused something that has no place in the input, such as a thread."

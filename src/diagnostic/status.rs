@@ -134,6 +134,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::UnusedVariable
         | Code::ComponentAlone
         | Code::ServerWarning
+        | Code::ApplySet
         | Code::SchemaSource
         | Code::Summary => (422, "Invalid"),
         Code::MissingMergeKey | Code::DuplicateMergeKey | Code::Directive => (500, ""),

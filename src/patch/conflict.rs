@@ -10,9 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
 use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{
-    DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, is_delete,
-};
+use crate::merge::directive::{DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, is_delete};
 use crate::merge::entry_match::lacks;
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::{Trail, align};

@@ -145,7 +145,7 @@ fn qualifiers(gvk: &Gvk, rest: &[&str]) -> usize {
 }
 
 /// Stable before beta before alpha, then the higher version; other names come last.
-fn priority(version: &str) -> (u8, u32, u32) {
+pub(crate) fn priority(version: &str) -> (u8, u32, u32) {
     let Some(text) = version.strip_prefix('v') else { return (0, 0, 0) };
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (major, rest) = text.split_at(end);

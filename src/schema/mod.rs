@@ -32,7 +32,7 @@ pub use embedded::KUBERNETES_VERSIONS;
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
 pub use kinds::find_kind;
-pub(crate) use kinds::kinds_of;
+pub(crate) use kinds::{kinds_of, priority};
 pub(crate) use kustomization::KUSTOMIZATION_PATHS;
 pub use kustomization::kustomization_files;
 pub use lint::lint;

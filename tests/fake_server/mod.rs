@@ -1,4 +1,4 @@
-//! An API server that knows ConfigMaps and Secrets, has none, and says to those that it is sent what a test wants.
+//! An API server that knows ConfigMaps and Secrets, has but two parents of ApplySets and a member, and says to those that it is sent what a test wants.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -59,6 +59,26 @@ fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
         ["GET", "/api", ..] => (200, String::new(), CORE.into()),
         ["GET", "/apis", ..] => (200, String::new(), NONE.into()),
         ["PATCH", ..] => reply(body),
+        ["GET", "/api/v1/namespaces/shop/secrets/shop", ..] => {
+            parent("Secret", "applyset-GwAbKEnoQdgaoi0MSLuXqidpqgFxJVNssD4MzmoY9us-v1")
+        }
+        ["GET", "/api/v1/namespaces/shop/configmaps/shop", ..] => {
+            parent("ConfigMap", "applyset-XH-PJYPzLD9nFYm7BNKLLSDNEG2L1ih90R3Ov_stz-s-v1")
+        }
+        ["GET", "/api/v1/namespaces/shop/configmaps/web", ..] => {
+            let member = r#"{"kind":"ConfigMap","metadata":{"name":"web","uid":"w","resourceVersion":"1"}}"#;
+            (200, String::new(), member.into())
+        }
         _ => (404, String::new(), r#"{"kind":"Status","reason":"NotFound","message":"none"}"#.into()),
     }
+}
+
+/// The parent of a set, by the id of the set.
+fn parent(kind: &str, id: &str) -> Reply {
+    let annotations = r#""applyset.kubernetes.io/tooling":"kubectl/v1.36","applyset.kubernetes.io/contains-group-kinds":"ConfigMap""#;
+    let labels = format!(r#""applyset.kubernetes.io/id":"{id}""#);
+    let metadata = format!(
+        r#""name":"shop","uid":"u","resourceVersion":"1","labels":{{{labels}}},"annotations":{{{annotations}}}"#
+    );
+    (200, String::new(), format!(r#"{{"kind":"{kind}","metadata":{{{metadata}}}}}"#))
 }

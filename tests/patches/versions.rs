@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{directory, fail, run, succeed};
+use super::{fail, folder, run, succeed};
 
 /// A kind with a list whose recommended keys an entry may lack, and one with several merge keys.
 const CRD: &str = "\
@@ -50,7 +50,7 @@ fn thing(list: &str) -> String {
 
 fn things([original, modified, current]: [&str; 3]) -> tempfile::TempDir {
     let [o, m, c] = [original, modified, current].map(thing);
-    directory(&[("crd.yaml", CRD), ("o.yaml", &o), ("m.yaml", &m), ("c.yaml", &c)])
+    folder(&[("crd.yaml", CRD), ("o.yaml", &o), ("m.yaml", &m), ("c.yaml", &c)])
 }
 
 const CREATE: [&str; 7] = ["create-patch", "o.yaml", "m.yaml", "--current", "c.yaml", "--schema", "crd.yaml"];
@@ -115,7 +115,7 @@ fn a_version_without_a_namespace_is_of_the_same_object() {
     let annotated = format!(
         ", namespace: d, annotations: {{kubectl.kubernetes.io/last-applied-configuration: '{last}'}}"
     );
-    let files = directory(&[
+    let files = folder(&[
         ("live.yaml", &config(&annotated, "1")),
         ("applied.yaml", &config(", namespace: d", "1")),
         ("new.yaml", &config("", "2")),
@@ -142,7 +142,7 @@ fn a_version_without_a_namespace_is_of_the_same_object() {
 
 #[test]
 fn entries_of_a_list_that_is_replaced_have_all_of_several_keys() {
-    let files = directory(&[
+    let files = folder(&[
         ("crd.yaml", CRD),
         ("t.yaml", &thing("[]").replace("list: []", "comma: [{foo: b, bar: x}]")),
     ]);
@@ -161,7 +161,7 @@ fn entries_of_a_list_that_is_replaced_have_all_of_several_keys() {
 fn a_patch_of_a_secret_is_not_shown() {
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n";
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
-    let files = directory(&[("d/s.yaml", secret), ("d/c.yaml", config), ("s.yaml", secret)]);
+    let files = folder(&[("d/s.yaml", secret), ("d/c.yaml", config), ("s.yaml", secret)]);
     let operations = r#"[{"op":"add","path":"/stringdata/password","value":"hunter2"}]"#;
     let table: [&[&str]; 6] = [
         &["-f", "s.yaml", "-p", "{stringdata: {tls.pem: hunter2}}"],
@@ -187,7 +187,7 @@ fn manifests_of_another_namespace_are_told() {
     let web = |namespace: &str| {
         format!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web{namespace}}}\n")
     };
-    let files = directory(&[
+    let files = folder(&[
         ("d/a.yaml", &web(", namespace: a")),
         ("d/b.yaml", &web(", namespace: b")),
         ("d/none.yaml", &web("")),
@@ -203,8 +203,7 @@ fn manifests_of_another_namespace_are_told() {
 
 #[test]
 fn a_document_without_an_api_version_gets_one() {
-    let files =
-        directory(&[("c.yaml", "kind: ConfigMap\n"), ("d.yaml", "kind: ConfigMap\ndata: {a: '1'}\n")]);
+    let files = folder(&[("c.yaml", "kind: ConfigMap\n"), ("d.yaml", "kind: ConfigMap\ndata: {a: '1'}\n")]);
     for args in
         [&["patch", "-f", "c.yaml", "-p", "{data: {a: '2'}}"][..], &["create-patch", "c.yaml", "d.yaml"]]
     {

@@ -24,7 +24,8 @@ pub(super) enum Before {
 }
 
 /// Metadata alone: objects may be large.
-const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+pub(in crate::cluster) const METADATA: &str =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 impl Before {
     /// From what a list told of it.

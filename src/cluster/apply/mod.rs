@@ -23,13 +23,14 @@ use super::listing::Listed;
 use super::plan::{ObjectPlan, nothing_sent};
 use crate::diagnostic::{Problems, Result};
 use crate::resource::Resource;
+pub(super) use before::METADATA;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
 pub(super) use replaceable::Replaceable;
 use report::Reporter;
-pub(super) use request::{ApplyRequest, Force};
+pub(super) use request::{APPLY, ApplyRequest, Force};
 use run::ApplyRun;
 pub(super) use run::GONE;
 pub(super) use steps::{ApplyStep, steps};
@@ -51,12 +52,7 @@ pub fn apply(
     options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
-        plan.require_mappings(cluster)?;
-        let mut problems = Problems::default();
-        let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
-        let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
-        nothing_sent(problems)?;
-        let steps = steps(&plan, &options.waves)?;
+        let (steps, bodies) = checked(cluster, &plan, options)?;
         let (unanswered, listed, sent) =
             (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
         let replaceable = Replaceable::of(&options.replace_immutable, &plan);
@@ -64,4 +60,21 @@ pub fn apply(
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
         Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)
     })
+}
+
+/// The steps of an apply, and what is sent for each object.
+///
+/// # Errors
+/// What stops a run before anything is sent.
+pub(super) fn checked(
+    cluster: &Cluster,
+    plan: &ObjectPlan<'_>,
+    options: &ServerSideApplyOptions,
+) -> Result<(Vec<ApplyStep>, Vec<Vec<u8>>)> {
+    plan.require_mappings(cluster)?;
+    let mut problems = Problems::default();
+    let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
+    let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
+    nothing_sent(problems)?;
+    Ok((steps(plan, &options.waves)?, bodies))
 }

@@ -9,7 +9,7 @@ use crate::cluster::mapping::encode;
 use crate::cluster::plan::PlannedObject;
 
 /// The media type of server-side apply; it says YAML, of which JSON is a part.
-pub(super) const APPLY: &str = "application/apply-patch+yaml";
+pub(in crate::cluster) const APPLY: &str = "application/apply-patch+yaml";
 
 /// Whether fields are taken from other managers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::cluster::exchange::{Answer, Ask};
 use crate::cluster::failure::{Refusal, not_understood};
 use crate::cluster::listing::Told;
 use crate::cluster::mapping::encode;
-use crate::cluster::plan::{ObjectPlan, PlannedObject};
+use crate::cluster::plan::{Object, ObjectPlan, PlannedObject};
 use crate::cluster::secret;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::yaml::{Node, to_json};
@@ -251,7 +251,7 @@ impl CompareOne<'_> {
         if !self.run.options.show_secrets && secret::is_secret(&self.target.object.gvk) {
             secret::mask(live.as_mut(), Some(&mut merged));
         }
-        ObjectDiff { object: self.target.object.clone(), live, predecessor, merged }
+        ObjectDiff { object: self.target.object.clone(), live, predecessor, merged: Some(merged) }
     }
 }
 
@@ -267,6 +267,15 @@ fn version(object: &[u8]) -> Option<String> {
         version: Option<String>,
     }
     serde_json::from_slice::<Versioned>(object).ok()?.metadata.version
+}
+
+/// An object that would be deleted.
+pub(super) fn removal(object: &Object, mut live: Node, options: &DiffOptions) -> ObjectDiff {
+    strip(&mut live, Shown { status: false, managed_fields: options.show_managed_fields });
+    if !options.show_secrets && secret::is_secret(&object.gvk) {
+        secret::mask(Some(&mut live), None);
+    }
+    ObjectDiff { object: object.clone(), live: Some(live), predecessor: None, merged: None }
 }
 
 /// What servers set and nobody applies.

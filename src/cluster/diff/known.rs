@@ -90,7 +90,10 @@ impl KnownObject {
             fields.insert("apiVersion".into(), target.object.gvk.api_version().as_str().into());
             fields.insert("kind".into(), target.object.gvk.kind.as_str().into());
         }
-        let wanted = target.body(&options.field_manager).ok().and_then(|body| serde_json::from_slice::<Value>(&body).ok());
+        let wanted = target
+            .body(&options.field_manager)
+            .ok()
+            .and_then(|body| serde_json::from_slice::<Value>(&body).ok());
         let is_settled = wanted.is_some_and(|wanted| is_settled(&wanted, &object, &options.field_manager));
         Self { json: object.to_string().into_bytes(), is_settled }
     }

@@ -8,16 +8,20 @@ mod predecessor;
 mod report;
 mod settled;
 
-use futures::StreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _};
 use rustc_hash::FxHashSet;
 
 use super::apply::GONE;
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
-use super::plan::ObjectPlan;
+use super::exchange::Ask;
+use super::failure::not_understood;
+use super::json;
+use super::plan::{Object, ObjectPlan};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::resource::Resource;
-use compare::{CompareOne, Compared, DiffRun, Stop};
+use crate::schema::Gvk;
+use compare::{CompareOne, Compared, DiffRun, Stop, removal};
 use known::KnownObjects;
 use predecessor::Predecessors;
 pub use report::{DiffOptions, ObjectDiff};
@@ -82,6 +86,31 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
             }
         }
         Ok(report)
+    })
+}
+
+/// Compares objects that would be deleted with nothing. Those that are not there any more are left out.
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn removals(cluster: &Cluster, objects: &[Object], options: &DiffOptions) -> Result<Vec<ObjectDiff>> {
+    cluster.wait(async {
+        let kinds: FxHashSet<&Gvk> = objects.iter().map(|object| &object.gvk).collect();
+        cluster.discover(&kinds.into_iter().cloned().collect::<Vec<_>>()).await?;
+        let read = objects.iter().map(|object| async move {
+            let Some(mapping) = cluster.mapping(&object.gvk) else { return Ok(None) };
+            let path = mapping.path(&object.namespace, &object.name);
+            match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
+                Ok(answer) => json::read_object(&answer.body)
+                    .map(|live| Some(removal(object, live, options)))
+                    .map_err(|error| not_understood(&cluster.endpoint, &path, &error)),
+                Err(refusal) if refusal.is_not_found() => Ok(None),
+                Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
+            }
+        });
+        let read = read.collect::<Vec<_>>();
+        let read = futures::stream::iter(read).buffered(options.parallel.max(1));
+        read.try_filter_map(|found| std::future::ready(Ok(found))).try_collect().await
     })
 }
 

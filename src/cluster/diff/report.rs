@@ -46,19 +46,20 @@ pub struct ObjectDiff {
     /// The name of what is there, when it is another: an object whose name tells its content replaces one
     /// with other content.
     pub predecessor: Option<String>,
-    /// What would be there after applying.
-    pub merged: Node,
+    /// What would be there after applying; none when it would be deleted.
+    pub merged: Option<Node>,
 }
 
 impl ObjectDiff {
     /// Whether applying would change anything that is shown.
     #[must_use]
     pub fn is_changed(&self) -> bool {
-        self.live.as_ref() != Some(&self.merged)
+        self.live != self.merged
     }
 
-    /// Both versions as canonical YAML; the first is empty when there is no live object.
+    /// Both versions as canonical YAML; the first is empty when there is no live object, the second when it would be
+    /// deleted.
     pub fn texts(&self) -> Result<(String, String)> {
-        Ok((canonical(self.live.as_ref())?, canonical(Some(&self.merged))?))
+        Ok((canonical(self.live.as_ref())?, canonical(self.merged.as_ref())?))
     }
 }

@@ -1,0 +1,272 @@
+//! `kubectl smp applyset`: which sets there are, what is in them, and changing that.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
+
+use super::connect::ConnectArgs;
+use super::objects::ObjectArgs;
+use super::prune::{ToolingArg, say};
+use super::{Failure, Outcome, render};
+use crate::cluster::{
+    self, ApplySetEvent, ApplySetOptions, ApplySetView, Cluster, Object, OrphanedParent, PruneFailure, SetsOf,
+};
+use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::source::SourceMap;
+
+/// Look at ApplySets, and change what is in them.
+#[derive(Debug, Args)]
+pub(super) struct ApplySetCommand {
+    #[command(subcommand)]
+    command: ApplySetSubcommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ApplySetSubcommand {
+    /// List the sets of a namespace, or of all
+    List(SetListArgs),
+    /// Show the members of a set by kind and namespace, and what is missing
+    View(SetViewArgs),
+    /// Take objects that are there already into a set, without changing more than a label of them
+    Adopt(Box<AdoptArgs>),
+    /// Give a set up: its members stay, without its label
+    Orphan(OrphanArgs),
+}
+
+/// How sets are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SetFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+struct SetListArgs {
+    /// Look in all namespaces
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = SetFormat::Text, value_name = "FORMAT")]
+    output: SetFormat,
+
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Debug, Args)]
+struct SetViewArgs {
+    /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace
+    #[arg(value_name = "PARENT")]
+    parent: String,
+
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t = SetFormat::Text, value_name = "FORMAT")]
+    output: SetFormat,
+
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Debug, Args)]
+struct AdoptArgs {
+    /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace. It is made
+    /// where it is missing
+    #[arg(value_name = "PARENT")]
+    parent: String,
+
+    #[command(flatten)]
+    objects: ObjectArgs,
+
+    /// Tool that the set says it is kept by
+    #[arg(long, value_enum, value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
+    applyset_tooling: ToolingArg,
+}
+
+#[derive(Debug, Args)]
+struct OrphanArgs {
+    /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace
+    #[arg(value_name = "PARENT")]
+    parent: String,
+
+    /// Leave the parent there, as that of an empty set
+    #[arg(long)]
+    keep_parent: bool,
+
+    /// Tool that the set says it is kept by
+    #[arg(long, value_enum, value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
+    applyset_tooling: ToolingArg,
+
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+pub(super) fn run(args: &ApplySetCommand, sources: &SourceMap) -> Outcome {
+    match &args.command {
+        ApplySetSubcommand::List(args) => list(args, sources),
+        ApplySetSubcommand::View(args) => view(args, sources),
+        ApplySetSubcommand::Adopt(args) => adopt(args, sources),
+        ApplySetSubcommand::Orphan(args) => orphan(args, sources),
+    }
+}
+
+#[derive(Serialize)]
+struct JsonSet<'s> {
+    parent: String,
+    namespace: &'s str,
+    tooling: &'s str,
+    kinds: &'s [String],
+    namespaces: &'s [String],
+}
+
+fn list(args: &SetListArgs, sources: &SourceMap) -> Outcome {
+    let cluster = Cluster::connect(&args.connect.options(sources))?;
+    let of = if args.all_namespaces { SetsOf::AllNamespaces } else { SetsOf::Namespace };
+    let sets = cluster::applysets(&cluster, of)?;
+    if args.output == SetFormat::Json {
+        let sets = sets.iter().map(|set| JsonSet {
+            parent: set.parent.to_string(),
+            namespace: &set.parent.namespace,
+            tooling: &set.tooling,
+            kinds: &set.kinds,
+            namespaces: &set.namespaces,
+        });
+        return print_json(&sets.collect::<Vec<_>>());
+    }
+    let mut rows = vec![["NAMESPACE", "PARENT", "TOOLING", "KINDS", "NAMESPACES"].map(String::from)];
+    rows.extend(sets.iter().map(|set| {
+        let parent = &set.parent;
+        let (kinds, namespaces) = (set.kinds.join(","), set.namespaces.join(","));
+        [parent.namespace.to_string(), parent.to_string(), set.tooling.clone(), kinds, namespaces]
+    }));
+    if sets.is_empty() {
+        render::print_note("there are no ApplySets");
+        return Ok(ExitCode::SUCCESS);
+    }
+    print_rows(&rows)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonView<'v> {
+    parent: String,
+    tooling: &'v str,
+    members: Vec<JsonMember<'v>>,
+    unused_kinds: Vec<String>,
+    missing_kinds: Vec<String>,
+    missing_namespaces: &'v [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonMember<'v> {
+    api_version: String,
+    kind: &'v str,
+    namespace: &'v str,
+    name: &'v str,
+    deleting: bool,
+}
+
+fn view(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
+    let cluster = Cluster::connect(&args.connect.options(sources))?;
+    let view = cluster::view(&cluster, &args.parent)?;
+    if args.output == SetFormat::Json {
+        return print_json(&json_view(&view));
+    }
+    let mut rows = vec![["KIND", "NAMESPACE", "NAME", "STATUS"].map(String::from)];
+    rows.extend(view.members.iter().map(|(object, is_deleting)| {
+        let Object { gvk, namespace, name } = object;
+        let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
+        let status = if *is_deleting { "Terminating" } else { "" };
+        [format!("{}{group}", gvk.kind), namespace.to_string(), name.to_string(), status.to_string()]
+    }));
+    let count = view.members.len();
+    if count > 0 {
+        print_rows(&rows)?;
+    }
+    let lacking = view.missing_kinds.iter().map(|kind| format!("the server has no kind {kind}"));
+    let lacking =
+        lacking.chain(view.missing_namespaces.iter().map(|name| format!("there is no namespace {name}")));
+    let lacking =
+        lacking.map(|text| Diagnostic::warning(Code::ApplySet, text).note("the parent of the set names it"));
+    render::print(&lacking.collect::<Vec<_>>(), sources);
+    let unused: Vec<_> = view.unused_kinds.iter().map(ToString::to_string).collect();
+    let unused = if unused.is_empty() { String::new() } else { format!("; none of {}", unused.join(", ")) };
+    let members = if count == 1 { "member" } else { "members" };
+    render::print_note(&format!("{count} {members}, kept by {}{unused}", view.tooling));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json_view(view: &ApplySetView) -> JsonView<'_> {
+    let members = view.members.iter().map(|(object, deleting)| JsonMember {
+        api_version: object.gvk.api_version().to_string(),
+        kind: &object.gvk.kind,
+        namespace: &object.namespace,
+        name: &object.name,
+        deleting: *deleting,
+    });
+    JsonView {
+        parent: view.parent.to_string(),
+        tooling: &view.tooling,
+        members: members.collect(),
+        unused_kinds: view.unused_kinds.iter().map(ToString::to_string).collect(),
+        missing_kinds: view.missing_kinds.iter().map(ToString::to_string).collect(),
+        missing_namespaces: &view.missing_namespaces,
+    }
+}
+
+fn adopt(args: &AdoptArgs, sources: &SourceMap) -> Outcome {
+    let resources = args.objects.load(sources)?;
+    let cluster = Cluster::connect(&args.objects.connect(sources))?;
+    let options = options(&args.parent, args.applyset_tooling);
+    let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
+    let failures = cluster::adopt(&cluster, &options, &resources, &mut report)?;
+    Ok(ended(&failures, "were not adopted", sources))
+}
+
+fn orphan(args: &OrphanArgs, sources: &SourceMap) -> Outcome {
+    let cluster = Cluster::connect(&args.connect.options(sources))?;
+    let options = options(&args.parent, args.applyset_tooling);
+    let parent = if args.keep_parent { OrphanedParent::Kept } else { OrphanedParent::Removed };
+    let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
+    let failures = cluster::orphan(&cluster, &options, parent, &mut report)?;
+    Ok(ended(&failures, "are members still, and the parent stays", sources))
+}
+
+fn options(parent: &str, tooling: ToolingArg) -> ApplySetOptions {
+    let mut options = ApplySetOptions::new(parent);
+    options.tooling = tooling.tooling();
+    options
+}
+
+fn ended(failures: &[PruneFailure], what: &str, sources: &SourceMap) -> ExitCode {
+    if failures.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let count = failures.len();
+    let message = format!("{count} {} {what}", if count == 1 { "object" } else { "objects" });
+    render::print(&[Diagnostic::error(Code::Summary, message)], sources);
+    ExitCode::FAILURE
+}
+
+fn print_json(value: &impl Serialize) -> Outcome {
+    let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
+    writeln!(io::stdout(), "{text}")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints rows in columns, as kubectl does: three spaces behind the widest.
+fn print_rows<const N: usize>(rows: &[[String; N]]) -> Result<ExitCode, Failure> {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| escaped(cell).into_owned()).collect()).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let mut stdout = io::stdout().lock();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        writeln!(stdout, "{}", cells.collect::<Vec<_>>().join("   ").trim_end())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,208 @@
+//! The flags of `apply` and `diff` for ApplySets, and what is said of pruning.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::{Args, ValueEnum};
+
+use super::{Failure, render};
+use crate::cluster::{
+    ApplySetEvent, ApplySetOptions, ApplySetTooling, KeptObject, PruneCascade, PruneFailure, PruneMode,
+    PruneOptions, PruneSummary,
+};
+use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::source::SourceMap;
+
+/// Which tool a set says that it is kept by.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+pub(super) enum ToolingArg {
+    /// kubectl/v1.36: kubectl and kubectl-smp can both work on the set
+    #[default]
+    Kubectl,
+    /// kubectl-smp and its version: kubectl leaves the set alone
+    Smp,
+}
+
+impl ToolingArg {
+    pub(super) fn tooling(self) -> ApplySetTooling {
+        match self {
+            Self::Kubectl => ApplySetTooling::Kubectl,
+            Self::Smp => ApplySetTooling::Smp,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CascadeArg {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+/// Which set is meant.
+#[derive(Debug, Args)]
+pub(super) struct SetArgs {
+    /// Parent of the ApplySet that all of it is: [RESOURCE[.GROUP]/]NAME
+    ///
+    /// Without a resource it is a Secret. It is in the namespace that --namespace names, and is made where it is missing.
+    #[arg(long, value_name = "PARENT")]
+    applyset: Option<String>,
+
+    /// Tool that the set says it is kept by; others leave it alone
+    #[arg(long, value_enum, value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
+    applyset_tooling: ToolingArg,
+
+    /// Kinds whose objects are pruned even when they still hold others: Namespace, CustomResourceDefinition,
+    /// PersistentVolumeClaim, PersistentVolume
+    #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
+    prune_holding: Vec<String>,
+}
+
+/// Whether and how is pruned.
+#[derive(Debug, Args)]
+pub(super) struct PruneArgs {
+    /// Delete what was applied with the set before and is left out now
+    ///
+    /// Nothing is deleted unless all was applied.
+    #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    prune: bool,
+
+    /// Only show what would be pruned
+    #[arg(hide_short_help = true, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
+    prune_dry_run: bool,
+
+    #[command(flatten)]
+    set: SetArgs,
+
+    /// What becomes of objects that pruned ones own
+    #[arg(long, value_enum, value_name = "HOW", default_value = "background", hide_short_help = true)]
+    cascade: CascadeArg,
+}
+
+impl SetArgs {
+    /// The set, if one is named.
+    pub(super) fn options(&self, is_selective: bool) -> Result<Option<ApplySetOptions>, Failure> {
+        let Some(parent) = self.applyset.as_ref() else {
+            if self.prune_holding.is_empty() {
+                return Ok(None);
+            }
+            return Err(Failure::Usage(
+                "`--prune-holding` says what --prune does: give --applyset, too".into(),
+            ));
+        };
+        if is_selective {
+            let message = "`--selector` chooses a part of the objects, and what is not in an ApplySet any more is \
+                           pruned: give one of the two";
+            return Err(Failure::Usage(message.into()));
+        }
+        let mut options = ApplySetOptions::new(parent.as_str());
+        options.tooling = self.applyset_tooling.tooling();
+        options.prune.holding.clone_from(&self.prune_holding);
+        Ok(Some(options))
+    }
+}
+
+impl PruneArgs {
+    /// The set to apply and prune, if one is named.
+    pub(super) fn options(
+        &self,
+        is_selective: bool,
+        parallel: usize,
+        stop: Option<&Arc<AtomicBool>>,
+    ) -> Result<Option<ApplySetOptions>, Failure> {
+        let prunes = self.prune || self.prune_dry_run;
+        let set = self.set.options(is_selective)?;
+        match (&set, prunes) {
+            (None, true) => {
+                let message = "`--prune` needs to know what was applied together before: name the set with \
+                               --applyset=NAME and --namespace, the first time, too";
+                Err(Failure::Usage(message.into()))
+            }
+            (Some(_), false) => {
+                let message = "`--applyset` goes with --prune, or with --prune-dry-run to only show what would be \
+                               deleted";
+                Err(Failure::Usage(message.into()))
+            }
+            _ => Ok(set.map(|set| ApplySetOptions { prune: self.how(&set, stop), parallel, ..set })),
+        }
+    }
+
+    fn how(&self, set: &ApplySetOptions, stop: Option<&Arc<AtomicBool>>) -> PruneOptions {
+        PruneOptions {
+            mode: if self.prune_dry_run { PruneMode::Show } else { PruneMode::Delete },
+            holding: set.prune.holding.clone(),
+            cascade: match self.cascade {
+                CascadeArg::Background => PruneCascade::Background,
+                CascadeArg::Foreground => PruneCascade::Foreground,
+                CascadeArg::Orphan => PruneCascade::Orphan,
+            },
+            stop: stop.cloned(),
+        }
+    }
+}
+
+/// Says what happens to a set as it happens. `pruned` is what a line says of an object that was pruned; without it
+/// there are no such lines.
+pub(super) fn say(event: &ApplySetEvent<'_>, pruned: Option<&str>, sources: &SourceMap) {
+    let line = match event {
+        ApplySetEvent::Pruned(object) => pruned.map(|done| format!("{object} {done}")),
+        ApplySetEvent::Adopted(object) => Some(format!("{object} adopted")),
+        ApplySetEvent::Orphaned(object) => Some(format!("{object} orphaned")),
+        ApplySetEvent::Kept(kept) => {
+            render::print(&[stays(kept)], sources);
+            None
+        }
+        ApplySetEvent::Failed(failure) => {
+            render::print(&[failed(failure)], sources);
+            None
+        }
+        ApplySetEvent::Warning(text) => {
+            render::print(&[Diagnostic::warning(Code::ApplySet, *text)], sources);
+            None
+        }
+    };
+    if let Some(line) = line {
+        // Nobody may be reading any more; that is no reason to stop half-way.
+        let _unread = writeln!(io::stdout(), "{}", escaped(&line));
+    }
+}
+
+fn stays(kept: &KeptObject) -> Diagnostic {
+    let problem =
+        Diagnostic::warning(Code::ApplySet, format!("{} is not pruned: {}", kept.object, kept.reason));
+    match &kept.way_out {
+        Some(way_out) => problem.note("it stays a member of the set").help(way_out),
+        None => problem,
+    }
+}
+
+fn failed(failure: &PruneFailure) -> Diagnostic {
+    failure.problem.clone().note(format!("at {}", failure.object))
+}
+
+/// `, 2 pruned, 1 not pruned`; empty when there is nothing to say.
+pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
+    let mut text = String::new();
+    let all = [(summary.pruned.len(), done), (summary.kept.len(), "not pruned")];
+    for (count, what) in all.into_iter().filter(|(count, _)| *count > 0) {
+        let _ = write!(text, ", {count} {what}");
+    }
+    text
+}
+
+/// Why pruning did not come to its end.
+pub(super) fn not_pruned(summary: &PruneSummary) -> Diagnostic {
+    let left = summary.failures.len() + summary.skipped.len();
+    let objects = if left == 1 { "object was" } else { "objects were" };
+    let mut problem =
+        Diagnostic::error(Code::Summary, format!("all was applied; {left} {objects} not pruned"));
+    if !summary.skipped.is_empty() {
+        let named: Vec<_> = summary.skipped.iter().take(20).map(ToString::to_string).collect();
+        let more = summary.skipped.len() - named.len();
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        problem = problem.note(format!("not tried: {}{more}", named.join(", ")));
+    }
+    problem.help("apply again: they are members of the set until they are gone")
+}

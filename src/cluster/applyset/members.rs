@@ -1,0 +1,166 @@
+//! The members of a set: what has its label, looked for in the kinds and namespaces that are known to have some.
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::id::PART_OF;
+use super::scope::{GroupKind, SetScope};
+use crate::cluster::client::Cluster;
+use crate::cluster::exchange::Ask;
+use crate::cluster::failure::{Refusal, not_understood};
+use crate::cluster::json;
+use crate::cluster::listing::ListForm;
+use crate::cluster::mapping::{Mapping, encode};
+use crate::cluster::plan::Object;
+use crate::diagnostic::Result;
+
+/// An object that has the label of a set.
+#[derive(Debug, Clone)]
+pub(super) struct SetMember {
+    pub(super) object: Object,
+    pub(super) mapping: Mapping,
+    pub(super) uid: String,
+    /// All of its metadata.
+    pub(super) metadata: Value,
+}
+
+impl SetMember {
+    pub(super) fn path(&self) -> String {
+        self.mapping.path(&self.object.namespace, &self.object.name)
+    }
+
+    pub(super) fn group_kind(&self) -> GroupKind {
+        GroupKind { kind: self.object.gvk.kind.clone(), group: self.object.gvk.group.clone() }
+    }
+
+    /// The id of its set.
+    pub(super) fn set(&self) -> &str {
+        label(&self.metadata).unwrap_or_default()
+    }
+
+    /// Whether it is on its way out.
+    pub(super) fn is_being_deleted(&self) -> bool {
+        self.metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null())
+    }
+
+    /// Where it is.
+    pub(super) fn scope(&self) -> SetScope {
+        let namespace = Some(self.object.namespace.clone()).filter(|namespace| !namespace.is_empty());
+        SetScope { kinds: [self.group_kind()].into(), namespaces: namespace.into_iter().collect() }
+    }
+
+    fn of(mapping: &Mapping, mut item: Value) -> Option<Self> {
+        let metadata = item.get_mut("metadata")?.take();
+        let text = |field: &str| metadata.get(field).and_then(Value::as_str).map(SmolStr::from);
+        let object = Object {
+            gvk: mapping.gvk.clone(),
+            namespace: text("namespace").unwrap_or_default(),
+            name: text("name")?,
+        };
+        let uid = text("uid")?.to_string();
+        Some(Self { object, mapping: mapping.clone(), uid, metadata })
+    }
+}
+
+/// The id of the set that metadata says that its object is in.
+pub(super) fn label(metadata: &Value) -> Option<&str> {
+    metadata.get("labels")?.get(PART_OF)?.as_str()
+}
+
+/// Which of the objects of a collection are looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum MemberQuery<'q> {
+    /// The members of one set.
+    Of(&'q str),
+    /// The members of any set.
+    Any,
+}
+
+impl MemberQuery<'_> {
+    fn selector(self) -> String {
+        match self {
+            Self::Of(id) => format!("{PART_OF}={id}"),
+            Self::Any => PART_OF.into(),
+        }
+    }
+}
+
+/// The objects of a kind in a namespace; for kinds without namespaces it is empty.
+pub(super) type Collection = (Mapping, SmolStr);
+
+/// The collections of a scope, by the kinds that are served.
+pub(super) fn collections(mappings: &[Mapping], namespaces: &SetScope) -> Vec<Collection> {
+    let mut all = Vec::new();
+    for mapping in mappings {
+        if mapping.namespaced {
+            all.extend(namespaces.namespaces.iter().map(|namespace| (mapping.clone(), namespace.clone())));
+        } else {
+            all.push((mapping.clone(), SmolStr::default()));
+        }
+    }
+    all
+}
+
+/// Lists members, each once, whatever groups serve it.
+///
+/// # Errors
+/// A collection cannot be listed: what is not seen must not count as empty.
+pub(super) async fn members(
+    cluster: &Cluster,
+    collections: &[Collection],
+    query: MemberQuery<'_>,
+    parallel: usize,
+) -> Result<Vec<SetMember>> {
+    let selector = query.selector();
+    let lists = collections.iter().map(|(mapping, namespace)| {
+        let (path, selector) = (mapping.collection(namespace), &selector);
+        async move {
+            match list(cluster, &path, selector).await? {
+                Ok(items) => Ok(items.into_iter().filter_map(|item| SetMember::of(mapping, item)).collect()),
+                // The kind went away since it was found, and its objects with it.
+                Err(refusal) if refusal.is_not_found() => Ok(Vec::new()),
+                Err(refusal) => Err(refusal
+                    .diagnostic(&cluster.endpoint)
+                    .note("the members of an ApplySet are found by listing them")),
+            }
+        }
+    });
+    let lists = lists.collect::<Vec<_>>();
+    let found: Vec<Vec<SetMember>> =
+        futures::stream::iter(lists).buffered(parallel.max(1)).try_collect().await?;
+    let mut seen = FxHashSet::default();
+    Ok(found.into_iter().flatten().filter(|member| seen.insert(member.uid.clone())).collect())
+}
+
+/// The metadata of what a collection has, with a label or all of it.
+///
+/// # Errors
+/// No answer, or one that is no list. A refusal is an answer.
+pub(super) async fn list(
+    cluster: &Cluster,
+    path: &str,
+    selector: &str,
+) -> Result<std::result::Result<Vec<Value>, Refusal>> {
+    let form = ListForm::METADATA;
+    let (mut found, mut next) = (Vec::new(), String::new());
+    loop {
+        let address = format!("{path}?labelSelector={}&limit={}{next}", encode(selector), form.page);
+        let answer = cluster.ask(&Ask { accept: form.accept, ..Ask::get(address.as_str()) }).await?;
+        let answer = match answer.accepted() {
+            Ok(answer) => answer,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let mut page: Value = json::decode(&answer.body)
+            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
+        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
+            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
+        };
+        found.extend(items.as_array_mut().into_iter().flatten().map(Value::take));
+        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
+            None => return Ok(Ok(found)),
+            Some(token) => next = format!("&continue={}", encode(token)),
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Deleting what left a set: in which order, and one object at a time.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use futures::StreamExt as _;
+use http::Method;
+use rustc_hash::FxHashSet;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::claim::{RENEW, SetWork};
+use super::events::{ApplySetEvent, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary};
+use super::hold::{SetHold, StillHeld};
+use super::holding::{HoldingKind, reason_to_stay};
+use super::members::{SetMember, label};
+use super::parent::SetParent;
+use crate::cluster::apply::METADATA;
+use crate::cluster::client::Cluster;
+use crate::cluster::exchange::Ask;
+use crate::cluster::json;
+use crate::cluster::plan::{Object, Phase};
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// Members in the order in which they are deleted: those of one step side by side.
+pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMember>> {
+    let mut steps: BTreeMap<Reverse<(i32, Phase)>, Vec<SetMember>> = BTreeMap::new();
+    for member in members {
+        let wave = wave(&member.metadata, waves);
+        steps.entry(Reverse((wave, Phase::of(&member.object.gvk)))).or_default().push(member);
+    }
+    for step in steps.values_mut() {
+        step.sort_by_cached_key(|member| {
+            let Object { gvk, namespace, name } = &member.object;
+            (gvk.kind.clone(), gvk.group.clone(), namespace.clone(), name.clone())
+        });
+    }
+    steps.into_values().collect()
+}
+
+/// The wave in which an object was applied.
+fn wave(metadata: &Value, annotations: &[String]) -> i32 {
+    let own = metadata.get("annotations");
+    let text = annotations.iter().find_map(|name| own?.get(name)?.as_str());
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// What becomes of one object.
+#[derive(Debug)]
+enum Deletion {
+    Done,
+    /// It stays for a reason.
+    Stays(String),
+    Failed(Diagnostic),
+    /// The server did not answer.
+    Unanswered(Diagnostic),
+    /// The time in which nobody else can have taken the set ended before.
+    Late,
+}
+
+/// How often a deletion begins anew when others change the object meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// A prune of a set.
+pub(super) struct PruneRun<'p> {
+    pub(super) cluster: &'p Cluster,
+    pub(super) parent: &'p SetParent,
+    pub(super) options: &'p PruneOptions,
+    pub(super) holding: Vec<HoldingKind>,
+    pub(super) parallel: usize,
+    /// None where nothing is deleted.
+    pub(super) hold: Option<&'p mut SetHold>,
+    pub(super) summary: PruneSummary,
+    /// What goes: its identities.
+    pub(super) gone: FxHashSet<String>,
+}
+
+impl PruneRun<'_> {
+    /// Takes one step after the other; what comes after a failure stays.
+    ///
+    /// # Errors
+    /// The set is not this run's any more.
+    pub(super) async fn all(
+        &mut self,
+        steps: Vec<Vec<SetMember>>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<()> {
+        for step in steps {
+            let mut due = Vec::new();
+            for member in step {
+                if self.is_over() {
+                    self.summary.skipped.push(member.object);
+                } else if self.goes(&member, report).await {
+                    due.push(member);
+                }
+            }
+            if self.options.mode == PruneMode::Show {
+                for member in due {
+                    self.done(member, Deletion::Done, report);
+                }
+            } else {
+                self.delete(due, report).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        is_stopped || !self.summary.failures.is_empty()
+    }
+
+    /// Whether an object holds nothing that would go with it, or may go with it.
+    async fn goes(&mut self, member: &SetMember, report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send)) -> bool {
+        let kind = HoldingKind::of(&member.object.gvk).filter(|kind| !self.holding.contains(kind));
+        let Some(kind) = kind else { return true };
+        match reason_to_stay(self.cluster, member, kind, &self.gone).await {
+            Ok(None) => return true,
+            Ok(Some(reason)) => {
+                let way_out = Some(format!("let it go with --prune-holding={}", kind.word()));
+                self.keep(member, reason, way_out, report);
+            }
+            Err(problem) => self.fail(member, problem, report),
+        }
+        false
+    }
+
+    /// Deletes what is due, side by side, while the set is this run's.
+    async fn delete(
+        &mut self,
+        mut due: Vec<SetMember>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<()> {
+        while !due.is_empty() {
+            if self.is_over() {
+                self.summary.skipped.extend(due.into_iter().map(|member| member.object));
+                return Ok(());
+            }
+            let until = self.renewed().await?;
+            let now = due.drain(..due.len().min(4 * self.parallel.max(1))).collect::<Vec<_>>();
+            let this = &*self;
+            let tried = now.into_iter().map(|member| async move {
+                let deletion = this.delete_one(&member, until).await;
+                (member, deletion)
+            });
+            let tried = tried.collect::<Vec<_>>();
+            let tried = futures::stream::iter(tried).buffered(self.parallel.max(1)).collect::<Vec<_>>().await;
+            let mut late = Vec::new();
+            for (member, deletion) in tried {
+                match deletion {
+                    Deletion::Late => late.push(member),
+                    deletion => self.done(member, deletion, report),
+                }
+            }
+            late.append(&mut due);
+            due = late;
+        }
+        Ok(())
+    }
+
+    /// Until when may be deleted.
+    async fn renewed(&mut self) -> Result<Instant> {
+        let Some(hold) = &mut self.hold else { return Ok(Instant::now()) };
+        if hold.age() >= RENEW
+            && hold.renew(self.cluster, self.parent, SetWork::Pruning).await? == StillHeld::No
+        {
+            return Err(taken());
+        }
+        Ok(hold.valid_until())
+    }
+
+    /// Deletes an object as it was seen: it must be the same one, and in the set.
+    async fn delete_one(&self, member: &SetMember, until: Instant) -> Deletion {
+        let mut metadata = member.metadata.clone();
+        for _ in 0..ATTEMPTS {
+            if Instant::now() >= until {
+                return Deletion::Late;
+            }
+            let Ok(answer) = timeout_at(until, self.cluster.ask(&self.request(member, &metadata))).await
+            else {
+                return Deletion::Late;
+            };
+            match answer.map(crate::cluster::exchange::Answer::accepted) {
+                Err(problem) => return Deletion::Unanswered(problem),
+                Ok(Ok(_)) => return Deletion::Done,
+                Ok(Err(refusal)) if refusal.is_not_found() => return Deletion::Done,
+                Ok(Err(refusal)) if refusal.http == 409 => {}
+                Ok(Err(refusal)) => return Deletion::Failed(refusal.diagnostic(&self.cluster.endpoint)),
+            }
+            metadata = match self.metadata_now(member).await {
+                Ok(now) => now,
+                Err(deletion) => return deletion,
+            };
+        }
+        Deletion::Failed(Diagnostic::error(Code::Conflict, "others keep changing it").help("apply again"))
+    }
+
+    fn request(&self, member: &SetMember, metadata: &Value) -> Ask {
+        let options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": self.options.cascade.policy(),
+            "preconditions": {"uid": member.uid, "resourceVersion": metadata.get("resourceVersion")},
+        });
+        Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::object(member.path()) }
+    }
+
+    /// The object as it is now, if it is still to be deleted; otherwise what has become of it.
+    async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, Deletion> {
+        let ask = Ask { accept: METADATA, ..Ask::object(member.path()) };
+        let answer = match self.cluster.ask(&ask).await.map_err(Deletion::Unanswered)?.accepted() {
+            Ok(answer) => answer,
+            Err(refusal) if refusal.is_not_found() => return Err(Deletion::Done),
+            Err(refusal) => return Err(Deletion::Failed(refusal.diagnostic(&self.cluster.endpoint))),
+        };
+        let strange = |error: &dyn std::fmt::Display| {
+            Deletion::Failed(crate::cluster::failure::not_understood(
+                &self.cluster.endpoint,
+                &ask.path,
+                error,
+            ))
+        };
+        let mut object: Value = json::decode(&answer.body).map_err(|error| strange(&error))?;
+        let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();
+        if metadata.get("uid").and_then(Value::as_str) != Some(&member.uid) {
+            return Err(Deletion::Stays("it was made anew meanwhile".into()));
+        }
+        if label(&metadata) != Some(member.set()) {
+            return Err(Deletion::Stays("it was taken out of the set meanwhile".into()));
+        }
+        if metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null()) {
+            return Err(Deletion::Done);
+        }
+        Ok(metadata)
+    }
+
+    fn done(
+        &mut self,
+        member: SetMember,
+        deletion: Deletion,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        match deletion {
+            Deletion::Done => {
+                report(ApplySetEvent::Pruned(&member.object));
+                self.gone.insert(member.uid);
+                self.summary.pruned.push(member.object);
+            }
+            Deletion::Stays(reason) => self.keep(&member, reason, None, report),
+            Deletion::Failed(problem) | Deletion::Unanswered(problem) => self.fail(&member, problem, report),
+            Deletion::Late => self.summary.skipped.push(member.object),
+        }
+    }
+
+    fn keep(
+        &mut self,
+        member: &SetMember,
+        reason: String,
+        way_out: Option<String>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        let kept = KeptObject { object: member.object.clone(), reason, way_out };
+        report(ApplySetEvent::Kept(&kept));
+        self.summary.kept.push(kept);
+    }
+
+    fn fail(
+        &mut self,
+        member: &SetMember,
+        problem: Diagnostic,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        let failure = PruneFailure { object: member.object.clone(), problem };
+        report(ApplySetEvent::Failed(&failure));
+        self.summary.failures.push(failure);
+    }
+}
+
+/// The error of a run that may not prune any more.
+pub(super) fn taken() -> Diagnostic {
+    Diagnostic::error(
+        Code::Conflict,
+        "another run began to work on the ApplySet: nothing more is pruned by this one",
+    )
+    .help("see what the other run applied, then apply again what shall be there")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::mapping::Mapping;
+    use crate::schema::Gvk;
+
+    fn member(api_version: &str, kind: &str, name: &str, wave: Option<&str>) -> SetMember {
+        let gvk = Gvk::from_manifest(api_version, kind);
+        let mapping = Mapping { gvk: gvk.clone(), plural: "x".into(), namespaced: false, names: Vec::new() };
+        let annotations = wave.map(|wave| json!({"smp.kubectl.dev/wave": wave}));
+        SetMember {
+            object: Object { gvk, namespace: "".into(), name: name.into() },
+            mapping,
+            uid: name.into(),
+            metadata: json!({"annotations": annotations}),
+        }
+    }
+
+    #[test]
+    fn what_was_applied_last_goes_first() {
+        let members = vec![
+            member("v1", "Namespace", "n", None),
+            member("apiextensions.k8s.io/v1", "CustomResourceDefinition", "d", None),
+            member("v1", "ConfigMap", "b", None),
+            member("v1", "ConfigMap", "a", None),
+            member("v1", "Secret", "early", Some("-1")),
+            member("v1", "Secret", "late", Some(" 5 ")),
+            member("v1", "Secret", "odd", Some("soon")),
+            member("rbac.authorization.k8s.io/v1", "Role", "r", None),
+            member("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "w", None),
+        ];
+        let steps = steps(members, &["smp.kubectl.dev/wave".to_string()]);
+        let names: Vec<Vec<_>> =
+            steps.iter().map(|step| step.iter().map(|one| one.object.name.as_str()).collect()).collect();
+        let want: [&[&str]; 7] = [&["late"], &["w"], &["a", "b", "odd"], &["r"], &["d"], &["n"], &["early"]];
+        assert_eq!(names, want);
+    }
+}

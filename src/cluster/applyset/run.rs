@@ -1,0 +1,351 @@
+//! An apply of a set, from the first look at the parent to its last write.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::claim::SetWork;
+use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary};
+use super::hold::{SetHold, StillHeld, cover};
+use super::holding::HoldingKind;
+use super::id::PART_OF;
+use super::members::{Collection, MemberQuery, SetMember, collections, members};
+use super::parent::SetParent;
+use super::parent_ref::ParentRef;
+use super::prune::{PruneRun, steps, taken};
+use super::scope::{GroupKind, SetScope};
+use crate::cluster::apply::{DryRun, Event, ServerSideApplyOptions, checked};
+use crate::cluster::client::Cluster;
+use crate::cluster::mapping::Mapping;
+use crate::cluster::plan::{Object, ObjectPlan, PlannedObject};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
+use crate::resource::Resource;
+use crate::yaml::{Map, Node};
+
+/// An object, whatever version of its kind is used.
+type ObjectKey = (GroupKind, SmolStr, SmolStr);
+
+/// An apply of a set.
+///
+/// It begins with [`ApplySetRun::begin`], which looks at the set and has its parent name all that is about to come.
+/// It labels the resources, too. Then these are [applied](crate::cluster::apply), and each event is shown to
+/// [`ApplySetRun::saw`]. When all of them were applied (and are ready, where that is waited for), it ends with
+/// [`ApplySetRun::prune`], otherwise with [`ApplySetRun::give_up`]. A run that ends nowhere, since it was killed, leaves a
+/// parent that names too much, which the next one mends.
+#[derive(Debug)]
+pub struct ApplySetRun<'c> {
+    cluster: &'c Cluster,
+    options: ApplySetOptions,
+    parent: SetParent,
+    /// Where the resources are.
+    new: SetScope,
+    keys: FxHashSet<ObjectKey>,
+    /// The identities that the server gave to what was applied.
+    uids: FxHashSet<String>,
+    waves: Vec<String>,
+    holding: Vec<HoldingKind>,
+    /// Where the members are, as the parent said at first.
+    before: SetScope,
+    /// None for a dry run.
+    hold: Option<SetHold>,
+}
+
+impl<'c> ApplySetRun<'c> {
+    /// Labels the resources, looks at the set, and takes it, unless it is a dry run. `apply` says how the resources
+    /// will be applied.
+    ///
+    /// # Errors
+    /// All that would stop the apply before it begins. The parent cannot be used, or belongs to another tool; an object
+    /// belongs to another set; the members cannot be listed. Nothing was sent then.
+    pub fn begin(
+        cluster: &'c Cluster,
+        options: ApplySetOptions,
+        resources: &mut [Resource],
+        apply: &ServerSideApplyOptions,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Self> {
+        apply.stop.iter().for_each(|stop| cluster.stop_when(stop));
+        cluster.wait(async {
+            let mut run = Self::looked_at(cluster, options, &mut *resources, apply.waves.clone()).await?;
+            if apply.dry_run == DryRun::None {
+                let plan = ObjectPlan::make(cluster, resources).await?;
+                checked(cluster, &plan, apply)?;
+                let taken = SetHold::take(cluster, &run.parent, SetWork::Applying, &run.new, report).await;
+                run.hold = Some(taken.map_err(unsent)?);
+            }
+            Ok(run)
+        })
+    }
+
+    /// The same, only to see what would be pruned: nothing is written.
+    ///
+    /// # Errors
+    /// As [`ApplySetRun::begin`].
+    pub fn look(
+        cluster: &'c Cluster,
+        options: ApplySetOptions,
+        resources: &mut [Resource],
+        waves: &[String],
+    ) -> Result<Self> {
+        cluster.wait(Self::looked_at(cluster, options, resources, waves.to_vec()))
+    }
+
+    async fn looked_at(
+        cluster: &'c Cluster,
+        options: ApplySetOptions,
+        resources: &mut [Resource],
+        waves: Vec<String>,
+    ) -> Result<Self> {
+        let holding = HoldingKind::named(&options.prune.holding)?;
+        let at = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
+        let parent = SetParent { at, tooling: options.tooling };
+        add_label(resources, &parent.at.id())?;
+        let plan = ObjectPlan::make(cluster, resources).await?;
+        refuse_parent(&plan, &parent.at.object())?;
+        let new = scope_of(&plan);
+        let keys = plan.targets.iter().map(|target| object_key(&target.object)).collect();
+        let live = parent.read(cluster).await.map_err(unsent)?;
+        let before = live.map(|live| live.state.scope).unwrap_or_default();
+        refuse_members_of_others(cluster, &plan, &parent.at.id(), options.parallel).await?;
+        let run = Self {
+            cluster,
+            options,
+            parent,
+            new,
+            keys,
+            uids: FxHashSet::default(),
+            waves,
+            holding,
+            before,
+            hold: None,
+        };
+        // What cannot be listed later would be found out when it is too late.
+        let (mappings, _) = run.served(&run.before).await.map_err(unsent)?;
+        run.listed(&mappings, &run.before).await.map_err(unsent)?;
+        Ok(run)
+    }
+
+    /// Notes what was applied: it is not pruned.
+    pub fn saw(&mut self, event: &Event<'_>) {
+        if let Event::Applied(applied) = event {
+            let uid = applied.live.get_path(&["metadata", "uid"]).and_then(Node::as_str);
+            self.uids.extend(uid.map(str::to_string));
+        }
+    }
+
+    /// Ends the run without pruning: not all was applied. What was may be found again.
+    pub fn give_up(self) {
+        let Self { cluster, parent, hold, .. } = self;
+        let Some(hold) = hold else { return };
+        let ended = cluster.wait(async {
+            let scope = hold.scope().clone();
+            hold.release(cluster, &parent, &scope).await
+        });
+        // The parent names all that it must already; the mark that stays there stops nobody.
+        drop(ended);
+    }
+
+    /// Deletes what left the set, in the reverse of the order in which it was applied, and has the parent name what is
+    /// left. A dry run tells what would be deleted.
+    ///
+    /// # Errors
+    /// Another run took the set over; the members cannot be listed. What was deleted until then was reported.
+    pub fn prune(mut self, report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send)) -> Result<PruneSummary> {
+        let cluster = self.cluster;
+        cluster.wait(async {
+            let hold = self.hold.take();
+            if let Some(hold) = hold {
+                return self.prune_held(hold, report).await;
+            }
+            self.options.prune.mode = PruneMode::Show;
+            let before = self.before.clone();
+            self.pruned(&before, None, report).await.map(|(summary, _)| summary)
+        })
+    }
+
+    async fn prune_held(
+        &self,
+        mut hold: SetHold,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<PruneSummary> {
+        let (cluster, parent) = (self.cluster, &self.parent);
+        let deletes = self.options.prune.mode == PruneMode::Delete;
+        if deletes && hold.renew(cluster, parent, SetWork::Pruning).await? == StillHeld::No {
+            cover(cluster, parent, &self.new).await?;
+            return Err(taken());
+        }
+        let scope = hold.scope().clone();
+        match self.pruned(&scope, Some(&mut hold), report).await {
+            Ok((summary, rest)) if deletes => {
+                let left = self.new.with(&rest).with(&hold.added());
+                hold.release(cluster, parent, &left).await.map_err(|problem| {
+                    problem.note(
+                        "all was applied and pruned; the parent of the ApplySet names more than there is",
+                    )
+                })?;
+                Ok(summary)
+            }
+            outcome => {
+                let scope = hold.scope().clone();
+                let ended = hold.release(cluster, parent, &scope).await;
+                outcome.and_then(|(summary, _)| ended.map(|_| summary))
+            }
+        }
+    }
+
+    /// Prunes within a scope. Returns also where members are left that are not among the resources.
+    async fn pruned(
+        &self,
+        scope: &SetScope,
+        hold: Option<&mut SetHold>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<(PruneSummary, SetScope)> {
+        // CRDs of this run may have brought kinds.
+        self.cluster.discover_all().await?;
+        let (mappings, lost) = self.served(scope).await?;
+        for kind in lost {
+            let text = format!("the server has no kind {kind} any more, of which the ApplySet had members");
+            report(ApplySetEvent::Warning(&text));
+        }
+        let parent_uid = hold.as_ref().map(|hold| hold.parent_uid().to_string());
+        let found = self.listed(&mappings, scope).await?;
+        let leavers = found.into_iter().filter(|member| {
+            let is_applied =
+                self.uids.contains(&member.uid) || self.keys.contains(&object_key(&member.object));
+            !is_applied && Some(&member.uid) != parent_uid.as_ref() && !member.is_being_deleted()
+        });
+        let leavers: Vec<SetMember> = leavers.collect();
+        let scopes: FxHashMap<Object, SetScope> =
+            leavers.iter().map(|member| (member.object.clone(), member.scope())).collect();
+        let mut run = PruneRun {
+            cluster: self.cluster,
+            parent: &self.parent,
+            options: &self.options.prune,
+            holding: self.holding.clone(),
+            parallel: self.options.parallel,
+            hold,
+            summary: PruneSummary::default(),
+            gone: FxHashSet::default(),
+        };
+        run.all(steps(leavers, &self.waves), report).await?;
+        let summary = run.summary;
+        let kept = summary.kept.iter().map(|kept| &kept.object);
+        let left = kept.chain(summary.failures.iter().map(|failure| &failure.object)).chain(&summary.skipped);
+        let rest =
+            left.filter_map(|object| scopes.get(object)).fold(SetScope::default(), |all, one| all.with(one));
+        Ok((summary, rest))
+    }
+
+    /// The resources that serve the kinds of a scope, and the kinds that nothing serves any more.
+    async fn served(&self, scope: &SetScope) -> Result<(Vec<Mapping>, Vec<GroupKind>)> {
+        let (mut mappings, mut lost) = (Vec::new(), Vec::new());
+        for kind in &scope.kinds {
+            match self.cluster.mapping_of(&kind.group, &kind.kind) {
+                Some(mapping) => mappings.push(mapping),
+                None if self.cluster.has_lost(&kind.group, &kind.kind).await? => lost.push(kind.clone()),
+                None => mappings.extend(self.cluster.mapping_of(&kind.group, &kind.kind)),
+            }
+        }
+        Ok((mappings, lost))
+    }
+
+    async fn listed(&self, mappings: &[Mapping], scope: &SetScope) -> Result<Vec<SetMember>> {
+        let id = self.parent.at.id();
+        let collections = collections(mappings, scope);
+        members(self.cluster, &collections, MemberQuery::Of(&id), self.options.parallel).await
+    }
+}
+
+pub(super) fn object_key(object: &Object) -> ObjectKey {
+    let kind = GroupKind { kind: object.gvk.kind.clone(), group: object.gvk.group.clone() };
+    (kind, object.namespace.clone(), object.name.clone())
+}
+
+pub(super) fn unsent(problem: Diagnostic) -> Diagnostic {
+    problem.note("nothing was sent to the cluster")
+}
+
+/// Where objects are.
+pub(super) fn scope_of(plan: &ObjectPlan<'_>) -> SetScope {
+    let mut scope = SetScope::default();
+    for PlannedObject { object, .. } in &plan.targets {
+        let (kind, namespace, _) = object_key(object);
+        scope.kinds.insert(kind);
+        scope.namespaces.extend(Some(namespace).filter(|namespace| !namespace.is_empty()));
+    }
+    scope
+}
+
+/// Labels resources as members.
+fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
+    let mut problems = Problems::default();
+    for resource in resources {
+        if let Some(label) = resource.node().get_path(&["metadata", "labels", PART_OF]) {
+            let message = format!("the label {PART_OF} stands in the manifest");
+            let problem =
+                Diagnostic::error(Code::InvalidValue, message).resource(resource.id()).at(label.span());
+            problems.add(problem.help("remove it: applying a set writes it"));
+            continue;
+        }
+        let empty = || Node::map(Map::new());
+        let metadata = resource.node_mut().as_map_mut().map(|map| map.get_or_insert_with("metadata", empty));
+        let labels = metadata.and_then(Node::as_map_mut).map(|map| map.get_or_insert_with("labels", empty));
+        if let Some(labels) = labels {
+            if labels.is_null() {
+                *labels = empty();
+            }
+            if let Some(labels) = labels.as_map_mut() {
+                labels.insert(PART_OF, Node::string(id));
+            }
+        }
+    }
+    problems.or(()).map_err(unsent)
+}
+
+/// A parent that is a member of its own set would be pruned with it.
+fn refuse_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
+    let own = object_key(parent);
+    match plan.targets.iter().find(|target| object_key(&target.object) == own) {
+        None => Ok(()),
+        Some(target) => {
+            let message = format!("{parent} is the parent of the ApplySet and among its objects");
+            let problem = Diagnostic::error(Code::InvalidValue, message).resource(target.resource.id());
+            let place = target.resource.node().span().at_start();
+            Err(unsent(problem.at(place).help("leave it out, or choose another parent")))
+        }
+    }
+}
+
+/// Objects that are members of other sets would be pruned there.
+pub(super) async fn refuse_members_of_others(
+    cluster: &Cluster,
+    plan: &ObjectPlan<'_>,
+    id: &str,
+    parallel: usize,
+) -> Result<()> {
+    let targets = plan.targets.iter().filter(|target| target.served);
+    let places: FxHashSet<Collection> = targets
+        .filter_map(|target| Some((target.mapping.clone()?, target.object.namespace.clone())))
+        .collect();
+    let places: Vec<Collection> = places.into_iter().collect();
+    let found = members(cluster, &places, MemberQuery::Any, parallel).await.map_err(unsent)?;
+    let others: FxHashMap<ObjectKey, SetMember> = found
+        .into_iter()
+        .filter(|member| member.set() != id)
+        .map(|member| (object_key(&member.object), member))
+        .collect();
+    let mut problems = Problems::default();
+    for target in &plan.targets {
+        let Some(other) = others.get(&object_key(&target.object)) else { continue };
+        let message = format!("{} belongs to another ApplySet", target.object);
+        let problem = Diagnostic::error(Code::Conflict, message).resource(target.resource.id());
+        let place = target.resource.node().span().at_start();
+        let namespace = match target.object.namespace.as_str() {
+            "" => String::new(),
+            namespace => format!(" -n {namespace}"),
+        };
+        let help = format!("kubectl label{namespace} {} {PART_OF}-", target.object);
+        let problem = problem.at(place).note(format!("its label {PART_OF} is {}", other.set()));
+        problems.add(problem.help(format!("apply it with that set, or take the label off: {help}")));
+    }
+    problems.or(()).map_err(unsent)
+}
