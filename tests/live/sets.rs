@@ -13,8 +13,9 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::Value;
 
 use super::dice::Dice;
+use super::proxy::Proxy;
 use super::proxy::{Answer, Proxy};
-use super::rig::{Ran, Rig, Witness};
+use super::rig::{Ran, Rig};
 
 /// ConfigMaps with these names.
 fn maps(names: &[&str]) -> String {
@@ -291,7 +292,7 @@ fn what_may_not_be_listed_stops_a_run_before_it_begins() {
 fn members_are_looked_for_by_label_where_they_can_be() {
     let sets = Sets::new();
     sets.smp("shop", &(maps(&["a", "b"]) + DEPLOYMENT), &[]).ended(0);
-    let witness = Witness::start(&sets.rig);
+    let witness = Proxy::witness(&sets.rig);
     sets.smp("shop", &maps(&["b"]), &["--server", &witness.url()]).ended(0);
     let asked = witness.take();
     let lists: BTreeSet<_> = asked.iter().filter(|request| request.contains("limit=")).collect();
