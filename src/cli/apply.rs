@@ -213,13 +213,7 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
         if let Some(set) = &mut set {
             set.saw(&event);
         }
-        match event {
-            Event::Applied(applied) => shown.add(applied),
-            Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
-            Event::Warning(text) => {
-                render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
-            }
-        }
+        shown.tell(&event, sources);
     };
     let applied = cluster::apply(&cluster, &resources, &options, &mut report);
     // What was not applied must not be taken for what left the set, and what is not ready may still need that.
@@ -238,10 +232,7 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
     let (all, done) = (resources.len(), pruned.unwrap_or_default());
     let status = ApplyEnd { summary, left, counts, all, is_stopped }.tell(done, sources);
-    Ok(match ready {
-        Readied::Ended(status) => status,
-        Readied::Ready | Readied::Unapplied => status,
-    })
+    Ok(if let Readied::Ended(status) = ready { status } else { status })
 }
 
 /// What came of waiting for what was applied.
@@ -360,6 +351,17 @@ struct AppliedOutput<'a> {
 impl<'a> AppliedOutput<'a> {
     fn new(args: &'a ApplyArgs) -> Self {
         Self { args, counts: Counts::default(), live: Vec::new(), printed: Ok(()) }
+    }
+
+    /// Says what happened.
+    fn tell(&mut self, event: &Event<'_>, sources: &SourceMap) {
+        match event {
+            Event::Applied(applied) => self.add(applied),
+            Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
+            Event::Warning(text) => {
+                render::print(&[Diagnostic::warning(Code::ServerWarning, *text)], sources);
+            }
+        }
     }
 
     fn add(&mut self, applied: &AppliedObject) {

@@ -185,7 +185,8 @@ impl Cluster {
                 return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
             }
         };
-        let late = |limit| RequestAttempt::Failed(uncertain(ask, too_late(&self.endpoint, limit)));
+        let failed = RequestAttempt::Failed;
+        let late = |limit| failed(uncertain(ask, too_late(&self.endpoint, limit)));
         let (head, body) = match self.patience.hear(client.send(request)).await {
             Ok(Ok(response)) => response.into_parts(),
             Ok(Err(error)) => return self.lost(ask, &error),
@@ -193,13 +194,9 @@ impl Cluster {
         };
         self.has_answered.store(true, Ordering::Relaxed);
         let body = match collect(body, ask.most, self.patience).await {
-            Collected::TooMuch => {
-                return RequestAttempt::Failed(too_long(&self.endpoint, &ask.path, ask.most));
-            }
+            Collected::TooMuch => return failed(too_long(&self.endpoint, &ask.path, ask.most)),
             Collected::Broken(error) => return self.lost(ask, &error),
-            Collected::All(body) if head.status.is_success() && is_cut(&head, &body) => {
-                return self.cut(ask);
-            }
+            Collected::All(body) if head.status.is_success() && is_cut(&head, &body) => return self.cut(ask),
             Collected::All(body) => body,
             Collected::Silent(limit) => return late(limit),
         };

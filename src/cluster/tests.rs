@@ -630,7 +630,7 @@ fn an_answer_that_ends_in_the_middle_is_asked_for_again() {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         std::thread::spawn(move || {
             for mut client in listener.incoming().map_while(std::result::Result::ok) {
-                let mut bytes = [0; 1 << 16];
+                let mut bytes = vec![0; 1 << 16];
                 let length = client.read(&mut bytes).unwrap_or_default();
                 let request = String::from_utf8_lossy(&bytes[..length]).to_string();
                 let line =

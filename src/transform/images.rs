@@ -61,10 +61,7 @@ pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schem
         return Ok(());
     }
     for Image { new_name, tag_suffix, new_tag, digest, .. } in images {
-        set.count_copies(
-            [new_name, tag_suffix, new_tag, digest].map(|text| text.len()).iter().sum(),
-            set.len(),
-        )?;
+        set.count_copies([new_name, tag_suffix, new_tag, digest].map(SmolStr::len).iter().sum(), set.len())?;
     }
     let resources = set.resources_mut().iter_mut();
     for resource in resources.filter(|r| !r.is_empty() && r.id().gvk.kind != DEFINITION) {

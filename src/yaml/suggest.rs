@@ -1,5 +1,7 @@
 //! What was probably meant: names that are nearly alike.
 
+use smol_str::SmolStr;
+
 use super::{Node, Value};
 
 /// "possible here: ...".
@@ -59,7 +61,7 @@ pub(crate) fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<
 fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Option<String>> {
     let selected = step.strip_prefix('[').and_then(|step| step.strip_suffix(']')?.split_once('='));
     let Some((field, value)) = selected else { return Ok(list.get(step.parse().unwrap_or(0))) };
-    let value_of = |entry: &'n Node| entry.get(field).and_then(Node::scalar_text).map(|text| text.as_str());
+    let value_of = |entry: &'n Node| entry.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
     if let Some(entry) = list.iter().find(|entry| value_of(entry) == Some(value)) {
         return Ok(Some(entry));
     }
