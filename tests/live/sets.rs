@@ -13,7 +13,6 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::Value;
 
 use super::dice::Dice;
-use super::proxy::Proxy;
 use super::proxy::{Answer, Proxy};
 use super::rig::{Ran, Rig};
 
