@@ -64,7 +64,7 @@ pub(super) struct ApplyArgs {
     crd_timeout: Duration,
 
     /// Kinds whose objects are deleted and made anew when fields would change that never do
-    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
     /// Also send objects in the waves that the annotations of another tool ask for

@@ -38,7 +38,7 @@ struct SelectWords {
     recursive: bool,
 
     /// With --recursive: only targets that no other one uses
-    #[arg(long, requires = "recursive")]
+    #[arg(long, requires = "recursive", hide_short_help = true)]
     leaves: bool,
 }
 

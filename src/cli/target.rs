@@ -60,7 +60,7 @@ pub(super) struct SchemaArgs {
     pub schema: SchemaChoice,
 
     /// Never use the network
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub offline: bool,
 
     #[command(flatten)]

@@ -47,11 +47,11 @@ enum WaitForm {
 #[derive(Debug, Args)]
 pub(super) struct WaitFlags {
     /// How long to wait until all objects are ready, 5m if not given; 0 looks once
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     timeout: Option<Duration>,
 
     /// Take a custom resource without a status for not ready, until its controller was seen
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     strict_wait: bool,
 
     /// How long images that cannot be pulled, containers that crash and the like are no failure yet, 60s if not given

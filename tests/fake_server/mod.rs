@@ -1,4 +1,5 @@
-//! An API server that knows ConfigMaps and Secrets, has but two parents of ApplySets and a member, and says to those that it is sent what a test wants.
+//! An API server that knows ConfigMaps and Secrets, has but two parents of ApplySets, a member and a ConfigMap
+//! that can be deleted, and says to those that it is sent what a test wants.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -69,6 +70,27 @@ fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
             let member = r#"{"kind":"ConfigMap","metadata":{"name":"web","uid":"w","resourceVersion":"1"}}"#;
             (200, String::new(), member.into())
         }
+        ["GET", path, ..] if path.starts_with("/api/v1/namespaces/default/configmaps?") => {
+            let web = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"w","resourceVersion":"2"}}"#;
+            let told = if path.contains("watch=") {
+                format!("{{\"type\":\"DELETED\",\"object\":{web}}}\n")
+            } else {
+                format!(
+                    r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{{"resourceVersion":"1"}},"items":[{web}]}}"#
+                )
+            };
+            (200, String::new(), told)
+        }
+        ["GET", "/api/v1/namespaces/default/configmaps/web", ..] => {
+            let web = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"w","resourceVersion":"1"}}"#;
+            (200, String::new(), web.into())
+        }
+        [
+            "DELETE",
+            "/api/v1/namespaces/default/configmaps/web"
+            | "/api/v1/namespaces/default/configmaps/web?dryRun=All",
+            ..,
+        ] => (200, String::new(), r#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#.into()),
         _ => (404, String::new(), r#"{"kind":"Status","reason":"NotFound","message":"none"}"#.into()),
     }
 }

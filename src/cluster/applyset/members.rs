@@ -88,10 +88,10 @@ impl MemberQuery<'_> {
 }
 
 /// The objects of a kind in a namespace; for kinds without namespaces it is empty.
-pub(super) type Collection = (Mapping, SmolStr);
+pub(super) type SetCollection = (Mapping, SmolStr);
 
 /// The collections of a scope, by the kinds that are served.
-pub(super) fn collections(mappings: &[Mapping], namespaces: &SetScope) -> Vec<Collection> {
+pub(super) fn collections(mappings: &[Mapping], namespaces: &SetScope) -> Vec<SetCollection> {
     let mut all = Vec::new();
     for mapping in mappings {
         if mapping.namespaced {
@@ -109,7 +109,7 @@ pub(super) fn collections(mappings: &[Mapping], namespaces: &SetScope) -> Vec<Co
 /// A collection cannot be listed: what is not seen must not count as empty.
 pub(super) async fn members(
     cluster: &Cluster,
-    collections: &[Collection],
+    collections: &[SetCollection],
     query: MemberQuery<'_>,
     parallel: usize,
 ) -> Result<Vec<SetMember>> {

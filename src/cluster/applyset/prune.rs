@@ -48,7 +48,7 @@ fn wave(metadata: &Value, annotations: &[String]) -> i32 {
 
 /// What becomes of one object.
 #[derive(Debug)]
-enum Deletion {
+enum PruneDeletion {
     Done,
     /// It stays for a reason.
     Stays(String),
@@ -97,7 +97,7 @@ impl PruneRun<'_> {
             }
             if self.options.mode == PruneMode::Show {
                 for member in due {
-                    self.done(member, Deletion::Done, report);
+                    self.done(member, PruneDeletion::Done, report);
                 }
             } else {
                 self.delete(due, report).await?;
@@ -149,7 +149,7 @@ impl PruneRun<'_> {
             let mut late = Vec::new();
             for (member, deletion) in tried {
                 match deletion {
-                    Deletion::Late => late.push(member),
+                    PruneDeletion::Late => late.push(member),
                     deletion => self.done(member, deletion, report),
                 }
             }
@@ -171,29 +171,31 @@ impl PruneRun<'_> {
     }
 
     /// Deletes an object as it was seen: it must be the same one, and in the set.
-    async fn delete_one(&self, member: &SetMember, until: Instant) -> Deletion {
+    async fn delete_one(&self, member: &SetMember, until: Instant) -> PruneDeletion {
         let mut metadata = member.metadata.clone();
         for _ in 0..ATTEMPTS {
             if Instant::now() >= until {
-                return Deletion::Late;
+                return PruneDeletion::Late;
             }
             let Ok(answer) = timeout_at(until, self.cluster.ask(&self.request(member, &metadata))).await
             else {
-                return Deletion::Late;
+                return PruneDeletion::Late;
             };
             match answer.map(crate::cluster::exchange::Answer::accepted) {
-                Err(problem) => return Deletion::Unanswered(problem),
-                Ok(Ok(_)) => return Deletion::Done,
-                Ok(Err(refusal)) if refusal.is_not_found() => return Deletion::Done,
+                Err(problem) => return PruneDeletion::Unanswered(problem),
+                Ok(Ok(_)) => return PruneDeletion::Done,
+                Ok(Err(refusal)) if refusal.is_not_found() => return PruneDeletion::Done,
                 Ok(Err(refusal)) if refusal.http == 409 => {}
-                Ok(Err(refusal)) => return Deletion::Failed(refusal.diagnostic(&self.cluster.endpoint)),
+                Ok(Err(refusal)) => return PruneDeletion::Failed(refusal.diagnostic(&self.cluster.endpoint)),
             }
             metadata = match self.metadata_now(member).await {
                 Ok(now) => now,
                 Err(deletion) => return deletion,
             };
         }
-        Deletion::Failed(Diagnostic::error(Code::Conflict, "others keep changing it").help("apply again"))
+        PruneDeletion::Failed(
+            Diagnostic::error(Code::Conflict, "others keep changing it").help("apply again"),
+        )
     }
 
     fn request(&self, member: &SetMember, metadata: &Value) -> Ask {
@@ -205,15 +207,15 @@ impl PruneRun<'_> {
     }
 
     /// The object as it is now, if it is still to be deleted; otherwise what has become of it.
-    async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, Deletion> {
+    async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, PruneDeletion> {
         let ask = Ask { accept: METADATA, ..Ask::object(member.path()) };
-        let answer = match self.cluster.ask(&ask).await.map_err(Deletion::Unanswered)?.accepted() {
+        let answer = match self.cluster.ask(&ask).await.map_err(PruneDeletion::Unanswered)?.accepted() {
             Ok(answer) => answer,
-            Err(refusal) if refusal.is_not_found() => return Err(Deletion::Done),
-            Err(refusal) => return Err(Deletion::Failed(refusal.diagnostic(&self.cluster.endpoint))),
+            Err(refusal) if refusal.is_not_found() => return Err(PruneDeletion::Done),
+            Err(refusal) => return Err(PruneDeletion::Failed(refusal.diagnostic(&self.cluster.endpoint))),
         };
         let strange = |error: &dyn std::fmt::Display| {
-            Deletion::Failed(crate::cluster::failure::not_understood(
+            PruneDeletion::Failed(crate::cluster::failure::not_understood(
                 &self.cluster.endpoint,
                 &ask.path,
                 error,
@@ -222,13 +224,13 @@ impl PruneRun<'_> {
         let mut object: Value = json::decode(&answer.body).map_err(|error| strange(&error))?;
         let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();
         if metadata.get("uid").and_then(Value::as_str) != Some(&member.uid) {
-            return Err(Deletion::Stays("it was made anew meanwhile".into()));
+            return Err(PruneDeletion::Stays("it was made anew meanwhile".into()));
         }
         if label(&metadata) != Some(member.set()) {
-            return Err(Deletion::Stays("it was taken out of the set meanwhile".into()));
+            return Err(PruneDeletion::Stays("it was taken out of the set meanwhile".into()));
         }
         if metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null()) {
-            return Err(Deletion::Done);
+            return Err(PruneDeletion::Done);
         }
         Ok(metadata)
     }
@@ -236,18 +238,20 @@ impl PruneRun<'_> {
     fn done(
         &mut self,
         member: SetMember,
-        deletion: Deletion,
+        deletion: PruneDeletion,
         report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
     ) {
         match deletion {
-            Deletion::Done => {
+            PruneDeletion::Done => {
                 report(ApplySetEvent::Pruned(&member.object));
                 self.gone.insert(member.uid);
                 self.summary.pruned.push(member.object);
             }
-            Deletion::Stays(reason) => self.keep(&member, reason, None, report),
-            Deletion::Failed(problem) | Deletion::Unanswered(problem) => self.fail(&member, problem, report),
-            Deletion::Late => self.summary.skipped.push(member.object),
+            PruneDeletion::Stays(reason) => self.keep(&member, reason, None, report),
+            PruneDeletion::Failed(problem) | PruneDeletion::Unanswered(problem) => {
+                self.fail(&member, problem, report)
+            }
+            PruneDeletion::Late => self.summary.skipped.push(member.object),
         }
     }
 

@@ -8,7 +8,7 @@ use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary};
 use super::hold::{SetHold, StillHeld, cover};
 use super::holding::HoldingKind;
 use super::id::PART_OF;
-use super::members::{Collection, MemberQuery, SetMember, collections, members};
+use super::members::{MemberQuery, SetCollection, SetMember, collections, members};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::prune::{PruneRun, steps, taken};
@@ -323,10 +323,10 @@ pub(super) async fn refuse_members_of_others(
     parallel: usize,
 ) -> Result<()> {
     let targets = plan.targets.iter().filter(|target| target.served);
-    let places: FxHashSet<Collection> = targets
+    let places: FxHashSet<SetCollection> = targets
         .filter_map(|target| Some((target.mapping.clone()?, target.object.namespace.clone())))
         .collect();
-    let places: Vec<Collection> = places.into_iter().collect();
+    let places: Vec<SetCollection> = places.into_iter().collect();
     let found = members(cluster, &places, MemberQuery::Any, parallel).await.map_err(unsent)?;
     let others: FxHashMap<ObjectKey, SetMember> = found
         .into_iter()
