@@ -189,7 +189,8 @@ fn only_set(node: &mut Node, at: Cursor<'_>) -> bool {
     match &mut node.value {
         Value::Map(map) => {
             let before = map.len();
-            if map.contains_key("$retainKeys") {
+            // A union: with another thing in its place, what others said of it goes.
+            if at.patch_strategy().retain_keys {
                 map.entries_mut().clear();
                 return true;
             }
@@ -204,12 +205,13 @@ fn only_set(node: &mut Node, at: Cursor<'_>) -> bool {
         }
         Value::List(list) => {
             let is_keyed = matches!(Association::of(at, ListPolicy::Apiserver), Association::Keyed { .. });
+            let is_keyed = is_keyed && !at.patch_strategy().retain_keys;
             if !is_keyed && list.iter().any(|entry| entry.as_map().is_some()) {
                 list.clear();
                 return true;
             }
             let before = list.len();
-            list.retain(|entry| entry.get("$patch").is_none() && entry.get("$retainKeys").is_none());
+            list.retain(|entry| entry.get("$patch").is_none());
             let gone = list.len() < before;
             list.iter_mut().fold(gone, |gone, entry| only_set(entry, at.element()) || gone)
         }
