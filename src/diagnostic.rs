@@ -20,7 +20,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use self::code::Code;
-#[cfg(feature = "cli")]
 pub(crate) use self::escape::escaped;
 #[cfg(feature = "cluster")]
 pub(crate) use self::escape::without_quoted;
@@ -257,7 +256,6 @@ impl Diagnostic {
 
     /// The same with other words: message, notes and help as `reword` makes them.
     #[must_use]
-    #[cfg(feature = "cluster")]
     pub(crate) fn reworded(mut self, reword: impl Fn(&str) -> String) -> Self {
         self.0.message = reword(&self.0.message);
         self.0.notes.iter_mut().chain(&mut self.0.help).for_each(|text| *text = reword(text));

@@ -331,12 +331,14 @@
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
+pub mod cause;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 pub mod diagnostic;
 pub mod diff;
+pub mod explain;
 pub mod files;
 mod gocompat;
 pub mod merge;

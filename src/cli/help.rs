@@ -7,7 +7,7 @@ use super::render::MessageArgs;
 
 /// The commands, as the first page shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Render", &["build", "lock", "cache"]),
+    ("Render", &["build", "blame", "lock", "cache"]),
     ("Edit", &["merge", "merge3", "patch", "create-patch", "recover"]),
     ("Cluster", &["apply", "diff", "wait", "delete", "applyset"]),
     ("Schema", &["schema"]),
@@ -23,6 +23,16 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
             (
                 "Render all overlays below a directory, a file per resource",
                 "kubectl smp build -R overlays --output-dir rendered",
+            ),
+        ],
+    ),
+    (
+        "blame",
+        [
+            ("Say where each value of an overlay comes from", "kubectl smp blame overlays/prod"),
+            (
+                "Tell the whole story of one of them",
+                "kubectl smp blame overlays/prod deployment/web:spec.replicas",
             ),
         ],
     ),

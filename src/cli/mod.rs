@@ -7,6 +7,7 @@
 mod apply;
 #[cfg(feature = "cluster")]
 mod applyset;
+mod blame;
 mod build;
 mod cache;
 #[cfg(feature = "cluster")]
@@ -73,6 +74,9 @@ struct Args {
 enum Command {
     /// Render overlays: kustomizations, or plain directories over a base
     Build(build::BuildArgs),
+    /// Say of each value of an overlay where it was written, and what it was before
+    #[command(visible_alias = "why")]
+    Blame(blame::BlameArgs),
     /// Build an overlay and apply it to the cluster, server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
@@ -146,6 +150,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcome {
     match command {
         Command::Build(args) => build::run(&args, sources),
+        Command::Blame(args) => blame::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, sources),
         #[cfg(feature = "cluster")]

@@ -306,16 +306,30 @@ pub(super) fn shown(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerm
     Some(rendered(&problem, sources, speaker.args, out))
 }
 
+/// The colours of what is written there.
+pub(super) fn coloring(out: &impl IsTerminal) -> Coloring {
+    speaker().args.coloring(out)
+}
+
 /// Whether what is written there is shown in colour.
 #[cfg(feature = "cluster")]
 pub(super) fn has_colour(out: &impl IsTerminal) -> bool {
-    speaker().args.coloring(out) == Coloring::Ansi
+    coloring(out) == Coloring::Ansi
+}
+
+/// What says where things stand as the user sees it.
+pub(super) fn place_names(sources: &SourceMap) -> MessageRenderer<'_> {
+    seen_from_here(MessageRenderer::new(sources, MessageFormat::Short))
+}
+
+fn seen_from_here(renderer: MessageRenderer<'_>) -> MessageRenderer<'_> {
+    match DiskTree.working_directory() {
+        Ok(here) => renderer.relative_to(here),
+        Err(_) => renderer,
+    }
 }
 
 fn rendered(problem: &Diagnostic, sources: &SourceMap, args: MessageArgs, out: &impl IsTerminal) -> String {
     let renderer = MessageRenderer::new(sources, args.message_format.format()).coloring(args.coloring(out));
-    match DiskTree.working_directory() {
-        Ok(here) => renderer.relative_to(here).render(problem),
-        Err(_) => renderer.render(problem),
-    }
+    seen_from_here(renderer).render(problem)
 }

@@ -134,6 +134,15 @@ pub(super) fn is_stream(target: &Path) -> bool {
 }
 
 impl Selection {
+    /// One target.
+    ///
+    /// # Errors
+    /// Standard input cannot be read.
+    pub(super) fn of(target: &Path) -> std::result::Result<Self, Failure> {
+        let stream = if is_stream(target) { Some(read_stdin()?) } else { None };
+        Ok(Self { targets: vec![target.to_path_buf()], stream })
+    }
+
     /// Builds one of the targets.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::files::{DiskTree, FileTree as _};
 use crate::merge::{Exceptions, Rules};
-use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, LockUse, Reorder, Targets};
+use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, Histories, LockUse, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
 #[cfg(feature = "cluster")]
 use crate::schema::cache::ServerId;
@@ -88,7 +88,10 @@ impl SchemaArgs {
     }
 
     /// Refuses a namespace where nothing is sent to a cluster.
-    #[cfg_attr(not(feature = "cluster"), expect(clippy::unused_self, reason = "there is no such flag then"))]
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "there is no such flag then")
+    )]
     pub(super) fn check_no_namespace(&self) -> Result<(), Failure> {
         #[cfg(feature = "cluster")]
         if self.connect.namespace().is_some() {
@@ -260,8 +263,24 @@ impl TargetArgs {
         targets: &[PathBuf],
         cluster: ClusterUse,
     ) -> Result<Builder, Failure> {
-        let lock = self.lock_file.clone().map_or(LockUse::Nearest, LockUse::File);
-        self.builder_by(lock, sources, targets, cluster)
+        self.builder_by(self.lock(), sources, targets, cluster)
+    }
+
+    /// A builder for these arguments whose resources know what made their values.
+    ///
+    /// # Errors
+    /// As [`TargetArgs::builder`].
+    pub(super) fn builder_with_histories(
+        &self,
+        sources: &SourceMap,
+        targets: &[PathBuf],
+    ) -> Result<Builder, Failure> {
+        let options = BuildOptions { histories: Histories::Kept, ..self.options(self.lock()) };
+        self.builder_with(options, sources, targets, ClusterUse::Asked)
+    }
+
+    fn lock(&self) -> LockUse {
+        self.lock_file.clone().map_or(LockUse::Nearest, LockUse::File)
     }
 
     /// A builder for these arguments by another lock than they name.
@@ -271,6 +290,16 @@ impl TargetArgs {
     pub(super) fn builder_by(
         &self,
         lock: LockUse,
+        sources: &SourceMap,
+        targets: &[PathBuf],
+        cluster: ClusterUse,
+    ) -> Result<Builder, Failure> {
+        self.builder_with(self.options(lock), sources, targets, cluster)
+    }
+
+    fn builder_with(
+        &self,
+        options: BuildOptions,
         sources: &SourceMap,
         targets: &[PathBuf],
         cluster: ClusterUse,
@@ -306,12 +335,7 @@ impl TargetArgs {
         };
         let texts = sources.clone();
         let make_chain = Box::new(move |used| schema.chain_over(file.clone(), used, &cluster, &texts));
-        Ok(Builder::with_chain(
-            sources.clone(),
-            self.options(lock),
-            make_chain,
-            Targets::count(targets.len()),
-        )?)
+        Ok(Builder::with_chain(sources.clone(), options, make_chain, Targets::count(targets.len()))?)
     }
 
     /// The bases that are given.
@@ -361,6 +385,7 @@ impl TargetArgs {
             locked: self.locked,
             helm: self.kustomize.helm(),
             functions: self.kustomize.functions(),
+            histories: Histories::Dropped,
         }
     }
 }

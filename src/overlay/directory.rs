@@ -1,6 +1,7 @@
 //! Plain directories: manifests over manifests of the same group, kind, namespace and name.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -10,6 +11,7 @@ use super::build::{self, BuildContext};
 use super::load::{Reader, Root};
 use super::options::Built;
 use super::types::{KindUse, KindUses, TypesInBuild, WantedTypes};
+use crate::cause::{History, Writer};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::files::{FileKind, Hidden, LinkPolicy, WalkOptions};
 use crate::merge::{Merged, Rules, apply};
@@ -47,6 +49,8 @@ impl LayerKey {
 struct DirectoryLayer {
     resources: Vec<Option<Resource>>,
     positions: FxHashMap<LayerKey, usize>,
+    /// Those that are no more, each with what deleted it.
+    deleted: Vec<(Resource, Arc<Writer>)>,
 }
 
 impl DirectoryLayer {
@@ -125,6 +129,10 @@ impl Directories<'_> {
         warnings.extend(self.merge_over(&mut layer, over)?);
         let mut resources = ResourceSet::new();
         layer.resources.into_iter().flatten().try_for_each(|r| resources.append(r))?;
+        if self.context.keeps_histories() {
+            resources.keep_histories();
+            layer.deleted.into_iter().for_each(|(resource, by)| resources.note_deleted(resource, &by));
+        }
         Ok(Built { resources, warnings })
     }
 
@@ -182,7 +190,15 @@ impl Directories<'_> {
 
     fn made(&self, documents: Vec<Node>) -> Result<Vec<Resource>> {
         let known = self.context.types.known();
-        flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, known)).collect()
+        let made = flatten_lists(documents)?.into_iter().map(|node| {
+            let mut resource = Resource::new(node, known)?;
+            if self.context.keeps_histories() {
+                let writer = writer("manifest", resource.node());
+                resource.history = Some(Box::new(History::new(resource.node(), &writer)));
+            }
+            Ok(resource)
+        });
+        made.collect()
     }
 
     /// Merges manifests over a layer; returns what is odd about it.
@@ -217,8 +233,10 @@ impl Directories<'_> {
             if let Some(node) = merged.node {
                 *resource.node_mut() = node;
                 resource.sync(&schema);
-            } else {
-                layer.resources[i] = None;
+                resource.follow(&writer("overlay", patch.node()));
+            } else if let Some(mut resource) = layer.resources[i].take() {
+                resource.sync(&schema);
+                layer.deleted.push((resource, writer("overlay", patch.node())));
             }
         }
         problems.or(warnings)
@@ -293,6 +311,11 @@ fn no_base(root: &Root) -> Diagnostic {
     Diagnostic::error(Code::MissingField, message)
         .note("looked for a directory `base` beside it and beside its parent")
         .help("name the base with --base DIR, or add a kustomization.yaml")
+}
+
+/// A document as what writes values.
+fn writer(name: &'static str, document: &Node) -> Arc<Writer> {
+    Arc::new(Writer::new(name, document.span().at_start()))
 }
 
 /// Merges a document into a manifest.

@@ -375,6 +375,7 @@ fn inherit(resource: &mut Resource, former: &Resource) {
     resource.allow_kind_change = former.allow_kind_change;
     resource.origin.clone_from(&former.origin);
     resource.transformations.clone_from(&former.transformations);
+    resource.history.clone_from(&former.history);
 }
 
 #[cfg(test)]

@@ -36,11 +36,11 @@ pub struct Kustomization {
     /// The namespace of all resources.
     pub namespace: Spanned<String>,
     /// Labels for everything, selectors among them.
-    pub common_labels: BTreeMap<SmolStr, SmolStr>,
+    pub common_labels: BTreeMap<SmolStr, Spanned<SmolStr>>,
     /// Labels, for what each entry says.
     pub labels: Vec<LabelArgs>,
     /// Annotations for everything.
-    pub common_annotations: BTreeMap<SmolStr, SmolStr>,
+    pub common_annotations: BTreeMap<SmolStr, Spanned<SmolStr>>,
     /// Strategic merge patches: files, or the patches themselves.
     pub patches_strategic_merge: Vec<Spanned<String>>,
     /// JSON patches with targets.

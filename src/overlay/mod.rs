@@ -31,7 +31,9 @@ pub use helm::HelmOptions;
 pub use kustomization::Kustomization;
 pub use load::{Reader, Root};
 pub use lock::{LOCK_FILE, LockFile, RemoteReference};
-pub use options::{BuildOptions, BuildRules, Built, ChainUse, LockUse, MakeChain, Reorder, Targets};
+pub use options::{
+    BuildOptions, BuildRules, Built, ChainUse, Histories, LockUse, MakeChain, Reorder, Targets,
+};
 pub use remote::RemoteCache;
 #[cfg(all(feature = "cli", feature = "cluster"))]
 pub(crate) use remote::{Remotes, is_remote_file};

@@ -49,6 +49,16 @@ pub enum LockUse {
     Ignore,
 }
 
+/// Whether each resource keeps what made its values what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Histories {
+    /// It does not.
+    #[default]
+    Dropped,
+    /// It does, for [`blame`](crate::explain::blame).
+    Kept,
+}
+
 /// How to build. By default as `kubectl smp build` does without any flag: from disk, and no program is run but
 /// the git of the system, for remote bases.
 ///
@@ -86,6 +96,8 @@ pub struct BuildOptions {
     pub helm: HelmOptions,
     /// Whether and how functions and plugins are run.
     pub functions: FunctionOptions,
+    /// Whether each resource keeps what made its values what they are.
+    pub histories: Histories,
 }
 
 impl Default for BuildOptions {
@@ -102,6 +114,7 @@ impl Default for BuildOptions {
             locked: false,
             helm: HelmOptions::default(),
             functions: FunctionOptions::default(),
+            histories: Histories::Dropped,
         }
     }
 }

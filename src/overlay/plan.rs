@@ -112,6 +112,15 @@ impl BuiltinTransformer<'_> {
         }
     }
 
+    /// The transformer as entries, each of which can be told from the others by where it is asked for.
+    pub(super) fn entries(self) -> Vec<Self> {
+        match self {
+            Self::StrategicMerge(all) => all.chunks(1).map(Self::StrategicMerge).collect(),
+            Self::Replacements(all) => all.chunks(1).map(Self::Replacements).collect(),
+            other => other.parts(),
+        }
+    }
+
     /// kustomize's name of it and how often it runs; none where the kustomization has another entry for it.
     pub(super) fn kind(self, k: &Kustomization) -> Option<(&'static str, usize)> {
         Some(match self {

@@ -53,14 +53,14 @@ const TRANSFORMERS: [&str; 14] = [
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct LabelsConfig {
-    labels: BTreeMap<SmolStr, SmolStr>,
+    labels: BTreeMap<SmolStr, Spanned<SmolStr>>,
     field_specs: FieldSpecs,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct AnnotationsConfig {
-    annotations: BTreeMap<SmolStr, SmolStr>,
+    annotations: BTreeMap<SmolStr, Spanned<SmolStr>>,
     field_specs: FieldSpecs,
 }
 
@@ -83,14 +83,14 @@ struct NamespaceConfig {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct NamespaceOfMetadata {
-    namespace: SmolStr,
+    namespace: Spanned<SmolStr>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct AffixConfig {
-    prefix: String,
-    suffix: String,
+    prefix: Spanned<String>,
+    suffix: Spanned<String>,
     field_specs: Option<FieldSpecs>,
 }
 
@@ -240,16 +240,16 @@ fn set_fields(plugin: &Resource, set: &mut ResourceSet, schema: &Schema) -> Resu
         "NamespaceTransformer" => set_namespace(config(plugin)?, set, schema),
         "PrefixTransformer" => {
             let (c, specs) = affix(plugin)?;
-            transform::name_prefix(set, &c.prefix, &specs, schema)
+            transform::name_prefix(set, c.prefix.text(), &specs, schema)
         }
         "SuffixTransformer" => {
             let (c, specs) = affix(plugin)?;
-            transform::name_suffix(set, &c.suffix, &specs, schema)
+            transform::name_suffix(set, c.suffix.text(), &specs, schema)
         }
         "PrefixSuffixTransformer" => {
             let (c, specs) = affix(plugin)?;
-            transform::name_prefix(set, &c.prefix, &specs, schema)?;
-            transform::name_suffix(set, &c.suffix, &specs, schema)
+            transform::name_prefix(set, c.prefix.text(), &specs, schema)?;
+            transform::name_suffix(set, c.suffix.text(), &specs, schema)
         }
         "ReplicaCountTransformer" => {
             let c: ReplicaCountConfig = config(plugin)?;

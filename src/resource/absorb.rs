@@ -91,6 +91,7 @@ fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
     new.suffixes.clone_from(&old.suffixes);
     new.referred_by.clone_from(&old.referred_by);
     new.vars.clone_from(&old.vars);
+    new.history.clone_from(&old.history);
     new.from_helm = old.from_helm;
     new
 }

@@ -1,5 +1,7 @@
 //! One resource: its tree, its identity, and what the build has to remember of it.
 
+use std::sync::Arc;
+
 use smol_str::SmolStr;
 
 use super::former::FormerIds;
@@ -7,6 +9,7 @@ use super::generated::Generated;
 use super::id::ResId;
 use super::origin::Origin;
 use super::shared::SharedScalars;
+use crate::cause::{History, Writer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, Schema, Scope};
 use crate::yaml::{Map, Node, Tag, Value};
@@ -42,6 +45,8 @@ pub struct Resource {
     pub origin: Option<Origin>,
     /// What transformed it, when the build keeps track of it.
     pub transformations: Vec<Origin>,
+    /// What made its values what they are, when the build keeps track of it.
+    pub history: Option<Box<History>>,
 }
 
 impl Resource {
@@ -93,6 +98,7 @@ impl Resource {
             shared: SharedScalars::default(),
             origin: None,
             transformations: Vec::new(),
+            history: None,
         }
     }
 
@@ -141,6 +147,13 @@ impl Resource {
             }
         }
         !same
+    }
+
+    /// Takes note in its history, if it has one, of what was done to it.
+    pub fn follow(&mut self, writer: &Arc<Writer>) {
+        if let Some(history) = &mut self.history {
+            history.follow(&self.node, writer);
+        }
     }
 
     /// What it is now.

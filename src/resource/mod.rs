@@ -6,6 +6,7 @@
 mod absorb;
 mod alike;
 mod build_annotations;
+mod changes;
 mod copied;
 mod former;
 mod generated;

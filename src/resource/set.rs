@@ -1,10 +1,14 @@
 //! An ordered set of resources with look-up by id, name and kind.
 
+use std::sync::Arc;
+
+use super::changes::Changes;
 use super::copied::Copied;
 use super::id::ResId;
 use super::index::Indices;
 use super::manifest::Resource;
 use super::selector::Selector;
+use crate::cause::{Cause, Writer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Schema;
 
@@ -35,6 +39,8 @@ pub struct ResourceSet {
     resources: Vec<Resource>,
     indices: Indices,
     copied: Copied,
+    /// What has changed since histories were last brought up to date; none when nobody wants them.
+    changes: Option<Changes>,
 }
 
 impl ResourceSet {
@@ -70,6 +76,9 @@ impl ResourceSet {
     /// The resources, to change all of them, sort or filter. Ids must stay distinct.
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
         self.indices = Indices::default();
+        if let Some(changes) = &mut self.changes {
+            changes.all();
+        }
         &mut self.resources
     }
 
@@ -100,6 +109,9 @@ impl ResourceSet {
         let resource = self.resources.get_mut(position)?;
         let (id, previous) = (resource.id().clone(), resource.previous.clone());
         let done = change(resource);
+        if let Some(changes) = &mut self.changes {
+            changes.one(position);
+        }
         if *resource.id() != id || *resource.previous != *previous {
             self.indices.add(position, resource);
         }
@@ -109,16 +121,49 @@ impl ResourceSet {
     /// Takes out the resources of which nothing is left.
     pub fn remove_empty(&mut self) {
         if self.resources.iter().any(Resource::is_empty) {
-            self.resources_mut().retain(|resource| !resource.is_empty());
+            self.drop_empty();
         }
     }
 
     /// Reads all identities anew and drops what is empty.
     pub fn sync(&mut self, schema: &Schema) {
-        self.resources_mut().retain_mut(|r| {
-            r.sync(schema);
-            !r.is_empty()
-        });
+        for resource in self.resources_mut().iter_mut().filter(|resource| !resource.is_empty()) {
+            resource.sync(schema);
+        }
+        self.drop_empty();
+    }
+
+    fn drop_empty(&mut self) {
+        let gone: Vec<Resource> =
+            self.resources_mut().extract_if(.., |resource| resource.is_empty()).collect();
+        if let Some(changes) = &mut self.changes {
+            changes.gone(gone);
+        }
+    }
+
+    /// Keeps histories from here on.
+    pub fn keep_histories(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    /// Takes note in all histories of what a step made and changed, if they are kept.
+    pub fn note(&mut self, writer: &Arc<Writer>) {
+        if let Some(changes) = &mut self.changes {
+            changes.note(&mut self.resources, writer);
+        }
+    }
+
+    /// Takes note of a resource that was deleted before it was here.
+    pub fn note_deleted(&mut self, resource: Resource, by: &Arc<Writer>) {
+        if let Some(changes) = &mut self.changes {
+            changes.gone(vec![resource]);
+            changes.note(&mut [], by);
+        }
+    }
+
+    /// The resources that were deleted on the way, and what deleted each, if histories are kept.
+    pub fn deleted(&self) -> impl Iterator<Item = (&Resource, &Cause)> {
+        self.changes.iter().flat_map(Changes::deleted)
     }
 
     /// The position of the resource that has this id now.
@@ -196,6 +241,9 @@ impl ResourceSet {
             return Err(self.duplicate(i, &resource));
         }
         self.indices.add(self.resources.len(), &resource);
+        if let Some(changes) = self.changes.as_mut().filter(|_| resource.history.is_none()) {
+            changes.one(self.resources.len());
+        }
         self.resources.push(resource);
         Ok(())
     }
@@ -207,12 +255,12 @@ impl ResourceSet {
     pub fn append_all(&mut self, other: Self) -> Result<()> {
         let mut copied = self.copied;
         copied.merge(other.copied);
+        let changes = Changes::joined(self.changes.take(), other.changes);
         if self.is_empty() {
-            *self = other;
-            self.copied = copied;
+            *self = Self { resources: other.resources, indices: other.indices, copied, changes };
             return Ok(());
         }
-        self.copied = copied;
+        (self.copied, self.changes) = (copied, changes);
         other.resources.into_iter().try_for_each(|r| self.append(r))
     }
 

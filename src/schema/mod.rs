@@ -32,7 +32,9 @@ pub use embedded::KUBERNETES_VERSIONS;
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
 pub use kinds::find_kind;
-pub(crate) use kinds::{kinds_of, priority};
+pub(crate) use kinds::kinds_of;
+#[cfg(feature = "cluster")]
+pub(crate) use kinds::priority;
 pub(crate) use kustomization::KUSTOMIZATION_PATHS;
 pub use kustomization::kustomization_files;
 pub use lint::lint;

@@ -9,6 +9,7 @@ use super::labels::labels;
 use crate::diagnostic::Result;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
+use crate::yaml::Spanned;
 
 /// Sets annotations in all fields that `specs` names.
 ///
@@ -16,7 +17,7 @@ use crate::schema::Schema;
 /// A field that is no map.
 pub fn annotations(
     set: &mut ResourceSet,
-    pairs: &BTreeMap<SmolStr, SmolStr>,
+    pairs: &BTreeMap<SmolStr, Spanned<SmolStr>>,
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
@@ -37,7 +38,7 @@ mod tests {
 ---
 {apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {jobTemplate: {}}}
 ");
-        let pairs = [("note".into(), "true".into())].into_iter().collect();
+        let pairs = [("note".into(), SmolStr::new("true").into())].into_iter().collect();
         let specs = TransformerConfig::builtin().common_annotations;
         annotations(&mut set, &pairs, &specs, &Schema::kustomize()).expect("annotates");
         assert_eq!(at(&set, 0, "metadata.annotations"), "note: \"true\"\nx: \"y\"");

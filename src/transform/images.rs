@@ -9,7 +9,8 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::regexp;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
-use crate::yaml::{Node, Tag, Value};
+use crate::source::Span;
+use crate::yaml::{Node, Spanned, Tag, Value};
 
 /// An entry of a kustomization's `images`.
 ///
@@ -17,12 +18,13 @@ use crate::yaml::{Node, Tag, Value};
 /// use kubectl_smp::resource::{Resource, ResourceSet};
 /// use kubectl_smp::schema::Schema;
 /// use kubectl_smp::transform::{FieldSpecs, Image, images};
+/// use smol_str::SmolStr;
 ///
 /// let schema = Schema::embedded();
 /// let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: 'web:1'}]}}";
 /// let mut set = ResourceSet::new();
 /// set.append(Resource::new(pod.parse()?, &schema)?)?;
-/// let image = Image { name: "web".into(), new_tag: "2".into(), ..Image::default() };
+/// let image = Image { name: SmolStr::new("web").into(), new_tag: SmolStr::new("2").into(), ..Image::default() };
 /// images(&mut set, &[image], &FieldSpecs::default(), &schema)?;
 /// let text = kubectl_smp::yaml::to_yaml(set.as_slice()[0].node())?;
 /// assert!(text.contains("image: web:2"));
@@ -32,15 +34,28 @@ use crate::yaml::{Node, Tag, Value};
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Image {
     /// The name without tag and digest; a regular expression.
-    pub name: SmolStr,
+    pub name: Spanned<SmolStr>,
     /// The name that takes its place.
-    pub new_name: SmolStr,
+    pub new_name: Spanned<SmolStr>,
     /// What is put behind the tag.
-    pub tag_suffix: SmolStr,
+    pub tag_suffix: Spanned<SmolStr>,
     /// The tag that takes the place of tag and digest.
-    pub new_tag: SmolStr,
+    pub new_tag: Spanned<SmolStr>,
     /// The digest that takes the place of tag and digest.
-    pub digest: SmolStr,
+    pub digest: Spanned<SmolStr>,
+}
+
+impl Image {
+    /// Where the most telling part of what it makes stands.
+    fn place(&self) -> Span {
+        let parts = [&self.new_tag, &self.digest, &self.new_name, &self.tag_suffix];
+        parts.into_iter().find(|part| !part.is_empty()).map_or(self.name.span, |part| part.span)
+    }
+
+    /// Where its parts stand.
+    pub(crate) fn places(&self) -> [Span; 5] {
+        [&self.name, &self.new_tag, &self.digest, &self.new_name, &self.tag_suffix].map(|part| part.span)
+    }
 }
 
 /// The fields under which lists of containers are looked for in all kinds.
@@ -61,7 +76,10 @@ pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schem
         return Ok(());
     }
     for Image { new_name, tag_suffix, new_tag, digest, .. } in images {
-        set.count_copies([new_name, tag_suffix, new_tag, digest].map(SmolStr::len).iter().sum(), set.len())?;
+        set.count_copies(
+            [new_name, tag_suffix, new_tag, digest].map(|text| text.value.len()).iter().sum(),
+            set.len(),
+        )?;
     }
     let resources = set.resources_mut().iter_mut();
     for resource in resources.filter(|r| !r.is_empty() && r.id().gvk.kind != DEFINITION) {
@@ -159,7 +177,7 @@ impl<'i> ImageChange<'i> {
     fn new(image: &'i Image) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/:-_.@".contains(c);
         if image.name.chars().all(plain) {
-            return Some(Self { image, name: ImageName::Plain(image.name.clone()) });
+            return Some(Self { image, name: ImageName::Plain(image.name.value.clone()) });
         }
         let tag = "(:[a-zA-Z0-9_.{}-]*)?";
         let digest = "(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
@@ -176,7 +194,7 @@ impl<'i> ImageChange<'i> {
             return Ok(());
         }
         let new = self.renamed(text);
-        set_scalar(field, &new, Tag::Undecided)
+        set_scalar(field, Spanned::new(new.as_str(), self.image.place()), Tag::Undecided)
     }
 
     fn renamed(&self, text: &str) -> String {
@@ -242,12 +260,13 @@ mod tests {
     }
 
     fn image(name: &str, new_name: &str, new_tag: &str, digest: &str, tag_suffix: &str) -> Image {
+        let text = |text: &str| SmolStr::new(text).into();
         Image {
-            name: name.into(),
-            new_name: new_name.into(),
-            new_tag: new_tag.into(),
-            digest: digest.into(),
-            tag_suffix: tag_suffix.into(),
+            name: text(name),
+            new_name: text(new_name),
+            new_tag: text(new_tag),
+            digest: text(digest),
+            tag_suffix: text(tag_suffix),
         }
     }
 

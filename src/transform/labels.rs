@@ -10,6 +10,7 @@ use super::field_spec::{Create, FieldSpec, FieldSpecs, set_entries};
 use crate::diagnostic::Result;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
+use crate::yaml::Spanned;
 
 /// An entry of a kustomization's `labels`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -17,7 +18,7 @@ use crate::schema::Schema;
 #[allow(clippy::struct_excessive_bools)] // They are the file format's own.
 pub struct LabelArgs {
     /// The labels.
-    pub pairs: BTreeMap<SmolStr, SmolStr>,
+    pub pairs: BTreeMap<SmolStr, Spanned<SmolStr>>,
     /// Whether selectors (and templates) get them, too.
     pub include_selectors: bool,
     /// Whether pod templates get them, too.
@@ -55,7 +56,7 @@ impl LabelArgs {
 /// A field that is no map.
 pub fn labels(
     set: &mut ResourceSet,
-    pairs: &BTreeMap<SmolStr, SmolStr>,
+    pairs: &BTreeMap<SmolStr, Spanned<SmolStr>>,
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
@@ -88,8 +89,8 @@ mod tests {
     use super::*;
     use crate::diagnostic::Code;
 
-    fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<SmolStr, SmolStr> {
-        pairs.iter().map(|(k, v)| (SmolStr::new(k), SmolStr::new(v))).collect()
+    fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<SmolStr, Spanned<SmolStr>> {
+        pairs.iter().map(|(k, v)| (SmolStr::new(k), SmolStr::new(v).into())).collect()
     }
 
     const DEPLOYMENT: &str = "

@@ -69,7 +69,7 @@ mod tests {
     }
 
     fn moved(to: &str, mut set: ResourceSet) -> ResourceSet {
-        let config = Namespace { namespace: to.into(), ..Namespace::default() };
+        let config = Namespace { namespace: smol_str::SmolStr::new(to).into(), ..Namespace::default() };
         namespace(&mut set, &config, &TransformerConfig::builtin().namespace, &Schema::kustomize())
             .expect("moves");
         set

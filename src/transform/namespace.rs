@@ -8,13 +8,13 @@ use super::field_spec::{Create, FieldSpec, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
-use crate::yaml::{Map, Node, Tag};
+use crate::yaml::{Map, Node, Spanned, Tag};
 
 /// What the namespace transformer is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Namespace {
     /// The namespace; nothing is done when it is empty.
-    pub namespace: SmolStr,
+    pub namespace: Spanned<SmolStr>,
     /// Whether a namespace that is there already stays.
     pub unset_only: bool,
     /// Which subjects of role bindings get the namespace.
@@ -65,8 +65,9 @@ pub fn namespace(
 ///
 /// # Errors
 /// A field that is no scalar.
-pub(super) fn namespace_of(resource: &mut Resource, namespace: &str) -> Result<()> {
-    let config = Namespace { namespace: namespace.into(), ..Namespace::default() };
+pub(super) fn namespace_of(resource: &mut Resource, namespace: Spanned<&str>) -> Result<()> {
+    let namespace = Spanned::new(SmolStr::new(namespace.value), namespace.span);
+    let config = Namespace { namespace, ..Namespace::default() };
     one(resource, &config, &NamespaceSpecs::new(&FieldSpecs::default()))
 }
 
@@ -175,7 +176,7 @@ fn set_namespace(field: &mut Node, config: &Namespace) -> Result<()> {
     if config.unset_only && has_one {
         return Ok(());
     }
-    set_scalar(field, &config.namespace, Tag::Str)
+    set_scalar(field, config.namespace.text(), Tag::Str)
 }
 
 fn no_id_twice(set: &ResourceSet) -> Result<()> {
@@ -212,7 +213,7 @@ mod tests {
     }
 
     fn to(namespace: &str) -> Namespace {
-        Namespace { namespace: namespace.into(), ..Namespace::default() }
+        Namespace { namespace: SmolStr::new(namespace).into(), ..Namespace::default() }
     }
 
     #[test]

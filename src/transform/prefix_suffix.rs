@@ -6,7 +6,7 @@ use super::field_spec::{Create, FieldSpecs, selects, set_scalar};
 use crate::diagnostic::Result;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::{Gvk, Schema};
-use crate::yaml::{Node, Tag};
+use crate::yaml::{Node, Spanned, Tag};
 
 /// The field whose change makes a new id.
 const NAME: &str = "metadata/name";
@@ -15,10 +15,15 @@ const NAME: &str = "metadata/name";
 ///
 /// # Errors
 /// A field that is no scalar.
-pub fn name_prefix(set: &mut ResourceSet, prefix: &str, specs: &FieldSpecs, schema: &Schema) -> Result<()> {
+pub fn name_prefix<'p>(
+    set: &mut ResourceSet,
+    prefix: impl Into<Spanned<&'p str>>,
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<()> {
     add(
         set,
-        prefix,
+        prefix.into(),
         specs,
         schema,
         &Affix {
@@ -32,10 +37,15 @@ pub fn name_prefix(set: &mut ResourceSet, prefix: &str, specs: &FieldSpecs, sche
 ///
 /// # Errors
 /// A field that is no scalar.
-pub fn name_suffix(set: &mut ResourceSet, suffix: &str, specs: &FieldSpecs, schema: &Schema) -> Result<()> {
+pub fn name_suffix<'s>(
+    set: &mut ResourceSet,
+    suffix: impl Into<Spanned<&'s str>>,
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<()> {
     add(
         set,
-        suffix,
+        suffix.into(),
         specs,
         schema,
         &Affix {
@@ -58,7 +68,13 @@ fn keeps_its_name(original: &Gvk) -> bool {
         || selects(["", "", "Namespace"], original)
 }
 
-fn add(set: &mut ResourceSet, affix: &str, specs: &FieldSpecs, schema: &Schema, how: &Affix) -> Result<()> {
+fn add(
+    set: &mut ResourceSet,
+    affix: Spanned<&str>,
+    specs: &FieldSpecs,
+    schema: &Schema,
+    how: &Affix,
+) -> Result<()> {
     if affix.is_empty() {
         return Ok(());
     }
@@ -77,7 +93,8 @@ fn add(set: &mut ResourceSet, affix: &str, specs: &FieldSpecs, schema: &Schema, 
             }
             let mut set = |field: &mut Node| {
                 let name = field.scalar_text().cloned().unwrap_or_default();
-                set_scalar(field, &(how.join)(affix, &name), Tag::Undecided)
+                let joined = (how.join)(affix.value, &name);
+                set_scalar(field, Spanned::new(joined.as_str(), affix.span), Tag::Undecided)
             };
             specs.visit_one(i, resource, Create::Scalar(Tag::Str), &mut set)?;
             resource.sync(schema);

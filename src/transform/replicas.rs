@@ -16,7 +16,7 @@ pub struct Replica {
     /// The name of the workload, now or before.
     pub name: Spanned<SmolStr>,
     /// The number of replicas.
-    pub count: i64,
+    pub count: Spanned<i64>,
 }
 
 /// Sets the replica counts in the fields that `specs` names.
@@ -39,11 +39,12 @@ pub fn replicas(
             problems.add(unknown(replica, specs, names));
             continue;
         }
-        let count = format_smolstr!("{}", replica.count);
+        let text = format_smolstr!("{}", *replica.count);
+        let count = Spanned::new(text.as_str(), replica.count.span);
         for i in named {
             let done = set.update(i, |resource| {
                 let create = Create::Scalar(Tag::Int);
-                specs.visit(resource, create, &mut |field| set_scalar(field, &count, Tag::Int))?;
+                specs.visit(resource, create, &mut |field| set_scalar(field, count, Tag::Int))?;
                 resource.sync(schema);
                 Ok(())
             });
@@ -94,8 +95,10 @@ mod tests {
         let mut set = set(SOME);
         let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
         name_prefix(&mut set, "p-", &config.name_prefix, &schema)?;
-        let counts: Vec<_> =
-            counts.iter().map(|&(name, count)| Replica { name: SmolStr::new(name).into(), count }).collect();
+        let counts: Vec<_> = counts
+            .iter()
+            .map(|&(name, count)| Replica { name: SmolStr::new(name).into(), count: count.into() })
+            .collect();
         replicas(&mut set, &counts, &config.replicas, &schema).map(|()| set)
     }
 

@@ -124,7 +124,7 @@ fn add_to(
 /// Returns whether there is a place for the value.
 fn add_to_field(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTarget) -> Result<bool> {
     if *target.field_path == "metadata/namespace" {
-        namespace_of(resource, value)?;
+        namespace_of(resource, value.text())?;
         return Ok(true);
     }
     let path = split_slashed(&target.field_path);

@@ -34,6 +34,13 @@ impl<T> Spanned<T> {
     }
 }
 
+impl<T: AsRef<str>> Spanned<T> {
+    /// The text, with its place.
+    pub fn text(&self) -> Spanned<&str> {
+        Spanned { value: self.value.as_ref(), span: self.span }
+    }
+}
+
 impl<T> From<T> for Spanned<T> {
     /// A value that a program made.
     fn from(value: T) -> Self {

@@ -249,7 +249,7 @@ impl PruneRun<'_> {
             }
             PruneDeletion::Stays(reason) => self.keep(&member, reason, None, report),
             PruneDeletion::Failed(problem) | PruneDeletion::Unanswered(problem) => {
-                self.fail(&member, problem, report)
+                self.fail(&member, problem, report);
             }
             PruneDeletion::Late => self.summary.skipped.push(member.object),
         }

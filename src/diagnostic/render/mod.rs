@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub use self::layout::Coloring;
 use self::layout::MessageLayout;
 use super::Diagnostic;
-use crate::source::SourceMap;
+use crate::source::{SourceMap, Span};
 
 /// A form of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,6 +54,15 @@ impl<'s> MessageRenderer<'s> {
     #[must_use]
     pub fn relative_to(self, directory: impl Into<PathBuf>) -> Self {
         Self { layout: MessageLayout { directory: Some(directory.into()), ..self.layout }, ..self }
+    }
+
+    /// Where a span begins: the file as seen from the directory, the line and the column, both from 1. None for what is
+    /// no place.
+    #[must_use]
+    pub fn place(&self, span: Span) -> Option<(String, usize, usize)> {
+        let place = self.layout.place(span)?;
+        let (line, column) = place.start();
+        Some((place.file, line, column))
     }
 
     /// A diagnostic in the chosen form, without a line break at its end.

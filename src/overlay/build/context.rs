@@ -6,7 +6,7 @@ use crate::overlay::function::{FunctionSite, Functions};
 use crate::overlay::helm::{ChartSite, Helm, Pulling};
 use crate::overlay::kustomization::Kustomization;
 use crate::overlay::load::Root;
-use crate::overlay::options::BuildOptions;
+use crate::overlay::options::{BuildOptions, Histories};
 use crate::overlay::origin::Tracker;
 use crate::overlay::plugin::PluginContext;
 use crate::overlay::types::{LockedTypes, Types};
@@ -25,6 +25,13 @@ pub(in crate::overlay) struct BuildContext<'b> {
     pub(in crate::overlay) shared: Option<&'b Shared>,
     /// The types that the lock file has.
     pub(in crate::overlay) locked_types: &'b LockedTypes,
+}
+
+impl BuildContext<'_> {
+    /// Whether each resource keeps what made its values what they are.
+    pub(in crate::overlay) fn keeps_histories(&self) -> bool {
+        self.options.histories == Histories::Kept
+    }
 }
 
 /// The kustomization whose steps are taken.

@@ -1,12 +1,16 @@
 //! What is done once, at the very end: name hashes, name references, vars, dropping what is only for
 //! local use, reading all values again as kustomize does, and the order.
 
+use std::sync::Arc;
+
 use super::accumulated::Accumulated;
+use crate::cause::Writer;
 use crate::diagnostic::{Result, Warned};
 use crate::overlay::options::Reorder;
 use crate::overlay::origin::Tracker;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
+use crate::source::Span;
 use crate::transform::{self, SortOptions};
 use crate::yaml::{self, Style};
 
@@ -18,8 +22,11 @@ pub(super) fn finish(
 ) -> Result<Warned<ResourceSet>> {
     let Accumulated { mut resources, config, vars } = accumulated;
     transform::name_hashes(&mut resources)?;
+    resources.note(&computed("nameHash"));
     transform::name_references(&mut resources, &config.name_reference, schema)?;
+    resources.note(&computed("nameReference"));
     let unused = transform::resolve_vars(&mut resources, &vars, &config.var_reference, schema)?;
+    resources.note(&computed("vars"));
     resources.resources_mut().retain(|r| !is_local(r));
     for resource in resources.resources_mut() {
         clean_annotations(resource);
@@ -28,7 +35,13 @@ pub(super) fn finish(
     for resource in resources.resources_mut() {
         yaml::reread(resource.node_mut());
     }
+    resources.note(&computed("buildMetadata"));
     Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
+}
+
+/// What a build does of itself.
+fn computed(name: &'static str) -> Arc<Writer> {
+    Arc::new(Writer::new(name, Span::default()))
 }
 
 /// Puts resources in the order that the kustomization asks for, or else the command line.

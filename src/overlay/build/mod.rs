@@ -7,6 +7,7 @@ mod nesting;
 mod plugins;
 mod shared;
 mod steps;
+mod writers;
 
 use std::mem;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(super) use context::BuildContext;
 use context::Site;
 use nesting::{Visits, with_stack};
 pub(super) use shared::Shared;
+use writers::Writers;
 
 /// What is odd about a Component as a target, and what to do.
 const BUILT_ALONE: &str = "this Component is built alone: it changes nothing but what it brings itself";
@@ -125,6 +127,10 @@ impl TargetBuild<'_> {
         mut so_far: Accumulated,
     ) -> Result<Accumulated> {
         let (mut problems, mut only_patches_failed) = (Problems::default(), false);
+        let mut writers = Writers::default();
+        if self.context.keeps_histories() {
+            so_far.resources.keep_histories();
+        }
         for step in steps {
             // What one entry adds does not depend on another, and a value is set whatever a patch does; any other
             // change would be one of what is not there.
@@ -137,7 +143,7 @@ impl TargetBuild<'_> {
             if !goes_on {
                 continue;
             }
-            if let Err(problem) = self.take(step, &tree.root, &tree.kustomization, &mut so_far) {
+            if let Err(problem) = self.take(step, tree, &mut so_far, &mut writers) {
                 only_patches_failed |= part == StepPart::Patches && problems.is_empty();
                 problems.add(problem);
             }
@@ -165,33 +171,40 @@ impl TargetBuild<'_> {
     fn take(
         &mut self,
         step: Step<'_>,
-        root: &Root,
-        k: &Kustomization,
+        tree: &Tree,
         so_far: &mut Accumulated,
+        writers: &mut Writers,
     ) -> Result<()> {
+        let (root, k) = (&tree.root, &tree.kustomization);
         let Accumulated { resources, config, vars } = so_far;
         let mut odd = Vec::new();
         match step {
-            Step::Resource(path, item) => self.resource(item, path, root, so_far)?,
+            Step::Resource(path, item) => {
+                self.resource(item, path, root, so_far)?;
+                so_far.resources.note(&writers.next("resources", path.span));
+            }
             Step::Component(path, tree) => {
                 let before = mem::take(so_far);
                 *so_far = self.accumulate(tree, Some(path), before).map_err(|d| reached_by(d, root, path))?;
             }
             Step::Generators(plugins) => {
                 let generators = self.configurations(plugins, root)?;
-                odd = plugins::generate(&self.site(root, k), &generators, resources)?;
+                odd = plugins::generate(&self.site(root, k), &generators, resources, writers)?;
             }
             Step::Transformers(plugins) => {
                 let transformers = self.configurations(plugins, root)?;
-                odd = plugins::transform(&self.site(root, k), &transformers, resources)?;
+                odd = plugins::transform(&self.site(root, k), &transformers, resources, writers)?;
             }
             Step::Validators(plugins) => {
                 let validators = self.configurations(plugins, root)?;
                 odd = plugins::validate(&self.site(root, k), &validators, resources)?;
             }
-            Step::Generate(generator) => odd = steps::generate(&self.site(root, k), generator, resources)?,
+            Step::Generate(generator) => {
+                odd = steps::generate(&self.site(root, k), generator, resources)?;
+                resources.note(&writers.generator(generator));
+            }
             Step::Transform(transformer) => {
-                odd = steps::transform(&self.site(root, k), transformer, resources, config)?;
+                odd = steps::transform(&self.site(root, k), transformer, resources, config, writers)?;
             }
             Step::Configurations => *config = steps::read_configurations(&self.site(root, k), config)?,
             Step::Crds => *config = steps::read_crds(&self.site(root, k), config)?,
@@ -245,7 +258,9 @@ impl TargetBuild<'_> {
         // Notes on origins and the namespace of charts depend on the way here, and a schema that is
         // set below stays set.
         let depends_on_user = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
-        let Some(shared) = self.context.shared.filter(|_| !depends_on_user) else {
+        let Some(shared) =
+            self.context.shared.filter(|_| !depends_on_user && !self.context.keeps_histories())
+        else {
             return self.accumulate(tree, Some(path), Accumulated::default());
         };
         if let Some(built) = shared.get(&tree, &self.schema) {

@@ -1,6 +1,10 @@
 //! Generators, transformers and validators with configurations of their own.
 
+use std::sync::Arc;
+
 use super::context::Site;
+use super::writers::Writers;
+use crate::cause::Writer;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::overlay::helm::{HelmChart, HelmGlobals};
 use crate::overlay::origin::Tracker;
@@ -17,11 +21,13 @@ pub(super) fn generate(
     site: &Site<'_>,
     generators: &ResourceSet,
     resources: &mut ResourceSet,
+    writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for generator in generators {
         let made = made_by(site, generator)?.note_in(&mut warnings);
         absorb(site, made, site.tracker.plugin(generator).as_ref(), resources)?;
+        resources.note(&writer(writers, "generators", generator));
     }
     Ok(warnings)
 }
@@ -71,13 +77,21 @@ pub(super) fn transform(
     site: &Site<'_>,
     transformers: &ResourceSet,
     resources: &mut ResourceSet,
+    writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for transformer in transformers {
         warnings.extend(transform_by(site, transformer, resources)?);
         Tracker::transformed(resources, site.tracker.plugin(transformer).as_ref(), 1);
+        resources.note(&writer(writers, "transformers", transformer));
     }
     Ok(warnings)
+}
+
+/// What a plugin is called. Those that are built in write in place, as the fields of a kustomization do.
+fn writer(writers: &mut Writers, field: &'static str, plugin: &Resource) -> Arc<Writer> {
+    let at = plugin.node().span().at_start();
+    if plugin::is_builtin(plugin) { writers.next(field, at) } else { writers.program(field, at) }
 }
 
 fn transform_by(

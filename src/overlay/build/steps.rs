@@ -1,9 +1,11 @@
 //! The steps that fields of a kustomization ask for: each is the work of one function of `transform`.
 
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 use super::context::Site;
 use super::plugins;
+use super::writers::Writers;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::overlay::helm::HelmChart;
 use crate::overlay::load::Root;
@@ -107,17 +109,37 @@ pub(super) fn transform(
     transformer: BuiltinTransformer<'_>,
     resources: &mut ResourceSet,
     config: &TransformerConfig,
+    writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
     if !site.tracker.is_active() {
-        return apply(site, transformer, resources, config);
+        return noted(site, transformer, resources, config, writers);
     }
     let mut warnings = Vec::new();
     // Each entry is a transformer of its own, of which a note is left before the next one runs.
     for part in transformer.parts() {
-        warnings.extend(apply(site, part, resources, config)?);
+        warnings.extend(noted(site, part, resources, config, writers)?);
         if let Some((kind, times)) = part.kind(site.kustomization) {
             Tracker::transformed(resources, site.tracker.builtin(kind).as_ref(), times);
         }
+    }
+    Ok(warnings)
+}
+
+/// Runs a transformer, entry by entry where histories tell them apart.
+fn noted(
+    site: &Site<'_>,
+    transformer: BuiltinTransformer<'_>,
+    resources: &mut ResourceSet,
+    config: &TransformerConfig,
+    writers: &mut Writers,
+) -> Result<Vec<Diagnostic>> {
+    if !site.run.keeps_histories() {
+        return apply(site, transformer, resources, config);
+    }
+    let mut warnings = Vec::new();
+    for entry in transformer.entries() {
+        warnings.extend(apply(site, entry, resources, config)?);
+        resources.note(&writers.transformer(entry, site.kustomization));
     }
     Ok(warnings)
 }
@@ -139,11 +161,12 @@ fn apply(
             return transform::replacements(set, &loaded, schema);
         }
         T::Namespace(name) => {
-            let options = Namespace { namespace: name.as_str().into(), ..Namespace::default() };
+            let namespace = Spanned::new(SmolStr::new(name.as_str()), name.span);
+            let options = Namespace { namespace, ..Namespace::default() };
             transform::namespace(set, &options, &config.namespace, schema)?;
         }
-        T::Prefix(prefix) => transform::name_prefix(set, prefix, &config.name_prefix, schema)?,
-        T::Suffix(suffix) => transform::name_suffix(set, suffix, &config.name_suffix, schema)?,
+        T::Prefix(prefix) => transform::name_prefix(set, prefix.text(), &config.name_prefix, schema)?,
+        T::Suffix(suffix) => transform::name_suffix(set, suffix.text(), &config.name_suffix, schema)?,
         T::Label(label) => transform::labels(set, &label.pairs, &label.fields(config)?, schema)?,
         T::CommonLabels => transform::labels(set, &k.common_labels, &config.common_labels, schema)?,
         T::CommonAnnotations => {

@@ -200,8 +200,10 @@ mod tests {
     fn set_at(path: &str, create: Create, manifest: &str) -> std::result::Result<String, Code> {
         let mut node = nodes(manifest).remove(0);
         let mut set = |field: &mut Node| match create {
-            Create::Map => set_entries(field, &[("k".into(), "new".into())].into(), None).map(|_| ()),
-            _ => set_scalar(field, "new", Tag::Str),
+            Create::Map => {
+                set_entries(field, &[("k".into(), SmolStr::new("new").into())].into(), None).map(|_| ())
+            }
+            _ => set_scalar(field, "new".into(), Tag::Str),
         };
         SpecPath::new(path).visit(&mut node, create, &mut set).map_err(|d| d.code())?;
         Ok(to_yaml(&node).expect("printable").trim_end().to_string())

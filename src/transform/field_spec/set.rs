@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::yaml::{Node, Style, Tag, Value};
+use crate::yaml::{Node, Spanned, Style, Tag, Value};
 
-/// Sets a scalar's text and tag and keeps how it is quoted. Null counts as a scalar.
+/// Sets a scalar's text, place and tag and keeps how it is quoted. Null counts as a scalar. What is computed
+/// has no place of its own.
 ///
 /// # Errors
 /// The node is a map or a list.
-pub(in crate::transform) fn set_scalar(node: &mut Node, text: &str, tag: Tag) -> Result<()> {
+pub(in crate::transform) fn set_scalar(node: &mut Node, text: Spanned<&str>, tag: Tag) -> Result<()> {
     if node.scalar_text().is_none() {
         let message = format!("expected a scalar, found {}", node.type_name());
         return Err(Diagnostic::error(Code::WrongType, message).at(node.span()));
@@ -21,8 +22,11 @@ pub(in crate::transform) fn set_scalar(node: &mut Node, text: &str, tag: Tag) ->
 }
 
 /// Puts a scalar in the place of whatever is there; how a scalar is quoted stays.
-pub(in crate::transform) fn overwrite(node: &mut Node, text: &str, tag: Tag) {
-    node.value = Value::Scalar(text.into());
+pub(in crate::transform) fn overwrite(node: &mut Node, text: Spanned<&str>, tag: Tag) {
+    node.value = Value::Scalar(text.value.into());
+    if !text.span.is_none() {
+        node.meta.span = text.span;
+    }
     node.meta.aliased = false;
     if matches!(node.meta.style, Style::Block | Style::Flow) {
         node.meta.style = Style::Plain;
@@ -47,7 +51,7 @@ const FEW: usize = 4;
 /// The node is a list or a scalar.
 pub(in crate::transform) fn set_entries(
     node: &mut Node,
-    pairs: &BTreeMap<SmolStr, SmolStr>,
+    pairs: &BTreeMap<SmolStr, Spanned<SmolStr>>,
     first: Option<u8>,
 ) -> Result<Vec<bool>> {
     if node.is_null() {
@@ -66,10 +70,10 @@ pub(in crate::transform) fn set_entries(
     };
     for (i, ((key, value), position)) in pairs.iter().zip(&positions).enumerate() {
         if let Some(old) = position.and_then(|at| map.entries_mut().get_mut(at)) {
-            overwrite(&mut old.value, value, Tag::Str);
+            overwrite(&mut old.value, value.text(), Tag::Str);
             continue;
         }
-        let mut new = Node::string(value.clone());
+        let mut new = Node::string(value.value.clone()).with_span(value.span);
         let number = |first: u8| u8::try_from(i).map_or(u8::MAX, |i| first.saturating_add(i));
         new.meta.shared = first.map_or(0, number);
         map.push(key.clone(), new);
@@ -87,10 +91,10 @@ mod tests {
     fn scalars_keep_their_quotes() {
         let mut node = nodes("{a: \"1\", b: 1, c: |\n  x\n}".replace("|\n  x\n", "'x'").as_str()).remove(0);
         for field in ["a", "b", "c"] {
-            set_scalar(node.get_mut(field).expect("there"), "2", Tag::None).expect("a scalar");
+            set_scalar(node.get_mut(field).expect("there"), "2".into(), Tag::None).expect("a scalar");
         }
         assert_eq!(to_yaml(&node).expect("printable"), "a: \"2\"\nb: 2\nc: \"2\"\n");
-        set_scalar(node.get_mut("a").expect("there"), "3", Tag::Int).expect("a scalar");
+        set_scalar(node.get_mut("a").expect("there"), "3".into(), Tag::Int).expect("a scalar");
         assert_eq!(node.get("a").and_then(Node::as_str), Some("3"));
     }
 }

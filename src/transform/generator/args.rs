@@ -100,7 +100,7 @@ impl GeneratorArgs {
 
 impl GeneratorArgs {
     /// The first place that these arguments know.
-    pub(in crate::transform) fn place(&self) -> Span {
+    pub(crate) fn place(&self) -> Span {
         let lists = [&self.literals, &self.files, &self.envs];
         let firsts = lists.into_iter().filter_map(|list| list.first()).map(|s| s.span);
         [self.name.span, self.namespace.span, self.behavior.span]

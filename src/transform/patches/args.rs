@@ -35,7 +35,7 @@ pub struct PatchOptions {
 
 impl Patch {
     /// A place in it, for messages.
-    pub(super) fn place(&self) -> Span {
+    pub(crate) fn place(&self) -> Span {
         let target = self.target.as_ref().map_or(Span::default(), |target| target.span);
         let places = [self.path.span, self.patch.span, target];
         places.into_iter().find(|span| !span.is_none()).unwrap_or_default()

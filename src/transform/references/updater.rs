@@ -125,7 +125,7 @@ impl ReferenceUpdater<'_, '_> {
     fn name(&mut self, node: &mut Node, reference: &Reference<'_>) -> Result<()> {
         let Some(id) = self.find(reference)? else { return Ok(()) };
         if id.name != reference.name {
-            overwrite(node, &id.name, Tag::Undecided);
+            overwrite(node, id.name.as_str().into(), Tag::Undecided);
         }
         Ok(())
     }
@@ -149,11 +149,11 @@ impl ReferenceUpdater<'_, '_> {
             return Ok(());
         }
         if let Some(node) = map.get_mut("name") {
-            overwrite(node, &id.name, Tag::Undecided);
+            overwrite(node, id.name.as_str().into(), Tag::Undecided);
         }
         if !id.namespace.is_empty() {
             match map.get_mut("namespace") {
-                Some(node) => overwrite(node, &id.namespace, Tag::Undecided),
+                Some(node) => overwrite(node, id.namespace.as_str().into(), Tag::Undecided),
                 None => map.push("namespace", Node::string(id.namespace.clone())),
             }
         }

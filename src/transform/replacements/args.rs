@@ -83,7 +83,7 @@ impl Replacement {
     }
 
     /// A place in it, for messages.
-    pub(super) fn place(&self) -> Span {
+    pub(crate) fn place(&self) -> Span {
         let places = [
             self.source.as_ref().map(|s| s.span),
             self.source_value.as_ref().map(|s| s.span),

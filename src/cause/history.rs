@@ -1,0 +1,181 @@
+//! What is known of the values of one resource: who wrote each, and what was there before.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::known::{KnownValue, RemovedValue, Write, field, write, written};
+use super::list;
+use super::writer::{Cause, Places, Writer};
+use crate::source::Span;
+use crate::yaml::{Map, Node, Value};
+
+/// The history of a resource.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use kubectl_smp::cause::{History, Writer};
+/// use kubectl_smp::source::Span;
+/// use kubectl_smp::yaml::Node;
+///
+/// let load = Arc::new(Writer::new("resources[0]", Span::default()));
+/// let mut history = History::new(&"{spec: {replicas: 1, paused: true}}".parse::<Node>()?, &load);
+/// let patch = Arc::new(Writer::new("patches[0]", Span::default()));
+/// history.follow(&"{spec: {replicas: 3}}".parse::<Node>()?, &patch);
+///
+/// let replicas = history.leaf(&["spec", "replicas"]).expect("a scalar");
+/// assert_eq!((replicas[0].by.name(), replicas[1].by.name()), ("patches[0]", "resources[0]"));
+/// assert_eq!(history.removed()[0].pointer, "/spec/paused");
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct History {
+    root: KnownValue,
+    removed: Vec<RemovedValue>,
+}
+
+impl History {
+    /// The history of what a step made.
+    #[must_use]
+    pub fn new(node: &Node, writer: &Arc<Writer>) -> Self {
+        Self { root: written(node, writer), removed: Vec::new() }
+    }
+
+    /// Takes note of what a step made of the resource.
+    pub fn follow(&mut self, node: &Node, writer: &Arc<Writer>) {
+        let mut follower = Follower { writer, removed: &mut self.removed, pointer: String::new() };
+        follower.value(&mut self.root, node);
+    }
+
+    /// What is known of the whole.
+    #[must_use]
+    pub fn root(&self) -> &KnownValue {
+        &self.root
+    }
+
+    /// What is no more, in the order in which it went.
+    #[must_use]
+    pub fn removed(&self) -> &[RemovedValue] {
+        &self.removed
+    }
+
+    /// What is known of a value below fields and positions: the present one first.
+    #[must_use]
+    pub fn leaf(&self, path: &[&str]) -> Option<&[Write]> {
+        let found = path.iter().try_fold(&self.root, |value, part| match value {
+            KnownValue::Leaf(_) => None,
+            KnownValue::Map(fields) => fields.iter().find(|(name, _)| name == part).map(|(_, value)| value),
+            KnownValue::List(entries) => entries.get(part.parse::<usize>().ok()?).map(|(_, value)| value),
+        });
+        match found {
+            Some(KnownValue::Leaf(writes)) => Some(writes),
+            _ => None,
+        }
+    }
+}
+
+/// Follows the values of one resource through a writer.
+struct Follower<'f> {
+    writer: &'f Arc<Writer>,
+    removed: &'f mut Vec<RemovedValue>,
+    /// The JSON pointer to what is looked at.
+    pointer: String,
+}
+
+impl Follower<'_> {
+    fn value(&mut self, known: &mut KnownValue, node: &Node) {
+        match (&mut *known, &node.value) {
+            (KnownValue::Map(fields), Value::Map(map)) if !map.is_empty() => self.map(fields, map),
+            (KnownValue::List(entries), Value::List(list)) if !list.is_empty() => self.list(entries, list),
+            (KnownValue::Leaf(writes), _) => match written(node, self.writer) {
+                KnownValue::Leaf(_) => self.leaf(writes, node),
+                grown => *known = grown,
+            },
+            _ => {
+                let new = written(node, self.writer);
+                let old = std::mem::replace(known, new);
+                self.remove(old);
+            }
+        }
+    }
+
+    /// A value is another one when its text is, or when it was written once more at another place.
+    fn leaf(&mut self, writes: &mut Vec<Write>, node: &Node) {
+        let Some(last) = writes.first() else { return };
+        let seen = last.value.span();
+        let is_same = match (&last.value.value, &node.value) {
+            (Value::Scalar(old), Value::Scalar(new)) => old == new,
+            (Value::Map(_), Value::Map(_)) | (Value::List(_), Value::List(_)) => true,
+            _ => false,
+        };
+        let has_moved = self.writer.places == Places::Kept && !node.span().is_none() && node.span() != seen;
+        let at = match (is_same, has_moved) {
+            (true, false) => return,
+            (_, true) => node.span(),
+            // What changed in its place was computed.
+            (false, false) => Span::default(),
+        };
+        writes.insert(0, write(node, at, self.writer));
+    }
+
+    fn map(&mut self, fields: &mut Vec<(SmolStr, KnownValue)>, map: &Map) {
+        let entries = map.entries();
+        if fields.len() == entries.len()
+            && fields.iter().zip(entries).all(|((name, _), e)| *name == e.key.text)
+        {
+            for ((_, value), entry) in fields.iter_mut().zip(entries) {
+                self.below(&entry.key.text, |this| this.value(value, &entry.value));
+            }
+            return;
+        }
+        let mut old: FxHashMap<SmolStr, KnownValue> = fields.drain(..).collect();
+        for entry in entries {
+            let name = &entry.key.text;
+            match old.remove(name) {
+                Some(mut value) => {
+                    self.below(name, |this| this.value(&mut value, &entry.value));
+                    fields.push((name.clone(), value));
+                }
+                None => fields.push(field(entry, self.writer)),
+            }
+        }
+        let mut gone: Vec<_> = old.into_iter().collect();
+        gone.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for (name, value) in gone {
+            self.below(&name, |this| this.remove(value));
+        }
+    }
+
+    fn list(&mut self, known: &mut Vec<(Span, KnownValue)>, list: &[Node]) {
+        let old = std::mem::take(known);
+        let (pairs, gone) = list::paired(old, list);
+        for (i, (old, node)) in pairs.into_iter().zip(list).enumerate() {
+            let value = match old {
+                Some(mut value) => {
+                    self.below(&i.to_string(), |this| this.value(&mut value, node));
+                    value
+                }
+                None => written(node, self.writer),
+            };
+            known.push((node.span(), value));
+        }
+        for (i, value) in gone {
+            self.below(&i.to_string(), |this| this.remove(value));
+        }
+    }
+
+    fn below(&mut self, part: &str, look: impl FnOnce(&mut Self)) {
+        let length = self.pointer.len();
+        self.pointer.push('/');
+        self.pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+        look(self);
+        self.pointer.truncate(length);
+    }
+
+    fn remove(&mut self, value: KnownValue) {
+        let by = Cause::of(self.writer);
+        self.removed.push(RemovedValue { pointer: self.pointer.clone(), value, by });
+    }
+}

@@ -1,0 +1,136 @@
+//! `kubectl smp blame`: where the values of a built overlay come from.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use super::report::print;
+use super::select::Selection;
+use super::target::TargetArgs;
+use super::{Outcome, render};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::explain::{
+    Blame, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_to_json, blame_to_yaml,
+    fields_at, nearest_field,
+};
+use crate::source::SourceMap;
+use crate::yaml::nearest;
+
+/// Build an overlay and say of each value where it was written, and what it was before.
+#[derive(Debug, Args)]
+pub(super) struct BlameArgs {
+    /// Target: a directory, a kustomization file, a manifest, or - for a stream of manifests
+    #[arg(value_name = "TARGET")]
+    path: PathBuf,
+
+    /// Which resource, and which of its fields: deployment/web:spec.replicas
+    #[arg(value_name = "KIND/NAME[:FIELD.PATH]")]
+    object: Option<String>,
+
+    /// Also tell the fields, entries and resources that are no more, and what removed them
+    #[arg(long)]
+    removed: bool,
+
+    /// Form of the output
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
+    output: BlameForm,
+
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BlameForm {
+    /// Manifests with comments in the margin
+    Text,
+    /// A JSON array with an element for each resource
+    Json,
+}
+
+/// Says where values come from.
+pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
+    let targets = [args.path.clone()];
+    let builder = args.target.builder_with_histories(sources, &targets)?;
+    let built = Selection::of(&args.path)?.build(&builder, &args.path)?;
+    render::print_before(&built.warnings, sources)?;
+    let mut all = blame(&built, &render::place_names(sources));
+    let Some(wanted) = args.object.as_deref() else { return show(args, &all) };
+    let (object, field) = match wanted.split_once(':') {
+        Some((object, field)) => (object, Some(field)),
+        None => (wanted, None),
+    };
+    let names: Vec<String> = all.resources.iter().map(name).collect();
+    all.resources.retain(|resource| is_meant(resource, object));
+    if all.resources.is_empty() {
+        return Err(no_object(object, &names).into());
+    }
+    let Some(path) = field else { return show(args, &all) };
+    let missing =
+        all.resources.first().and_then(|resource| nearest_field(resource, path)).map(str::to_string);
+    narrow(&mut all, path);
+    if all.resources.is_empty() {
+        let error = Diagnostic::error(Code::NoMatch, format!("`{object}` has no field `{path}`"));
+        return Err(match missing {
+            Some(pointer) => error.help(format!("did you mean `{pointer}`?")),
+            None => error.help("write it as spec.containers[name=web].image, or as a JSON pointer"),
+        }
+        .into());
+    }
+    match args.output {
+        BlameForm::Json => show(args, &all),
+        BlameForm::Text => {
+            let fields = all.resources.iter().flat_map(|resource| &resource.fields);
+            print(&fields.map(|field| blame_of_field(field, sources)).collect::<String>())?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Keeps the fields at a path and below.
+fn narrow(all: &mut Blame, path: &str) {
+    for resource in &mut all.resources {
+        resource.fields = fields_at(resource, path).into_iter().cloned().collect();
+    }
+    all.resources.retain(|resource| !resource.fields.is_empty());
+}
+
+fn show(args: &BlameArgs, all: &Blame) -> Outcome {
+    let removals = if args.removed { Removals::Told } else { Removals::Untold };
+    let text = match args.output {
+        BlameForm::Json => blame_to_json(all)?,
+        BlameForm::Text => {
+            let style = MarginStyle { coloring: render::coloring(&io::stdout()), removals };
+            blame_to_yaml(all, style)?
+        }
+    };
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `deployment.apps/web`.
+fn name(resource: &ResourceBlame) -> String {
+    resource.id.gvk.object_name(&resource.id.name)
+}
+
+/// Whether a resource is meant by `kind/name` or `kind.group/name`, whatever the case of the kind.
+fn is_meant(resource: &ResourceBlame, object: &str) -> bool {
+    let Some((kind, name)) = object.split_once('/') else { return false };
+    let id = &resource.id;
+    let (kind, group) = kind.split_once('.').map_or((kind, None), |(kind, group)| (kind, Some(group)));
+    id.name == name
+        && id.gvk.kind.eq_ignore_ascii_case(kind)
+        && group.is_none_or(|group| id.gvk.group == group)
+}
+
+fn no_object(object: &str, names: &[String]) -> Diagnostic {
+    let error = Diagnostic::error(Code::NoMatch, format!("nothing that was built is `{object}`"));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let name = object.rsplit('/').next().unwrap_or_default();
+    let namesake = names.iter().copied().find(|known| known.rsplit('/').next() == Some(name));
+    match nearest(&object.to_lowercase(), &names).or(namesake) {
+        Some(name) => error.help(format!("did you mean `{name}`?")),
+        None => error.help("name it as deployment/web; `kubectl smp build -o name` lists what is built"),
+    }
+}

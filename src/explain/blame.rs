@@ -1,0 +1,197 @@
+//! The leaves of built resources with what wrote them.
+
+use crate::cause::{Cause, KnownValue, Write};
+use crate::diagnostic::MessageRenderer;
+use crate::overlay::Built;
+use crate::resource::{ResId, Resource};
+use crate::source::Span;
+use crate::yaml::{Node, Value};
+
+/// A place in a file, as the user sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlamedPlace {
+    /// The path, as seen from the working directory.
+    pub file: String,
+    /// From 1, as the column, which counts characters.
+    pub line: usize,
+    /// From 1.
+    pub column: usize,
+    /// The place itself.
+    pub span: Span,
+}
+
+/// A value that was written at some time.
+#[derive(Debug, Clone)]
+pub struct BlamedWrite {
+    /// The value.
+    pub value: Node,
+    /// Where it stands; none for what was computed.
+    pub at: Option<BlamedPlace>,
+    /// What wrote it, such as `patches[0]`.
+    pub by: String,
+    /// The place in the file that asked for it; none for what a build does of itself.
+    pub asked_at: Option<BlamedPlace>,
+}
+
+/// A value at the end of a path: a scalar, or a map or list with nothing in it.
+#[derive(Debug, Clone)]
+pub struct BlamedField {
+    /// The JSON pointer to it.
+    pub pointer: String,
+    /// What wrote it, the present value first.
+    pub writes: Vec<BlamedWrite>,
+}
+
+/// A value that is no more.
+#[derive(Debug, Clone)]
+pub struct BlamedRemoval {
+    /// The JSON pointer to where it was.
+    pub pointer: String,
+    /// The last value, and what wrote it.
+    pub last: BlamedWrite,
+    /// What removed it.
+    pub by: String,
+    /// The place in the file that asked for it; none for what a build does of itself.
+    pub asked_at: Option<BlamedPlace>,
+}
+
+/// A resource with what wrote its values.
+#[derive(Debug, Clone)]
+pub struct ResourceBlame {
+    /// What it is.
+    pub id: ResId,
+    /// Its manifest; nothing of a resource that was deleted.
+    pub node: Option<Node>,
+    /// Its values, in the order of the manifest.
+    pub fields: Vec<BlamedField>,
+    /// The values that it has no more.
+    pub removed: Vec<BlamedRemoval>,
+}
+
+/// What was built, with what wrote it.
+#[derive(Debug, Clone, Default)]
+pub struct Blame {
+    /// The resources in the order of printing; behind them those that were deleted on the way.
+    pub resources: Vec<ResourceBlame>,
+}
+
+/// Says what wrote the values of what was built with histories; `renderer` says how paths are seen.
+#[must_use]
+pub fn blame(built: &Built, renderer: &MessageRenderer<'_>) -> Blame {
+    let teller = Teller { renderer };
+    let present = built.resources.iter().map(|resource| teller.resource(resource));
+    let deleted = built.resources.deleted().map(|(resource, by)| teller.deleted(resource, by));
+    Blame { resources: present.chain(deleted).collect() }
+}
+
+struct Teller<'t> {
+    renderer: &'t MessageRenderer<'t>,
+}
+
+impl Teller<'_> {
+    fn resource(&self, resource: &Resource) -> ResourceBlame {
+        let (mut fields, mut removed) = (Vec::new(), Vec::new());
+        if let Some(history) = &resource.history {
+            self.fields(resource.node(), Some(history.root()), &mut String::new(), &mut fields);
+            for gone in history.removed() {
+                self.removals(&gone.value, &gone.by, &mut gone.pointer.clone(), &mut removed);
+            }
+        }
+        ResourceBlame { id: resource.id().clone(), node: Some(resource.node().clone()), fields, removed }
+    }
+
+    fn deleted(&self, resource: &Resource, by: &Cause) -> ResourceBlame {
+        let mut removed = Vec::new();
+        if let Some(history) = &resource.history {
+            self.removals(history.root(), by, &mut String::new(), &mut removed);
+        }
+        ResourceBlame { id: resource.id().clone(), node: None, fields: Vec::new(), removed }
+    }
+
+    fn fields(
+        &self,
+        node: &Node,
+        known: Option<&KnownValue>,
+        pointer: &mut String,
+        out: &mut Vec<BlamedField>,
+    ) {
+        match &node.value {
+            Value::Map(map) if !map.is_empty() => {
+                for (i, (name, value)) in map.iter().enumerate() {
+                    let known = known.and_then(|known| field(known, i, name));
+                    below(pointer, name, |pointer| self.fields(value, known, pointer, out));
+                }
+            }
+            Value::List(list) if !list.is_empty() => {
+                for (i, entry) in list.iter().enumerate() {
+                    let known = known.and_then(|known| match known {
+                        KnownValue::List(entries) => entries.get(i).map(|(_, value)| value),
+                        _ => None,
+                    });
+                    below(pointer, &i.to_string(), |pointer| self.fields(entry, known, pointer, out));
+                }
+            }
+            _ => {
+                let mut writes = match known {
+                    Some(KnownValue::Leaf(writes)) => writes.iter().map(|write| self.write(write)).collect(),
+                    _ => Vec::new(),
+                };
+                if let Some(present) = writes.first_mut() {
+                    // Its type may be decided only when it is printed.
+                    present.value = node.clone();
+                }
+                out.push(BlamedField { pointer: pointer.clone(), writes });
+            }
+        }
+    }
+
+    fn removals(&self, known: &KnownValue, by: &Cause, pointer: &mut String, out: &mut Vec<BlamedRemoval>) {
+        match known {
+            KnownValue::Map(fields) => {
+                for (name, value) in fields {
+                    below(pointer, name, |pointer| self.removals(value, by, pointer, out));
+                }
+            }
+            KnownValue::List(entries) => {
+                for (i, (_, value)) in entries.iter().enumerate() {
+                    below(pointer, &i.to_string(), |pointer| self.removals(value, by, pointer, out));
+                }
+            }
+            KnownValue::Leaf(writes) => out.extend(writes.first().map(|last| BlamedRemoval {
+                pointer: pointer.clone(),
+                last: self.write(last),
+                by: by.name().to_string(),
+                asked_at: self.place(by.at()),
+            })),
+        }
+    }
+
+    fn write(&self, write: &Write) -> BlamedWrite {
+        BlamedWrite {
+            value: write.value.clone(),
+            at: self.place(write.at),
+            by: write.by.name().to_string(),
+            asked_at: self.place(write.by.at()),
+        }
+    }
+
+    fn place(&self, span: Span) -> Option<BlamedPlace> {
+        let (file, line, column) = self.renderer.place(span)?;
+        Some(BlamedPlace { file, line, column, span })
+    }
+}
+
+/// What is known of a field, which mostly stands where it stood.
+fn field<'k>(known: &'k KnownValue, position: usize, name: &str) -> Option<&'k KnownValue> {
+    let KnownValue::Map(fields) = known else { return None };
+    let here = fields.get(position).filter(|(known, _)| known == name);
+    here.or_else(|| fields.iter().find(|(known, _)| known == name)).map(|(_, value)| value)
+}
+
+fn below(pointer: &mut String, part: &str, look: impl FnOnce(&mut String)) {
+    let length = pointer.len();
+    pointer.push('/');
+    pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+    look(pointer);
+    pointer.truncate(length);
+}

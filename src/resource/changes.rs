@@ -1,0 +1,89 @@
+//! What has changed in a set since the histories of its resources were last brought up to date.
+
+use std::sync::Arc;
+
+use super::manifest::Resource;
+use crate::cause::{Cause, History, Writer};
+
+/// Which resources may have changed, and which were deleted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Changes {
+    changed: Changed,
+    /// Each with what deleted it, once that is known.
+    deleted: Vec<(Resource, Option<Cause>)>,
+}
+
+#[derive(Debug, Clone)]
+enum Changed {
+    All,
+    /// Those at some positions.
+    Some(Vec<usize>),
+}
+
+impl Default for Changed {
+    fn default() -> Self {
+        Self::Some(Vec::new())
+    }
+}
+
+impl Changes {
+    /// What has changed in two sets of which one becomes: no note is missing when both keep histories.
+    pub(super) fn joined(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(mut one), Some(other)) => {
+                one.deleted.extend(other.deleted);
+                Some(one)
+            }
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Any resource may have changed, or have another position.
+    pub(super) fn all(&mut self) {
+        self.changed = Changed::All;
+    }
+
+    /// The resource at a position may have changed.
+    pub(super) fn one(&mut self, position: usize) {
+        if let Changed::Some(positions) = &mut self.changed {
+            positions.push(position);
+        }
+    }
+
+    /// Resources were deleted.
+    pub(super) fn gone(&mut self, resources: Vec<Resource>) {
+        self.deleted.extend(resources.into_iter().map(|resource| (resource, None)));
+    }
+
+    /// Takes note of what a step made of the resources of the set.
+    pub(super) fn note(&mut self, resources: &mut [Resource], writer: &Arc<Writer>) {
+        match std::mem::take(&mut self.changed) {
+            Changed::All => resources.iter_mut().for_each(|resource| note(resource, writer)),
+            Changed::Some(mut positions) => {
+                positions.sort_unstable();
+                positions.dedup();
+                for position in positions {
+                    if let Some(resource) = resources.get_mut(position) {
+                        note(resource, writer);
+                    }
+                }
+            }
+        }
+        for (_, cause) in self.deleted.iter_mut().filter(|(_, cause)| cause.is_none()) {
+            *cause = Some(Cause::of(writer));
+        }
+    }
+
+    /// What was deleted, and what deleted it.
+    pub(super) fn deleted(&self) -> impl Iterator<Item = (&Resource, &Cause)> {
+        self.deleted.iter().filter_map(|(resource, cause)| Some((resource, cause.as_ref()?)))
+    }
+}
+
+fn note(resource: &mut Resource, writer: &Arc<Writer>) {
+    if resource.history.is_some() {
+        resource.follow(writer);
+    } else {
+        resource.history = Some(Box::new(History::new(resource.node(), writer)));
+    }
+}
