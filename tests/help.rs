@@ -11,6 +11,7 @@ mod fake_server;
 
 const COMMANDS: &[&str] = &[
     "build",
+    "blame",
     "lock",
     "cache",
     "cache path",

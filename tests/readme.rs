@@ -119,7 +119,7 @@ const BOUNDS: &[(&str, &str, &str)] = &[
     ("names in a path of a transformer's configuration", "transform/field_spec/path.rs", "MAX_NAMES"),
     ("anchors and aliases of a text", "yaml/parse/builder.rs", "MAX_COPIED"),
     ("anchors and aliases of a text", "yaml/parse/builder.rs", "MAX_COPIED_FOR_BYTE"),
-    ("copies by replacements and variables, in a target", "resource/copied.rs", "MAX_COPIED"),
+    ("copies into resources, in a target", "resource/copied.rs", "MAX_COPIED"),
     ("copies by a JSON patch", "patch/json_patch/operation.rs", "MAX_COPIED"),
     ("an input file", "files/tree.rs", "MAX_FILE_SIZE"),
     ("what helm, a function or git prints", "overlay/process.rs", "MAX_OUTPUT"),

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::known::{KnownValue, RemovedValue, Write, field, write, written};
 use super::list;
-use super::writer::{Cause, Places, Writer};
+use super::writer::{Cause, PlaceKeeping, Writer};
 use crate::source::Span;
 use crate::yaml::{Map, Node, Value};
 
@@ -45,7 +45,7 @@ impl History {
 
     /// Takes note of what a step made of the resource.
     pub fn follow(&mut self, node: &Node, writer: &Arc<Writer>) {
-        let mut follower = Follower { writer, removed: &mut self.removed, pointer: String::new() };
+        let mut follower = HistoryFollower { writer, removed: &mut self.removed, pointer: String::new() };
         follower.value(&mut self.root, node);
     }
 
@@ -77,14 +77,14 @@ impl History {
 }
 
 /// Follows the values of one resource through a writer.
-struct Follower<'f> {
+struct HistoryFollower<'f> {
     writer: &'f Arc<Writer>,
     removed: &'f mut Vec<RemovedValue>,
     /// The JSON pointer to what is looked at.
     pointer: String,
 }
 
-impl Follower<'_> {
+impl HistoryFollower<'_> {
     fn value(&mut self, known: &mut KnownValue, node: &Node) {
         match (&mut *known, &node.value) {
             (KnownValue::Map(fields), Value::Map(map)) if !map.is_empty() => self.map(fields, map),
@@ -110,7 +110,8 @@ impl Follower<'_> {
             (Value::Map(_), Value::Map(_)) | (Value::List(_), Value::List(_)) => true,
             _ => false,
         };
-        let has_moved = self.writer.places == Places::Kept && !node.span().is_none() && node.span() != seen;
+        let has_moved =
+            self.writer.places == PlaceKeeping::Kept && !node.span().is_none() && node.span() != seen;
         let at = match (is_same, has_moved) {
             (true, false) => return,
             (_, true) => node.span(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::writer::{Cause, Places, Writer};
+use super::writer::{Cause, PlaceKeeping, Writer};
 use crate::source::Span;
 use crate::yaml::{Entry, Node, Value};
 
@@ -60,8 +60,8 @@ pub(super) fn field(entry: &Entry, writer: &Arc<Writer>) -> (SmolStr, KnownValue
 
 fn place(node: &Node, writer: &Writer) -> Span {
     match writer.places {
-        Places::Kept => node.span(),
-        Places::Lost => Span::default(),
+        PlaceKeeping::Kept => node.span(),
+        PlaceKeeping::Lost => Span::default(),
     }
 }
 

@@ -9,13 +9,13 @@ use crate::source::Span;
 use crate::yaml::{Node, Value};
 
 /// What was known of each entry, if it was there, and the entries that are gone with the positions that they had.
-pub(super) type Paired = (Vec<Option<KnownValue>>, Vec<(usize, KnownValue)>);
+pub(super) type PairedEntries = (Vec<Option<KnownValue>>, Vec<(usize, KnownValue)>);
 
 /// Finds what is known of each entry of a list.
 ///
 /// An entry keeps its place in its text while others come and go. What has another place is told by its name or
 /// value, for no schema is asked here; and where nothing tells it, by its position.
-pub(super) fn paired(old: Vec<(Span, KnownValue)>, list: &[Node]) -> Paired {
+pub(super) fn paired(old: Vec<(Span, KnownValue)>, list: &[Node]) -> PairedEntries {
     let is_as_before = |(known, node): (&(Span, KnownValue), &Node)| known.0 == node.span();
     if old.len() == list.len() && old.iter().zip(list).all(is_as_before) {
         return (old.into_iter().map(|(_, value)| Some(value)).collect(), Vec::new());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{History, KnownValue, Places, Writer};
+use super::{History, KnownValue, PlaceKeeping, Writer};
 use crate::source::{SourceMap, Span};
 use crate::yaml::{Node, ParseOptions, parse_one};
 
@@ -80,7 +80,7 @@ fn what_a_program_hands_back_keeps_its_places() {
     let base = texts.read("a.yaml", "{a: 1, l: [{name: x, v: 1}, {name: y, v: 2}]}");
     let mut history = History::new(&base, &writer("base"));
     let output = texts.read("<output>", "{l: [{name: y, v: 2}, {name: x, v: 7}], a: 1}");
-    let function = Writer { places: Places::Lost, ..Writer::new("transformers[0]", Span::default()) };
+    let function = Writer { places: PlaceKeeping::Lost, ..Writer::new("transformers[0]", Span::default()) };
     history.follow(&output, &Arc::new(function));
     let table: [(&[&str], &str); 3] = [
         (&["a"], "1 a.yaml:1:5 base"),

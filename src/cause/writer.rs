@@ -8,7 +8,7 @@ use crate::source::Span;
 
 /// Whether values still know where they stand after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Places {
+pub enum PlaceKeeping {
     /// What the step wrote says where it stands; the rest stayed as it was.
     #[default]
     Kept,
@@ -28,7 +28,7 @@ pub struct Writer {
     /// is one entry.
     pub entries: Vec<(Span, SmolStr)>,
     /// Whether places survive it.
-    pub places: Places,
+    pub places: PlaceKeeping,
 }
 
 impl Writer {

@@ -35,7 +35,7 @@ pub(super) struct DeleteArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
     wait: bool,
 
-    /// How long to wait until all objects are gone, 5m if not given
+    /// How long to wait until all objects are gone, 5m if not given, and for 0
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
 
@@ -93,7 +93,7 @@ impl DeleteArgs {
     }
 
     fn limit(&self) -> Duration {
-        self.timeout.unwrap_or(DELETE_TIMEOUT)
+        self.timeout.filter(|timeout| !timeout.is_zero()).unwrap_or(DELETE_TIMEOUT)
     }
 
     /// What is printed of an object.

@@ -1,6 +1,6 @@
 //! Fields that another manager owns.
 
-use super::failure::{Cause, Refusal};
+use super::failure::{FailureCause, Refusal};
 use super::plan::Object;
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -101,7 +101,7 @@ impl ApplyConflict {
 
 impl FieldConflict {
     /// `conflict with "manager" using apps/v1 at 2026-01-02T03:04:05Z`, the manager quoted as in Go.
-    fn read(cause: &Cause) -> Self {
+    fn read(cause: &FailureCause) -> Self {
         let rest = cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message);
         // Where quoted text ends, a reader of JSON knows as well; Go escapes hardly more than it.
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
@@ -119,8 +119,8 @@ mod tests {
     use super::*;
     use crate::schema::Gvk;
 
-    fn cause(message: &str, field: &str) -> Cause {
-        Cause { reason: "FieldManagerConflict".into(), message: message.into(), field: field.into() }
+    fn cause(message: &str, field: &str) -> FailureCause {
+        FailureCause { reason: "FieldManagerConflict".into(), message: message.into(), field: field.into() }
     }
 
     #[test]

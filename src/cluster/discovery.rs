@@ -56,6 +56,16 @@ impl Cluster {
         self.discovery.lock().mappings.values().cloned().collect()
     }
 
+    /// A part of what it serves of which the server did not tell, and why; none when it told all.
+    pub(super) fn untold(&self) -> Option<String> {
+        let known = self.discovery.lock();
+        known
+            .refused
+            .iter()
+            .min_by_key(|(path, _)| *path)
+            .map(|(path, why)| format!("{path}: {}", why.message()))
+    }
+
     /// The resource that serves a kind of a group in its most stable version, as far as it was found.
     pub(super) fn mapping_of(&self, group: &str, kind: &str) -> Option<Mapping> {
         let known = self.discovery.lock();
@@ -80,9 +90,16 @@ impl Cluster {
             group.versions.into_iter().map(|version| version.group_version).collect()
         };
         let root = if group.is_empty() { "/api" } else { "/apis" };
-        let asked = versions.iter().map(|version| self.version(format!("{root}/{version}")));
-        try_join_all(asked).await?;
-        Ok(self.mapping_of(group, kind).is_none())
+        let paths: Vec<String> = versions.iter().map(|version| format!("{root}/{version}")).collect();
+        try_join_all(paths.iter().map(|path| self.version(path.clone()))).await?;
+        if self.mapping_of(group, kind).is_some() {
+            return Ok(false);
+        }
+        let known = self.discovery.lock();
+        match paths.iter().find_map(|path| known.refused.get(path)) {
+            Some(reason) => Err(reason.clone().note(format!("it may serve {kind}.{group}"))),
+            None => Ok(true),
+        }
     }
 
     /// The resource of a kind, as far as [`Cluster::discover`] found it.
@@ -131,7 +148,9 @@ impl Cluster {
         let summary: GroupDiscoveryList = self.get_json(&ask).await?;
         let groups = summary.groups.iter().flat_map(|group| &group.versions);
         let versions = groups.map(|version| &version.group_version).chain(&summary.versions);
-        let silent = versions.map(|version| format!("{path}/{version}")).collect();
+        let silent = versions.map(|version| format!("{path}/{version}"));
+        let stale = summary.items.iter().flat_map(GroupDiscovery::untold);
+        let silent = silent.chain(stale.map(|version| format!("{path}/{version}"))).collect();
         let mut known = self.discovery.lock();
         for mapping in summary.items.into_iter().flat_map(GroupDiscovery::mappings) {
             known.mappings.insert(mapping.gvk.clone(), mapping);
@@ -212,6 +231,9 @@ struct DiscoveryMetadata {
 #[derive(Debug, Deserialize)]
 struct VersionDiscovery {
     version: String,
+    /// `Stale` where the server behind it did not answer when the summary was made.
+    #[serde(default)]
+    freshness: String,
     #[serde(default, deserialize_with = "or_default")]
     resources: Vec<ResourceDiscovery>,
 }
@@ -235,6 +257,12 @@ struct DiscoveredKind {
 }
 
 impl GroupDiscovery {
+    /// The versions of which the summary says nothing, since their server is down.
+    fn untold(&self) -> impl Iterator<Item = String> {
+        let stale = self.versions.iter().filter(|one| one.freshness == "Stale" && one.resources.is_empty());
+        stale.map(|version| format!("{}/{}", self.metadata.name, version.version))
+    }
+
     fn mappings(self) -> impl Iterator<Item = Mapping> {
         let group = self.metadata.name;
         self.versions.into_iter().flat_map(move |version| {

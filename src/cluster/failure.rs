@@ -141,19 +141,19 @@ pub(super) struct Details {
     /// For most refusals the resource's plural, such as `namespaces`.
     pub(super) kind: String,
     #[serde(deserialize_with = "or_default")]
-    pub(super) causes: Vec<Cause>,
+    pub(super) causes: Vec<FailureCause>,
 }
 
 /// One of several reasons.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Cause {
+pub(super) struct FailureCause {
     pub(super) reason: String,
     pub(super) message: String,
     pub(super) field: String,
 }
 
-impl Cause {
+impl FailureCause {
     /// Whether it says that a field cannot be changed once it is set. Servers have no reason of its own for that;
     /// these are the words of their validations, of CRDs' rules too.
     fn is_immutable(&self) -> bool {
@@ -213,10 +213,10 @@ impl Refusal {
 
     /// Whether nothing else is wrong than that fields would change which never do.
     pub(super) fn is_immutable_alone(&self) -> bool {
-        self.http == 422 && self.causes().next().is_some() && self.causes().all(Cause::is_immutable)
+        self.http == 422 && self.causes().next().is_some() && self.causes().all(FailureCause::is_immutable)
     }
 
-    fn causes(&self) -> impl Iterator<Item = &Cause> {
+    fn causes(&self) -> impl Iterator<Item = &FailureCause> {
         self.details.iter().flat_map(|details| &details.causes)
     }
 
@@ -240,7 +240,7 @@ impl Refusal {
         let error = Diagnostic::error(Code::Remote, message).note(format!("said by {endpoint}"));
         let is_cut = self.message.lines().count() > 1 && self.causes().count() > 1;
         let causes = self.causes().filter(|_| is_cut);
-        let words = |cause: &Cause| cause.message.lines().next().unwrap_or_default().to_string();
+        let words = |cause: &FailureCause| cause.message.lines().next().unwrap_or_default().to_string();
         let error =
             causes.fold(error, |error, cause| error.note(format!("{}: {}", cause.field, words(cause))));
         match self.http {

@@ -654,3 +654,32 @@ fn an_answer_that_ends_in_the_middle_is_asked_for_again() {
         assert!(notes.is_none_or(|notes| notes.contains("may have been applied")), "{told:?}");
     }
 }
+
+#[test]
+fn a_group_whose_server_is_down_is_not_gone() {
+    const STALE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"e.com"},"versions":[
+        {"version":"v1","freshness":"Stale","resources":[]}]}]}"#;
+    const GROUP: &str =
+        r#"{"kind":"APIGroup","name":"e.com","versions":[{"groupVersion":"e.com/v1","version":"v1"}]}"#;
+    let served = r#"{"kind":"APIResourceList","groupVersion":"e.com/v1","resources":[]}"#;
+    for (version, is_told, lost) in
+        [((503, "", "down".to_string()), false, None), (ok(served), true, Some(true))]
+    {
+        let fake = Fake::start(move |request| {
+            Some(match request {
+                "GET /api" => ok(CORE),
+                "GET /apis" => ok(STALE),
+                "GET /apis/e.com" => ok(GROUP),
+                "GET /apis/e.com/v1" => version.clone(),
+                _ => not_found(),
+            })
+        });
+        let mut options = fake.options.clone();
+        options.request_timeout = Some(Duration::from_secs(2));
+        let cluster = Cluster::connect(&options).expect("nothing is asked yet");
+        cluster.resources().expect("the rest is told");
+        assert_eq!(cluster.untold().is_none(), is_told, "{:?}", cluster.untold());
+        let said = cluster.wait(cluster.has_lost("e.com", "Foo"));
+        assert_eq!(said.ok(), lost);
+    }
+}

@@ -78,17 +78,17 @@ pub struct Blame {
 /// Says what wrote the values of what was built with histories; `renderer` says how paths are seen.
 #[must_use]
 pub fn blame(built: &Built, renderer: &MessageRenderer<'_>) -> Blame {
-    let teller = Teller { renderer };
+    let teller = BlameTeller { renderer };
     let present = built.resources.iter().map(|resource| teller.resource(resource));
     let deleted = built.resources.deleted().map(|(resource, by)| teller.deleted(resource, by));
     Blame { resources: present.chain(deleted).collect() }
 }
 
-struct Teller<'t> {
+struct BlameTeller<'t> {
     renderer: &'t MessageRenderer<'t>,
 }
 
-impl Teller<'_> {
+impl BlameTeller<'_> {
     fn resource(&self, resource: &Resource) -> ResourceBlame {
         let (mut fields, mut removed) = (Vec::new(), Vec::new());
         if let Some(history) = &resource.history {

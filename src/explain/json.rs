@@ -22,7 +22,7 @@ struct JsonBlame<'b> {
 struct JsonField<'b> {
     pointer: &'b str,
     value: Json,
-    at: Option<JsonPlace<'b>>,
+    at: Option<JsonBlamedPlace<'b>>,
     by: &'b str,
     #[serde(rename = "in")]
     asked_in: Option<&'b str>,
@@ -32,7 +32,7 @@ struct JsonField<'b> {
 #[derive(Serialize)]
 struct JsonWrite<'b> {
     value: Json,
-    at: Option<JsonPlace<'b>>,
+    at: Option<JsonBlamedPlace<'b>>,
     by: &'b str,
 }
 
@@ -40,12 +40,12 @@ struct JsonWrite<'b> {
 struct JsonRemoval<'b> {
     pointer: &'b str,
     value: Json,
-    at: Option<JsonPlace<'b>>,
+    at: Option<JsonBlamedPlace<'b>>,
     by: &'b str,
 }
 
 #[derive(Serialize)]
-struct JsonPlace<'b> {
+struct JsonBlamedPlace<'b> {
     file: &'b str,
     line: usize,
     column: usize,
@@ -99,6 +99,6 @@ fn removal(removal: &BlamedRemoval) -> JsonRemoval<'_> {
     }
 }
 
-fn place(place: &BlamedPlace) -> JsonPlace<'_> {
-    JsonPlace { file: &place.file, line: place.line, column: place.column }
+fn place(place: &BlamedPlace) -> JsonBlamedPlace<'_> {
+    JsonBlamedPlace { file: &place.file, line: place.line, column: place.column }
 }

@@ -55,7 +55,7 @@ pub enum Histories {
     /// It does not.
     #[default]
     Dropped,
-    /// It does, for [`blame`](crate::explain::blame).
+    /// It does, for `explain::blame`.
     Kept,
 }
 

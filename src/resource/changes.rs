@@ -7,26 +7,26 @@ use crate::cause::{Cause, History, Writer};
 
 /// Which resources may have changed, and which were deleted.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Changes {
-    changed: Changed,
+pub(super) struct SetChanges {
+    changed: ChangedPositions,
     /// Each with what deleted it, once that is known.
     deleted: Vec<(Resource, Option<Cause>)>,
 }
 
 #[derive(Debug, Clone)]
-enum Changed {
+enum ChangedPositions {
     All,
     /// Those at some positions.
     Some(Vec<usize>),
 }
 
-impl Default for Changed {
+impl Default for ChangedPositions {
     fn default() -> Self {
         Self::Some(Vec::new())
     }
 }
 
-impl Changes {
+impl SetChanges {
     /// What has changed in two sets of which one becomes: no note is missing when both keep histories.
     pub(super) fn joined(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
@@ -40,12 +40,12 @@ impl Changes {
 
     /// Any resource may have changed, or have another position.
     pub(super) fn all(&mut self) {
-        self.changed = Changed::All;
+        self.changed = ChangedPositions::All;
     }
 
     /// The resource at a position may have changed.
     pub(super) fn one(&mut self, position: usize) {
-        if let Changed::Some(positions) = &mut self.changed {
+        if let ChangedPositions::Some(positions) = &mut self.changed {
             positions.push(position);
         }
     }
@@ -58,8 +58,8 @@ impl Changes {
     /// Takes note of what a step made of the resources of the set.
     pub(super) fn note(&mut self, resources: &mut [Resource], writer: &Arc<Writer>) {
         match std::mem::take(&mut self.changed) {
-            Changed::All => resources.iter_mut().for_each(|resource| note(resource, writer)),
-            Changed::Some(mut positions) => {
+            ChangedPositions::All => resources.iter_mut().for_each(|resource| note(resource, writer)),
+            ChangedPositions::Some(mut positions) => {
                 positions.sort_unstable();
                 positions.dedup();
                 for position in positions {

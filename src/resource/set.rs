@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::changes::Changes;
+use super::changes::SetChanges;
 use super::copied::Copied;
 use super::id::ResId;
 use super::index::Indices;
@@ -40,7 +40,7 @@ pub struct ResourceSet {
     indices: Indices,
     copied: Copied,
     /// What has changed since histories were last brought up to date; none when nobody wants them.
-    changes: Option<Changes>,
+    changes: Option<SetChanges>,
 }
 
 impl ResourceSet {
@@ -101,7 +101,7 @@ impl ResourceSet {
         self.copied.add_to_each(bytes, resources)
     }
 
-    /// Changes the resource at a position, and returns what `change` does; none when there is no such position.
+    /// SetChanges the resource at a position, and returns what `change` does; none when there is no such position.
     ///
     /// A resource that is empty afterwards is deleted: nothing finds it any more, though it keeps its place
     /// until [`ResourceSet::remove_empty`].
@@ -163,7 +163,7 @@ impl ResourceSet {
 
     /// The resources that were deleted on the way, and what deleted each, if histories are kept.
     pub fn deleted(&self) -> impl Iterator<Item = (&Resource, &Cause)> {
-        self.changes.iter().flat_map(Changes::deleted)
+        self.changes.iter().flat_map(SetChanges::deleted)
     }
 
     /// The position of the resource that has this id now.
@@ -255,7 +255,7 @@ impl ResourceSet {
     pub fn append_all(&mut self, other: Self) -> Result<()> {
         let mut copied = self.copied;
         copied.merge(other.copied);
-        let changes = Changes::joined(self.changes.take(), other.changes);
+        let changes = SetChanges::joined(self.changes.take(), other.changes);
         if self.is_empty() {
             *self = Self { resources: other.resources, indices: other.indices, copied, changes };
             return Ok(());

@@ -83,6 +83,9 @@ pub(super) async fn reason_to_stay(
 }
 
 async fn namespace(cluster: &Cluster, name: &str, gone: &FxHashSet<String>) -> Result<Option<String>> {
+    if let Some(untold) = cluster.untold() {
+        return Ok(Some(format!("it cannot be told what it still holds: {untold}")));
+    }
     let mut best: FxHashMap<(SmolStr, SmolStr), Mapping> = FxHashMap::default();
     for mapping in cluster.known_mappings().into_iter().filter(|mapping| mapping.namespaced) {
         let key = (mapping.gvk.group.clone(), mapping.gvk.kind.clone());
@@ -103,7 +106,7 @@ async fn namespace(cluster: &Cluster, name: &str, gone: &FxHashSet<String>) -> R
         match listed? {
             Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
             // What cannot be listed at all, such as a question, is nowhere.
-            Err(refusal) if matches!(refusal.http, 404 | 405) => {}
+            Err(refusal) if refusal.http == 405 => {}
             Err(refusal) => return Ok(Some(untold(&mapping.gvk, &refusal.message))),
         }
     }

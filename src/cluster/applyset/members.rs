@@ -119,8 +119,13 @@ pub(super) async fn members(
         async move {
             match list(cluster, &path, selector).await? {
                 Ok(items) => Ok(items.into_iter().filter_map(|item| SetMember::of(mapping, item)).collect()),
-                // The kind went away since it was found, and its objects with it.
-                Err(refusal) if refusal.is_not_found() => Ok(Vec::new()),
+                // The kind went away since it was found, and its objects with it: or a part of the server did.
+                Err(refusal)
+                    if refusal.http == 404
+                        && cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind).await? =>
+                {
+                    Ok(Vec::new())
+                }
                 Err(refusal) => Err(refusal
                     .diagnostic(&cluster.endpoint)
                     .note("the members of an ApplySet are found by listing them")),

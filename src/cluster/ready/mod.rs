@@ -55,8 +55,12 @@ pub fn wait_until_ready(
         plan.require_mappings(cluster)?;
         check_rules(resources)?;
         let kinds = Replaceable::of(&options.kinds, &plan);
-        for word in &kinds.strange {
-            report(WaitEvent::Warning(&format!("none of the objects is of a kind that is called {word}")));
+        if let Some(word) = kinds.strange.first() {
+            let message =
+                format!("none of the objects is of a kind that is called {word}: nothing was waited for");
+            return Err(
+                Diagnostic::error(Code::NoMatch, message).help("name kinds that are among the objects")
+            );
         }
         let is_meant =
             |target: &&PlannedObject<'_>| options.kinds.is_empty() || kinds.has(&target.object.gvk);

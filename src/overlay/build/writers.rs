@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::cause::{Places, Writer};
+use crate::cause::{PlaceKeeping, Writer};
 use crate::overlay::kustomization::Kustomization;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::source::Span;
@@ -27,7 +27,7 @@ impl Writers {
 
     /// The next entry of a field that hands what it makes or changes through a program.
     pub(super) fn program(&mut self, field: &'static str, at: Span) -> Arc<Writer> {
-        Arc::new(Writer { places: Places::Lost, ..self.entry(field, at) })
+        Arc::new(Writer { places: PlaceKeeping::Lost, ..self.entry(field, at) })
     }
 
     fn entry(&mut self, field: &'static str, at: Span) -> Writer {
