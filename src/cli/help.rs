@@ -30,10 +30,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "blame",
         [
             ("Say where each value of an overlay comes from", "kubectl smp blame overlays/prod"),
-            (
-                "Tell the whole story of one of them",
-                "kubectl smp blame overlays/prod deployment/web:spec.replicas",
-            ),
+            ("Tell the whole story of one of them", "kubectl smp blame overlays/prod configmap/web:data.a"),
         ],
     ),
     (
