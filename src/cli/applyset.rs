@@ -223,7 +223,7 @@ fn adopt(args: &AdoptArgs, sources: &SourceMap) -> Outcome {
     let options = options(&args.parent, args.applyset_tooling);
     let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
     let failures = cluster::adopt(&cluster, &options, &resources, &mut report)?;
-    Ok(ended(&failures, "were not adopted", sources))
+    Ok(ended(&failures, "not adopted", sources))
 }
 
 fn orphan(args: &OrphanArgs, sources: &SourceMap) -> Outcome {
@@ -232,7 +232,7 @@ fn orphan(args: &OrphanArgs, sources: &SourceMap) -> Outcome {
     let parent = if args.keep_parent { OrphanedParent::Kept } else { OrphanedParent::Removed };
     let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
     let failures = cluster::orphan(&cluster, &options, parent, &mut report)?;
-    Ok(ended(&failures, "are members still, and the parent stays", sources))
+    Ok(ended(&failures, "still in the set, and the parent stays", sources))
 }
 
 fn options(parent: &str, tooling: ToolingArg) -> ApplySetOptions {
@@ -246,7 +246,7 @@ fn ended(failures: &[PruneFailure], what: &str, sources: &SourceMap) -> ExitCode
         return ExitCode::SUCCESS;
     }
     let count = failures.len();
-    let message = format!("{count} {} {what}", if count == 1 { "object" } else { "objects" });
+    let message = format!("{count} object{} {what}", if count == 1 { "" } else { "s" });
     render::print(&[Diagnostic::error(Code::Summary, message)], sources);
     ExitCode::FAILURE
 }
