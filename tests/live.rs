@@ -335,10 +335,10 @@ fn nothing_is_applied_when_something_is_wrong() {
     let expected = format!("the cluster at {closed} (context admin) cannot be reached: Connection refused");
     assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
 
-    let unknown = "apiVersion: NAME.example.com/v1\nkind: Nothing\nmetadata: {name: n}\n";
+    let unknown = "apiVersion: NAME.example.com/v1\nkind: Nothing\nmetadata: {name: nothing}\n";
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &documents(&[DEPLOYMENT, unknown])).ended(1);
     assert!(ran.stderr.contains("the server has no kind Nothing"), "{}", ran.stderr);
-    let old = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: n}\n";
+    let old = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: old}\n";
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &documents(&[DEPLOYMENT, old])).ended(1);
     assert!(ran.stderr.contains("it has PodDisruptionBudget in policy/v1"), "{}", ran.stderr);
 

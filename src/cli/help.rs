@@ -54,10 +54,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "wait",
         [
             ("Wait until what an overlay makes is ready", "kubectl smp wait overlays/prod"),
-            (
-                "Wait for Deployments and StatefulSets, ten minutes at most",
-                "kubectl smp wait overlays/prod --kinds deployment,statefulset --timeout 10m",
-            ),
+            ("Wait ten minutes at most", "kubectl smp wait overlays/prod --timeout 10m"),
         ],
     ),
     (

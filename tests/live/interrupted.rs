@@ -126,7 +126,7 @@ fn an_interrupted_apply_does_not_wait_for_a_silent_server() {
     for (signals, longest) in [(1, Duration::from_secs(8)), (2, Duration::from_secs(3))] {
         proxy.take();
         let mut command =
-            rig.command(&["apply", "-f", "maps.yaml", "--concurrency=1", "--server", &proxy.url()]);
+            rig.interruptible(&["apply", "-f", "maps.yaml", "--concurrency=1", "--server", &proxy.url()]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
         let start = Instant::now();
         while proxy.count("PATCH") < 2 {
@@ -161,7 +161,8 @@ fn an_interrupted_apply_says_what_was_done() {
     let proxy = Proxy::start(&rig, |request| {
         if request.starts_with("PATCH") { Answer::Late(Duration::from_millis(400)) } else { Answer::Real }
     });
-    let mut command = rig.command(&["apply", "-f", "maps.yaml", "--concurrency=2", "--server", &proxy.url()]);
+    let mut command =
+        rig.interruptible(&["apply", "-f", "maps.yaml", "--concurrency=2", "--server", &proxy.url()]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
     // The middle: some were answered.
     let start = Instant::now();

@@ -84,6 +84,20 @@ impl Rig {
         command
     }
 
+    /// As [`Rig::command`], for a program that can be interrupted, even where the tests run in the background of a
+    /// shell, which has them ignore that.
+    pub fn interruptible(&self, args: &[&str]) -> Command {
+        let program = self.command(args);
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT").arg(program.get_program()).args(program.get_args());
+        if let Some(directory) = program.get_current_dir() {
+            command.current_dir(directory);
+        }
+        command.stdin(std::process::Stdio::null());
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
     /// Runs the program in the test's folder.
     pub fn smp(&self, args: &[&str]) -> Ran {
         Ran::of(self.command(args).output().expect("the program"))

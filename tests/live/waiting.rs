@@ -27,7 +27,7 @@ struct Running {
 
 impl Running {
     fn start(rig: &Rig, args: &[&str]) -> Self {
-        let mut command = rig.command(args);
+        let mut command = rig.interruptible(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
         let said = Arc::new(Mutex::new(String::new()));
         let (stderr, lines) = (child.stderr.take().expect("a pipe"), Arc::clone(&said));

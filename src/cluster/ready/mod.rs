@@ -55,16 +55,19 @@ pub fn wait_until_ready(
         plan.require_mappings(cluster)?;
         check_rules(resources)?;
         let kinds = Replaceable::of(&options.kinds, &plan);
-        if let Some(word) = kinds.strange.first() {
-            let message =
-                format!("none of the objects is of a kind that is called {word}: nothing was waited for");
-            return Err(
-                Diagnostic::error(Code::NoMatch, message).help("name kinds that are among the objects")
-            );
+        for word in &kinds.strange {
+            report(WaitEvent::Warning(&format!("none of the objects is of a kind that is called {word}")));
         }
         let is_meant =
             |target: &&PlannedObject<'_>| options.kinds.is_empty() || kinds.has(&target.object.gvk);
         let targets: Vec<&PlannedObject<'_>> = plan.targets.iter().filter(is_meant).collect();
+        if targets.is_empty() && !kinds.strange.is_empty() {
+            // Who prunes afterwards must not take a misspelt word for objects that are ready.
+            let message = "nothing is waited for: none of the objects is of a kind that is named";
+            return Err(
+                Diagnostic::error(Code::NoMatch, message).help("name kinds that are among the objects")
+            );
+        }
         let without = without_status(cluster, &targets, options.strictness).await;
         let outlook = Outlook::over(&targets);
         let judge = Judge::new(&targets, &outlook, &without, JudgeOptions::of(options));
