@@ -15,7 +15,8 @@ fn map(name: &str, label: &str) -> String {
 fn an_unknown_kind_is_an_error_and_others_are_compared() {
     let rig = Rig::new();
     rig.create_namespace();
-    let unknown = "apiVersion: NAME.example.com/v1\nkind: Nothing\nmetadata: {name: nothing, namespace: NAME}\n";
+    let unknown =
+        "apiVersion: NAME.example.com/v1\nkind: Nothing\nmetadata: {name: nothing, namespace: NAME}\n";
     let text = documents(&[unknown, DEPLOYMENT]);
     let ran = rig.smp_with_stdin(&["diff", "-f", "-"], &text).ended(2);
     assert!(ran.stderr.contains("the server has no kind Nothing"), "{ran:?}");
