@@ -70,6 +70,11 @@ fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
             let member = r#"{"kind":"ConfigMap","metadata":{"name":"web","uid":"w","resourceVersion":"1"}}"#;
             (200, String::new(), member.into())
         }
+        ["GET", path, ..] if path.starts_with("/api/v1/namespaces/shop/configmaps?") => (
+            200,
+            String::new(),
+            r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}"#.into(),
+        ),
         ["GET", path, ..] if path.starts_with("/api/v1/namespaces/default/configmaps?") => {
             let web = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"w","resourceVersion":"2"}}"#;
             let told = if path.contains("watch=") {
