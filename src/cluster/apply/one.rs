@@ -41,7 +41,7 @@ pub(super) struct OneObject<'a> {
 /// How long an object is sent again whose CRD is new. Established is said by one server of a cluster; others may
 /// serve the kind, or its new schema, a little later.
 const KIND_IS_COMING: Duration = Duration::from_secs(10);
-const SCHEMA_IS_COMING: Duration = Duration::from_secs(3);
+const SCHEMA_IS_COMING: Duration = Duration::from_secs(5);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
 
 /// How often a migration begins anew when others change the object meanwhile.
@@ -156,7 +156,8 @@ impl OneObject<'_> {
             };
             let limit = match refusal.http {
                 _ if refusal.lacks_kind() => KIND_IS_COMING,
-                400 | 422 => SCHEMA_IS_COMING,
+                // Of a field that its schema does not have yet a server says 500.
+                400 | 422 | 500 => SCHEMA_IS_COMING,
                 _ => Duration::ZERO,
             };
             if start.elapsed() >= limit || self.cluster.is_stopped() {
