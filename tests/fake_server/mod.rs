@@ -55,6 +55,7 @@ fn serve(stream: &TcpStream, reply: fn(&str) -> Reply) -> Option<()> {
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
     match request.split(' ').collect::<Vec<_>>()[..] {
         ["GET", "/api", ..] => (200, String::new(), CORE.into()),
