@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 use super::known::{KnownValue, RemovedValue, Write, field, write, written};
 use super::list;
 use super::writer::{Cause, PlaceKeeping, Writer};
+use crate::path::push_step;
 use crate::source::Span;
 use crate::yaml::{Map, Node, Value};
 
@@ -169,8 +170,7 @@ impl HistoryFollower<'_> {
 
     fn below(&mut self, part: &str, look: impl FnOnce(&mut Self)) {
         let length = self.pointer.len();
-        self.pointer.push('/');
-        self.pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+        push_step(&mut self.pointer, part);
         look(self);
         self.pointer.truncate(length);
     }

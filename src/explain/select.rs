@@ -1,6 +1,7 @@
 //! Fields of a resource by the paths that people write.
 
 use super::blame::{BlamedField, ResourceBlame};
+use crate::path::below;
 use crate::yaml::{Node, Value, nearest};
 
 /// A part of a path.
@@ -76,12 +77,8 @@ fn find(node: &Node, parts: &[PathPart], pointer: &mut String, found: &mut Vec<S
         found.push(pointer.clone());
         return;
     };
-    let length = pointer.len();
     let mut into = |name: &str, node: &Node, pointer: &mut String| {
-        pointer.push('/');
-        pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-        find(node, rest, pointer, found);
-        pointer.truncate(length);
+        below(pointer, name, |pointer| find(node, rest, pointer, found));
     };
     match (part, &node.value) {
         (PathPart::Name(name), Value::Map(map)) => {

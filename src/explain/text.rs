@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, ResourceBlame};
 use crate::diagnostic::{Coloring, Result, escaped};
+use crate::path::below;
 use crate::source::{SourceMap, Span};
 use crate::yaml::{Node, ParseOptions, Style, Value, parse_one, to_documents};
 
@@ -113,21 +114,15 @@ fn end_of_header(leaf: &Node) -> u32 {
 }
 
 fn each_leaf(node: &Node, pointer: &mut String, tell: &mut impl FnMut(&str, &Node)) {
-    let length = pointer.len();
     match &node.value {
         Value::Map(map) if !map.is_empty() => {
             for (name, value) in map.iter() {
-                pointer.push('/');
-                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-                each_leaf(value, pointer, tell);
-                pointer.truncate(length);
+                below(pointer, name, |pointer| each_leaf(value, pointer, tell));
             }
         }
         Value::List(list) if !list.is_empty() => {
             for (i, entry) in list.iter().enumerate() {
-                let _ = write!(pointer, "/{i}");
-                each_leaf(entry, pointer, tell);
-                pointer.truncate(length);
+                below(pointer, &i.to_string(), |pointer| each_leaf(entry, pointer, tell));
             }
         }
         _ => tell(pointer, node),

@@ -3,10 +3,13 @@
 //! Owns path elements, in the four forms that server-side apply has, and how they are shown. Knows
 //! values only as far as they name entries of lists; must not know schemas.
 
+mod pointer;
+
 use std::fmt::{self, Write as _};
 
 use smol_str::{SmolStr, format_smolstr};
 
+pub(crate) use self::pointer::{below, push_step};
 use crate::yaml::{Node, Resolved};
 
 /// A scalar that names an entry of a list: by its data, whatever its style was.

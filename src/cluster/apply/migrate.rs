@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::cluster::field_set::{difference, union};
 use crate::cluster::plan::KUBECTL;
 use crate::patch::LAST_APPLIED;
+use crate::path::push_step;
 
 /// The JSON patch that moves an object's fields from client-side appliers to `manager`; none when
 /// there are no such appliers. It fails when the object has changed meanwhile.
@@ -24,8 +25,9 @@ pub(super) fn migration(object: &Value, manager: &str) -> Option<Value> {
     ];
     let has_annotation = metadata.get("annotations").is_some_and(|all| all.get(LAST_APPLIED).is_some());
     if has_annotation && manager != KUBECTL {
-        let pointer = LAST_APPLIED.replace('~', "~0").replace('/', "~1");
-        operations.push(json!({"op": "remove", "path": format!("/metadata/annotations/{pointer}")}));
+        let mut pointer = "/metadata/annotations".to_string();
+        push_step(&mut pointer, LAST_APPLIED);
+        operations.push(json!({"op": "remove", "path": pointer}));
     }
     Some(Value::Array(operations))
 }

@@ -19,6 +19,7 @@ use crate::cluster::failure::not_understood;
 use crate::cluster::json;
 use crate::cluster::mapping::encode;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::path::push_step;
 
 /// What becomes of the parent of a set that is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,8 @@ async fn unlabelled(
 
 /// Takes the label off an object, if it is still that one and still in the set.
 async fn take_label_off(cluster: &Cluster, member: &SetMember, id: &str, manager: &str) -> Result<()> {
-    let pointer = format!("/metadata/labels/{}", PART_OF.replace('~', "~0").replace('/', "~1"));
+    let mut pointer = "/metadata/labels".to_string();
+    push_step(&mut pointer, PART_OF);
     let patch = json!([
         {"op": "test", "path": "/metadata/uid", "value": member.uid},
         {"op": "test", "path": pointer, "value": id},

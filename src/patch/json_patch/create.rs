@@ -1,5 +1,6 @@
 //! Making JSON patches.
 
+use crate::path::below;
 use crate::yaml::{Map, Node, Value};
 
 /// The JSON patch that turns `original` into `modified`: a list of `add`, `remove` and `replace`.
@@ -36,10 +37,10 @@ fn compare(original: &Node, modified: &Node, path: &mut String, out: &mut Vec<No
 fn maps(from: &Map, to: &Map, path: &mut String, out: &mut Vec<Node>) {
     let (old, new) = (from.index(), to.index());
     for (key, _) in from.iter().filter(|(key, _)| new.position(key).is_none()) {
-        at(path, key, |path| out.push(operation("remove", path, None)));
+        below(path, key, |path| out.push(operation("remove", path, None)));
     }
     for (key, value) in to.iter() {
-        at(path, key, |path| match old.position(key).and_then(|i| from.entries().get(i)) {
+        below(path, key, |path| match old.position(key).and_then(|i| from.entries().get(i)) {
             Some(entry) => compare(&entry.value, value, path, out),
             None => out.push(operation("add", path, Some(value))),
         });
@@ -48,24 +49,15 @@ fn maps(from: &Map, to: &Map, path: &mut String, out: &mut Vec<Node>) {
 
 fn lists(from: &[Node], to: &[Node], path: &mut String, out: &mut Vec<Node>) {
     for (i, (old, new)) in from.iter().zip(to).enumerate() {
-        at(path, &i.to_string(), |path| compare(old, new, path, out));
+        below(path, &i.to_string(), |path| compare(old, new, path, out));
     }
     // From the end, so that the positions before it stay what they are.
     for i in (to.len()..from.len()).rev() {
-        at(path, &i.to_string(), |path| out.push(operation("remove", path, None)));
+        below(path, &i.to_string(), |path| out.push(operation("remove", path, None)));
     }
     for new in to.iter().skip(from.len()) {
-        at(path, "-", |path| out.push(operation("add", path, Some(new))));
+        below(path, "-", |path| out.push(operation("add", path, Some(new))));
     }
-}
-
-/// Does something one step further down.
-fn at(path: &mut String, step: &str, work: impl FnOnce(&mut String)) {
-    let before = path.len();
-    path.push('/');
-    path.push_str(&step.replace('~', "~0").replace('/', "~1"));
-    work(path);
-    path.truncate(before);
 }
 
 fn operation(op: &str, path: &str, value: Option<&Node>) -> Node {

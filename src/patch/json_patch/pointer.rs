@@ -2,6 +2,8 @@
 
 use smol_str::SmolStr;
 
+use crate::path::push_step;
+
 /// By whose standard operations are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Standard {
@@ -62,8 +64,7 @@ pub(super) fn index(step: &str, length: usize, standard: Standard) -> Option<usi
 /// Writes steps as a pointer.
 pub(super) fn show(steps: &[SmolStr]) -> String {
     steps.iter().fold(String::new(), |mut out, step| {
-        out.push('/');
-        out.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        push_step(&mut out, step);
         out
     })
 }

@@ -1,0 +1,34 @@
+//! JSON pointers (RFC 6901), as they are written.
+
+/// Adds a step to a pointer.
+pub(crate) fn push_step(pointer: &mut String, step: &str) {
+    pointer.push('/');
+    for c in step.chars() {
+        match c {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            c => pointer.push(c),
+        }
+    }
+}
+
+/// Does something with a pointer that goes one step further.
+pub(crate) fn below<R>(pointer: &mut String, step: &str, work: impl FnOnce(&mut String) -> R) -> R {
+    let length = pointer.len();
+    push_step(pointer, step);
+    let done = work(pointer);
+    pointer.truncate(length);
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_escaped_and_taken_back() {
+        let mut pointer = "/a".to_string();
+        let inner = below(&mut pointer, "b/c~d", |pointer| below(pointer, "0", |pointer| pointer.clone()));
+        assert_eq!((inner.as_str(), pointer.as_str()), ("/a/b~1c~0d/0", "/a"));
+    }
+}
