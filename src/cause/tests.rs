@@ -59,7 +59,8 @@ fn values_keep_what_they_were() {
     for (path, want) in table {
         assert_eq!(texts.story(&history, path), want, "{path:?}");
     }
-    let removed: Vec<_> = history.removed().iter().map(|r| (r.pointer.as_str(), r.by.name())).collect();
+    let removed: Vec<_> =
+        history.removed().iter().map(|r| (r.pointer.as_str(), r.by.name().as_str())).collect();
     assert_eq!(removed, [("/l/0", "patch")]);
 }
 

@@ -65,7 +65,7 @@ impl Cause {
 
     /// What it is called, such as `images[2]`.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &SmolStr {
         let entry = self.entry.and_then(|entry| self.writer.entries.get(entry));
         entry.map_or(&self.writer.name, |(_, name)| name)
     }

@@ -55,7 +55,7 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     let builder = args.target.builder_with_histories(sources, &targets)?;
     let built = Selection::of(&args.path)?.build(&builder, &args.path)?;
     render::print_before(&built.warnings, sources)?;
-    let mut all = blame(&built, &render::place_names(sources));
+    let mut all = blame(&built, sources, &render::place_names(sources));
     let Some(wanted) = args.object.as_deref() else { return show(args, &all) };
     let (object, field) = match wanted.split_once(':') {
         Some((object, field)) => (object, Some(field)),

@@ -1,17 +1,24 @@
 //! The leaves of built resources with what wrote them.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
 use crate::cause::{Cause, KnownValue, Write};
 use crate::diagnostic::MessageRenderer;
 use crate::overlay::Built;
+use crate::path::below;
 use crate::resource::{ResId, Resource};
-use crate::source::Span;
+use crate::source::{Source, SourceId, SourceMap, Span};
 use crate::yaml::{Node, Value};
 
 /// A place in a file, as the user sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlamedPlace {
     /// The path, as seen from the working directory.
-    pub file: String,
+    pub file: Arc<str>,
     /// From 1, as the column, which counts characters.
     pub line: usize,
     /// From 1.
@@ -28,7 +35,7 @@ pub struct BlamedWrite {
     /// Where it stands; none for what was computed.
     pub at: Option<BlamedPlace>,
     /// What wrote it, such as `patches[0]`.
-    pub by: String,
+    pub by: SmolStr,
     /// The place in the file that asked for it; none for what a build does of itself.
     pub asked_at: Option<BlamedPlace>,
 }
@@ -50,7 +57,7 @@ pub struct BlamedRemoval {
     /// The last value, and what wrote it.
     pub last: BlamedWrite,
     /// What removed it.
-    pub by: String,
+    pub by: SmolStr,
     /// The place in the file that asked for it; none for what a build does of itself.
     pub asked_at: Option<BlamedPlace>,
 }
@@ -75,18 +82,25 @@ pub struct Blame {
     pub resources: Vec<ResourceBlame>,
 }
 
-/// Says what wrote the values of what was built with histories; `renderer` says how paths are seen.
+/// Says what wrote the values of what was built with histories, whose texts are in `sources`; `renderer` says how paths
+/// are seen.
 #[must_use]
-pub fn blame(built: &Built, renderer: &MessageRenderer<'_>) -> Blame {
-    let teller = BlameTeller { renderer };
+pub fn blame(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> Blame {
+    let teller = BlameTeller { sources, renderer, known: RefCell::default() };
     let present = built.resources.iter().map(|resource| teller.resource(resource));
     let deleted = built.resources.deleted().map(|(resource, by)| teller.deleted(resource, by));
     Blame { resources: present.chain(deleted).collect() }
 }
 
 struct BlameTeller<'t> {
+    sources: &'t SourceMap,
     renderer: &'t MessageRenderer<'t>,
+    /// Texts that were asked for, with their paths: nearly all values are in few of them.
+    known: RefCell<FxHashMap<SourceId, Option<KnownText>>>,
 }
+
+/// A text, and the path that it is seen by.
+type KnownText = (Arc<Source>, Arc<str>);
 
 impl BlameTeller<'_> {
     fn resource(&self, resource: &Resource) -> ResourceBlame {
@@ -160,7 +174,7 @@ impl BlameTeller<'_> {
             KnownValue::Leaf(writes) => out.extend(writes.first().map(|last| BlamedRemoval {
                 pointer: pointer.clone(),
                 last: self.write(last),
-                by: by.name().to_string(),
+                by: by.name().clone(),
                 asked_at: self.place(by.at()),
             })),
         }
@@ -170,14 +184,21 @@ impl BlameTeller<'_> {
         BlamedWrite {
             value: write.value.clone(),
             at: self.place(write.at),
-            by: write.by.name().to_string(),
+            by: write.by.name().clone(),
             asked_at: self.place(write.by.at()),
         }
     }
 
     fn place(&self, span: Span) -> Option<BlamedPlace> {
-        let (file, line, column) = self.renderer.place(span)?;
-        Some(BlamedPlace { file, line, column, span })
+        let outer = self.sources.outermost(span);
+        let mut known = self.known.borrow_mut();
+        let text = known.entry(outer.source).or_insert_with(|| {
+            let file = self.renderer.file(outer.source)?;
+            Some((self.sources.get(outer.source)?, file.into()))
+        });
+        let (source, file) = text.as_ref()?;
+        let (line, column) = source.line_column(outer.start);
+        Some(BlamedPlace { file: Arc::clone(file), line, column, span })
     }
 }
 
@@ -186,12 +207,4 @@ fn field<'k>(known: &'k KnownValue, position: usize, name: &str) -> Option<&'k K
     let KnownValue::Map(fields) = known else { return None };
     let here = fields.get(position).filter(|(known, _)| known == name);
     here.or_else(|| fields.iter().find(|(known, _)| known == name)).map(|(_, value)| value)
-}
-
-fn below(pointer: &mut String, part: &str, look: impl FnOnce(&mut String)) {
-    let length = pointer.len();
-    pointer.push('/');
-    pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
-    look(pointer);
-    pointer.truncate(length);
 }

@@ -81,7 +81,7 @@ fn field(field: &BlamedField) -> Option<JsonField<'_>> {
         value: present.value.to_json_value(),
         at: present.at.as_ref().map(place),
         by: &present.by,
-        asked_in: present.asked_at.as_ref().map(|at| at.file.as_str()),
+        asked_in: present.asked_at.as_ref().map(|at| &*at.file),
         chain: older.iter().map(write).collect(),
     })
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub use self::layout::Coloring;
 use self::layout::MessageLayout;
 use super::Diagnostic;
-use crate::source::{SourceMap, Span};
+use crate::source::{SourceId, SourceMap};
 
 /// A form of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,13 +56,10 @@ impl<'s> MessageRenderer<'s> {
         Self { layout: MessageLayout { directory: Some(directory.into()), ..self.layout }, ..self }
     }
 
-    /// Where a span begins: the file as seen from the directory, the line and the column, both from 1. None for what is
-    /// no place.
+    /// A file as it is seen from the directory; none for what is no text.
     #[must_use]
-    pub fn place(&self, span: Span) -> Option<(String, usize, usize)> {
-        let place = self.layout.place(span)?;
-        let (line, column) = place.start();
-        Some((place.file, line, column))
+    pub fn file(&self, source: SourceId) -> Option<String> {
+        Some(self.layout.path(self.layout.sources.get(source)?.name()))
     }
 
     /// A diagnostic in the chosen form, without a line break at its end.
