@@ -192,7 +192,9 @@ impl Companions {
         let direct =
             pods.get(own.as_str()).into_iter().flatten().filter(|(_, pod)| pod.is_of_now(kind, object));
         let of_sets = sets.iter().flat_map(|set| pods.get(set.as_str()).into_iter().flatten());
-        let mut members: Vec<(&SmolStr, &Pod)> = direct.chain(of_sets).copied().collect();
+        // A Pod that is waited for has its own troubles.
+        let itself = self.pods.get_key_value(&own);
+        let mut members: Vec<(&SmolStr, &Pod)> = direct.chain(of_sets).copied().chain(itself).collect();
         members.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
         let about = std::iter::once(&own).chain(sets).chain(members.iter().map(|(uid, _)| *uid));
         let troubles = members.iter().filter_map(|(_, pod)| Some((pod, pod.trouble.as_ref()?)));
@@ -258,4 +260,25 @@ fn is_ready(pod: &Node) -> bool {
     let conditions = pod.get_path(&["status", "conditions"]).and_then(Node::as_list);
     let says = |c: &Node| text(c, &["type"]) == Some("Ready") && text(c, &["status"]) == Some("True");
     conditions.into_iter().flatten().any(says) || text(pod, &["status", "phase"]) == Some("Succeeded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_that_is_waited_for_has_its_own_troubles() {
+        let waiting =
+            "{containerStatuses: [{restartCount: 2, state: {waiting: {reason: ImagePullBackOff}}}]}";
+        let text = format!("{{metadata: {{name: p, namespace: default, uid: u}}, status: {waiting}}}");
+        let pod: Node = text.parse().expect("a pod");
+        let mut companions = Companions::default();
+        companions.set_pod(&pod, Instant::now());
+        let belongings = companions.of([("Pod", Some(&pod))].into_iter());
+        assert_eq!(
+            (belongings[0].troubles.as_slice(), belongings[0].restarts),
+            (&["p: ImagePullBackOff".into()][..], 2)
+        );
+        assert!(belongings[0].since.is_some());
+    }
 }
