@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::cascade::CascadeArg;
 use super::connect::duration;
 use super::ending::stop_at_first_signal;
 use super::objects::ObjectArgs;
@@ -14,8 +15,8 @@ use super::progress::{LiveLines, span};
 use super::wait::name;
 use super::{Failure, INTERRUPTED, Outcome, render};
 use crate::cluster::{
-    self, Absent, Cascade, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen,
-    DryRun, Object, PARALLEL, RemainingObject,
+    self, Absent, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen, DryRun,
+    Object, PARALLEL, RemainingObject,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::resource::Resource;
@@ -41,7 +42,7 @@ pub(super) struct DeleteArgs {
 
     /// What becomes of what belongs to the objects: it is deleted afterwards, before, or stays
     #[arg(long, value_enum, default_value = "background", num_args = 0..=1, require_equals = true, default_missing_value = "background")]
-    cascade: CascadeWord,
+    cascade: CascadeArg,
 
     /// Take what is not there for deleted
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", action = clap::ArgAction::Set, value_name = "BOOL")]
@@ -64,13 +65,6 @@ enum DryRunWord {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CascadeWord {
-    Background,
-    Foreground,
-    Orphan,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DeleteForm {
     Name,
 }
@@ -78,11 +72,7 @@ enum DeleteForm {
 impl DeleteArgs {
     fn options(&self) -> DeleteOptions {
         DeleteOptions {
-            cascade: match self.cascade {
-                CascadeWord::Background => Cascade::Background,
-                CascadeWord::Foreground => Cascade::Foreground,
-                CascadeWord::Orphan => Cascade::Orphan,
-            },
+            cascade: self.cascade.cascade(),
             absent: if self.ignore_not_found { Absent::Ignored } else { Absent::Failure },
             done_when: if self.wait { DoneWhen::Gone(self.limit()) } else { DoneWhen::Accepted },
             dry_run: if self.dry_run == DryRunWord::Server { DryRun::Server } else { DryRun::None },
@@ -142,7 +132,8 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
     drop(progress);
     printed?;
     if summary.is_success() {
-        render::print_note(&counts(&summary));
+        let is_dry = args.dry_run == DryRunWord::Server;
+        render::print_note(&counts(&summary, if is_dry { "would be deleted" } else { "deleted" }));
         return Ok(ExitCode::SUCCESS);
     }
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
@@ -173,13 +164,13 @@ fn waiting(remaining: &[RemainingObject]) -> Vec<String> {
 }
 
 /// `3 objects: 2 deleted, 1 not there`
-fn counts(summary: &DeleteSummary) -> String {
+fn counts(summary: &DeleteSummary, done: &str) -> String {
     let all = summary.deleted + summary.absent.len();
     let absent = match summary.absent.len() {
         0 => String::new(),
         absent => format!(", {absent} not there"),
     };
-    format!("{all} object{}: {} deleted{absent}", if all == 1 { "" } else { "s" }, summary.deleted)
+    format!("{all} object{}: {} {done}{absent}", if all == 1 { "" } else { "s" }, summary.deleted)
 }
 
 /// How many objects that were not tried are named.

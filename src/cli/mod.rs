@@ -11,6 +11,8 @@ mod blame;
 mod build;
 mod cache;
 #[cfg(feature = "cluster")]
+mod cascade;
+#[cfg(feature = "cluster")]
 mod connect;
 mod create_patch;
 #[cfg(feature = "cluster")]

@@ -7,10 +7,11 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 
+use super::cascade::CascadeArg;
 use super::{Failure, render};
 use crate::cluster::{
-    ApplySetEvent, ApplySetOptions, ApplySetTooling, KeptObject, PruneCascade, PruneFailure, PruneMode,
-    PruneOptions, PruneSummary,
+    ApplySetEvent, ApplySetOptions, ApplySetTooling, KeptObject, PruneFailure, PruneMode, PruneOptions,
+    PruneSummary,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::source::SourceMap;
@@ -32,13 +33,6 @@ impl ToolingArg {
             Self::Smp => ApplySetTooling::Smp,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum CascadeArg {
-    Background,
-    Foreground,
-    Orphan,
 }
 
 /// Which set is meant.
@@ -69,7 +63,7 @@ pub(super) struct PruneArgs {
     #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune: bool,
 
-    /// Only show what would be pruned
+    /// Only show what would be pruned; the rest is applied
     #[arg(hide_short_help = true, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune_dry_run: bool,
 
@@ -133,11 +127,7 @@ impl PruneArgs {
         PruneOptions {
             mode: if self.prune_dry_run { PruneMode::Show } else { PruneMode::Delete },
             holding: set.prune.holding.clone(),
-            cascade: match self.cascade {
-                CascadeArg::Background => PruneCascade::Background,
-                CascadeArg::Foreground => PruneCascade::Foreground,
-                CascadeArg::Orphan => PruneCascade::Orphan,
-            },
+            cascade: self.cascade.cascade(),
             stop: stop.cloned(),
         }
     }

@@ -4,6 +4,7 @@
 
 mod apply;
 mod applyset;
+mod cascade;
 mod client;
 mod conflict;
 mod definition;
@@ -40,13 +41,14 @@ pub use apply::{
 };
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
-    KeptObject, OrphanedParent, PruneCascade, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetsOf,
-    adopt, applysets, orphan, view,
+    KeptObject, OrphanedParent, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetsOf, adopt,
+    applysets, orphan, view,
 };
+pub use cascade::Cascade;
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
 pub use delete::{
-    Absent, Cascade, DELETE_TIMEOUT, DeleteEvent, DeleteFailure, DeleteOptions, DeleteSummary, DoneWhen,
+    Absent, DELETE_TIMEOUT, DeleteEvent, DeleteFailure, DeleteOptions, DeleteSummary, DoneWhen,
     RemainingObject, delete, deletion_order,
 };
 pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, removals};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::fake::{Fake, Reply, not_found, object, ok};
 use super::{
-    ApplySummary, Cluster, ConnectOptions, DiffOptions, Event, LiveSchema, ServerSideApplyOptions, apply,
-    diff,
+    Absent, ApplySummary, Cluster, ConnectOptions, DeleteOptions, DiffOptions, Event, LiveSchema,
+    ServerSideApplyOptions, apply, delete, diff,
 };
 use crate::diagnostic::{Code, Result};
 use crate::resource::Resource;
@@ -681,5 +681,22 @@ fn a_group_whose_server_is_down_is_not_gone() {
         assert_eq!(cluster.untold().is_none(), is_told, "{:?}", cluster.untold());
         let said = cluster.wait(cluster.has_lost("e.com", "Foo"));
         assert_eq!(said.ok(), lost);
+    }
+}
+
+#[test]
+fn what_a_proxy_does_not_find_was_not_deleted() {
+    let none = r#"{"kind":"Status","apiVersion":"v1","reason":"NotFound","message":"none","code":404}"#;
+    for (body, absent, failed) in [("404 page not found", 0, 1), (none, 1, 0)] {
+        let fake = Fake::start(move |request| {
+            Some(match request {
+                "GET /api" => ok(CORE),
+                "GET /apis" => ok(NO_GROUPS),
+                _ => (404, "", body.to_string()),
+            })
+        });
+        let options = DeleteOptions { absent: Absent::Ignored, ..DeleteOptions::default() };
+        let summary = delete(&fake.connect(), &config_maps(1), &options, &mut |_| {}).expect("a summary");
+        assert_eq!((summary.absent.len(), summary.failures.len()), (absent, failed), "{body}");
     }
 }

@@ -1,4 +1,4 @@
-//! Which kinds may be deleted and made anew.
+//! Kinds among the objects, by the words of people.
 
 use rustc_hash::FxHashSet;
 
@@ -8,13 +8,13 @@ use crate::schema::{Gvk, NamedKind};
 
 /// Kinds that are named as people name them: by kind, plural or short name, with or without the group.
 #[derive(Debug, Default)]
-pub(in crate::cluster) struct Replaceable {
+pub(in crate::cluster) struct KindWords {
     kinds: FxHashSet<Gvk>,
     /// Words that name no kind of the objects.
     pub(in crate::cluster) strange: Vec<String>,
 }
 
-impl Replaceable {
+impl KindWords {
     pub(in crate::cluster) fn of(words: &[String], plan: &ObjectPlan<'_>) -> Self {
         let mut found = Self::default();
         if words.is_empty() {

@@ -5,10 +5,10 @@
 
 mod before;
 mod events;
+mod kind_words;
 mod migrate;
 mod one;
 mod options;
-mod replaceable;
 mod report;
 mod request;
 mod run;
@@ -25,10 +25,10 @@ use crate::diagnostic::{Problems, Result};
 use crate::resource::Resource;
 pub(super) use before::METADATA;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
+pub(super) use kind_words::KindWords;
 pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
-pub(super) use replaceable::Replaceable;
 use report::Reporter;
 pub(super) use request::{APPLY, ApplyRequest, Force};
 use run::ApplyRun;
@@ -55,7 +55,7 @@ pub fn apply(
         let (steps, bodies) = checked(cluster, &plan, options)?;
         let (unanswered, listed, sent) =
             (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
-        let replaceable = Replaceable::of(&options.replace_immutable, &plan);
+        let replaceable = KindWords::of(&options.replace_immutable, &plan);
         let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed, sent };
         let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
         Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)

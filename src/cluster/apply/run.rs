@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep};
 
 use super::before::Before;
 use super::events::ApplySummary;
+use super::kind_words::KindWords;
 use super::one::OneObject;
 use super::options::{DryRun, ServerSideApplyOptions};
-use super::replaceable::Replaceable;
 use super::report::{ApplyOutcome, Broken, Reporter};
 use super::steps::ApplyStep;
 use crate::cluster::client::Cluster;
@@ -30,7 +30,7 @@ pub(super) struct ApplyRun<'a> {
     pub(super) options: &'a ServerSideApplyOptions,
     pub(super) plan: &'a ObjectPlan<'a>,
     pub(super) bodies: Vec<Vec<u8>>,
-    pub(super) replaceable: Replaceable,
+    pub(super) replaceable: KindWords,
     /// How many requests in a row were not answered.
     pub(super) unanswered: AtomicUsize,
     pub(super) listed: Mutex<Listed<Value>>,

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::tooling::ApplySetTooling;
 use crate::cluster::apply::PARALLEL;
+use crate::cluster::cascade::Cascade;
 use crate::cluster::plan::Object;
 use crate::diagnostic::Diagnostic;
 
@@ -31,29 +32,6 @@ impl ApplySetOptions {
     }
 }
 
-/// What becomes of objects that a deleted one owns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum PruneCascade {
-    /// They are deleted after it.
-    #[default]
-    Background,
-    /// They are deleted before it.
-    Foreground,
-    /// They stay.
-    Orphan,
-}
-
-impl PruneCascade {
-    pub(super) fn policy(self) -> &'static str {
-        match self {
-            Self::Background => "Background",
-            Self::Foreground => "Foreground",
-            Self::Orphan => "Orphan",
-        }
-    }
-}
-
 /// Whether what left the set is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -75,7 +53,7 @@ pub struct PruneOptions {
     /// PersistentVolumeClaim, PersistentVolume, or what kubectl calls them.
     pub holding: Vec<String>,
     /// What becomes of objects that a deleted one owns.
-    pub cascade: PruneCascade,
+    pub cascade: Cascade,
     /// When it is set, what is under way is still waited for, and nothing more is deleted.
     pub stop: Option<Arc<AtomicBool>>,
 }

@@ -27,8 +27,7 @@ mod tooling;
 pub use adopt::adopt;
 pub use catalogue::{ApplySetListing, ApplySetView, SetsOf, applysets, view};
 pub use events::{
-    ApplySetEvent, ApplySetOptions, KeptObject, PruneCascade, PruneFailure, PruneMode, PruneOptions,
-    PruneSummary,
+    ApplySetEvent, ApplySetOptions, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary,
 };
 pub use orphan::{OrphanedParent, orphan};
 pub use run::ApplySetRun;

@@ -25,7 +25,7 @@ use crate::resource::Resource;
 pub use events::{DeleteEvent, DeleteFailure, DeleteSummary, RemainingObject};
 use gone::{DyingObject, Patient, gone};
 use one::{Deletion, absent, delete_one};
-pub use options::{Absent, Cascade, DELETE_TIMEOUT, DeleteOptions, DoneWhen};
+pub use options::{Absent, DELETE_TIMEOUT, DeleteOptions, DoneWhen};
 
 /// Deletes objects.
 ///

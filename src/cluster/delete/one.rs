@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 
 use super::options::DeleteOptions;
-use crate::cluster::apply::DryRun;
+use crate::cluster::apply::{DryRun, METADATA};
 use crate::cluster::client::Cluster;
 use crate::cluster::exchange::{Answer, Ask};
 use crate::cluster::failure::not_understood;
@@ -27,8 +27,6 @@ pub(super) enum Deletion {
     /// It was not tried.
     Skipped,
 }
-
-const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 /// Deletes an object.
 pub(super) async fn delete_one(
@@ -81,7 +79,7 @@ fn identity(answer: &Answer) -> Option<SmolStr> {
 async fn sent(cluster: &Cluster, ask: &Ask) -> Result<Answer, Deletion> {
     let answer = cluster.ask(ask).await.map_err(Deletion::Unanswered)?;
     answer.accepted().map_err(|refusal| match refusal.http {
-        404 => Deletion::Absent,
+        _ if refusal.is_not_found() => Deletion::Absent,
         409 if ask.method == Method::DELETE => {
             let problem = refusal.diagnostic(&cluster.endpoint);
             Deletion::Failed(

@@ -5,32 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::cluster::apply::{DryRun, PARALLEL, WAVE};
+use crate::cluster::cascade::Cascade;
 
 /// How long it is waited until objects are gone when nothing else is said.
 pub const DELETE_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// What becomes of objects that belong to one that is deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Cascade {
-    /// They are deleted afterwards.
-    #[default]
-    Background,
-    /// They are deleted before.
-    Foreground,
-    /// They stay, and belong to nobody.
-    Orphan,
-}
-
-impl Cascade {
-    pub(super) fn policy(self) -> &'static str {
-        match self {
-            Self::Background => "Background",
-            Self::Foreground => "Foreground",
-            Self::Orphan => "Orphan",
-        }
-    }
-}
 
 /// What is done about objects that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, timeout_at};
 
-use super::apply::Replaceable;
+use super::apply::KindWords;
 use super::client::Cluster;
 use super::exchange::Ask;
 use super::follow::{Follower, LISTS, Sight};
@@ -54,7 +54,7 @@ pub fn wait_until_ready(
         let plan = ObjectPlan::make(cluster, resources).await?;
         plan.require_mappings(cluster)?;
         check_rules(resources)?;
-        let kinds = Replaceable::of(&options.kinds, &plan);
+        let kinds = KindWords::of(&options.kinds, &plan);
         for word in &kinds.strange {
             report(WaitEvent::Warning(&format!("none of the objects is of a kind that is called {word}")));
         }
