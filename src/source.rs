@@ -180,7 +180,13 @@ impl Source {
         let line = lines.partition_point(|&start| start <= offset).max(1);
         let start = lines[line - 1] as usize;
         let end = (offset as usize).min(self.text.len());
-        (line, self.characters_before(end).saturating_sub(self.characters_before(start)) + 1)
+        let part = self.text.as_bytes().get(start..end).unwrap_or_default();
+        let before = match part.len() {
+            0..BLOCK => characters(part),
+            // Of a long line, most was counted when another place in it was asked for.
+            _ => self.characters_before(end) - self.characters_before(start),
+        };
+        (line, before + 1)
     }
 
     /// How many characters begin before a byte offset.
