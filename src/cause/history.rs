@@ -46,7 +46,7 @@ impl History {
 
     /// Takes note of what a step made of the resource.
     pub fn follow(&mut self, node: &Node, writer: &Arc<Writer>) {
-        let mut follower = HistoryFollower { writer, removed: &mut self.removed, pointer: String::new() };
+        let mut follower = HistoryFollower { writer, removed: &mut self.removed, way: Vec::new() };
         follower.value(&mut self.root, node);
     }
 
@@ -77,27 +77,34 @@ impl History {
     }
 }
 
-/// Follows the values of one resource through a writer.
+/// Follows the values of one resource through a step.
 struct HistoryFollower<'f> {
     writer: &'f Arc<Writer>,
     removed: &'f mut Vec<RemovedValue>,
-    /// The JSON pointer to what is looked at.
-    pointer: String,
+    /// The way to what is looked at; of most values nobody asks where they are.
+    way: Vec<WayStep<'f>>,
 }
 
-impl HistoryFollower<'_> {
-    fn value(&mut self, known: &mut KnownValue, node: &Node) {
+/// One step on the way to a value.
+#[derive(Clone, Copy)]
+enum WayStep<'f> {
+    Field(&'f str),
+    Entry(usize),
+}
+
+impl<'f> HistoryFollower<'f> {
+    fn value(&mut self, known: &mut KnownValue, node: &'f Node) {
         match (&mut *known, &node.value) {
             (KnownValue::Map(fields), Value::Map(map)) if !map.is_empty() => self.map(fields, map),
             (KnownValue::List(entries), Value::List(list)) if !list.is_empty() => self.list(entries, list),
-            (KnownValue::Leaf(writes), _) => match written(node, self.writer) {
-                KnownValue::Leaf(_) => self.leaf(writes, node),
-                grown => *known = grown,
-            },
+            (KnownValue::Leaf(writes), _) if is_leaf(node) => self.leaf(writes, node),
+            // What had nothing in it is not removed when something comes into it.
+            (KnownValue::Leaf(writes), _) if writes.first().is_some_and(|last| !is_scalar(&last.value)) => {
+                *known = written(node, self.writer);
+            }
             _ => {
-                let new = written(node, self.writer);
-                let old = std::mem::replace(known, new);
-                self.remove(old);
+                let old = std::mem::replace(known, written(node, self.writer));
+                self.remove(old, None);
             }
         }
     }
@@ -122,13 +129,13 @@ impl HistoryFollower<'_> {
         writes.insert(0, write(node, at, self.writer));
     }
 
-    fn map(&mut self, fields: &mut Vec<(SmolStr, KnownValue)>, map: &Map) {
+    fn map(&mut self, fields: &mut Vec<(SmolStr, KnownValue)>, map: &'f Map) {
         let entries = map.entries();
         if fields.len() == entries.len()
             && fields.iter().zip(entries).all(|((name, _), e)| *name == e.key.text)
         {
             for ((_, value), entry) in fields.iter_mut().zip(entries) {
-                self.below(&entry.key.text, |this| this.value(value, &entry.value));
+                self.below(WayStep::Field(&entry.key.text), value, &entry.value);
             }
             return;
         }
@@ -137,7 +144,7 @@ impl HistoryFollower<'_> {
             let name = &entry.key.text;
             match old.remove(name) {
                 Some(mut value) => {
-                    self.below(name, |this| this.value(&mut value, &entry.value));
+                    self.below(WayStep::Field(name), &mut value, &entry.value);
                     fields.push((name.clone(), value));
                 }
                 None => fields.push(field(entry, self.writer)),
@@ -146,17 +153,22 @@ impl HistoryFollower<'_> {
         let mut gone: Vec<_> = old.into_iter().collect();
         gone.sort_by(|(a, _), (b, _)| a.cmp(b));
         for (name, value) in gone {
-            self.below(&name, |this| this.remove(value));
+            self.remove(value, Some(WayStep::Field(&name)));
         }
     }
 
-    fn list(&mut self, known: &mut Vec<(Span, KnownValue)>, list: &[Node]) {
-        let old = std::mem::take(known);
-        let (pairs, gone) = list::paired(old, list);
+    fn list(&mut self, known: &mut Vec<(Span, KnownValue)>, list: &'f [Node]) {
+        if known.len() == list.len() && known.iter().zip(list).all(|((span, _), node)| *span == node.span()) {
+            for (i, ((_, value), node)) in known.iter_mut().zip(list).enumerate() {
+                self.below(WayStep::Entry(i), value, node);
+            }
+            return;
+        }
+        let (pairs, gone) = list::paired(std::mem::take(known), list);
         for (i, (old, node)) in pairs.into_iter().zip(list).enumerate() {
             let value = match old {
                 Some(mut value) => {
-                    self.below(&i.to_string(), |this| this.value(&mut value, node));
+                    self.below(WayStep::Entry(i), &mut value, node);
                     value
                 }
                 None => written(node, self.writer),
@@ -164,19 +176,38 @@ impl HistoryFollower<'_> {
             known.push((node.span(), value));
         }
         for (i, value) in gone {
-            self.below(&i.to_string(), |this| this.remove(value));
+            self.remove(value, Some(WayStep::Entry(i)));
         }
     }
 
-    fn below(&mut self, part: &str, look: impl FnOnce(&mut Self)) {
-        let length = self.pointer.len();
-        push_step(&mut self.pointer, part);
-        look(self);
-        self.pointer.truncate(length);
+    fn below(&mut self, step: WayStep<'f>, known: &mut KnownValue, node: &'f Node) {
+        self.way.push(step);
+        self.value(known, node);
+        self.way.pop();
     }
 
-    fn remove(&mut self, value: KnownValue) {
-        let by = Cause::of(self.writer);
-        self.removed.push(RemovedValue { pointer: self.pointer.clone(), value, by });
+    /// Notes that a value is no more: the one that is looked at, or one below.
+    fn remove(&mut self, value: KnownValue, last: Option<WayStep<'_>>) {
+        let mut pointer = String::new();
+        for step in self.way.iter().copied().chain(last) {
+            match step {
+                WayStep::Field(name) => push_step(&mut pointer, name),
+                WayStep::Entry(position) => push_step(&mut pointer, &position.to_string()),
+            }
+        }
+        self.removed.push(RemovedValue { pointer, value, by: Cause::of(self.writer) });
     }
+}
+
+/// Whether a value is at the end of a path.
+fn is_leaf(node: &Node) -> bool {
+    match &node.value {
+        Value::Scalar(_) => true,
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+    }
+}
+
+fn is_scalar(node: &Node) -> bool {
+    matches!(node.value, Value::Scalar(_))
 }

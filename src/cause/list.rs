@@ -16,10 +16,6 @@ pub(super) type PairedEntries = (Vec<Option<KnownValue>>, Vec<(usize, KnownValue
 /// An entry keeps its place in its text while others come and go. What has another place is told by its name or
 /// value, for no schema is asked here; and where nothing tells it, by its position.
 pub(super) fn paired(old: Vec<(Span, KnownValue)>, list: &[Node]) -> PairedEntries {
-    let is_as_before = |(known, node): (&(Span, KnownValue), &Node)| known.0 == node.span();
-    if old.len() == list.len() && old.iter().zip(list).all(is_as_before) {
-        return (old.into_iter().map(|(_, value)| Some(value)).collect(), Vec::new());
-    }
     let spans: Vec<Span> = old.iter().map(|(span, _)| *span).collect();
     let mut open: Vec<Option<KnownValue>> = old.into_iter().map(|(_, value)| Some(value)).collect();
     let mut found: Vec<Option<KnownValue>> = list.iter().map(|_| None).collect();
