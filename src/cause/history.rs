@@ -27,7 +27,8 @@ use crate::yaml::{Map, Node, Value};
 /// history.follow(&"{spec: {replicas: 3}}".parse::<Node>()?, &patch);
 ///
 /// let replicas = history.leaf(&["spec", "replicas"]).expect("a scalar");
-/// assert_eq!((replicas[0].by.name(), replicas[1].by.name()), ("patches[0]", "resources[0]"));
+/// assert_eq!(replicas[0].by.name(), "patches[0]");
+/// assert_eq!(replicas[1].by.name(), "resources[0]");
 /// assert_eq!(history.removed()[0].pointer, "/spec/paused");
 /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 /// ```

@@ -56,6 +56,8 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     let built = Selection::of(&args.path)?.build(&builder, &args.path)?;
     render::print_before(&built.warnings, sources)?;
     let mut all = blame(&built, sources, &render::place_names(sources));
+    // The program ends: to take a large set apart would only cost time.
+    std::mem::forget(built);
     let Some(wanted) = args.object.as_deref() else { return show(args, &all) };
     let (object, field) = match wanted.split_once(':') {
         Some((object, field)) => (object, Some(field)),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
@@ -86,10 +87,13 @@ pub struct Blame {
 /// are seen.
 #[must_use]
 pub fn blame(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> Blame {
-    let teller = BlameTeller { sources, renderer, known: RefCell::default() };
-    let present = built.resources.iter().map(|resource| teller.resource(resource));
-    let deleted = built.resources.deleted().map(|(resource, by)| teller.deleted(resource, by));
-    Blame { resources: present.chain(deleted).collect() }
+    let teller = || BlameTeller { sources, renderer, known: RefCell::default() };
+    let present = built.resources.as_slice().par_iter();
+    let mut resources: Vec<_> =
+        present.map_init(teller, |teller, resource| teller.resource(resource)).collect();
+    let teller = teller();
+    resources.extend(built.resources.deleted().map(|(resource, by)| teller.deleted(resource, by)));
+    Blame { resources }
 }
 
 struct BlameTeller<'t> {

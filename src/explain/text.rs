@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, ResourceBlame};
@@ -46,20 +47,25 @@ const LONGEST: usize = 60;
 /// # Errors
 /// A value that cannot be printed.
 pub fn blame_to_yaml(blame: &Blame, style: MarginStyle) -> Result<String> {
+    let texts = blame.resources.par_iter().map(|resource| told(resource, style));
+    let texts = texts.collect::<Result<Vec<String>>>()?;
     let mut out = LEGEND.to_string();
-    let mut is_first = true;
-    for resource in &blame.resources {
-        if let Some(node) = &resource.node {
-            if !std::mem::take(&mut is_first) {
-                out.push_str("---\n");
-            }
-            annotated(node, resource, style, &mut out)?;
-        } else if style.removals == Removals::Untold {
-            continue;
+    for (i, (resource, text)) in blame.resources.iter().zip(texts).enumerate() {
+        if i > 0 && resource.node.is_some() {
+            out.push_str("---\n");
         }
-        if style.removals == Removals::Told {
-            removals(resource, style, &mut out);
-        }
+        out.push_str(&text);
+    }
+    Ok(out)
+}
+
+fn told(resource: &ResourceBlame, style: MarginStyle) -> Result<String> {
+    let mut out = String::new();
+    if let Some(node) = &resource.node {
+        annotated(node, resource, style, &mut out)?;
+    }
+    if style.removals == Removals::Told {
+        removals(resource, style, &mut out);
     }
     Ok(out)
 }

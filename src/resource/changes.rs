@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::manifest::Resource;
 use crate::cause::{Cause, History, Writer};
 
@@ -58,7 +60,7 @@ impl SetChanges {
     /// Takes note of what a step made of the resources of the set.
     pub(super) fn note(&mut self, resources: &mut [Resource], writer: &Arc<Writer>) {
         match std::mem::take(&mut self.changed) {
-            ChangedPositions::All => resources.iter_mut().for_each(|resource| note(resource, writer)),
+            ChangedPositions::All => resources.par_iter_mut().for_each(|resource| note(resource, writer)),
             ChangedPositions::Some(mut positions) => {
                 positions.sort_unstable();
                 positions.dedup();
