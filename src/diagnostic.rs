@@ -19,15 +19,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use self::code::Code;
+pub use self::code::{Code, RuleText};
 pub(crate) use self::escape::escaped;
 #[cfg(feature = "cluster")]
 pub(crate) use self::escape::without_quoted;
-pub use self::fix::Fix;
+pub use self::fix::{Applicability, Fix};
 pub use self::name::{ObjectName, ResourceName};
 pub(crate) use self::problems::Problems;
 pub(crate) use self::refusal::PatchRefusal;
-pub use self::render::{Coloring, MessageFormat, MessageRenderer};
+pub use self::render::{Coloring, MessageFormat, MessageRenderer, RenderedPlace};
 
 use crate::source::Span;
 
@@ -209,9 +209,19 @@ impl Diagnostic {
 
     /// Says which text in the place of which one most likely mends it; a span that is no place is left out.
     #[must_use]
-    pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
+    pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
+        self.fixed(span, replacement.into(), Applicability::Likely)
+    }
+
+    /// As [`Diagnostic::fix`], where it mends the problem for certain.
+    #[must_use]
+    pub fn certain_fix(self, span: Span, replacement: impl Into<String>) -> Self {
+        self.fixed(span, replacement.into(), Applicability::Certain)
+    }
+
+    fn fixed(mut self, span: Span, replacement: String, applicability: Applicability) -> Self {
         if !span.is_none() {
-            self.0.fix = Some(Fix { span, replacement: replacement.into() });
+            self.0.fix = Some(Fix { span, replacement, applicability });
         }
         self
     }

@@ -332,6 +332,7 @@
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 pub mod cause;
+pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(feature = "cluster")]

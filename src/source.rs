@@ -276,6 +276,14 @@ impl SourceMap {
         SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))
     }
 
+    /// The texts so far that are not within others, in the order in which they were added.
+    #[must_use]
+    pub fn outer_texts(&self) -> Vec<SourceId> {
+        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        let ids = (1..).zip(sources.iter()).filter(|(_, source)| source.outer.is_none());
+        ids.map(|(number, _)| SourceId(number)).collect()
+    }
+
     /// The text behind an id; none for the id of values that a program made.
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<Arc<Source>> {

@@ -12,6 +12,7 @@ mod build;
 mod cache;
 #[cfg(feature = "cluster")]
 mod cascade;
+mod check;
 #[cfg(feature = "cluster")]
 mod connect;
 mod create_patch;
@@ -79,6 +80,8 @@ enum Command {
     /// Say of each value of an overlay where it was written, and what it was before
     #[command(visible_alias = "why")]
     Blame(blame::BlameArgs),
+    /// Say what is wrong with overlays, though they build
+    Check(check::CheckArgs),
     /// Build an overlay and apply it to the cluster, server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
@@ -153,6 +156,7 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
     match command {
         Command::Build(args) => build::run(&args, sources),
         Command::Blame(args) => blame::run(&args, sources),
+        Command::Check(args) => check::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, sources),
         #[cfg(feature = "cluster")]

@@ -306,6 +306,11 @@ pub(super) fn shown(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerm
     Some(rendered(&problem, sources, speaker.args, out))
 }
 
+/// Whether warnings are taken for errors.
+pub(super) fn is_strict() -> bool {
+    speaker().args.strict
+}
+
 /// The colours of what is written there.
 pub(super) fn coloring(out: &impl IsTerminal) -> Coloring {
     speaker().args.coloring(out)

@@ -2,6 +2,17 @@
 
 use std::fmt;
 
+/// What a rule calls its findings, and what they mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RuleText {
+    /// Its name in messages, such as `dangling-reference`.
+    pub name: &'static str,
+    /// What it means, in a sentence.
+    pub meaning: &'static str,
+    /// What can be done about it.
+    pub remedy: &'static str,
+}
+
 /// Declares the codes once: the enum, its names and its documentation cannot differ.
 macro_rules! codes {
     ($($variant:ident $name:literal $meaning:literal $remedy:literal)*) => {
@@ -10,28 +21,30 @@ macro_rules! codes {
         #[non_exhaustive]
         pub enum Code {
             $(#[doc = $meaning] $variant,)*
+            /// What a rule of a registry of its own finds, which documents it.
+            Rule(&'static RuleText),
         }
 
         impl Code {
-            /// All of them.
+            /// All of them but the rules that have a registry of their own.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Its name in messages, such as `unmatched-patch`.
             #[must_use]
             pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name),* }
+                match self { $(Self::$variant => $name,)* Self::Rule(rule) => rule.name }
             }
 
             /// What it means, in a sentence.
             #[must_use]
             pub fn meaning(self) -> &'static str {
-                match self { $(Self::$variant => $meaning),* }
+                match self { $(Self::$variant => $meaning,)* Self::Rule(rule) => rule.meaning }
             }
 
             /// What can be done about it.
             #[must_use]
             pub fn remedy(self) -> &'static str {
-                match self { $(Self::$variant => $remedy),* }
+                match self { $(Self::$variant => $remedy,)* Self::Rule(rule) => rule.remedy }
             }
         }
     };
@@ -72,6 +85,8 @@ codes! {
         "Build a kustomization that names it under `components`. kustomize says nothing here."
     UnmatchedPatch "unmatched-patch" "The target of a patch selects no resource, so the patch changes nothing."
         "Correct the target, or remove the patch. kustomize says nothing here."
+    UnmatchedImage "unmatched-image" "An entry of `images` names an image that nothing has."
+        "Correct the name, which is the one in the manifests, with its registry and without tag; or remove the entry. kustomize says nothing here."
     UnmatchedReplacement "unmatched-replacement" "A replacement found nothing to write to."
         "Correct `select` or `fieldPaths`, or remove the target. `create: true` makes fields that are not there."
     UnusedVariable "unused-variable" "A variable of `vars` is replaced nowhere."

@@ -9,4 +9,15 @@ pub struct Fix {
     pub span: Span,
     /// By what, as it has to stand there.
     pub replacement: String,
+    /// Whether a program may do it.
+    pub applicability: Applicability,
+}
+
+/// How sure it is that a change mends a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applicability {
+    /// Most likely: a person should look.
+    Likely,
+    /// Certain: the meaning that is left is the only one that there can be.
+    Certain,
 }

@@ -116,7 +116,11 @@ fn answer(code: Code) -> (u16, &'static str) {
     match code {
         Code::Syntax | Code::DuplicateKey | Code::UnknownField | Code::Usage => (400, "BadRequest"),
         Code::OutsideRoot => (403, "Forbidden"),
-        Code::NoMatch | Code::AddedDocument | Code::UnmatchedPatch | Code::UnmatchedReplacement => {
+        Code::NoMatch
+        | Code::AddedDocument
+        | Code::UnmatchedPatch
+        | Code::UnmatchedImage
+        | Code::UnmatchedReplacement => {
             (404, "NotFound")
         }
         Code::DuplicateResource => (409, "AlreadyExists"),
@@ -136,6 +140,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::ServerWarning
         | Code::ApplySet
         | Code::SchemaSource
+        | Code::Rule(_)
         | Code::Summary => (422, "Invalid"),
         Code::MissingMergeKey | Code::DuplicateMergeKey | Code::Directive => (500, ""),
         Code::Io | Code::Locked | Code::NotFetched | Code::Command | Code::Failed => (500, "InternalError"),

@@ -17,9 +17,9 @@ use super::lock::{LockFile, RemoteReference};
 use super::options::{BuildOptions, Built, ChainUse, LockUse, MakeChain, Targets};
 use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::RepoSpec;
-use super::types::{LockedTypes, Types};
-use crate::diagnostic::{Code, Diagnostic, Problems, Result};
-use crate::schema::{Gvk, Links, SchemaChain, SchemaChoice};
+use super::types::{LockedTypes, Types, TypesInBuild};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use crate::schema::{Gvk, Links, Schema, SchemaChain, SchemaChoice};
 use crate::source::SourceMap;
 use crate::yaml;
 
@@ -145,6 +145,18 @@ impl Builder {
             built.warnings.extend(self.take_warnings());
         }
         Ok(built)
+    }
+
+    /// The types by which what was built of a target is looked at: those of the CRDs that are among it or in the lock
+    /// file, then those that are built in, then those of the chosen schema.
+    ///
+    /// # Errors
+    /// The lock file or a chosen schema cannot be read.
+    pub fn types_of(&self, target: &Path, built: &Built) -> Result<Warned<Arc<Schema>>> {
+        let run = self.run(target)?;
+        let mut in_build = TypesInBuild::default();
+        built.resources.iter().for_each(|resource| in_build.add(resource.node()));
+        self.types.of_built(&in_build, &run.locked_types)
     }
 
     /// Which source answered for the schema of which kind so far, where others than what is embedded were asked.

@@ -209,6 +209,10 @@ pub(super) fn transform(
             let loaded = c.loaded(&name, context.root, context.patch.sources)?;
             transform::value_add(set, &loaded, context.schema)
         }
+        "ImageTagTransformer" => {
+            let c: ImageTagConfig = config(plugin)?;
+            transform::images(set, &[c.image_tag], &c.field_specs, context.schema)
+        }
         "PatchTransformer" => transform::patches(set, &[config::<Patch>(plugin)?], &context.patch),
         "PatchStrategicMergeTransformer" => {
             transform::patches_strategic_merge(set, &strategic_patches(plugin)?, &context.patch)
@@ -232,10 +236,6 @@ fn set_fields(plugin: &Resource, set: &mut ResourceSet, schema: &Schema) -> Resu
         "LabelTransformer" => {
             let c: LabelsConfig = config(plugin)?;
             transform::labels(set, &c.labels, &c.field_specs, schema)
-        }
-        "ImageTagTransformer" => {
-            let c: ImageTagConfig = config(plugin)?;
-            transform::images(set, &[c.image_tag], &c.field_specs, schema)
         }
         "NamespaceTransformer" => set_namespace(config(plugin)?, set, schema),
         "PrefixTransformer" => {

@@ -100,6 +100,13 @@ impl Types {
         Ok(own.map(|own| own.map_or_else(|| self.known.clone(), Arc::new)))
     }
 
+    /// The schema by which what was built is looked at. It does not depend on where that is, unless asked to.
+    pub fn of_built(&self, in_build: &TypesInBuild<'_>, locked: &LockedTypes) -> Result<Warned<Arc<Schema>>> {
+        let wanted = WantedTypes { kinds: &in_build.custom_kinds, locked };
+        let own = self.with_own(in_build, wanted, &self.hermetic)?;
+        Ok(own.map(|own| own.map_or_else(|| self.known.clone(), Arc::new)))
+    }
+
     /// The schema of what is built, if the one for all is not enough.
     fn with_own(
         &self,

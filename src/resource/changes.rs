@@ -13,6 +13,8 @@ pub(super) struct SetChanges {
     changed: ChangedPositions,
     /// Each with what deleted it, once that is known.
     deleted: Vec<(Resource, Option<Cause>)>,
+    /// The steps that were noted, in the order in which they were taken.
+    writers: Vec<Arc<Writer>>,
 }
 
 #[derive(Debug, Clone)]
@@ -34,6 +36,7 @@ impl SetChanges {
         match (one, other) {
             (Some(mut one), Some(other)) => {
                 one.deleted.extend(other.deleted);
+                one.writers.extend(other.writers);
                 Some(one)
             }
             (one, other) => one.or(other),
@@ -74,6 +77,12 @@ impl SetChanges {
         for (_, cause) in self.deleted.iter_mut().filter(|(_, cause)| cause.is_none()) {
             *cause = Some(Cause::of(writer));
         }
+        self.writers.push(Arc::clone(writer));
+    }
+
+    /// The steps that were noted.
+    pub(super) fn writers(&self) -> &[Arc<Writer>] {
+        &self.writers
     }
 
     /// What was deleted, and what deleted it.

@@ -166,6 +166,12 @@ impl ResourceSet {
         self.changes.iter().flat_map(SetChanges::deleted)
     }
 
+    /// The steps that were noted, in the order in which they were taken, if histories are kept.
+    #[must_use]
+    pub fn writers(&self) -> &[Arc<Writer>] {
+        self.changes.as_ref().map(SetChanges::writers).unwrap_or_default()
+    }
+
     /// The position of the resource that has this id now.
     #[must_use]
     pub fn position(&self, id: &ResId) -> Option<usize> {

@@ -1,6 +1,9 @@
 //! Images of containers: new names, tags and digests.
 
+use std::cell::Cell;
+
 use regex::Regex;
+use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
@@ -10,7 +13,7 @@ use crate::gocompat::regexp;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
 use crate::source::Span;
-use crate::yaml::{Node, Spanned, Tag, Value};
+use crate::yaml::{Node, Spanned, Tag, Value, nearest};
 
 /// An entry of a kustomization's `images`.
 ///
@@ -68,13 +71,17 @@ const DEFINITION: &str = "CustomResourceDefinition";
 ///
 /// An image in both is changed twice, so that a suffix of its tag is added twice: kustomize 5.8 does so.
 ///
+/// Returns warnings of entries that no image is meant by; kustomize says nothing of them.
+///
 /// # Errors
 /// An image that is no scalar, a container that is no map.
-pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schema: &Schema) -> Result<()> {
+pub fn images(
+    set: &mut ResourceSet,
+    images: &[Image],
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<Vec<Diagnostic>> {
     let changes: Vec<ImageChange<'_>> = images.iter().filter_map(ImageChange::new).collect();
-    if changes.is_empty() {
-        return Ok(());
-    }
     for Image { new_name, tag_suffix, new_tag, digest, .. } in images {
         set.count_copies(
             [new_name, tag_suffix, new_tag, digest].map(|text| text.value.len()).iter().sum(),
@@ -100,7 +107,50 @@ pub fn images(set: &mut ResourceSet, images: &[Image], specs: &FieldSpecs, schem
         }
         resource.sync(schema);
     }
-    Ok(())
+    let matched: FxHashSet<*const Image> = changes
+        .iter()
+        .filter(|change| change.has_matched.get())
+        .map(|change| std::ptr::from_ref(change.image))
+        .collect();
+    let unmatched: Vec<&Image> =
+        images.iter().filter(|image| !matched.contains(&std::ptr::from_ref(*image))).collect();
+    Ok(if unmatched.is_empty() { Vec::new() } else { told(&unmatched, set) })
+}
+
+/// Warns of entries that no image is meant by.
+fn told(unmatched: &[&Image], set: &ResourceSet) -> Vec<Diagnostic> {
+    let mut names = Vec::new();
+    set.iter().for_each(|resource| image_names(resource.node(), &mut names));
+    names.sort_unstable();
+    names.dedup();
+    let warning = |image: &&Image| {
+        let named = &image.name;
+        let message = format!("no image is called `{}`, so this entry changes nothing", named.value);
+        let last = |name: &&&str| name.rsplit('/').next() == named.rsplit('/').next();
+        let meant = nearest(named, &names).or(names.iter().find(last).copied());
+        let help = match meant {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => "images are named as in the manifests, without tag".to_string(),
+        };
+        Diagnostic::warning(Code::UnmatchedImage, message).at(named.span).help(help)
+    };
+    unmatched.iter().map(warning).collect()
+}
+
+/// The names of the images of containers.
+fn image_names<'n>(node: &'n Node, names: &mut Vec<&'n str>) {
+    match &node.value {
+        Value::Scalar(_) => {}
+        Value::List(list) => list.iter().for_each(|entry| image_names(entry, names)),
+        Value::Map(map) => {
+            for (key, value) in map.iter() {
+                match value.scalar_text() {
+                    Some(image) if key == "image" => names.push(split(image).0),
+                    _ => image_names(value, names),
+                }
+            }
+        }
+    }
 }
 
 fn has_containers(node: &Node) -> bool {
@@ -139,6 +189,8 @@ fn in_container(container: &mut Node, change: &ImageChange<'_>) -> Result<()> {
 struct ImageChange<'i> {
     image: &'i Image,
     name: ImageName,
+    /// Whether some image was meant by it.
+    has_matched: Cell<bool>,
 }
 
 /// What images an entry is for.
@@ -177,12 +229,16 @@ impl<'i> ImageChange<'i> {
     fn new(image: &'i Image) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/:-_.@".contains(c);
         if image.name.chars().all(plain) {
-            return Some(Self { image, name: ImageName::Plain(image.name.value.clone()) });
+            return Some(Self::of(image, ImageName::Plain(image.name.value.clone())));
         }
         let tag = "(:[a-zA-Z0-9_.{}-]*)?";
         let digest = "(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
         let regex = regexp::compile(&format!("^{}{tag}{digest}$", image.name)).ok()?;
-        Some(Self { image, name: ImageName::Regex(Box::new(regex)) })
+        Some(Self::of(image, ImageName::Regex(Box::new(regex))))
+    }
+
+    fn of(image: &'i Image, name: ImageName) -> Self {
+        Self { image, name, has_matched: Cell::new(false) }
     }
 
     fn apply(&self, field: &mut Node) -> Result<()> {
@@ -193,6 +249,7 @@ impl<'i> ImageChange<'i> {
         if !self.name.matches(text) {
             return Ok(());
         }
+        self.has_matched.set(true);
         let new = self.renamed(text);
         set_scalar(field, Spanned::new(new.as_str(), self.image.place()), Tag::Undecided)
     }

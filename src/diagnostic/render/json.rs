@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::layout::{MessageLayout, ShownPlace, shortened};
+use super::layout::{MessageLayout, ShownPlace, clean};
 use crate::diagnostic::escape::steers;
 use crate::diagnostic::{Diagnostic, Fix, ObjectName};
 use crate::source::without_passwords;
@@ -103,12 +103,6 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     };
     // Texts and numbers can always be written.
     ascii_only(&serde_json::to_string(&message).unwrap_or_default())
-}
-
-fn clean(text: &str) -> String {
-    let lines: Vec<String> =
-        text.split('\n').map(|line| shortened(&without_passwords(line)).into_owned()).collect();
-    lines.join("\n")
 }
 
 /// JSON in which characters that steer a terminal are escaped; they can stand only in its strings.

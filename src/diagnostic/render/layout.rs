@@ -95,6 +95,13 @@ pub(super) fn one_line(text: &str) -> String {
     shortened(&escaped(&without_passwords(text))).into_owned()
 }
 
+/// A foreign text for programs, which escape it by themselves: nothing in it is a password.
+pub(super) fn clean(text: &str) -> String {
+    let lines: Vec<String> =
+        text.split('\n').map(|line| shortened(&without_passwords(line)).into_owned()).collect();
+    lines.join("\n")
+}
+
 /// The longest word, and the longest line, of which all is told.
 const LONGEST_WORD: usize = 400;
 const LONGEST_LINE: usize = 4000;

@@ -9,12 +9,12 @@ mod layout;
 mod short;
 mod text;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use self::layout::Coloring;
-use self::layout::MessageLayout;
+use self::layout::{MessageLayout, TextPlace, clean};
 use super::Diagnostic;
-use crate::source::{SourceId, SourceMap};
+use crate::source::{SourceId, SourceMap, Span};
 
 /// A form of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +28,30 @@ pub enum MessageFormat {
     Json,
     /// Commands of GitHub's workflows, which show the messages beside the lines.
     Github,
+}
+
+/// A place of a diagnostic as the user sees it; lines and columns count from 1, columns in characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenderedPlace {
+    /// The path, as seen from the directory.
+    pub file: String,
+    /// The line of the first character.
+    pub line: usize,
+    /// Its column.
+    pub column: usize,
+    /// The line of the first character behind it.
+    pub end_line: usize,
+    /// Its column.
+    pub end_column: usize,
+    /// What is there; may be empty.
+    pub label: String,
+}
+
+impl RenderedPlace {
+    fn new(place: &TextPlace, label: &str) -> Self {
+        let ((line, column), (end_line, end_column)) = (place.start(), place.end());
+        Self { file: place.file.clone(), line, column, end_line, end_column, label: clean(label) }
+    }
 }
 
 /// Makes texts of diagnostics.
@@ -54,6 +78,37 @@ impl<'s> MessageRenderer<'s> {
     #[must_use]
     pub fn relative_to(self, directory: impl Into<PathBuf>) -> Self {
         Self { layout: MessageLayout { directory: Some(directory.into()), ..self.layout }, ..self }
+    }
+
+    /// The same in another form.
+    #[must_use]
+    pub fn format(self, format: MessageFormat) -> Self {
+        Self { format, ..self }
+    }
+
+    /// The places of a diagnostic, the main one first.
+    #[must_use]
+    pub fn places(&self, problem: &Diagnostic) -> Vec<RenderedPlace> {
+        let places = self.layout.places(problem);
+        places.map(|place| RenderedPlace::new(&place.text, &place.label.text)).collect()
+    }
+
+    /// A place alone; none for what stands in no text.
+    #[must_use]
+    pub fn place(&self, span: Span) -> Option<RenderedPlace> {
+        Some(RenderedPlace::new(&self.layout.place(span)?, ""))
+    }
+
+    /// A path as the user sees it.
+    #[must_use]
+    pub fn path(&self, path: &Path) -> String {
+        self.layout.path(path)
+    }
+
+    /// A text of a diagnostic as it may be shown: without passwords, and without what nobody reads to its end.
+    #[must_use]
+    pub fn shown(&self, text: &str) -> String {
+        clean(text)
     }
 
     /// A file as it is seen from the directory; none for what is no text.

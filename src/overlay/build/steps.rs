@@ -173,7 +173,7 @@ fn apply(
             transform::annotations(set, &k.common_annotations, &config.common_annotations, schema)?;
         }
         T::Replicas(all) => transform::replicas(set, all, &config.replicas, schema)?,
-        T::Images(all) => transform::images(set, all, &config.images, schema)?,
+        T::Images(all) => return transform::images(set, all, &config.images, schema),
     }
     Ok(Vec::new())
 }

@@ -190,6 +190,7 @@ impl<'r> PatchRun<'r> {
                     format!("the target {} selects no resource", target.value),
                 )
                 .at(if target.span.is_none() { patch.place() } else { target.span })
+                .label(if target.span.is_none() { Span::default() } else { patch.place() }, "the patch")
                 .help(help),
             );
         }

@@ -13,7 +13,7 @@ pub use load::load_replacements;
 
 use rustc_hash::FxHashMap;
 
-use crate::diagnostic::{Code, Diagnostic, Problems, Result};
+use crate::diagnostic::{Code, Diagnostic, Excerpt, Problems, Result};
 use crate::resource::{Likely, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::Span;
@@ -46,7 +46,11 @@ pub fn replacements(
         let Some(mut value) = problems.value_of(value) else { continue };
         for target in &replacement.targets {
             let applied = run.apply(&mut value, target);
-            warnings.extend(problems.value_of(applied).into_iter().flatten());
+            // A value that is written in it is nobody's business.
+            let told = |warning: Diagnostic| {
+                warning.label_with(replacement.place(), "the replacement", Excerpt::Hidden)
+            };
+            warnings.extend(problems.value_of(applied).into_iter().flatten().map(told));
         }
     }
     problems.or(warnings)

@@ -1,0 +1,116 @@
+//! Findings of old repositories that are known and not told again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::report::FindingPlace;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// Known findings, by what they say of which file; lines do not count, since they move.
+#[derive(Debug, Clone, Default)]
+pub struct Baseline {
+    known: BTreeMap<KnownFinding, usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct KnownFinding {
+    file: String,
+    code: String,
+    message: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    resource: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    field: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BaselineFile {
+    version: u32,
+    findings: Vec<BaselineEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BaselineEntry {
+    #[serde(flatten)]
+    finding: KnownFinding,
+    count: usize,
+}
+
+/// The version of the form of the file.
+const VERSION: u32 = 1;
+
+impl KnownFinding {
+    fn of(finding: &Diagnostic, place: Option<&FindingPlace>) -> Self {
+        Self {
+            file: place.map(|place| place.file.clone()).unwrap_or_default(),
+            code: finding.code().name().into(),
+            message: finding.message().into(),
+            resource: finding.resource_name().unwrap_or_default().into(),
+            field: finding.field_path().unwrap_or_default().into(),
+        }
+    }
+}
+
+impl Baseline {
+    /// The findings that there are now.
+    #[must_use]
+    pub fn of<'f>(findings: impl Iterator<Item = (&'f Diagnostic, Option<FindingPlace>)>) -> Self {
+        let mut known = BTreeMap::new();
+        for (finding, place) in findings {
+            *known.entry(KnownFinding::of(finding, place.as_ref())).or_default() += 1;
+        }
+        Self { known }
+    }
+
+    /// Reads a file that [`Baseline::to_json`] wrote.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read(text: &str) -> Result<Self> {
+        let wrong =
+            |what: String| Diagnostic::error(Code::InvalidValue, format!("this is no baseline: {what}"));
+        let file: BaselineFile = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if file.version != VERSION {
+            return Err(wrong(format!("its version is {}, and {VERSION} is known", file.version)));
+        }
+        Ok(Self { known: file.findings.into_iter().map(|entry| (entry.finding, entry.count)).collect() })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let entry = |(finding, count): (&KnownFinding, &usize)| BaselineEntry {
+            finding: finding.clone(),
+            count: *count,
+        };
+        let file = BaselineFile { version: VERSION, findings: self.known.iter().map(entry).collect() };
+        // Texts and numbers can always be written.
+        let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// How many findings it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.known.values().sum()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Whether a finding is known; each counts once.
+    pub fn takes(&mut self, finding: &Diagnostic, place: Option<&FindingPlace>) -> bool {
+        match self.known.get_mut(&KnownFinding::of(finding, place)) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}

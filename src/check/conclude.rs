@@ -1,0 +1,259 @@
+//! From what is found in each target to one report.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::baseline::Baseline;
+use super::config::CheckConfig;
+use super::registry::{RULES, rule_of};
+use super::report::FindingPlace;
+use super::rule::{Finder, Rule, RuleReach};
+use super::rules::unused_silence;
+use super::selection::RuleSelection;
+use super::silence::Silences;
+use super::target::CheckedTarget;
+use crate::cause::Writer;
+use crate::diagnostic::{Diagnostic, MessageRenderer, Severity};
+use crate::source::{SourceId, SourceMap, Span};
+use crate::yaml::{Node, Value};
+
+/// A place that is the same in all targets, however often its text was read.
+type FilePlace = (PathBuf, u32);
+
+fn file_place(span: Span, sources: &SourceMap) -> Option<FilePlace> {
+    let outer = sources.outermost(span);
+    Some((sources.get(outer.source)?.name().to_path_buf(), outer.start))
+}
+
+/// What was found in one target.
+#[derive(Debug)]
+pub struct TargetFindings {
+    /// The target.
+    pub target: PathBuf,
+    findings: Vec<Diagnostic>,
+    /// Where the entries stand that took part in its build.
+    entries: FxHashSet<FilePlace>,
+    /// The files of which something is in it.
+    files: FxHashSet<PathBuf>,
+    config: Arc<CheckConfig>,
+}
+
+impl TargetFindings {
+    /// Those of a target that does not build.
+    #[must_use]
+    pub fn of_failure(target: &Path, problem: &Diagnostic, config: Arc<CheckConfig>) -> Self {
+        let findings = std::iter::once(problem).chain(problem.others()).cloned().collect();
+        let (entries, files) = (FxHashSet::default(), FxHashSet::default());
+        Self { target: target.to_path_buf(), findings, entries, files, config }
+    }
+}
+
+/// Asks all selected rules about a target.
+#[must_use]
+pub fn look_at(
+    target: &CheckedTarget<'_>,
+    selection: &RuleSelection,
+    config: Arc<CheckConfig>,
+) -> TargetFindings {
+    let mut findings: Vec<Diagnostic> =
+        target.built.warnings.iter().filter(|warning| selection.tells(warning.code())).cloned().collect();
+    for rule in RULES.iter().filter(|rule| selection.has(rule)) {
+        if let Finder::Target(find) = rule.finder {
+            findings.extend(find(target).into_iter().map(|finding| by_rule(rule, finding)));
+        }
+    }
+    let places = target.built.resources.writers().iter().flat_map(|writer| places_of(writer));
+    let entries = places.filter_map(|span| file_place(span, target.sources)).collect();
+    let files = files_of(target);
+    TargetFindings { target: target.path.to_path_buf(), findings, entries, files, config }
+}
+
+/// The files of which something is in what was built.
+fn files_of(target: &CheckedTarget<'_>) -> FxHashSet<PathBuf> {
+    let mut sources = FxHashSet::default();
+    target.resources().for_each(|resource| sources_of(resource.node(), &mut sources));
+    let outer = sources.iter().map(|id| target.sources.outermost(Span::new(*id, 0, 0)).source);
+    let outer: FxHashSet<SourceId> = outer.collect();
+    outer.into_iter().filter_map(|id| Some(target.sources.get(id)?.name().to_path_buf())).collect()
+}
+
+fn sources_of(node: &Node, sources: &mut FxHashSet<SourceId>) {
+    sources.insert(node.span().source);
+    match &node.value {
+        Value::Scalar(_) => {}
+        Value::List(list) => list.iter().for_each(|entry| sources_of(entry, sources)),
+        Value::Map(map) => map.iter().for_each(|(_, value)| sources_of(value, sources)),
+    }
+}
+
+fn places_of(writer: &Writer) -> impl Iterator<Item = Span> {
+    writer.entries.iter().map(|(span, _)| *span).chain([writer.at])
+}
+
+/// A finding is as bad as its rule.
+fn by_rule(rule: &Rule, finding: Diagnostic) -> Diagnostic {
+    match rule.severity {
+        Severity::Error => finding.into_error(),
+        _ => finding.into_warning(),
+    }
+}
+
+/// What was found in all targets.
+#[derive(Debug, Default)]
+pub struct CheckReport {
+    /// The findings, those of the first target first, by file and line.
+    pub findings: Vec<Diagnostic>,
+    /// How many targets were looked at.
+    pub targets: usize,
+    /// What they are called.
+    pub target_names: Vec<PathBuf>,
+    /// How many findings comments and `.smp.yaml` silence.
+    pub silenced: usize,
+    /// How many findings the baseline knows.
+    pub known: usize,
+}
+
+impl CheckReport {
+    /// Whether one of the findings is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.findings.iter().any(|finding| finding.severity() == Severity::Error)
+    }
+}
+
+/// How findings become a report.
+#[derive(Clone, Copy)]
+pub struct Conclusion<'c> {
+    /// The texts of the run.
+    pub sources: &'c SourceMap,
+    /// The rules that were asked.
+    pub selection: &'c RuleSelection,
+    /// Says how places are seen.
+    pub renderer: &'c MessageRenderer<'c>,
+}
+
+impl Conclusion<'_> {
+    /// The report on all targets.
+    #[must_use]
+    pub fn report(&self, all: Vec<TargetFindings>, mut baseline: Option<Baseline>) -> CheckReport {
+        let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
+        let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
+        let agreed = Agreement::of(&all, self.sources);
+        let (mut silences, mut told) = (Silences::default(), FxHashSet::default());
+        let mut used = FxHashSet::default();
+        let configs: Vec<Arc<CheckConfig>> = all.iter().map(|one| Arc::clone(&one.config)).collect();
+        for one in all {
+            let mut found = Vec::new();
+            for finding in one.findings {
+                let place = self.place(&finding);
+                if !agreed.holds(&finding, self.sources)
+                    || !told.insert(key(&finding, place.as_ref(), &one.target))
+                {
+                    continue;
+                }
+                let ignored = self.ignored_by(&one.config, &finding, place.as_ref());
+                let by_comment = finding
+                    .labels()
+                    .first()
+                    .is_some_and(|label| silences.cover(finding.code(), label.span, self.sources));
+                used.extend(ignored);
+                if ignored.is_some() || by_comment {
+                    report.silenced += 1;
+                } else if baseline.as_mut().is_some_and(|known| known.takes(&finding, place.as_ref())) {
+                    report.known += 1;
+                } else {
+                    found.push((place, finding.target(&one.target)));
+                }
+            }
+            found.sort_by(|(a, _), (b, _)| by_place(a.as_ref()).cmp(&by_place(b.as_ref())));
+            report.findings.extend(found.into_iter().map(|(_, finding)| finding));
+        }
+        if self.selection.has(&unused_silence::RULE) {
+            report.findings.extend(silences.unused(unused_silence::RULE.code, self.sources));
+            report.findings.extend(unused_silence::entries(&configs, &used));
+        }
+        report
+    }
+
+    /// The main place of a finding.
+    #[must_use]
+    pub fn place(&self, finding: &Diagnostic) -> Option<FindingPlace> {
+        self.renderer.places(finding).into_iter().next()
+    }
+
+    /// The entry of `.smp.yaml` that silences a finding.
+    fn ignored_by(
+        &self,
+        config: &CheckConfig,
+        finding: &Diagnostic,
+        place: Option<&FindingPlace>,
+    ) -> Option<Span> {
+        let file = place.map(|place| Path::new(&place.file)).unwrap_or(Path::new(""));
+        config.ignored.iter().find(|entry| entry.covers(finding.code(), file)).map(|entry| entry.at)
+    }
+}
+
+fn by_place(place: Option<&FindingPlace>) -> (&str, usize, usize) {
+    place.map_or(("", 0, 0), |place| (place.file.as_str(), place.line, place.column))
+}
+
+/// By what two findings are one: what is wrong with a base is told once.
+type FindingKey = (&'static str, String, Option<(String, usize, usize)>, Option<PathBuf>);
+
+fn key(finding: &Diagnostic, place: Option<&FindingPlace>, target: &Path) -> FindingKey {
+    let at = place.map(|place| (place.file.clone(), place.line, place.column));
+    let target = at.is_none().then(|| target.to_path_buf());
+    let message = if at.is_some() { finding.message().to_string() } else { finding.to_string() };
+    (finding.code().name(), message, at, target)
+}
+
+/// In how many targets entries and files took part, and in how many of them something was found there.
+#[derive(Default)]
+struct Agreement {
+    taken: FxHashMap<FilePlace, usize>,
+    read: FxHashMap<PathBuf, usize>,
+    found: FxHashMap<(&'static str, FilePlace), usize>,
+}
+
+impl Agreement {
+    fn of(all: &[TargetFindings], sources: &SourceMap) -> Self {
+        let mut agreement = Self::default();
+        for one in all {
+            let found: FxHashSet<_> = one
+                .findings
+                .iter()
+                .flat_map(|finding| places(finding, sources).map(|place| (finding.code().name(), place)))
+                .collect();
+            found.into_iter().for_each(|key| *agreement.found.entry(key).or_default() += 1);
+            one.entries.iter().for_each(|place| *agreement.taken.entry(place.clone()).or_default() += 1);
+            one.files.iter().for_each(|file| *agreement.read.entry(file.clone()).or_default() += 1);
+        }
+        agreement
+    }
+
+    /// Whether a finding holds in all targets that have what it is about, where its rule asks for that.
+    fn holds(&self, finding: &Diagnostic, sources: &SourceMap) -> bool {
+        let reach = rule_of(finding.code()).map_or(RuleReach::Each, |rule| rule.reach);
+        let found = |place: &FilePlace| {
+            self.found.get(&(finding.code().name(), place.clone())).copied().unwrap_or_default()
+        };
+        let mut places = places(finding, sources);
+        match reach {
+            RuleReach::Each => true,
+            // The entry may stand at any of the places.
+            RuleReach::Entry => {
+                places.find_map(|place| Some(found(&place) >= *self.taken.get(&place)?)).unwrap_or(true)
+            }
+            RuleReach::File => places
+                .next()
+                .is_none_or(|place| self.read.get(&place.0).is_none_or(|read| found(&place) >= *read)),
+        }
+    }
+}
+
+/// The places of a finding, the main one first.
+fn places<'f>(finding: &'f Diagnostic, sources: &'f SourceMap) -> impl Iterator<Item = FilePlace> + use<'f> {
+    finding.labels().iter().filter_map(|label| file_place(label.span, sources))
+}

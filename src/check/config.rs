@@ -1,0 +1,194 @@
+//! `.smp.yaml`: what a directory and all below it say of checks.
+
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use serde::Deserialize;
+use smol_str::SmolStr;
+
+use super::selection::{RuleSelection, code_of};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::FileTree;
+use crate::source::{SourceMap, Span};
+use crate::yaml::{Node, ParseOptions, Spanned, decode, from_node, parse_one};
+
+/// The name of the file.
+const FILE: &str = ".smp.yaml";
+
+/// What the section `check` of the nearest `.smp.yaml` says.
+#[derive(Debug, Default)]
+pub struct CheckConfig {
+    /// Rules that are asked, or not.
+    pub rules: RuleSelection,
+    /// What is not told.
+    pub ignored: Vec<IgnoredRule>,
+    /// Objects that somebody else makes.
+    pub external: Vec<External>,
+    /// What controllers make of objects.
+    pub controllers: Vec<ControllerOutput>,
+}
+
+/// Findings of a rule that are not told.
+#[derive(Debug)]
+pub struct IgnoredRule {
+    /// The rule.
+    pub code: Code,
+    /// Of which files, as seen from the file's directory; empty: of all.
+    files: Vec<Regex>,
+    /// Where it is said.
+    pub at: Span,
+    /// The directory that the file is in.
+    directory: PathBuf,
+}
+
+impl IgnoredRule {
+    /// Whether a finding of the rule in a file is not told.
+    #[must_use]
+    pub fn covers(&self, code: Code, file: &Path) -> bool {
+        let below = file.strip_prefix(&self.directory).unwrap_or(file).to_string_lossy();
+        code == self.code && (self.files.is_empty() || self.files.iter().any(|files| files.is_match(&below)))
+    }
+}
+
+/// Objects that are there though no build makes them.
+#[derive(Debug)]
+pub struct External {
+    kind: SmolStr,
+    name: Regex,
+    namespace: Option<SmolStr>,
+}
+
+impl External {
+    /// Whether it speaks of an object.
+    #[must_use]
+    pub fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        self.kind == kind
+            && self.name.is_match(name)
+            && self.namespace.as_deref().is_none_or(|own| own == namespace)
+    }
+}
+
+/// What a controller makes of each object of a kind.
+#[derive(Debug, Clone)]
+pub struct ControllerOutput {
+    /// The kind of the objects that it makes others of.
+    pub kind: SmolStr,
+    /// The kind of those others.
+    pub makes: SmolStr,
+    /// The field of the first that has the name of the second, with dots between steps; none: they have the same name.
+    pub name: Option<SmolStr>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ConfigFile {
+    check: Section,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Section {
+    select: Vec<Spanned<String>>,
+    ignore: Vec<IgnoreEntry>,
+    external: Vec<ExternalEntry>,
+    controllers: Vec<ControllerEntry>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct IgnoreEntry {
+    code: Spanned<String>,
+    files: Vec<Spanned<String>>,
+    /// For those who read the file.
+    #[serde(rename = "why")]
+    _why: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ExternalEntry {
+    kind: Spanned<String>,
+    name: Spanned<String>,
+    namespace: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ControllerEntry {
+    kind: Spanned<String>,
+    makes: Spanned<String>,
+    name: String,
+}
+
+impl CheckConfig {
+    /// The nearest file from a target upwards; none: nothing is said.
+    #[must_use]
+    pub fn nearest(tree: &dyn FileTree, target: &Path) -> Option<PathBuf> {
+        let directory = tree.locate(Path::new(""), target).ok()?.into_path();
+        directory.ancestors().map(|above| above.join(FILE)).find(|file| tree.has(file))
+    }
+
+    /// Reads a file, `shown` to users as they see it.
+    ///
+    /// # Errors
+    /// It cannot be read, or says what makes no sense.
+    pub fn read(tree: &dyn FileTree, file: &Path, shown: &Path, sources: &SourceMap) -> Result<Self> {
+        let text = tree.read(file).map_err(|error| {
+            let message = format!("{} cannot be read: {error}", shown.display());
+            Diagnostic::error(Code::of_reading(&error), message)
+        })?;
+        let named = |error: Diagnostic| error.note(format!("in {}", shown.display()));
+        let id = sources.add(shown, decode(text).map_err(named)?);
+        let node = parse_one(sources, id, ParseOptions::default())?;
+        let own: Node = node.get("check").map_or_else(Node::null, Clone::clone);
+        if own.is_null() {
+            return Ok(Self::default());
+        }
+        let ConfigFile { check } = from_node(&node)?;
+        let directory = shown.parent().unwrap_or(Path::new("")).to_path_buf();
+        check.compiled(&directory)
+    }
+}
+
+impl Section {
+    fn compiled(self, directory: &Path) -> Result<CheckConfig> {
+        let mut config = CheckConfig::default();
+        for code in &self.select {
+            let selected = RuleSelection::new([code.as_str()], []).map_err(|error| error.at(code.span))?;
+            config.rules = config.rules.then(&selected);
+        }
+        for entry in self.ignore {
+            let code = code_of(&entry.code).map_err(|error| error.at(entry.code.span))?;
+            let files = entry.files.iter().map(pattern).collect::<Result<_>>()?;
+            let (at, directory) = (entry.code.span, directory.to_path_buf());
+            config.ignored.push(IgnoredRule { code, files, at, directory });
+        }
+        for entry in self.external {
+            let (kind, name) = (needed(&entry.kind, "kind")?, pattern(&entry.name)?);
+            let namespace = Some(entry.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
+            config.external.push(External { kind, name, namespace });
+        }
+        for entry in self.controllers {
+            let (kind, makes) = (needed(&entry.kind, "kind")?, needed(&entry.makes, "makes")?);
+            let name = Some(entry.name).filter(|name| !name.is_empty()).map(SmolStr::from);
+            config.controllers.push(ControllerOutput { kind, makes, name });
+        }
+        Ok(config)
+    }
+}
+
+fn needed(text: &Spanned<String>, field: &str) -> Result<SmolStr> {
+    if text.is_empty() {
+        let message = format!("an entry of `check` in {FILE} has no `{field}`");
+        return Err(Diagnostic::error(Code::MissingField, message).at(text.span));
+    }
+    Ok(text.as_str().into())
+}
+
+/// A name in which `*` stands for any text; empty: any name.
+fn pattern(text: &Spanned<String>) -> Result<Regex> {
+    let parts: Vec<String> = text.split('*').map(regex::escape).collect();
+    let all = if text.is_empty() { ".*".to_string() } else { parts.join(".*") };
+    Regex::new(&format!("^{all}$"))
+        .map_err(|_| Diagnostic::error(Code::LimitExceeded, "this pattern is too long").at(text.span))
+}

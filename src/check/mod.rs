@@ -1,0 +1,30 @@
+//! Says of targets what is wrong with them, or most likely is, though they build.
+//!
+//! A file for each rule in `rules`, all of them in one registry; findings are diagnostics, and what mends them for
+//! certain is data. Owns the rules, what silences them, and the forms of reports. Builds nothing and prints nothing.
+
+mod baseline;
+mod conclude;
+mod config;
+mod controllers;
+mod fix;
+mod names;
+mod reference;
+mod registry;
+pub mod report;
+mod rule;
+mod rules;
+mod selection;
+mod silence;
+mod target;
+mod walk;
+
+pub use self::baseline::Baseline;
+pub use self::conclude::{CheckReport, Conclusion, TargetFindings, look_at};
+pub use self::config::{CheckConfig, External, IgnoredRule};
+pub use self::fix::{FixedFile, fixed_files};
+pub use self::registry::{RULES, code_named, nearest_code, rule_of};
+pub use self::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
+pub use self::selection::RuleSelection;
+pub use self::target::CheckedTarget;
+pub use self::walk::FieldVisit;

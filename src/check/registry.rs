@@ -1,0 +1,43 @@
+//! The registry of all rules.
+
+use super::rule::Rule;
+use super::rules;
+use crate::diagnostic::Code;
+use crate::yaml::nearest;
+
+/// All rules, in the order in which they are told.
+pub static RULES: &[&Rule] = &[
+    &rules::unmatched_image::RULE,
+    &rules::unmatched_patch::RULE,
+    &rules::unmatched_replacement::RULE,
+    &rules::unused_variable::RULE,
+    &rules::no_effect::RULE,
+    &rules::dangling_reference::RULE,
+    &rules::dangling_key::RULE,
+    &rules::external_reference::RULE,
+    &rules::unmatched_selector::RULE,
+    &rules::unused_silence::RULE,
+];
+
+/// The rule of a code.
+#[must_use]
+pub fn rule_of(code: Code) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.code == code)
+}
+
+/// The code that is called so: that of a rule, or of any other message.
+#[must_use]
+pub fn code_named(name: &str) -> Option<Code> {
+    codes().find(|code| code.name() == name)
+}
+
+/// The name of a code that is most alike.
+#[must_use]
+pub fn nearest_code(name: &str) -> Option<&'static str> {
+    let names: Vec<&'static str> = codes().map(Code::name).collect();
+    nearest(name, &names)
+}
+
+fn codes() -> impl Iterator<Item = Code> {
+    RULES.iter().map(|rule| rule.code).chain(Code::ALL.iter().copied())
+}

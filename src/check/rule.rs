@@ -1,0 +1,123 @@
+//! What a rule is.
+
+use super::target::CheckedTarget;
+use crate::diagnostic::{Code, Diagnostic, Severity};
+
+/// One thing that can be wrong, how it is found, and what is said about it.
+#[derive(Debug)]
+pub struct Rule {
+    /// What its findings are called.
+    pub code: Code,
+    /// Its title, such as `Image entry without an image`.
+    pub name: &'static str,
+    /// What it is about.
+    pub group: RuleGroup,
+    /// How bad its findings are.
+    pub severity: Severity,
+    /// Whether it is asked without being selected.
+    pub standing: RuleStanding,
+    /// Whether a finding must come of all targets that have the place.
+    pub reach: RuleReach,
+    /// What it looks at, and why what it finds is wrong: paragraphs of Markdown.
+    pub why: &'static str,
+    /// A directory in which it finds something.
+    pub bad: RuleExample,
+    /// The same as it was meant.
+    pub good: RuleExample,
+    /// How it finds.
+    pub finder: Finder,
+}
+
+impl Rule {
+    /// Its page, in Markdown.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let standing = match self.standing {
+            RuleStanding::On => "on",
+            RuleStanding::Off => "off unless selected",
+        };
+        format!(
+            "# {}\n\n{}\n\n`{}`, {}, {standing}\n\n{}\n\n## What to do\n\n{}\n\n## Wrong\n\n{}\n## Right\n\n{}",
+            self.name,
+            self.code.meaning(),
+            self.code,
+            self.severity.name(),
+            self.why,
+            self.code.remedy(),
+            shown(self.bad),
+            shown(self.good),
+        )
+    }
+}
+
+fn shown(example: RuleExample) -> String {
+    let file = |(path, text): &(&str, &str)| format!("```yaml\n# {path}\n{text}```\n");
+    example.iter().map(file).collect::<Vec<_>>().join("\n")
+}
+
+/// Files by their paths; the target is the directory that they are in.
+pub type RuleExample = &'static [(&'static str, &'static str)];
+
+/// What rules are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RuleGroup {
+    /// Something that does nothing.
+    DoesNothing,
+    /// Something that means something else than it seems to.
+    MeansElse,
+    /// A name that leads nowhere.
+    PointsNowhere,
+    /// An object that an API server would refuse.
+    WouldBeRefused,
+    /// The configuration of the checks themselves.
+    Checks,
+}
+
+impl RuleGroup {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 5] =
+        [Self::DoesNothing, Self::MeansElse, Self::PointsNowhere, Self::WouldBeRefused, Self::Checks];
+
+    /// Its title.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::DoesNothing => "Does nothing",
+            Self::MeansElse => "Means something else",
+            Self::PointsNowhere => "Points nowhere",
+            Self::WouldBeRefused => "Would be refused",
+            Self::Checks => "The checks themselves",
+        }
+    }
+}
+
+/// Whether a rule is asked when nobody selects rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleStanding {
+    /// It is.
+    On,
+    /// What it finds is often meant: only who selects it wants to know.
+    Off,
+}
+
+/// How many targets must agree on a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleReach {
+    /// Each speaks for itself.
+    Each,
+    /// All that have the entry which it is about: what does nothing in one target may do something in another.
+    Entry,
+    /// All that have something of the file which it is about: what a base lacks may come with what uses it.
+    File,
+}
+
+/// How a rule finds.
+#[derive(Debug, Clone, Copy)]
+pub enum Finder {
+    /// The build warns of it by itself, with the code of the rule.
+    Build,
+    /// It looks at what was built of a target.
+    Target(fn(&CheckedTarget<'_>) -> Vec<Diagnostic>),
+    /// It looks at what all targets have in common: see [`super::conclude`].
+    Run,
+}

@@ -1,0 +1,74 @@
+//! A key that a ConfigMap or Secret of the build does not have.
+
+use crate::check::reference::{Objects, Reference, references};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use crate::resource::Resource;
+use crate::yaml::{Node, nearest};
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "dangling-key",
+        meaning: "A variable of a container comes from a key that its ConfigMap or Secret does not have.",
+        remedy: "Correct the key; the container would not start.",
+    }),
+    name: "Key that is not there",
+    group: RuleGroup::PointsNowhere,
+    severity: Severity::Error,
+    standing: RuleStanding::On,
+    reach: RuleReach::File,
+    why: "The ConfigMap or Secret is in the build, and `key` is none of its keys: the kubelet does not start the container \
+          then, unless the reference is `optional`.",
+    bad: &[
+        ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
+             env:\n    - name: A\n      valueFrom:\n        configMapKeyRef: {name: web, key: hots}\n",
+        ),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {host: b}\n"),
+    ],
+    good: &[
+        ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
+             env:\n    - name: A\n      valueFrom:\n        configMapKeyRef: {name: web, key: host}\n",
+        ),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {host: b}\n"),
+    ],
+    finder: Finder::Target(find),
+};
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let objects = Objects::of(target.resources(), target.config);
+    let references = target.resources().flat_map(references);
+    references.filter_map(|reference| told(&reference, &objects)).collect()
+}
+
+fn told(reference: &Reference<'_>, objects: &Objects<'_>) -> Option<Diagnostic> {
+    let key = reference.key?;
+    let found = objects.find(&reference.kind, &reference.namespace, reference.text())??;
+    let keys = keys(found)?;
+    let wanted = key.as_str().filter(|wanted| !keys.contains(wanted))?;
+    let message = format!("the {} `{}` has no key `{wanted}`", reference.kind, reference.text());
+    let problem = Diagnostic::error(RULE.code, message)
+        .at(key.span())
+        .label(found.node().span().at_start(), "it is here")
+        .resource(reference.from.id())
+        .field(&reference.field);
+    Some(match nearest(wanted, &keys) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")),
+        None => problem,
+    })
+}
+
+/// The keys of a ConfigMap or Secret; none for one that gets them from elsewhere.
+fn keys(found: &Resource) -> Option<Vec<&str>> {
+    let lists =
+        ["data", "stringData", "binaryData"].map(|field| found.node().get(field).and_then(Node::as_map));
+    let keys: Vec<&str> =
+        lists.into_iter().flatten().flat_map(|map| map.iter().map(|(key, _)| key)).collect();
+    (!keys.is_empty()).then_some(keys)
+}

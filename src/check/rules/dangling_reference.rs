@@ -1,0 +1,143 @@
+//! A name that leads nowhere, and was most likely meant to lead to something of the build.
+
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+use crate::check::controllers::is_everywhere;
+use crate::check::reference::{Objects, Reference, mentioned, references};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use crate::yaml::nearest;
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "dangling-reference",
+        meaning: "A name of an object that is not there, though one much like it is.",
+        remedy: "Correct the name, or the namespace. What is made by somebody else is declared under `check.external` in \
+                 `.smp.yaml`, what a controller makes of an object under `check.controllers`.",
+    }),
+    name: "Reference to something else than is there",
+    group: RuleGroup::PointsNowhere,
+    severity: Severity::Warning,
+    standing: RuleStanding::On,
+    reach: RuleReach::File,
+    why: "A ConfigMap, Secret, ServiceAccount, PersistentVolumeClaim, Service, Role or scaled workload that is named and is \
+          not in the build, while the build has one that is called much alike, has one of that name in another namespace, \
+          or has one of that kind that nothing else names. Names of which nothing in the build is like are told by \
+          `external-reference`.",
+    bad: &[
+        ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
+             envFrom:\n    - configMapRef: {name: web-confg}\n",
+        ),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-config}\ndata: {A: b}\n"),
+    ],
+    good: &[
+        ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
+             envFrom:\n    - configMapRef: {name: web-config}\n",
+        ),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-config}\ndata: {A: b}\n"),
+    ],
+    finder: Finder::Target(find),
+};
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let objects = Objects::of(target.resources(), target.config);
+    let texts = mentioned(target.resources());
+    let references = target.resources().flat_map(references);
+    let missing = references.filter(|reference| is_missing(reference, &objects, target));
+    missing.filter_map(|reference| Some(told(&reference, &meant(&reference, &objects, &texts)?))).collect()
+}
+
+/// Whether a reference leads to nothing that is known.
+pub(super) fn is_missing(
+    reference: &Reference<'_>,
+    objects: &Objects<'_>,
+    target: &CheckedTarget<'_>,
+) -> bool {
+    let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
+    let is_there = objects.find(kind, if is_cluster_wide(kind) { "" } else { namespace }, name).is_some();
+    let is_external = || target.config.external.iter().any(|external| external.is(kind, namespace, name));
+    !is_there && !is_everywhere(kind, name) && !is_external() && !is_claimed(reference, objects)
+}
+
+/// Whether kinds that are named are outside of namespaces.
+fn is_cluster_wide(kind: &str) -> bool {
+    matches!(kind, "ClusterRole")
+}
+
+/// Whether a StatefulSet makes a claim of that name for one of its Pods.
+fn is_claimed(reference: &Reference<'_>, objects: &Objects<'_>) -> bool {
+    reference.kind == "PersistentVolumeClaim"
+        && objects
+            .of_kind("StatefulSet", &reference.namespace)
+            .any(|set| reference.text().contains(set.as_str()))
+}
+
+/// What was most likely meant.
+pub(super) enum Meant {
+    /// One that is called much alike, or that nothing else names.
+    Name(SmolStr),
+    /// The one of that name in another namespace.
+    Namespace(SmolStr),
+}
+
+/// What was most likely meant; none where nothing in the build is like it.
+pub(super) fn meant(
+    reference: &Reference<'_>,
+    objects: &Objects<'_>,
+    texts: &FxHashSet<&str>,
+) -> Option<Meant> {
+    let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
+    let mut names: Vec<&str> = objects.of_kind(kind, namespace).map(SmolStr::as_str).collect();
+    names.sort_unstable();
+    if let Some(near) = nearest(name, &names).filter(|near| is_alike(name, near)) {
+        return Some(Meant::Name(near.into()));
+    }
+    let elsewhere = objects.namespaces_of(kind, name).first();
+    if let Some(elsewhere) = elsewhere {
+        return Some(Meant::Namespace(elsewhere.clone()));
+    }
+    let unnamed: Vec<&&str> = names.iter().filter(|known| !texts.contains(**known)).collect();
+    match unnamed.as_slice() {
+        [one] => Some(Meant::Name((**one).into())),
+        _ => None,
+    }
+}
+
+/// Whether two names differ by a slip and not by a word: `web-config` and `web-confg`, not `web-key` and `app-key`.
+fn is_alike(name: &str, known: &str) -> bool {
+    let words = |text: &str| text.split(['-', '.', '_']).map(str::to_string).collect::<Vec<_>>();
+    let (name, known) = (words(name), words(known));
+    if name.len() != known.len() {
+        // A word more or less at the end, such as the hash of what was generated.
+        let (short, long) = if name.len() < known.len() { (&name, &known) } else { (&known, &name) };
+        return short.len() + 1 == long.len() && long.starts_with(short) && short.len() > 1;
+    }
+    let differing: Vec<_> = name.iter().zip(&known).filter(|(a, b)| a != b).collect();
+    matches!(differing.as_slice(), [(a, b)] if a.len().min(b.len()) > 2 && nearest(a, &[b.as_str()]).is_some())
+}
+
+fn told(reference: &Reference<'_>, meant: &Meant) -> Diagnostic {
+    let (kind, name) = (&reference.kind, reference.text());
+    let help = match meant {
+        Meant::Name(near) => format!("did you mean `{near}`?"),
+        Meant::Namespace(namespace) => {
+            format!(
+                "the one of that name is in the namespace {namespace}, and this one is looked for in {}",
+                reference.namespace
+            )
+        }
+    };
+    Diagnostic::warning(RULE.code, format!("there is no {kind} `{name}` in the build"))
+        .at(reference.name.span())
+        .resource(reference.from.id())
+        .field(&reference.field)
+        .help(help)
+}

@@ -1,0 +1,57 @@
+//! A name that nothing in the build has.
+
+use super::dangling_reference::{is_missing, meant};
+use crate::check::reference::{Objects, mentioned, references};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "external-reference",
+        meaning: "A name of an object that is not in the build, and of which nothing there is like.",
+        remedy: "Add the object, or declare it under `check.external` in `.smp.yaml`.",
+    }),
+    name: "Reference to something outside",
+    group: RuleGroup::PointsNowhere,
+    severity: Severity::Warning,
+    standing: RuleStanding::Off,
+    reach: RuleReach::File,
+    why: "Secrets above all are often made outside of a build, so this is off. Who declares all that comes from elsewhere \
+          in `.smp.yaml` can select it, and is told of every name that leads nowhere.",
+    bad: &[
+        ("kustomization.yaml", "resources: [pod.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
+             envFrom:\n    - secretRef: {name: db}\n",
+        ),
+    ],
+    good: &[
+        ("kustomization.yaml", "resources: [pod.yaml, secret.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
+             envFrom:\n    - secretRef: {name: db}\n",
+        ),
+        ("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {A: b}\n"),
+    ],
+    finder: Finder::Target(find),
+};
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let objects = Objects::of(target.resources(), target.config);
+    let texts = mentioned(target.resources());
+    let references = target.resources().flat_map(references);
+    let missing = references.filter(|reference| is_missing(reference, &objects, target));
+    let outside = missing.filter(|reference| meant(reference, &objects, &texts).is_none());
+    let told = outside.map(|reference| {
+        let message = format!("there is no {} `{}` in the build", reference.kind, reference.text());
+        Diagnostic::warning(RULE.code, message)
+            .at(reference.name.span())
+            .resource(reference.from.id())
+            .field(&reference.field)
+            .help("declare it under `check.external` in .smp.yaml if somebody else makes it")
+    });
+    told.collect()
+}

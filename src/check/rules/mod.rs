@@ -1,0 +1,12 @@
+//! The rules, a file for each.
+
+pub(super) mod dangling_key;
+pub(super) mod dangling_reference;
+pub(super) mod external_reference;
+pub(super) mod no_effect;
+pub(super) mod unmatched_image;
+pub(super) mod unmatched_patch;
+pub(super) mod unmatched_replacement;
+pub(super) mod unmatched_selector;
+pub(super) mod unused_silence;
+pub(super) mod unused_variable;

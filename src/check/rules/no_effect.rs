@@ -1,0 +1,129 @@
+//! An entry of a kustomization that changes nothing.
+
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+use crate::cause::{Cause, History, KnownValue, Writer};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use crate::source::Span;
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "no-effect",
+        meaning: "An entry of a kustomization, or a patch, that changes nothing.",
+        remedy: "Remove it, or correct what it says: all that it sets has these values without it.",
+    }),
+    name: "Entry that changes nothing",
+    group: RuleGroup::DoesNothing,
+    severity: Severity::Warning,
+    standing: RuleStanding::On,
+    reach: RuleReach::Entry,
+    why: "An entry of `images`, `replicas`, `replacements`, `labels`, `commonLabels` or `commonAnnotations`, or a patch, \
+          that finds its target and writes what is there already. It looks as if it decided something. An entry of a \
+          component or base is only told when it does nothing in all targets that were looked at.",
+    bad: &[
+        (
+            "kustomization.yaml",
+            "resources: [map.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: \
+             web}\n    data: {a: b}\n",
+        ),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n"),
+    ],
+    good: &[
+        (
+            "kustomization.yaml",
+            "resources: [map.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: \
+             web}\n    data: {a: c}\n",
+        ),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n"),
+    ],
+    finder: Finder::Target(find),
+};
+
+/// The fields whose entries are looked at.
+const FIELDS: [&str; 9] = [
+    "images",
+    "replicas",
+    "replacements",
+    "labels",
+    "commonLabels",
+    "commonAnnotations",
+    "patches",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+];
+
+/// An entry: the place that is told, and its name.
+type EntryKey = (Span, SmolStr);
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let resources = &target.built.resources;
+    let mut effective = FxHashSet::default();
+    let histories = resources.iter().filter_map(|resource| resource.history.as_deref());
+    histories.for_each(|history| note(history, &mut effective));
+    for (resource, cause) in resources.deleted() {
+        effective.insert(key(cause));
+        resource.history.iter().for_each(|history| note(history, &mut effective));
+    }
+    let unmatched: FxHashSet<Span> = target
+        .built
+        .warnings
+        .iter()
+        .flat_map(|warning| warning.labels().iter().map(|label| label.span))
+        .collect();
+    let mut told = FxHashSet::default();
+    let entries = resources.writers().iter().flat_map(|writer| entries(writer));
+    let idle = entries.filter(|(places, name)| {
+        places.iter().all(|place| !effective.contains(&(*place, name.clone())) && !unmatched.contains(place))
+    });
+    let idle = idle.filter(|(places, name)| told.insert((places[0], name.clone())));
+    idle.map(|(places, name)| {
+        let message = format!("{name} changes nothing: what it sets is so already");
+        Diagnostic::warning(RULE.code, message).at(places[0]).help("remove it, or correct what it says")
+    })
+    .collect()
+}
+
+/// The entries of a step, each with the places that it may be known by, the one that is told first.
+fn entries(writer: &Writer) -> Vec<(Vec<Span>, SmolStr)> {
+    let field = writer.name.split('[').next().unwrap_or_default();
+    if writer.at.is_none() || !FIELDS.contains(&field) {
+        return Vec::new();
+    }
+    let mut all: Vec<(Vec<Span>, SmolStr)> = Vec::new();
+    for (span, name) in &writer.entries {
+        match all.last_mut().filter(|(_, last)| last == name) {
+            Some((places, _)) => places.push(*span),
+            None => all.push((vec![*span], name.clone())),
+        }
+    }
+    if all.is_empty() { vec![(vec![writer.at], writer.name.clone())] } else { all }
+}
+
+fn key(cause: &Cause) -> EntryKey {
+    (cause.at(), cause.name().clone())
+}
+
+/// Takes note of what had an effect on the values of a resource.
+fn note(history: &History, effective: &mut FxHashSet<EntryKey>) {
+    effective.extend(history.removed().iter().map(|removed| key(&removed.by)));
+    history.removed().iter().for_each(|removed| values(&removed.value, effective));
+    values(history.root(), effective);
+}
+
+fn values(known: &KnownValue, effective: &mut FxHashSet<EntryKey>) {
+    match known {
+        KnownValue::Leaf(writes) => {
+            for (i, write) in writes.iter().enumerate() {
+                let is_same = writes.get(i + 1).is_some_and(|older| older.value == write.value);
+                if !is_same {
+                    effective.insert(key(&write.by));
+                }
+            }
+        }
+        KnownValue::Map(fields) => fields.iter().for_each(|(_, value)| values(value, effective)),
+        KnownValue::List(entries) => entries.iter().for_each(|(_, value)| values(value, effective)),
+    }
+}

@@ -1,0 +1,155 @@
+//! A selector that no Pod of the build has the labels of.
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use crate::check::reference::{namespace_of, pod_template};
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use crate::resource::Resource;
+use crate::yaml::{Map, Node, nearest};
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "unmatched-selector",
+        meaning: "The selector of a Service or PodDisruptionBudget fits no Pod of the build, though one nearly has its labels.",
+        remedy: "Correct the selector, or the labels of the Pods.",
+    }),
+    name: "Selector without Pods",
+    group: RuleGroup::PointsNowhere,
+    severity: Severity::Warning,
+    standing: RuleStanding::On,
+    reach: RuleReach::File,
+    why: "Some workload of the same namespace has all labels of the selector but one, and none has all of them: the Service \
+          gets no endpoints. Selectors of which no workload has anything are taken for those of Pods from elsewhere.",
+    bad: &[
+        ("kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  labels: {app: web}\nspec:\n  containers:\n  - {name: web, \
+             image: nginx}\n",
+        ),
+        (
+            "service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  selector: {app: wep}\n  ports: [{port: 80}]\n",
+        ),
+    ],
+    good: &[
+        ("kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  labels: {app: web}\nspec:\n  containers:\n  - {name: web, \
+             image: nginx}\n",
+        ),
+        (
+            "service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  selector: {app: web}\n  ports: [{port: 80}]\n",
+        ),
+    ],
+    finder: Finder::Target(find),
+};
+
+/// A selector: the map of its labels, and where it is.
+fn selector(resource: &Resource) -> Option<(&Node, &'static str)> {
+    let node = resource.node();
+    let (path, shown): (&[&str], _) = match resource.id().gvk.kind.as_str() {
+        "Service" => (&["spec", "selector"], "spec.selector"),
+        "PodDisruptionBudget" => {
+            node.get_path(&["spec", "selector", "matchExpressions"]).is_none().then_some(())?;
+            (&["spec", "selector", "matchLabels"], "spec.selector.matchLabels")
+        }
+        _ => return None,
+    };
+    let labels = node.get_path(path).filter(|labels| labels.as_map().is_some_and(|map| !map.is_empty()))?;
+    Some((labels, shown))
+}
+
+/// How many workloads are looked at for one selector: more that have one of its labels say nothing.
+const CANDIDATES: usize = 1000;
+
+/// The workloads of a build by the labels of their Pods.
+#[derive(Default)]
+struct Workloads<'n> {
+    all: Vec<(Option<&'n Node>, &'n Resource)>,
+    /// The positions of those that have a label, by namespace, key and value.
+    by_label: FxHashMap<(&'n str, &'n str, &'n str), Vec<usize>>,
+    /// Those of a namespace.
+    by_namespace: FxHashMap<&'n str, Vec<usize>>,
+}
+
+impl<'n> Workloads<'n> {
+    fn of(resources: impl Iterator<Item = &'n Resource>) -> Self {
+        let mut workloads = Self::default();
+        for resource in resources {
+            let Some(template) = pod_template(resource) else { continue };
+            let (namespace, position) = (namespace_of(resource.id()), workloads.all.len());
+            workloads.all.push((template.labels, resource));
+            workloads.by_namespace.entry(namespace).or_default().push(position);
+            for (key, value) in template.labels.and_then(Node::as_map).into_iter().flat_map(Map::iter) {
+                let Some(value) = value.scalar_text() else { continue };
+                workloads.by_label.entry((namespace, key, value.as_str())).or_default().push(position);
+            }
+        }
+        workloads
+    }
+
+    /// The workload that has most labels of a selector, and how many; none when there is nothing to say of it.
+    fn nearest(&self, namespace: &str, wanted: &Map) -> Option<(usize, Option<&'n Node>, &'n Resource)> {
+        let mut lists: Vec<&[usize]> = Vec::new();
+        for (key, value) in wanted.iter() {
+            let value = value.scalar_text().map_or("", SmolStr::as_str);
+            lists.extend(self.by_label.get(&(namespace, key, value)).map(Vec::as_slice));
+        }
+        let fewest = lists.iter().min_by_key(|list| list.len());
+        let here = || self.by_namespace.get(namespace).map(Vec::as_slice);
+        let candidates = fewest.copied().or_else(here)?;
+        if candidates.len() > CANDIDATES {
+            return None;
+        }
+        let count = |labels: Option<&Node>| wanted.iter().filter(|pair| has(labels, *pair)).count();
+        candidates
+            .iter()
+            .map(|i| self.all[*i])
+            .map(|(labels, of)| (count(labels), labels, of))
+            .max_by_key(|(n, ..)| *n)
+    }
+}
+
+/// Whether labels have a pair.
+fn has(labels: Option<&Node>, (key, value): (&str, &Node)) -> bool {
+    labels.and_then(|labels| labels.get(key)).and_then(Node::scalar_text) == value.scalar_text()
+}
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let workloads = Workloads::of(target.resources());
+    target.resources().filter_map(|resource| told(resource, &workloads)).collect()
+}
+
+fn told(resource: &Resource, workloads: &Workloads<'_>) -> Option<Diagnostic> {
+    let (selector, field) = selector(resource)?;
+    let wanted = selector.as_map()?;
+    let (best, labels, workload) = workloads.nearest(namespace_of(resource.id()), wanted)?;
+    // One label that is alone says little: the Pods must have nearly its value.
+    if best + 1 != wanted.len() || (best == 0 && !is_alike(wanted.iter().next(), labels)) {
+        return None;
+    }
+    let (key, value) = wanted.iter().find(|pair| !has(labels, *pair))?;
+    let message = format!("no Pod of the build has the label `{key}: {}`", value.scalar_text()?);
+    let at = labels.and_then(|labels| labels.get(key)).or(labels).map(Node::span).unwrap_or_default();
+    Some(
+        Diagnostic::warning(RULE.code, message)
+            .at(value.span())
+            .label(at, format!("the Pods of {} have this", workload.id()))
+            .resource(resource.id())
+            .field(field),
+    )
+}
+
+/// Whether a label has a value much like the one that is wanted.
+fn is_alike(wanted: Option<(&str, &Node)>, labels: Option<&Node>) -> bool {
+    wanted.is_some_and(|(key, value)| {
+        let has = labels.and_then(|labels| labels.get(key)).and_then(Node::as_str);
+        value.as_str().zip(has).is_some_and(|(wanted, has)| nearest(wanted, &[has]).is_some())
+    })
+}

@@ -1,0 +1,44 @@
+//! What silences nothing.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use crate::check::config::CheckConfig;
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use crate::source::Span;
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "unused-silence",
+        meaning: "A comment `# smp:ignore`, or an entry of `.smp.yaml`, that silences nothing.",
+        remedy: "Remove it: one day it would silence something that nobody has looked at.",
+    }),
+    name: "Silence without a finding",
+    group: RuleGroup::Checks,
+    severity: Severity::Warning,
+    standing: RuleStanding::On,
+    reach: RuleReach::Each,
+    why: "A comment `# smp:ignore CODE why` silences the findings of a rule on its line, or, alone on a line, on the line \
+          below. One that names no rule, or silences nothing, is left from something that is mended.",
+    bad: &[
+        ("kustomization.yaml", "resources:\n- map.yaml # smp:ignore unmatched-image pinned elsewhere\n"),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n"),
+    ],
+    good: &[
+        ("kustomization.yaml", "resources:\n- map.yaml\n"),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n"),
+    ],
+    finder: Finder::Run,
+};
+
+/// The entries of configurations that silenced nothing in any target.
+pub(in crate::check) fn entries(configs: &[Arc<CheckConfig>], used: &FxHashSet<Span>) -> Vec<Diagnostic> {
+    let mut seen = FxHashSet::default();
+    let entries = configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))).flat_map(|c| &c.ignored);
+    let unused = entries.filter(|entry| !used.contains(&entry.at));
+    let told =
+        |at| Diagnostic::warning(RULE.code, "this entry silences nothing").at(at).help("remove the entry");
+    unused.map(|entry| told(entry.at)).collect()
+}

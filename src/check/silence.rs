@@ -1,0 +1,117 @@
+//! Comments that silence findings: `# smp:ignore CODE why`, on the line of the finding or alone on the line above.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use memchr::memmem;
+use rustc_hash::FxHashMap;
+
+use super::registry::{code_named, nearest_code};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::{Source, SourceId, SourceMap, Span};
+
+const WORD: &str = "smp:ignore";
+
+/// A comment.
+#[derive(Debug)]
+struct Silence {
+    codes: Vec<Result<Code, String>>,
+    /// The line that it speaks of, from 1.
+    line: usize,
+    at: Span,
+    is_used: bool,
+}
+
+/// The comments of the texts of a run; each text is looked through when something is found in it.
+#[derive(Debug, Default)]
+pub(super) struct Silences {
+    by_source: FxHashMap<SourceId, Vec<Silence>>,
+}
+
+impl Silences {
+    /// Whether a finding at a place is silenced; the comment counts as used then.
+    pub(super) fn cover(&mut self, code: Code, place: Span, sources: &SourceMap) -> bool {
+        let outer = sources.outermost(place);
+        let Some(source) = sources.get(outer.source) else { return false };
+        let (line, _) = source.line_column(outer.start);
+        let silences = self.of(outer.source, &source);
+        // They are sorted by line.
+        let first = silences.partition_point(|silence| silence.line < line);
+        let here = silences[first..].iter_mut().take_while(|silence| silence.line == line);
+        let mut covers = false;
+        for silence in here.filter(|silence| silence.codes.contains(&Ok(code))) {
+            silence.is_used = true;
+            covers = true;
+        }
+        covers
+    }
+
+    fn of(&mut self, id: SourceId, source: &Arc<Source>) -> &mut [Silence] {
+        self.by_source.entry(id).or_insert_with(|| read(id, source))
+    }
+
+    /// What is to be said of comments that silenced nothing, or name no rule. A text may have been read twice.
+    pub(super) fn unused(&mut self, unused: Code, sources: &SourceMap) -> Vec<Diagnostic> {
+        let mut all: BTreeMap<(PathBuf, u32), &Silence> = BTreeMap::new();
+        for id in sources.outer_texts() {
+            let Some(source) = sources.get(id) else { continue };
+            self.of(id, &source);
+        }
+        for silence in self.by_source.values().flatten() {
+            let Some(source) = sources.get(silence.at.source) else { continue };
+            let known = all.entry((source.name().to_path_buf(), silence.at.start)).or_insert(silence);
+            if silence.is_used {
+                *known = silence;
+            }
+        }
+        let told = |silence: &&Silence| {
+            let unknown = silence.codes.iter().find_map(|code| code.as_ref().err());
+            if let Some(name) = unknown {
+                let message = match name.as_str() {
+                    "" => "this comment names no rule".to_string(),
+                    name => format!("this comment names `{name}`, and no rule is called so"),
+                };
+                let help = match nearest_code(name) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "write it as `# smp:ignore CODE why`".to_string(),
+                };
+                return Some(Diagnostic::warning(unused, message).at(silence.at).help(help));
+            }
+            let message = "this comment silences nothing";
+            (!silence.is_used)
+                .then(|| Diagnostic::warning(unused, message).at(silence.at).help("remove the comment"))
+        };
+        all.values().filter_map(told).collect()
+    }
+}
+
+/// The comments of a text, by line.
+fn read(id: SourceId, source: &Source) -> Vec<Silence> {
+    let text = source.text();
+    let mut all = Vec::new();
+    for start in memmem::find_iter(text.as_bytes(), WORD) {
+        let (line, _) = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
+        let from = source.line_start(line);
+        let before = &text[from..start];
+        // A comment begins at a `#` behind a space or at the start of the line.
+        let Some(sign) = before.rfind('#') else { continue };
+        let lead = &before[..sign];
+        let is_comment =
+            before[sign + 1..].trim().is_empty() && (lead.is_empty() || lead.ends_with([' ', '\t']));
+        if !is_comment {
+            continue;
+        }
+        let rest = source.line(line).get(start - from + WORD.len()..).unwrap_or_default();
+        let codes = rest.split_whitespace().next().unwrap_or_default().split(',');
+        all.push(Silence {
+            codes: codes.map(|name| code_named(name).ok_or_else(|| name.to_string())).collect(),
+            // Alone on a line it speaks of the one below.
+            line: if lead.trim().is_empty() { line + 1 } else { line },
+            at: Span::new(id, from + sign, start + WORD.len()),
+            is_used: false,
+        });
+    }
+    all.sort_by_key(|silence| silence.line);
+    all
+}

@@ -1,0 +1,220 @@
+//! `kubectl smp check`: what is wrong with overlays, though they build.
+
+mod explain;
+mod mend;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::report::print;
+use super::select::{SelectArgs, Selection};
+use super::target::TargetArgs;
+use super::{Failure, Outcome, render};
+use crate::check::report::{CheckForm, render as render_report, summary};
+use crate::check::{
+    Baseline, CheckConfig, CheckReport, CheckedTarget, Conclusion, RuleSelection, TargetFindings, look_at,
+};
+use crate::diagnostic::{Code, Diagnostic, Result, Severity};
+use crate::files::{DiskTree, FileTree as _, replace_file};
+use crate::overlay::Builder;
+use crate::source::{SourceMap, as_seen_from};
+
+/// Say what is wrong with overlays, or most likely is, though they build.
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    select: SelectArgs,
+
+    /// Form of the report
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
+    output: CheckFormArg,
+
+    /// Rules to ask beside those that are on; `all` for all
+    #[arg(long = "select", value_name = "CODE", value_delimiter = ',')]
+    rules: Vec<String>,
+
+    /// Rules not to ask
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    ignore: Vec<String>,
+
+    /// Mend what can be mended for certain, in the files themselves
+    #[arg(long)]
+    fix: bool,
+
+    /// Tell no findings that are in this file; written when it is not there
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+
+    /// Write the baseline anew
+    #[arg(long, requires = "baseline")]
+    update_baseline: bool,
+
+    /// Say what a rule is about, with an example
+    #[arg(long, value_name = "CODE", exclusive = true)]
+    explain: Option<String>,
+
+    /// List all rules
+    #[arg(long, exclusive = true)]
+    list: bool,
+
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckFormArg {
+    /// Paragraphs with excerpts
+    Text,
+    /// A JSON array of findings
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit's XML
+    Junit,
+    /// Commands of GitHub's workflows
+    Github,
+    /// A table
+    Markdown,
+}
+
+impl From<CheckFormArg> for CheckForm {
+    fn from(form: CheckFormArg) -> Self {
+        match form {
+            CheckFormArg::Text => Self::Text,
+            CheckFormArg::Json => Self::Json,
+            CheckFormArg::Sarif => Self::Sarif,
+            CheckFormArg::Junit => Self::Junit,
+            CheckFormArg::Github => Self::Github,
+            CheckFormArg::Markdown => Self::Markdown,
+        }
+    }
+}
+
+/// Checks targets, or tells about rules.
+pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
+    if let Some(code) = &args.explain {
+        return explain::one(code);
+    }
+    if args.list {
+        return explain::list();
+    }
+    let report = reported(args, sources)?;
+    if !args.fix {
+        return told(args, &report, sources);
+    }
+    let mended = mend::mend(&report, sources)?;
+    if mended == 0 {
+        return told(args, &report, sources);
+    }
+    // What is left is said of the files as they are now.
+    let sources = SourceMap::default();
+    told(args, &reported(args, &sources)?, &sources)
+}
+
+fn reported(args: &CheckArgs, sources: &SourceMap) -> std::result::Result<CheckReport, Failure> {
+    let names = |names: &[String]| names.to_vec();
+    let (select, ignore) = (names(&args.rules), names(&args.ignore));
+    let wanted = RuleSelection::new(select.iter().map(String::as_str), ignore.iter().map(String::as_str))
+        .map_err(usage)?;
+    let baseline =
+        args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose()?.flatten();
+    let selection = args.select.select(args.target.bases(), sources)?;
+    let builder = args.target.builder_with_histories(sources, &selection.targets)?;
+    let checker = Checker { builder: &builder, wanted: &wanted, sources, configs: Mutex::default() };
+    let found: Vec<TargetFindings> = selection
+        .targets
+        .par_iter()
+        .map(|target| checker.check(&selection, target))
+        .collect::<Result<_>>()?;
+    let renderer = render::place_names(sources);
+    let conclusion = Conclusion { sources, selection: &wanted, renderer: &renderer };
+    let mut report = conclusion.report(found, baseline);
+    if let Some(file) = args.baseline.as_deref().filter(|file| args.update_baseline || !DiskTree.has(file)) {
+        let findings = report.findings.iter().map(|finding| (finding, conclusion.place(finding)));
+        let written = Baseline::of(findings);
+        replace_file(file, written.to_json().as_bytes())?;
+        report.known += written.len();
+        report.findings.clear();
+    }
+    Ok(report)
+}
+
+/// What is wrong with the command line.
+fn usage(problem: Diagnostic) -> Failure {
+    match problem.help_text() {
+        Some(help) => Failure::Usage(format!("{}: {help}", problem.message())),
+        None => Failure::Usage(problem.message().to_string()),
+    }
+}
+
+/// The baseline in a file; none when it is to be written.
+fn known(file: &Path, update: bool) -> Result<Option<Baseline>> {
+    if update || !DiskTree.has(file) {
+        return Ok(None);
+    }
+    let text = DiskTree.read_text(file).map_err(|error| {
+        Diagnostic::error(Code::of_reading(&error), format!("{} cannot be read: {error}", file.display()))
+    })?;
+    Baseline::read(&text).map(Some).map_err(|error| error.note(format!("in {}", file.display())))
+}
+
+/// Checks targets, each with the configuration that is nearest.
+struct Checker<'c> {
+    builder: &'c Builder,
+    wanted: &'c RuleSelection,
+    sources: &'c SourceMap,
+    configs: Mutex<FxHashMap<Option<PathBuf>, Arc<CheckConfig>>>,
+}
+
+impl Checker<'_> {
+    fn check(&self, selection: &Selection, target: &Path) -> Result<TargetFindings> {
+        let config = self.config(target)?;
+        let failed = |problem: &Diagnostic| TargetFindings::of_failure(target, problem, Arc::clone(&config));
+        let built = match selection.build(self.builder, target) {
+            Ok(built) => built,
+            Err(problem) => return Ok(failed(&problem)),
+        };
+        let mut built = built;
+        let schema = match self.builder.types_of(target, &built) {
+            Ok(schema) => schema.note_in(&mut built.warnings),
+            Err(problem) => return Ok(failed(&problem)),
+        };
+        let rules = config.rules.clone().then(self.wanted);
+        let (built, schema) = (&built, schema.as_ref());
+        let checked = CheckedTarget { path: target, built, schema, sources: self.sources, config: &config };
+        Ok(look_at(&checked, &rules, Arc::clone(&config)))
+    }
+
+    fn config(&self, target: &Path) -> Result<Arc<CheckConfig>> {
+        let file = CheckConfig::nearest(&DiskTree, target);
+        let mut configs = self.configs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = configs.get(&file) {
+            return Ok(Arc::clone(config));
+        }
+        let config = match &file {
+            Some(file) => {
+                let here = DiskTree.working_directory().unwrap_or_default();
+                CheckConfig::read(&DiskTree, file, &as_seen_from(file, &here), self.sources)?
+            }
+            None => CheckConfig::default(),
+        };
+        let config = Arc::new(config);
+        configs.insert(file, Arc::clone(&config));
+        Ok(config)
+    }
+}
+
+fn told(args: &CheckArgs, report: &CheckReport, sources: &SourceMap) -> Outcome {
+    let renderer = render::place_names(sources).coloring(render::coloring(&io::stdout()));
+    print(&render_report(report, args.output.into(), &renderer))?;
+    let is_bad = report.has_errors() || (render::is_strict() && !report.findings.is_empty());
+    let severity = if is_bad { Severity::Error } else { Severity::Note };
+    render::print_plain(severity, &summary(report));
+    Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

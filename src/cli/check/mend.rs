@@ -1,0 +1,50 @@
+//! Mending files.
+
+use std::path::{Path, PathBuf};
+
+use crate::check::{CheckReport, FixedFile, fixed_files};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::{DiskTree, FileChange, FileTree as _, change_files};
+use crate::source::SourceMap;
+
+use super::super::render;
+
+/// Mends what can be mended for certain: in all files, or in none. Returns how many findings that were.
+pub(super) fn mend(report: &CheckReport, sources: &SourceMap) -> Result<usize> {
+    let files = fixed_files(report, sources);
+    let files: Vec<(PathBuf, &FixedFile)> =
+        files.iter().map(|file| Ok((own_file(file)?, file))).collect::<Result<_>>()?;
+    let Some(directory) = common_directory(files.iter().map(|(path, _)| path.as_path())) else {
+        return Ok(0);
+    };
+    let changes: Vec<FileChange<'_>> =
+        files.iter().map(|(path, file)| FileChange::new(path, Some(file.after.as_bytes()))).collect();
+    change_files(&directory, &changes)?;
+    for (_, file) in &files {
+        let plural = if file.mended == 1 { "" } else { "s" };
+        render::print_change(&format!("{}: {} finding{plural} mended", file.path.display(), file.mended));
+    }
+    Ok(files.iter().map(|(_, file)| file.mended).sum())
+}
+
+/// The real path of a file that is still what was read.
+fn own_file(file: &FixedFile) -> Result<PathBuf> {
+    let shown = file.path.display();
+    let found = DiskTree.locate(Path::new(""), &file.path);
+    let path =
+        found.map_err(|error| Diagnostic::error(Code::Io, format!("{shown} cannot be mended: {error}")))?;
+    let now = DiskTree.read_text(path.path()).unwrap_or_default();
+    if now != file.before {
+        return Err(Diagnostic::error(Code::Io, format!("{shown} was changed since it was read"))
+            .help("run the command again"));
+    }
+    Ok(path.into_path())
+}
+
+/// The deepest directory that all files are below.
+fn common_directory<'p>(mut files: impl Iterator<Item = &'p Path>) -> Option<PathBuf> {
+    let first = files.next()?.parent()?.to_path_buf();
+    files.try_fold(first, |common, file| {
+        common.ancestors().find(|above| file.starts_with(above)).map(Path::to_path_buf)
+    })
+}
