@@ -64,6 +64,14 @@ pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
     })
 }
 
+/// The containers of the Pods that an object makes or is, each with where it is.
+pub(super) fn pod_containers(resource: &Resource) -> Vec<(String, &Node)> {
+    let Some(PodTemplate { spec, path, .. }) = pod_template(resource) else { return Vec::new() };
+    let lists = ["containers", "initContainers"].into_iter();
+    let all = lists.flat_map(|list| entries(spec.get(list)).map(move |(i, entry)| (list, i, entry)));
+    all.map(|(list, i, entry)| (format!("{path}.{list}[{}]", shown(i, entry)), entry)).collect()
+}
+
 /// All references of an object that the kinds of Kubernetes have.
 pub(super) fn references(resource: &Resource) -> Vec<Reference<'_>> {
     let mut found = ReferenceFinder { from: resource, found: Vec::new() };
@@ -104,10 +112,8 @@ impl<'n> ReferenceFinder<'n> {
         for (i, volume) in entries(spec.get("volumes")) {
             self.volume(volume, &format!("{path}.volumes[{}]", shown(i, volume)));
         }
-        for list in ["containers", "initContainers"] {
-            for (i, container) in entries(spec.get(list)) {
-                self.container(container, &format!("{path}.{list}[{}]", shown(i, container)));
-            }
+        for (path, container) in pod_containers(self.from) {
+            self.container(container, &path);
         }
     }
 

@@ -85,6 +85,8 @@ codes! {
         "Build a kustomization that names it under `components`. kustomize says nothing here."
     UnmatchedPatch "unmatched-patch" "The target of a patch selects no resource, so the patch changes nothing."
         "Correct the target, or remove the patch. kustomize says nothing here."
+    AbsentDeletion "absent-deletion" "A patch removes a field, or deletes an entry of a list, that is not there."
+        "Correct the name, or take the deletion out of the patch. kustomize says nothing here."
     UnmatchedImage "unmatched-image" "An entry of `images` names an image that nothing has."
         "Correct the name, which is the one in the manifests, with its registry and without tag; or remove the entry. kustomize says nothing here."
     UnmatchedReplacement "unmatched-replacement" "A replacement found nothing to write to."

@@ -120,6 +120,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::AddedDocument
         | Code::UnmatchedPatch
         | Code::UnmatchedImage
+        | Code::AbsentDeletion
         | Code::UnmatchedReplacement => {
             (404, "NotFound")
         }

@@ -10,6 +10,7 @@
 //! map, `align` lines trees up of which none is a patch. Must not know resources, nor how patches are made,
 //! but joins the two halves of one.
 
+mod absent;
 pub mod align;
 pub(crate) mod apiserver;
 mod apply;
@@ -33,6 +34,7 @@ mod rules;
 pub(crate) mod testing;
 mod trail;
 
+pub(crate) use absent::{absent_deletions, deletes};
 pub use apply::apply;
 pub use join::{merge2, merge3};
 pub(crate) use join::{merge2_as, merge3_as};

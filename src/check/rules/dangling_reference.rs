@@ -4,11 +4,11 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::controllers::is_everywhere;
+use crate::check::names::is_slip;
 use crate::check::reference::{Objects, Reference, mentioned, references};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
-use crate::yaml::nearest;
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -97,8 +97,8 @@ pub(super) fn meant(
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
     let mut names: Vec<&str> = objects.of_kind(kind, namespace).map(SmolStr::as_str).collect();
     names.sort_unstable();
-    if let Some(near) = nearest(name, &names).filter(|near| is_alike(name, near)) {
-        return Some(Meant::Name(near.into()));
+    if let Some(near) = names.iter().find(|near| is_alike(name, near)) {
+        return Some(Meant::Name((*near).into()));
     }
     let elsewhere = objects.namespaces_of(kind, name).first();
     if let Some(elsewhere) = elsewhere {
@@ -111,17 +111,11 @@ pub(super) fn meant(
     }
 }
 
-/// Whether two names differ by a slip and not by a word: `web-config` and `web-confg`, not `web-key` and `app-key`.
+/// Whether two names differ by a slip, or by a word at the end such as the hash of what was generated.
 fn is_alike(name: &str, known: &str) -> bool {
-    let words = |text: &str| text.split(['-', '.', '_']).map(str::to_string).collect::<Vec<_>>();
-    let (name, known) = (words(name), words(known));
-    if name.len() != known.len() {
-        // A word more or less at the end, such as the hash of what was generated.
-        let (short, long) = if name.len() < known.len() { (&name, &known) } else { (&known, &name) };
-        return short.len() + 1 == long.len() && long.starts_with(short) && short.len() > 1;
-    }
-    let differing: Vec<_> = name.iter().zip(&known).filter(|(a, b)| a != b).collect();
-    matches!(differing.as_slice(), [(a, b)] if a.len().min(b.len()) > 2 && nearest(a, &[b.as_str()]).is_some())
+    let (short, long) = if name.len() < known.len() { (name, known) } else { (known, name) };
+    let more = long.strip_prefix(short).and_then(|more| more.strip_prefix('-'));
+    is_slip(name, known) || more.is_some_and(|more| short.contains('-') && !more.contains('-'))
 }
 
 fn told(reference: &Reference<'_>, meant: &Meant) -> Diagnostic {

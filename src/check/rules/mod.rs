@@ -1,9 +1,13 @@
 //! The rules, a file for each.
 
+pub(super) mod absent_deletion;
+pub(super) mod container_without_image;
 pub(super) mod dangling_key;
 pub(super) mod dangling_reference;
 pub(super) mod external_reference;
+pub(super) mod misspelled_directive;
 pub(super) mod no_effect;
+pub(super) mod similar_key;
 pub(super) mod unmatched_image;
 pub(super) mod unmatched_patch;
 pub(super) mod unmatched_replacement;

@@ -5,10 +5,10 @@ use smol_str::SmolStr;
 use super::args::{PatchContext, PatchOptions};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::gocompat::strconv::format_float;
-use crate::merge::merge2;
+use crate::merge::{absent_deletions, deletes, merge2};
 use crate::patch::{JsonPatch, JsonPatchOptions};
 use crate::resource::{Copied, ResId, Resource};
-use crate::schema::Schema;
+use crate::schema::{Cursor, Schema};
 use crate::yaml::{FieldPositions, Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json};
 
 /// A strategic merge patch, ready to be merged into resources.
@@ -17,13 +17,18 @@ pub(super) struct StrategicPatch {
     options: PatchOptions,
     /// Whether it was prepared for any resource that a target selects.
     selected: bool,
+    /// Whether it deletes anything below its root.
+    deletes: bool,
 }
 
 impl StrategicPatch {
     /// A patch for the resource that it names.
     pub(super) fn own(patch: Resource, options: PatchOptions) -> Warned<Self> {
         let warnings = warning_of_replacement(patch.node()).into_iter().collect();
-        Warned { value: Self { node: patch.into_node(), options, selected: false }, warnings }
+        Warned {
+            value: Self { deletes: deletes(patch.node()), node: patch.into_node(), options, selected: false },
+            warnings,
+        }
     }
 
     /// A patch for all resources that a target selects, prepared as kustomize does: its labels and
@@ -41,7 +46,10 @@ impl StrategicPatch {
             }
             texts_of(&mut patch, field);
         }
-        Warned { value: Self { node: patch.into_node(), options, selected: true }, warnings }
+        Warned {
+            value: Self { deletes: deletes(patch.node()), node: patch.into_node(), options, selected: true },
+            warnings,
+        }
     }
 
     /// How much it is.
@@ -68,11 +76,13 @@ impl StrategicPatch {
         }
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
+        let kind = context.schema.kind(&id.gvk).unwrap_or_else(Cursor::unknown);
         let merge = |resource: &mut Resource| {
             let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
+            let absent = if self.deletes { absent_deletions(&dest, patch, kind) } else { Vec::new() };
             let merged = merge2(Some(dest), patch, context.schema, context.merge)?;
             *resource.node_mut() = merged.node.unwrap_or_else(|| Node::map(Map::new()));
-            Ok(merged.warnings)
+            Ok([merged.warnings, absent].concat())
         };
         // Only a patch of annotations can meet the notes of the build there.
         let touches = |metadata: &Node| ["annotations", "$patch"].iter().any(|f| metadata.get(f).is_some());

@@ -1,0 +1,65 @@
+//! A container that has no image.
+
+use crate::check::reference::pod_containers;
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use crate::yaml::Node;
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "container-without-image",
+        meaning: "A container has no image.",
+        remedy: "Add the image; if a patch was to change another container, correct its name.",
+    }),
+    name: "Container without an image",
+    group: RuleGroup::MeansElse,
+    severity: Severity::Error,
+    standing: RuleStanding::On,
+    reach: RuleReach::File,
+    why: "Most often a patch names a container that is not there: what was to change one adds another, which has only the \
+          fields of the patch. The API server refuses it, or an operator that fills in the image of its own is at work.",
+    bad: &[
+        (
+            "kustomization.yaml",
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: web}\n    \
+             spec: {containers: [{name: main, tty: true}]}\n",
+        ),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n",
+        ),
+    ],
+    good: &[
+        (
+            "kustomization.yaml",
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: web}\n    \
+             spec: {containers: [{name: web, tty: true}]}\n",
+        ),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n",
+        ),
+    ],
+    finder: Finder::Target(find),
+};
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for resource in target.resources() {
+        for (path, container) in pod_containers(resource) {
+            if !container.get("image").is_none_or(Node::is_null) {
+                continue;
+            }
+            let name = container.get("name");
+            let shown = name.and_then(Node::as_str).unwrap_or_default();
+            found.push(
+                Diagnostic::error(RULE.code, format!("the container `{shown}` has no image"))
+                    .at(name.map_or(container.span(), Node::span))
+                    .resource(resource.id())
+                    .field(path),
+            );
+        }
+    }
+    found
+}
