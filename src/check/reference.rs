@@ -1,10 +1,14 @@
 //! What objects say of others by their names, and what a build has that is called so.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::config::CheckConfig;
-use crate::resource::{ResId, Resource};
+use super::names::is_slip;
+use crate::resource::{ResId, Resource, SimilarNames};
 use crate::yaml::{Node, Value};
 
 /// A name of another object.
@@ -216,10 +220,17 @@ fn shown(position: usize, entry: &Node) -> String {
     }
 }
 
+/// The objects of a kind in a namespace, by name; none for what a controller makes.
+type Named<'n> = BTreeMap<SmolStr, Option<&'n Resource>>;
+
 /// Objects by kind and namespace.
 #[derive(Default)]
 pub(super) struct Objects<'n> {
-    by_kind: FxHashMap<(SmolStr, SmolStr), FxHashMap<SmolStr, Option<&'n Resource>>>,
+    by_kind: FxHashMap<(SmolStr, SmolStr), Named<'n>>,
+    /// Their names by what they are like, made when somebody asks.
+    similar: RefCell<FxHashMap<(SmolStr, SmolStr), SimilarNames>>,
+    /// The one of them that nothing names, if there is one alone.
+    unnamed: RefCell<FxHashMap<(SmolStr, SmolStr), Option<SmolStr>>>,
     namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
 }
 
@@ -253,9 +264,34 @@ impl<'n> Objects<'n> {
         self.by_kind.get(&(kind.into(), found.clone()))?.get(name).copied()
     }
 
+    /// The object of a kind in a namespace whose name is in none of the texts, if there is one alone.
+    pub fn unnamed(&self, kind: &str, namespace: &str, texts: &FxHashSet<&str>) -> Option<SmolStr> {
+        let only = || {
+            let mut unnamed = self.of_kind(kind, namespace).filter(|name| !texts.contains(name.as_str()));
+            unnamed.next().filter(|_| unnamed.next().is_none()).cloned()
+        };
+        self.unnamed.borrow_mut().entry((kind.into(), namespace.into())).or_insert_with(only).clone()
+    }
+
     /// The objects of a kind in a namespace.
     pub fn of_kind(&self, kind: &str, namespace: &str) -> impl Iterator<Item = &SmolStr> {
         self.by_kind.get(&(kind.into(), namespace.into())).into_iter().flat_map(|names| names.keys())
+    }
+
+    /// The name of an object that differs from this one by a slip, or by a word at the end such as the hash of what was
+    /// generated.
+    pub fn similar(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
+        let key = (SmolStr::from(kind), SmolStr::from(namespace));
+        let names = self.by_kind.get(&key)?;
+        let longer = format!("{name}-");
+        let behind = names.range(SmolStr::from(longer.as_str())..).next().map(|(known, _)| known);
+        let has_word = |known: &&SmolStr| {
+            name.contains('-') && known.strip_prefix(&longer).is_some_and(|word| !word.contains('-'))
+        };
+        let mut similar = self.similar.borrow_mut();
+        let similar = similar.entry(key).or_insert_with(|| names.keys().collect());
+        let near = similar.nearest(name).filter(|near| is_slip(name, near));
+        near.or_else(|| behind.filter(has_word).cloned())
     }
 
     /// The namespaces in which there is an object of a kind that is called so.

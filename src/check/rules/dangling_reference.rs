@@ -4,7 +4,6 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::controllers::is_everywhere;
-use crate::check::names::is_slip;
 use crate::check::reference::{Objects, Reference, mentioned, references};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
@@ -95,27 +94,15 @@ pub(super) fn meant(
     texts: &FxHashSet<&str>,
 ) -> Option<Meant> {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
-    let mut names: Vec<&str> = objects.of_kind(kind, namespace).map(SmolStr::as_str).collect();
-    names.sort_unstable();
-    if let Some(near) = names.iter().find(|near| is_alike(name, near)) {
-        return Some(Meant::Name((*near).into()));
+    if let Some(near) = objects.similar(kind, namespace, name) {
+        return Some(Meant::Name(near));
     }
     let elsewhere = objects.namespaces_of(kind, name).first();
     if let Some(elsewhere) = elsewhere {
         return Some(Meant::Namespace(elsewhere.clone()));
     }
-    let unnamed: Vec<&&str> = names.iter().filter(|known| !texts.contains(**known)).collect();
-    match unnamed.as_slice() {
-        [one] => Some(Meant::Name((**one).into())),
-        _ => None,
-    }
-}
-
-/// Whether two names differ by a slip, or by a word at the end such as the hash of what was generated.
-fn is_alike(name: &str, known: &str) -> bool {
-    let (short, long) = if name.len() < known.len() { (name, known) } else { (known, name) };
-    let more = long.strip_prefix(short).and_then(|more| more.strip_prefix('-'));
-    is_slip(name, known) || more.is_some_and(|more| short.contains('-') && !more.contains('-'))
+    // One that nothing names was made for somebody.
+    objects.unnamed(kind, namespace, texts).map(Meant::Name)
 }
 
 fn told(reference: &Reference<'_>, meant: &Meant) -> Diagnostic {

@@ -1,6 +1,7 @@
 //! The rules, a file for each.
 
 pub(super) mod absent_deletion;
+pub(super) mod changed_selector;
 pub(super) mod container_without_image;
 pub(super) mod dangling_key;
 pub(super) mod dangling_reference;
@@ -12,5 +13,6 @@ pub(super) mod unmatched_image;
 pub(super) mod unmatched_patch;
 pub(super) mod unmatched_replacement;
 pub(super) mod unmatched_selector;
+pub(super) mod unused_generator;
 pub(super) mod unused_silence;
 pub(super) mod unused_variable;
