@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 
 use super::Gvk;
+use super::constraints::Constraints;
 use super::directives::{Directives, ListType, MapType, PatchStrategy, TypeKind};
 use super::graph::{KindEntry, ListIter, NONE, Record, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -156,6 +157,18 @@ impl<'s> Cursor<'s> {
     #[must_use]
     pub fn preserves_unknown_fields(self) -> bool {
         self.record.preserve_unknown_fields
+    }
+
+    /// The text of what is demanded of values here; what has the same text demands the same.
+    #[must_use]
+    pub(crate) fn constraints_text(self) -> Option<&'s str> {
+        self.optional(self.record.constraints)
+    }
+
+    /// What is demanded of values here, beside their type.
+    #[must_use]
+    pub fn constraints(self) -> Constraints {
+        self.constraints_text().map(Constraints::of_text).unwrap_or_default()
     }
 
     /// The name of the definition that this position is, or refers to.

@@ -6,6 +6,7 @@
 pub mod cache;
 pub mod chain;
 pub mod compile;
+mod constraints;
 mod cursor;
 mod directives;
 mod embedded;
@@ -26,6 +27,7 @@ mod source;
 mod write;
 
 pub use chain::{Links, OnFailure, SchemaChain, SchemaChoice};
+pub use constraints::{CelRule, Constraints};
 pub use cursor::{Cursor, ListMapKeys};
 pub use directives::{Directives, ListType, MapType, PatchStrategy, Scope, TypeKind, split_keys};
 pub use embedded::KUBERNETES_VERSIONS;

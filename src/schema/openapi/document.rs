@@ -61,8 +61,14 @@ fn definitions<'n>(node: &Node, map: &'n Map) -> Result<Option<&'n Map>> {
 }
 
 fn add_definition(model: &mut Model, name: &str, definition: &Node) -> Result<()> {
-    let def = read_schema(definition)?;
+    let mut def = read_schema(definition)?;
     for gvk in definition.get(GVK).into_iter().flat_map(gvks) {
+        // JSON Schema has the kind itself as the one possible value.
+        for name in ["apiVersion", "kind"] {
+            if let Some(field) = def.fields.get_mut(name) {
+                field.constraints = None;
+            }
+        }
         // Of two definitions of one kind the first counts; their documents are sorted by name.
         model.kinds.entry(gvk).or_default().root.get_or_insert_with(|| TypeDef::refer(name));
     }
