@@ -12,7 +12,8 @@ use smol_str::SmolStr;
 use crate::yaml::{Map, Node};
 
 /// The keywords of a schema that [`Constraints`] are made of.
-const KEYWORDS: [&str; 23] = [
+const KEYWORDS: [&str; 24] = [
+    "default",
     "format",
     "nullable",
     "enum",
@@ -110,6 +111,9 @@ pub struct Constraints {
     /// `additionalProperties: true`: there may be any field.
     #[serde(skip_serializing_if = "is_false")]
     pub free_fields: bool,
+    /// `default`: a server fills the value in.
+    #[serde(skip_serializing_if = "is_false")]
+    pub has_default: bool,
     /// In `allOf` and its like: `type`
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_name: Option<SmolStr>,
@@ -172,10 +176,11 @@ impl Constraints {
             *name == "additionalProperties" && value.scalar_text().is_some_and(|text| text == "true")
         });
         // A reference beside them, or within, means another thing than a constraint.
-        found.retain(|(name, _)| !matches!(*name, "additionalProperties" | "$ref"));
+        let has_default = found.iter().any(|(name, _)| *name == "default");
+        found.retain(|(name, _)| !matches!(*name, "additionalProperties" | "default" | "$ref"));
         let keywords: serde_json::Map<String, Value> =
             found.iter().map(|(name, value)| ((*name).to_string(), value.to_json_value())).collect();
-        Self { free_fields, ..Self::of_keywords(keywords) }
+        Self { free_fields, has_default, ..Self::of_keywords(keywords) }
     }
 
     fn of_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {

@@ -58,6 +58,20 @@ impl<'s> Cursor<'s> {
         self.graph.is_some_and(|g| g.find_field(&self.record, name).is_some())
     }
 
+    /// The declared field of that name, if there is one.
+    #[must_use]
+    pub fn declared(self, name: &str) -> Option<Self> {
+        let field = self.graph.and_then(|g| g.find_field(&self.record, name))?;
+        Some(self.go(field.node))
+    }
+
+    /// The names of the fields that must be there.
+    pub fn required_fields(self) -> impl Iterator<Item = &'s str> {
+        let record = self.record;
+        let graph = self.graph.into_iter();
+        graph.flat_map(move |g| g.fields(record).filter(|f| f.required).map(move |f| g.text(f.name)))
+    }
+
     /// The declared fields, sorted by name.
     pub fn fields(self) -> impl Iterator<Item = (&'s str, Cursor<'s>)> {
         let record = self.record;
@@ -132,6 +146,12 @@ impl<'s> Cursor<'s> {
     #[must_use]
     pub fn default(self) -> Option<&'s str> {
         self.optional(self.record.default)
+    }
+
+    /// Whether a server fills this field in, with whatever value.
+    #[must_use]
+    pub(crate) fn has_default(self) -> bool {
+        self.record.default != 0 || self.constraints_text().is_some_and(|text| text.contains("\"hasDefault\":true"))
     }
 
     /// Whether a declared field must be there.

@@ -34,7 +34,7 @@ pub use embedded::KUBERNETES_VERSIONS;
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
 pub use kinds::find_kind;
-pub(crate) use kinds::kinds_of;
+pub(crate) use kinds::{is_built_in_group, kinds_of, kinds_of_group};
 #[cfg(feature = "cluster")]
 pub(crate) use kinds::priority;
 pub(crate) use kustomization::KUSTOMIZATION_PATHS;
