@@ -25,6 +25,7 @@ mod lists;
 mod names;
 mod options;
 mod quantity;
+mod rules;
 mod scalar;
 mod unenforced;
 mod versions;

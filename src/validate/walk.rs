@@ -7,7 +7,7 @@ use super::demands::equal_entry;
 use super::options::ValidateOptions;
 use super::scalar;
 use super::violation::{Violation, ViolationRule};
-use super::{lists, unenforced};
+use super::{lists, rules, unenforced};
 use crate::diagnostic::Severity;
 use crate::path::{FieldPath, PathElement, PathValue};
 use crate::schema::{Cursor, ListType, TypeKind};
@@ -33,6 +33,7 @@ enum WalkStep<'n> {
 struct SchemaWalk<'n> {
     decoding: Decoding,
     options: &'n ValidateOptions,
+    object: &'n Node,
     steps: Vec<WalkStep<'n>>,
     found: Vec<Violation>,
     /// Whether this is what a server drops from what is created: types count, values do not.
@@ -47,8 +48,11 @@ pub(super) fn walk<'n>(
     options: &'n ValidateOptions,
 ) -> Vec<Violation> {
     let (steps, found) = (Vec::new(), Vec::new());
-    let mut walk = SchemaWalk { decoding, options, steps, found, in_status: false };
+    let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
     walk.value(node, cursor);
+    let mut faults = rules::Faults::default();
+    rules::name(node, &mut faults);
+    walk.faults(faults.0);
     walk.found
 }
 
@@ -171,6 +175,7 @@ impl<'n> SchemaWalk<'n> {
         }
         if !self.in_status {
             self.required(node, map, cursor);
+            self.rules(node, map, cursor);
         }
     }
 
@@ -226,6 +231,23 @@ impl<'n> SchemaWalk<'n> {
                 let violation = Violation::error(ViolationRule::MissingRequired, path, node.span(), message);
                 self.found.push(violation);
             }
+        }
+    }
+
+    /// What servers demand beside the schema, of built-in types.
+    fn rules(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {
+        let Some(name) = cursor.type_name().filter(|_| self.decoding == Decoding::BuiltIn) else { return };
+        let name = name.rsplit('.').next().unwrap_or_default();
+        let is_whole = self.steps.is_empty();
+        let faults = rules::judge(name, rules::Subject { node, map, object: self.object, is_whole });
+        self.faults(faults);
+    }
+
+    fn faults(&mut self, faults: Vec<rules::Fault>) {
+        for fault in faults {
+            let steps = self.path();
+            let path = steps.elements().iter().chain(fault.path.elements()).cloned().collect();
+            self.found.push(Violation::error(fault.rule, path, fault.at, fault.message));
         }
     }
 
