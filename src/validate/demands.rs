@@ -107,6 +107,9 @@ impl Demands {
 
     fn number(&self, value: Resolved<'_>, tell: &mut dyn FnMut(Unmet)) {
         let own = &self.own;
+        if own.format.as_deref() == Some("int32") && integer(value).is_some_and(|n| i32::try_from(n).is_err()) {
+            tell((ViolationRule::Bounds, "this must fit 32 bits".into()));
+        }
         if let Some(least) = &own.minimum {
             let order = compare(value, least);
             if order == Some(std::cmp::Ordering::Less)

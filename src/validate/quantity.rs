@@ -46,6 +46,11 @@ impl Quantity {
     pub(super) fn is_whole(self) -> bool {
         self.0 % NANO == 0
     }
+
+    /// Whether a server, which counts in thousandths, can count so many.
+    pub(super) fn is_countable(self) -> bool {
+        self.is_whole() && self.0 <= LARGEST / 1000
+    }
 }
 
 fn exponent(suffix: &str) -> Option<i32> {

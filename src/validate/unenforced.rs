@@ -9,4 +9,11 @@ pub(super) fn is_free(cursor: Cursor<'_>, field: &str) -> bool {
 }
 
 /// The type and the field.
-const FREE: [(&str, &str); 0] = [];
+const FREE: [(&str, &str); 6] = [
+    ("CSIDriver", "spec"),
+    ("CSINode", "spec"),
+    ("DeviceClass", "spec"),
+    ("LimitRangeSpec", "limits"),
+    ("ResourceClaim", "spec"),
+    ("ResourceClaimTemplate", "spec"),
+];

@@ -52,6 +52,9 @@ pub(super) fn walk<'n>(
     walk.value(node, cursor);
     let mut faults = rules::Faults::default();
     rules::name(node, &mut faults);
+    if decoding == Decoding::BuiltIn {
+        rules::spec(node, &mut faults);
+    }
     walk.faults(faults.0);
     walk.found
 }
@@ -240,7 +243,12 @@ impl<'n> SchemaWalk<'n> {
         let name = name.rsplit('.').next().unwrap_or_default();
         let is_whole = self.steps.is_empty();
         let faults = rules::judge(name, rules::Subject { node, map, object: self.object, is_whole });
+        let before = self.found.len();
         self.faults(faults);
+        // A CronJob is taken, whatever the metadata of its jobs are; the jobs are not.
+        if let [.., WalkStep::Field("jobTemplate"), WalkStep::Field("metadata")] = self.steps[..] {
+            self.found[before..].iter_mut().for_each(|violation| violation.severity = Severity::Warning);
+        }
     }
 
     fn faults(&mut self, faults: Vec<rules::Fault>) {

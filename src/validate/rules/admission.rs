@@ -14,6 +14,8 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("CustomResourceDefinition", definition),
     ("CustomResourceDefinitionSpec", versions),
     ("APIService", api_service),
+    ("ResourcePolicyRule", star),
+    ("NonResourcePolicyRule", star),
 ];
 
 fn webhook(of: Subject<'_>, faults: &mut Faults) {
@@ -54,6 +56,16 @@ fn definition(of: Subject<'_>, faults: &mut Faults) {
         let at = of.node.get_path(&["metadata", "name"]).map_or(of.node.span(), Node::span);
         let path = [Below::Field("metadata"), Below::Field("name")];
         faults.below(ViolationRule::DefinitionName, &path, at, "the name must be the plural, a dot and the group");
+    }
+}
+
+/// A star stands for all, and alone.
+fn star(of: Subject<'_>, faults: &mut Faults) {
+    for field in ["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"] {
+        let entries = of.list(field);
+        if entries.len() > 1 && entries.iter().any(|entry| entry.as_str() == Some("*")) {
+            faults.field(ViolationRule::PolicyRule, of, field, "`*` stands for all and goes with no other entry");
+        }
     }
 }
 

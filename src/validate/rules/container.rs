@@ -16,6 +16,7 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("EnvVar", env_var),
     ("EnvVarSource", env_source),
     ("EnvFromSource", env_from),
+    ("ResourceFieldSelector", divisor),
     ("Probe", probe),
     ("LifecycleHandler", handler),
     ("HTTPHeader", header),
@@ -92,6 +93,20 @@ fn env_source(of: Subject<'_>, faults: &mut Faults) {
     if !path.is_empty() && !plain.contains(&path) && !is_entry {
         let below = [Below::Field("fieldRef"), Below::Field("fieldPath")];
         faults.below(ViolationRule::EnvSource, &below, field.span(), "a variable cannot have the value of this field");
+    }
+}
+
+fn divisor(of: Subject<'_>, faults: &mut Faults) {
+    let Some(divisor) = of.get("divisor").and_then(Node::scalar_text).filter(|text| *text != "0") else { return };
+    let sizes = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
+    let possible: &[&str] = match of.text_or_empty("resource") {
+        "limits.cpu" | "requests.cpu" => &["1m", "1"],
+        "limits.memory" | "requests.memory" | "limits.ephemeral-storage" | "requests.ephemeral-storage" => &sizes,
+        _ => return,
+    };
+    let amount = Quantity::parse(divisor);
+    if !possible.iter().any(|text| Quantity::parse(text) == amount) {
+        faults.field(ViolationRule::EnvSource, of, "divisor", format!("this must be one of {}", possible.join(", ")));
     }
 }
 

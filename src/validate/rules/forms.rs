@@ -1,5 +1,7 @@
 //! Forms of single fields: which name, number or amount may stand where.
 
+use smol_str::SmolStr;
+
 use super::super::formats::{is_cidr, is_time};
 use super::super::names::{
     is_data_key, is_dns_1035_label, is_dns_label, is_dns_subdomain, is_env_name, is_label_value, is_path_segment,
@@ -24,6 +26,8 @@ pub(in crate::validate) enum ValueForm {
     Int(i64, i64),
     /// A port: a number from 1, or a name.
     PortOrName,
+    /// The same, where 0 and the empty text are none.
+    TargetPort,
     /// A number from 0, or a percentage.
     IntOrPercent,
     /// Labels: keys and values.
@@ -58,8 +62,14 @@ const ENV_NAME: TextForm = (is_env_name, "a name of printable characters without
 const DATA_KEY: TextForm = (is_data_key, "a key of letters, digits, `-`, `_` and `.`", ViolationRule::DataKey);
 const ADDRESS: TextForm = (is_address, "an IP address", ViolationRule::Address);
 const CIDR: TextForm = (is_cidr, "a network such as `10.0.0.0/8`", ViolationRule::Address);
+const IDENTIFIER: TextForm =
+    (is_identifier, "a name of letters, digits and `_` that begins with no digit", ViolationRule::FieldName);
 const TIME: TextForm = (is_time, "a time such as `2024-05-01T10:20:30Z`", ViolationRule::Format);
 const ACCESS_MODE: TextForm = (is_access_mode, "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`", ViolationRule::AccessModes);
+
+fn is_identifier(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
 
 fn is_access_mode(text: &str) -> bool {
     matches!(text, "ReadWriteOnce" | "ReadOnlyMany" | "ReadWriteMany" | "ReadWriteOncePod")
@@ -198,11 +208,9 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("ServiceSpec", "loadBalancerClass", FilledText(QUALIFIED)),
     ("ServicePort", "name", Text(LABEL)),
     ("ServicePort", "port", PORT),
-    ("ServicePort", "targetPort", ValueForm::PortOrName),
+    ("ServicePort", "targetPort", ValueForm::TargetPort),
     ("ServicePort", "appProtocol", Text(QUALIFIED)),
     ("ClientIPConfig", "timeoutSeconds", Int(1, 86_400)),
-    ("EndpointPort", "port", PORT),
-    ("EndpointPort", "name", Text(LABEL)),
     ("EndpointAddress", "hostname", Text(LABEL)),
     ("IngressServiceBackend", "name", FilledText(LABEL)),
     ("ServiceBackendPort", "name", Text(PORT_NAME)),
@@ -292,6 +300,7 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("Validation", "expression", Filled),
     ("MatchCondition", "name", FilledText(QUALIFIED)),
     ("MatchCondition", "expression", Filled),
+    ("Variable", "name", FilledText(IDENTIFIER)),
     ("Variable", "expression", Filled),
     ("ValidatingAdmissionPolicyBindingSpec", "policyName", FilledText(SUBDOMAIN)),
     ("ValidatingAdmissionPolicyBindingSpec", "validationActions", Entries),
@@ -327,6 +336,8 @@ impl ValueForm {
             }
             Int(least, most) => int(value, (least, most), &here, faults),
             PortOrName => port_or_name(value, &here, faults),
+            ValueForm::TargetPort if matches!(value.scalar_text().map(SmolStr::as_str), Some("" | "0")) => {}
+            ValueForm::TargetPort => port_or_name(value, &here, faults),
             IntOrPercent => int_or_percent(value, &here, faults),
             Labels => labels(value, field, faults),
             Annotations => annotations(value, field, faults),
@@ -357,6 +368,7 @@ fn int(value: &Node, (least, most): (i64, i64), here: &[Below<'_>], faults: &mut
 
 fn port_or_name(value: &Node, here: &[Below<'_>], faults: &mut Faults) {
     match value.as_str() {
+        Some("") => faults.below(ViolationRule::Port, here, value.span(), "this must be a port"),
         Some(_) => text(value, PORT_NAME, here, faults),
         None => int(value, (1, 65535), here, faults),
     }

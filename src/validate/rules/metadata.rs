@@ -42,8 +42,34 @@ pub(in crate::validate) fn name(object: &Node, faults: &mut Faults) {
             faults.below(ViolationRule::ObjectName, &path, at, format!("the name of a {kind} has {wanted}"));
         }
         Some(_) => {}
-        None if text("generateName").is_some() => {}
+        None if text("generateName").is_some() || kind == "LimitRange" => {}
         None => faults.below(ViolationRule::ObjectName, &path, metadata.span(), "the object has no name"),
+    }
+}
+
+/// Kinds that a server refuses without a `spec`, though no schema says so.
+const WITH_SPEC: [&str; 13] = [
+    "CronJob",
+    "DaemonSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "Ingress",
+    "Job",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "ReplicaSet",
+    "ReplicationController",
+    "Service",
+    "StatefulSet",
+];
+
+/// Whether the object has a `spec`, if its kind needs one.
+pub(in crate::validate) fn spec(object: &Node, faults: &mut Faults) {
+    let kind = object.get("kind").and_then(Node::as_str).unwrap_or_default();
+    if WITH_SPEC.contains(&kind) && object.get("spec").is_none_or(Node::is_null) {
+        let message = "the required field `spec` is missing";
+        faults.below(ViolationRule::MissingRequired, &[Below::Field("spec")], object.span(), message);
     }
 }
 

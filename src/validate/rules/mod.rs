@@ -23,7 +23,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 
 use self::forms::ValueForm;
-pub(super) use self::metadata::name;
+pub(super) use self::metadata::{name, spec};
 use super::violation::ViolationRule;
 use crate::path::{FieldPath, PathElement};
 use crate::source::Span;

@@ -2,6 +2,7 @@
 
 use super::super::formats::is_cidr;
 use super::super::names::{is_dns_subdomain, is_wildcard_subdomain};
+use super::super::scalar::integer;
 use super::super::violation::ViolationRule;
 use super::{Below, Faults, RuleOfType, Subject, count_of};
 use crate::yaml::Node;
@@ -160,6 +161,13 @@ fn subset(of: Subject<'_>, faults: &mut Faults) {
         faults.field(ViolationRule::Address, of, "addresses", "there must be `addresses` or `notReadyAddresses`");
     }
     let ports = of.list("ports");
+    for (i, port) in ports.iter().enumerate() {
+        let number = port.get("port").filter(|p| p.resolve().and_then(integer).is_some_and(|n| !(1..=65535).contains(&n)));
+        if let Some(number) = number {
+            let path = [Below::Field("ports"), Below::Entry(i), Below::Field("port")];
+            faults.below(ViolationRule::Port, &path, number.span(), "this must be a port, from 1 to 65535");
+        }
+    }
     for (i, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
         if port.get("name").and_then(Node::as_str).is_none_or(str::is_empty) {
             let path = [Below::Field("ports"), Below::Entry(i), Below::Field("name")];

@@ -41,7 +41,7 @@ fn quota(of: Subject<'_>, faults: &mut Faults) {
         let is_count = name.starts_with("count/")
             || matches!(name, "pods" | "services" | "secrets" | "configmaps" | "replicationcontrollers" | "resourcequotas")
             || matches!(name, "persistentvolumeclaims" | "services.loadbalancers" | "services.nodeports");
-        if is_count && !quantity(amount).is_none_or(Quantity::is_whole) {
+        if is_count && !quantity(amount).is_none_or(Quantity::is_countable) {
             let path = [Below::Field("hard"), Below::Field(name)];
             faults.below(ViolationRule::Quantity, &path, amount.span(), "this must be a whole number");
         }
