@@ -351,4 +351,5 @@ pub mod resource;
 pub mod schema;
 pub mod source;
 pub mod transform;
+pub mod validate;
 pub mod yaml;

@@ -50,6 +50,8 @@ mod schemas;
 mod sending;
 #[path = "live/sets.rs"]
 mod sets;
+#[path = "live/verdicts/mod.rs"]
+mod verdicts;
 #[path = "live/waiting.rs"]
 mod waiting;
 

@@ -87,6 +87,10 @@ fn fill_type(newer: &mut TypeDef, older: TypeDef) {
         newer.reference = older.reference;
     }
     newer.default = newer.default.take().or(older.default);
+    match (&mut newer.constraints, older.constraints) {
+        (Some(newer), Some(older)) => newer.fill(*older),
+        (newer, older) => *newer = newer.take().or(older),
+    }
     for (mine, theirs) in [(&mut newer.element, older.element), (&mut newer.additional, older.additional)] {
         if let (Some(mine), Some(theirs)) = (mine, theirs) {
             fill_type(mine, *theirs);

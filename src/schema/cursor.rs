@@ -3,6 +3,7 @@
 use smol_str::SmolStr;
 
 use super::Gvk;
+use super::constraints::Constraints;
 use super::directives::{Directives, ListType, MapType, PatchStrategy, TypeKind};
 use super::graph::{KindEntry, ListIter, NONE, Record, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -55,6 +56,20 @@ impl<'s> Cursor<'s> {
     #[must_use]
     pub fn has_field(self, name: &str) -> bool {
         self.graph.is_some_and(|g| g.find_field(&self.record, name).is_some())
+    }
+
+    /// The declared field of that name, if there is one.
+    #[must_use]
+    pub fn declared(self, name: &str) -> Option<Self> {
+        let field = self.graph.and_then(|g| g.find_field(&self.record, name))?;
+        Some(self.go(field.node))
+    }
+
+    /// The names of the fields that must be there.
+    pub fn required_fields(self) -> impl Iterator<Item = &'s str> {
+        let record = self.record;
+        let graph = self.graph.into_iter();
+        graph.flat_map(move |g| g.fields(record).filter(|f| f.required).map(move |f| g.text(f.name)))
     }
 
     /// The declared fields, sorted by name.
@@ -133,6 +148,12 @@ impl<'s> Cursor<'s> {
         self.optional(self.record.default)
     }
 
+    /// Whether a server fills this field in, with whatever value.
+    #[must_use]
+    pub(crate) fn has_default(self) -> bool {
+        self.record.default != 0 || self.constraints_text().is_some_and(|text| text.contains("\"hasDefault\":true"))
+    }
+
     /// Whether a declared field must be there.
     #[must_use]
     pub fn is_required(self, name: &str) -> bool {
@@ -156,6 +177,18 @@ impl<'s> Cursor<'s> {
     #[must_use]
     pub fn preserves_unknown_fields(self) -> bool {
         self.record.preserve_unknown_fields
+    }
+
+    /// The text of what is demanded of values here; what has the same text demands the same.
+    #[must_use]
+    pub(crate) fn constraints_text(self) -> Option<&'s str> {
+        self.optional(self.record.constraints)
+    }
+
+    /// What is demanded of values here, beside their type.
+    #[must_use]
+    pub fn constraints(self) -> Constraints {
+        self.constraints_text().map(Constraints::of_text).unwrap_or_default()
     }
 
     /// The name of the definition that this position is, or refers to.

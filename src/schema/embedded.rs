@@ -95,4 +95,14 @@ mod tests {
         assert_eq!(ports.element().key_default("protocol"), Some("\"TCP\""));
         assert_eq!(ports.element().key_default("port"), None);
     }
+
+    #[test]
+    fn values_have_their_constraints() {
+        let graph = kubernetes();
+        let port = graph.named("io.k8s.api.core.v1.ContainerPort").expect("known");
+        assert_eq!(port.field("protocol").constraints().enumeration, ["SCTP", "TCP", "UDP"]);
+        assert_eq!(port.field("containerPort").constraints().format.as_deref(), Some("int32"));
+        let pod = graph.kind(&Gvk::from_manifest("v1", "Pod")).expect("known");
+        assert!(pod.field("kind").constraints().is_empty(), "a kind is known by more than its schema");
+    }
 }

@@ -23,7 +23,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 /// The first bytes of any version.
 pub(super) const FORMAT: &[u8] = b"smpgrph";
 /// The first bytes; the last one is the version of the layout.
-pub(super) const MAGIC: &[u8; 8] = b"smpgrph\x02";
+pub(super) const MAGIC: &[u8; 8] = b"smpgrph\x03";
 /// Bytes of the SHA-256 behind a buffer that is stored.
 const CHECKSUM: usize = 32;
 /// Stands for no type.
@@ -39,7 +39,7 @@ pub(super) const LISTS: usize = 4;
 pub(super) const KINDS: usize = 5;
 pub(super) const NAMES: usize = 6;
 /// Bytes per entry of each section.
-pub(super) const SIZES: [usize; 7] = [1, 4, 40, 8, 4, 24, 8];
+pub(super) const SIZES: [usize; 7] = [1, 4, 44, 8, 4, 24, 8];
 /// Magic, length, and offset and count of each section.
 pub(super) const HEADER: usize = 12 + 8 * SIZES.len();
 
@@ -80,6 +80,7 @@ pub(super) struct Record {
     pub(super) recommended_merge_key: u32,
     pub(super) default: u32,
     pub(super) type_name: u32,
+    pub(super) constraints: u32,
 }
 
 impl Default for Record {
@@ -100,6 +101,7 @@ impl Default for Record {
             recommended_merge_key: 0,
             default: 0,
             type_name: 0,
+            constraints: 0,
         }
     }
 }
@@ -353,6 +355,7 @@ impl TypeGraph {
             recommended_merge_key: at(28),
             default: at(32),
             type_name: at(36),
+            constraints: at(40),
         })
     }
 

@@ -77,6 +77,7 @@ fn shallow<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
         default: cursor.default().map(SmolStr::from),
         embedded_resource: cursor.is_embedded_resource(),
         preserve_unknown_fields: cursor.preserves_unknown_fields(),
+        constraints: cursor.constraints_text().map(|_| Box::new(cursor.constraints())),
         ..TypeDef::default()
     }
 }
@@ -103,5 +104,6 @@ fn expand<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
         default: cursor.default().map(SmolStr::from),
         embedded_resource: cursor.is_embedded_resource(),
         preserve_unknown_fields: cursor.preserves_unknown_fields(),
+        constraints: cursor.constraints_text().map(|_| Box::new(cursor.constraints())),
     }
 }

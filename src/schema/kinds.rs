@@ -2,9 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
+use super::embedded;
 use super::graph::KindEntry;
 use super::source::NamedKind;
 use super::{Gvk, Schema, TypeGraph};
@@ -103,6 +106,19 @@ fn names_of(entry: KindEntry<'_>) -> Vec<SmolStr> {
 /// All kinds whose fields are known.
 fn known(schema: &Schema) -> impl Iterator<Item = KindEntry<'_>> {
     schema.graphs().flat_map(|(_, graph)| graph.kind_entries()).filter(|entry| entry.root().is_known())
+}
+
+/// Whether a group is part of Kubernetes, by the kinds that are embedded.
+pub(crate) fn is_built_in_group(group: &str) -> bool {
+    static GROUPS: LazyLock<FxHashSet<SmolStr>> =
+        LazyLock::new(|| embedded::kubernetes().kind_entries().map(|entry| entry.group().into()).collect());
+    GROUPS.contains(group)
+}
+
+/// The kinds of a group that is part of Kubernetes, in all versions.
+pub(crate) fn kinds_of_group(group: &str) -> Vec<Gvk> {
+    let graph = embedded::kubernetes();
+    graph.kind_entries().filter(|entry| entry.group() == group).map(KindEntry::gvk).collect()
 }
 
 /// Whether a group belongs to Kubernetes: custom ones must have a domain of their own.

@@ -6,6 +6,7 @@
 pub mod cache;
 pub mod chain;
 pub mod compile;
+mod constraints;
 mod cursor;
 mod directives;
 mod embedded;
@@ -26,13 +27,14 @@ mod source;
 mod write;
 
 pub use chain::{Links, OnFailure, SchemaChain, SchemaChoice};
+pub use constraints::{CelRule, Constraints};
 pub use cursor::{Cursor, ListMapKeys};
 pub use directives::{Directives, ListType, MapType, PatchStrategy, Scope, TypeKind, split_keys};
 pub use embedded::KUBERNETES_VERSIONS;
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
 pub use kinds::find_kind;
-pub(crate) use kinds::kinds_of;
+pub(crate) use kinds::{is_built_in_group, kinds_of, kinds_of_group};
 #[cfg(feature = "cluster")]
 pub(crate) use kinds::priority;
 pub(crate) use kustomization::KUSTOMIZATION_PATHS;

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use smol_str::SmolStr;
 
 use super::Gvk;
+use super::constraints::Constraints;
 use super::directives::{Directives, Scope, TypeKind};
 
 /// One schema of a document: of a definition, a field, a list entry or a map value.
@@ -35,6 +36,8 @@ pub struct TypeDef {
     pub embedded_resource: bool,
     /// `x-kubernetes-preserve-unknown-fields`
     pub preserve_unknown_fields: bool,
+    /// What is demanded of its values; boxed, since most have none.
+    pub constraints: Option<Box<Constraints>>,
 }
 
 impl TypeDef {
@@ -57,6 +60,7 @@ impl TypeDef {
             && self.default.is_none()
             && !self.embedded_resource
             && !self.preserve_unknown_fields
+            && self.constraints.is_none()
     }
 }
 

@@ -155,6 +155,7 @@ impl<'m> GraphWriter<'m> {
             recommended_merge_key: self.optional_text(directives.recommended_merge_key.as_ref()),
             default: self.optional_text(def.default.as_ref()),
             type_name: 0,
+            constraints: def.constraints.as_ref().and_then(|c| c.to_text()).map_or(0, |text| self.text(&text)),
         }
     }
 
@@ -265,6 +266,7 @@ fn overlay(own: Record, base: Record) -> Record {
         recommended_merge_key: or(own.recommended_merge_key, base.recommended_merge_key, 0),
         default: or(own.default, base.default, 0),
         type_name: or(own.type_name, base.type_name, 0),
+        constraints: or(own.constraints, base.constraints, 0),
     }
 }
 
@@ -303,6 +305,7 @@ fn encode(record: &Record) -> [u8; SIZES[TYPES]] {
         record.recommended_merge_key,
         record.default,
         record.type_name,
+        record.constraints,
     ];
     for (slot, number) in out[4..].chunks_exact_mut(4).zip(columns) {
         slot.copy_from_slice(&number.to_le_bytes());

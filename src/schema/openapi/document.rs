@@ -4,6 +4,7 @@ use super::keywords::{gvks, list_at, map_at, str_at, wrong_type};
 use super::paths;
 use super::schema_object::read_schema;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::constraints::Constraints;
 use crate::schema::directives::TypeKind;
 use crate::schema::model::{KindDef, Model, TypeDef};
 use crate::schema::{Gvk, Scope};
@@ -21,6 +22,7 @@ pub fn read_document(node: &Node) -> Result<Model> {
     for (name, definition) in definitions(node, map)?.into_iter().flat_map(Map::iter) {
         add_definition(&mut model, name, definition)?;
     }
+    model.definitions.values_mut().for_each(forget_defaults);
     if map.get("swagger").is_some() {
         model.definitions.values_mut().for_each(free_objects);
     }
@@ -31,6 +33,19 @@ pub fn read_document(node: &Node) -> Result<Model> {
         add_resource(&mut model, resource)?;
     }
     Ok(model)
+}
+
+/// Documents of servers list a default for most fields, without meaning it.
+fn forget_defaults(def: &mut TypeDef) {
+    if let Some(constraints) = &mut def.constraints {
+        constraints.has_default = false;
+    }
+    if def.constraints.as_deref().is_some_and(Constraints::is_empty) {
+        def.constraints = None;
+    }
+    let children =
+        def.fields.values_mut().chain(def.element.as_deref_mut()).chain(def.additional.as_deref_mut());
+    children.for_each(forget_defaults);
 }
 
 /// In OpenAPI v2 an object without properties, or a value without a type, may have any: the API server's own reader has it so.
@@ -61,8 +76,14 @@ fn definitions<'n>(node: &Node, map: &'n Map) -> Result<Option<&'n Map>> {
 }
 
 fn add_definition(model: &mut Model, name: &str, definition: &Node) -> Result<()> {
-    let def = read_schema(definition)?;
+    let mut def = read_schema(definition)?;
     for gvk in definition.get(GVK).into_iter().flat_map(gvks) {
+        // JSON Schema has the kind itself as the one possible value.
+        for name in ["apiVersion", "kind"] {
+            if let Some(field) = def.fields.get_mut(name) {
+                field.constraints = None;
+            }
+        }
         // Of two definitions of one kind the first counts; their documents are sorted by name.
         model.kinds.entry(gvk).or_default().root.get_or_insert_with(|| TypeDef::refer(name));
     }

@@ -4,6 +4,7 @@ use smol_str::{SmolStr, ToSmolStr};
 
 use super::keywords::{is_true, list_at, map_at, present, str_at, strings_at, wrong_type};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::constraints::Constraints;
 use crate::schema::directives::{Directives, MERGE_KEY, RECOMMENDED_KEY, TypeKind};
 use crate::schema::model::TypeDef;
 use crate::schema::{ListType, MapType, PatchStrategy};
@@ -23,6 +24,7 @@ pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
         default: map.get("default").and_then(scalar_json),
         embedded_resource: is_true(map, "x-kubernetes-embedded-resource"),
         preserve_unknown_fields: is_true(map, "x-kubernetes-preserve-unknown-fields"),
+        constraints: constraints(map),
         required: strings_at(map, "required").unwrap_or_default().into_iter().map(SmolStr::from).collect(),
         ..TypeDef::default()
     };
@@ -41,6 +43,11 @@ pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
     guess_kind(&mut def);
     drop_empty_defaults(&mut def);
     Ok(def)
+}
+
+fn constraints(map: &Map) -> Option<Box<Constraints>> {
+    let constraints = Constraints::read(map);
+    if constraints.is_empty() { None } else { Some(Box::new(constraints)) }
 }
 
 /// Takes what a part of `allOf` says and the whole does not.

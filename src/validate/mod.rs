@@ -1,0 +1,57 @@
+//! Whether an API server would take an object: its schema, the rules that servers have beside it, policies.
+//!
+//! Owns one walk over an object by its schema, the rules that no schema says, in `rules`, and expressions of CEL
+//! behind the feature `cel`. Knows one object at a time; must not know resources, builds or clusters.
+//!
+//! A finding of severity error is what a server refuses, asked strictly (`fieldValidation: Strict`). A warning is what it
+//! takes, though another request for the same object, or the next release, fails. A note is what could not be checked.
+//! No message quotes a value, so none tells what is secret.
+//!
+//! ```
+//! use kubectl_smp::schema::Schema;
+//! use kubectl_smp::validate::{ValidateOptions, validate};
+//! use kubectl_smp::yaml::Node;
+//!
+//! let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {retries: 3}}";
+//! let found = validate(&text.parse::<Node>()?, &Schema::embedded(), &ValidateOptions::default());
+//! assert_eq!(found[0].rule.code(), "wrong-type");
+//! assert_eq!(found[0].path.to_string(), "data.retries");
+//! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+//! ```
+
+mod demands;
+mod formats;
+mod lists;
+mod names;
+mod options;
+mod quantity;
+mod rules;
+mod scalar;
+mod unenforced;
+mod versions;
+mod violation;
+mod walk;
+
+pub use options::ValidateOptions;
+pub use violation::{Violation, ViolationRule};
+
+use crate::schema::{Gvk, Schema};
+use crate::yaml::Node;
+
+/// What a server would refuse of an object, in the order of the object's fields.
+///
+/// What the schema does not know of is judged only as far as all objects are alike. A list of objects (`kind: List`)
+/// is no object; its entries are.
+#[must_use]
+pub fn validate(node: &Node, schema: &Schema, options: &ValidateOptions) -> Vec<Violation> {
+    let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
+    let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
+    if gvk.kind.ends_with("List") && node.get("items").is_some() {
+        return Vec::new();
+    }
+    let mut found: Vec<Violation> = versions::judge(node, &gvk, schema, options).into_iter().collect();
+    if let Some(cursor) = schema.kind(&gvk) {
+        found.extend(walk::walk(node, cursor, versions::decoding(&gvk), options));
+    }
+    found
+}

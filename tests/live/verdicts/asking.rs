@@ -1,0 +1,179 @@
+//! The server's verdicts: objects are created for a try, over `kubectl proxy`.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use kubectl_smp::schema::{Gvk, Scope, Schema};
+use serde_json::{Value, json};
+
+use crate::rig::Rig;
+
+/// What the server says of an object.
+#[derive(Debug, Clone)]
+pub enum Verdict {
+    Taken,
+    Refused(String),
+    /// Nothing of the object itself.
+    None(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Taken => f.write_str("taken"),
+            Self::Refused(why) => write!(f, "refused ({why})"),
+            Self::None(why) => write!(f, "no verdict ({why})"),
+        }
+    }
+}
+
+/// Asks the server.
+pub struct Asked<'r> {
+    rig: &'r Rig,
+    proxy: Child,
+    address: String,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let _ = self.proxy.kill();
+        let _ = self.proxy.wait();
+    }
+}
+
+impl<'r> Asked<'r> {
+    pub fn new(rig: &'r Rig) -> Self {
+        let mut command = Command::new("kubectl");
+        command.arg("--kubeconfig").arg(rig.kubeconfig()).args(["proxy", "--port=0"]);
+        let mut proxy = command.stdout(Stdio::piped()).spawn().expect("kubectl on the PATH");
+        let mut line = String::new();
+        let stdout = proxy.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let address = line.trim().rsplit(' ').next().expect("an address").to_string();
+        Self { rig, proxy, address }
+    }
+
+    pub fn namespace(&self) -> &str {
+        &self.rig.name
+    }
+
+    pub fn rig(&self) -> &Rig {
+        self.rig
+    }
+
+    /// The verdicts of all objects, in their order.
+    pub fn all<'o>(&self, objects: impl Iterator<Item = &'o Value>) -> Vec<Verdict> {
+        let objects: Vec<&Value> = objects.collect();
+        let schema = super::objects::schema(self);
+        let parts: Vec<&[&Value]> = objects.chunks(objects.len().div_ceil(4).max(1)).collect();
+        std::thread::scope(|scope| {
+            let start = |part: &&[&'o Value]| {
+                let (part, schema) = (part.to_vec(), schema.clone());
+                scope.spawn(move || {
+                    let mut connection = Connection::open(&self.address);
+                    part.iter().map(|object| self.verdict(&mut connection, object, &schema)).collect::<Vec<_>>()
+                })
+            };
+            let threads: Vec<_> = parts.iter().map(start).collect();
+            threads.into_iter().flat_map(|thread| thread.join().expect("a thread")).collect()
+        })
+    }
+
+    fn verdict(&self, connection: &mut Connection, object: &Value, schema: &Schema) -> Verdict {
+        let Some(path) = self.path(object, schema) else { return Verdict::None("no path".into()) };
+        let path = format!("{path}?dryRun=All&fieldValidation=Strict");
+        let (status, body) = connection.post(&path, &object.to_string());
+        let body: Value = serde_json::from_str(&body).unwrap_or(json!({"message": body}));
+        let why = body["message"].as_str().unwrap_or_default().chars().take(400).collect();
+        match status {
+            200..=299 | 409 => Verdict::Taken,
+            400 | 422 => Verdict::Refused(why),
+            403 if why.contains("ValidatingAdmissionPolicy") => Verdict::Refused(why),
+            500 if why.contains("unmarshal") || why.contains("decod") => Verdict::Refused(why),
+            _ => Verdict::None(format!("{status} {why}")),
+        }
+    }
+
+    fn path(&self, object: &Value, schema: &Schema) -> Option<String> {
+        let text = |key: &str| object[key].as_str().unwrap_or_default();
+        let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
+        let plural = schema.graphs().find_map(|(_, graph)| graph.plural(&gvk))?;
+        let root = if gvk.group.is_empty() { "/api/v1".into() } else { format!("/apis/{}", gvk.api_version()) };
+        Some(match schema.scope(&gvk)? {
+            Scope::Namespaced => format!("{root}/namespaces/{}/{plural}", self.namespace()),
+            Scope::Cluster => format!("{root}/{plural}"),
+        })
+    }
+}
+
+/// A connection that is kept.
+struct Connection {
+    address: String,
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    fn open(address: &str) -> Self {
+        let stream = BufReader::new(TcpStream::connect(address).expect("the proxy"));
+        stream.get_ref().set_nodelay(true).expect("a socket");
+        Self { address: address.into(), stream }
+    }
+
+    fn post(&mut self, path: &str, body: &str) -> (u16, String) {
+        if let Some(answer) = self.try_post(path, body) {
+            return answer;
+        }
+        *self = Self::open(&self.address);
+        self.try_post(path, body).expect("an answer")
+    }
+
+    fn try_post(&mut self, path: &str, body: &str) -> Option<(u16, String)> {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let stream = self.stream.get_mut();
+        stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
+        let mut line = String::new();
+        self.stream.read_line(&mut line).ok()?;
+        let status = line.split(' ').nth(1)?.parse().ok()?;
+        let (mut length, mut chunked) = (0, false);
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line).ok()?;
+            let lower = line.trim().to_ascii_lowercase();
+            if lower.is_empty() {
+                break;
+            }
+            if let Some(number) = lower.strip_prefix("content-length: ") {
+                length = number.parse().ok()?;
+            }
+            chunked |= lower == "transfer-encoding: chunked";
+        }
+        let body = if chunked { self.chunks()? } else { self.bytes(length)? };
+        Some((status, String::from_utf8_lossy(&body).into_owned()))
+    }
+
+    fn bytes(&mut self, count: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.stream.read_exact(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    fn chunks(&mut self) -> Option<Vec<u8>> {
+        let mut all = Vec::new();
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line).ok()?;
+            let count = usize::from_str_radix(line.trim(), 16).ok()?;
+            all.extend(self.bytes(count)?);
+            self.bytes(2)?;
+            if count == 0 {
+                return Some(all);
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The objects that are tried: those in `objects.yaml`, those of real manifests, random ones of definitions.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kubectl_smp::schema::{Gvk, Schema, Scope};
+use kubectl_smp::source::SourceMap;
+use kubectl_smp::yaml::{ParseOptions, parse_documents};
+use serde_json::{Value, json};
+
+use super::asking::Asked;
+
+/// How many real objects of one kind are tried at most.
+const MOST_OF_KIND: usize = 120;
+
+/// The definitions of the shared folder and of `crds/`.
+fn definitions() -> Vec<Value> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/crds");
+    let shared = env::var_os("SMP_TEST_SHARED").map(|folder| PathBuf::from(folder).join("crds"));
+    let folders = [Some(own), shared];
+    let files = folders.into_iter().flatten().flat_map(|folder| manifests_in(&folder));
+    let all = files.flat_map(|file| documents(&fs::read_to_string(file).expect("a text")));
+    all.filter(|object| object["kind"] == "CustomResourceDefinition").collect()
+}
+
+/// The built-in kinds, and those of the definitions, which the server gets.
+pub fn schema(asked: &Asked<'_>) -> Schema {
+    static ONCE: std::sync::OnceLock<Schema> = std::sync::OnceLock::new();
+    let make = || {
+        let definitions = definitions();
+        for definition in &definitions {
+            let file = asked.rig().file("crd.json", &definition.to_string());
+            asked.rig().kubectl(&["apply", "--server-side", "--force-conflicts", "-f", &file.to_string_lossy()]);
+        }
+        asked.rig().kubectl(&["wait", "--for=condition=established", "--timeout=60s", "crd", "--all"]);
+        Schema::embedded().with_crds(&definitions).expect("definitions")
+    };
+    ONCE.get_or_init(make).clone()
+}
+
+/// All objects, with where they come from.
+pub fn all(schema: &Schema, namespace: &str) -> Vec<(String, Value)> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/verdicts/objects.yaml");
+    let own = documents(&fs::read_to_string(own).expect("a text"));
+    let own = own.into_iter().map(|object| ("objects.yaml".to_string(), object));
+    let shared = env::var_os("SMP_TEST_SHARED").map(|folder| PathBuf::from(folder).join("realworld/dev"));
+    let real = shared.into_iter().flat_map(|folder| real(&folder));
+    let mut counts = std::collections::BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let known = own.chain(real).filter_map(|(from, mut object)| {
+        let gvk = Gvk::of(&object)?;
+        schema.kind(&gvk)?;
+        let count: &mut usize = counts.entry(gvk.to_string()).or_default();
+        if *count >= MOST_OF_KIND {
+            return None;
+        }
+        let metadata = object.get_mut("metadata")?.as_object_mut()?;
+        metadata.remove("namespace");
+        if schema.scope(&gvk)? == Scope::Namespaced {
+            metadata.insert("namespace".into(), json!(namespace));
+        }
+        let is_new = seen.insert(object.to_string());
+        *count += usize::from(is_new);
+        is_new.then_some((from, object))
+    });
+    known.collect()
+}
+
+fn real(folder: &Path) -> Vec<(String, Value)> {
+    let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    let files = manifests_in(folder).into_iter();
+    let objects = files.flat_map(|file| {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let is_manifest = text.contains("apiVersion:") && text.len() < 300_000;
+        let objects = if is_manifest { documents(&text) } else { Vec::new() };
+        objects.into_iter().map(move |object| (file.clone(), object))
+    });
+    let whole = objects.filter(|(_, object)| {
+        object["apiVersion"].is_string() && object["kind"].is_string() && object["metadata"]["name"].is_string()
+    });
+    whole.map(|(file, object)| (name(&file), object)).collect()
+}
+
+/// The YAML files below a folder, in order.
+fn manifests_in(folder: &Path) -> Vec<PathBuf> {
+    let (mut files, mut pending) = (Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.is_symlink() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The objects in a text; none in one that cannot be read.
+fn documents(text: &str) -> Vec<Value> {
+    let sources = SourceMap::default();
+    let id = sources.add("manifest.yaml", text);
+    let documents = parse_documents(&sources, id, ParseOptions::kubectl()).unwrap_or_default();
+    documents.iter().map(kubectl_smp::yaml::Node::to_json_value).collect()
+}
