@@ -10,6 +10,7 @@ use kubectl_smp::check::{
 use kubectl_smp::diagnostic::{Code, MessageFormat, MessageRenderer};
 use kubectl_smp::files::MemoryTree;
 use kubectl_smp::overlay::{BuildOptions, Builder, Histories};
+use kubectl_smp::validate::ValidateOptions;
 
 /// The codes of what is found in an example, by all rules.
 fn found(example: RuleExample) -> Vec<&'static str> {
@@ -26,7 +27,7 @@ fn found(example: RuleExample) -> Vec<&'static str> {
     let (sources, config) = (builder.sources(), Arc::new(CheckConfig::default()));
     let checked = CheckedTarget { path: target, built: &built, schema: &schema, sources, config: &config };
     let selection = RuleSelection::new(["all"], []).expect("a selection");
-    let findings = look_at(&checked, &selection, Arc::clone(&config));
+    let findings = look_at(&checked, &selection, &ValidateOptions::default(), Arc::clone(&config));
     let renderer = MessageRenderer::new(sources, MessageFormat::Short);
     let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer };
     let report = conclusion.report(vec![findings], None);
@@ -40,7 +41,7 @@ fn found(example: RuleExample) -> Vec<&'static str> {
 
 #[test]
 fn examples_are_what_they_say() {
-    for rule in RULES {
+    for rule in RULES.iter() {
         assert_eq!(found(rule.bad), [rule.code.name()], "the wrong example of {}", rule.code);
         assert_eq!(found(rule.good), [""; 0], "the right example of {}", rule.code);
     }

@@ -10,13 +10,14 @@ use super::config::CheckConfig;
 use super::registry::{RULES, rule_of};
 use super::report::FindingPlace;
 use super::rule::{Finder, Rule, RuleReach};
-use super::rules::unused_silence;
+use super::rules::{self, unused_silence};
 use super::selection::RuleSelection;
 use super::silence::Silences;
 use super::target::CheckedTarget;
 use crate::cause::Writer;
 use crate::diagnostic::{Diagnostic, MessageRenderer, Severity};
 use crate::source::{SourceId, SourceMap, Span};
+use crate::validate::ValidateOptions;
 use crate::yaml::{Node, Value};
 
 /// A place that is the same in all targets, however often its text was read.
@@ -55,6 +56,7 @@ impl TargetFindings {
 pub fn look_at(
     target: &CheckedTarget<'_>,
     selection: &RuleSelection,
+    options: &ValidateOptions,
     config: Arc<CheckConfig>,
 ) -> TargetFindings {
     let mut findings: Vec<Diagnostic> =
@@ -63,6 +65,10 @@ pub fn look_at(
         if let Finder::Target(find) = rule.finder {
             findings.extend(find(target).into_iter().map(|finding| by_rule(rule, finding)));
         }
+    }
+    if RULES.iter().any(|rule| matches!(rule.finder, Finder::Schema) && selection.has(rule)) {
+        let violations = rules::refused::find(target, options);
+        findings.extend(violations.into_iter().filter(|violation| selection.tells(violation.code())));
     }
     let places = target.built.resources.writers().iter().flat_map(|writer| places_of(writer));
     let entries = places.filter_map(|span| file_place(span, target.sources)).collect();

@@ -1,12 +1,18 @@
 //! The registry of all rules.
 
+use std::sync::LazyLock;
+
 use super::rule::Rule;
 use super::rules;
 use crate::diagnostic::Code;
 use crate::yaml::nearest;
 
 /// All rules, in the order in which they are told.
-pub static RULES: &[&Rule] = &[
+pub static RULES: LazyLock<Vec<&'static Rule>> =
+    LazyLock::new(|| OWN.iter().copied().chain(rules::refused::RULES).collect());
+
+/// Those that no schema says.
+static OWN: &[&Rule] = &[
     &rules::unmatched_image::RULE,
     &rules::unmatched_patch::RULE,
     &rules::unmatched_replacement::RULE,

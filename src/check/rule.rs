@@ -118,6 +118,8 @@ pub enum Finder {
     Build,
     /// It looks at what was built of a target.
     Target(fn(&CheckedTarget<'_>) -> Vec<Diagnostic>),
+    /// `validate` finds it by the schema of the object.
+    Schema,
     /// It looks at what all targets have in common: see [`super::conclude`].
     Run,
 }

@@ -6,6 +6,7 @@ mod mend;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
@@ -24,6 +25,7 @@ use crate::diagnostic::{Code, Diagnostic, Result, Severity};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::Builder;
 use crate::source::{SourceMap, as_seen_from};
+use crate::validate::ValidateOptions;
 
 /// Say what is wrong with overlays, or most likely is, though they build.
 #[derive(Debug, Args)]
@@ -55,6 +57,10 @@ pub(super) struct CheckArgs {
     #[arg(long, requires = "baseline")]
     update_baseline: bool,
 
+    /// The release of Kubernetes that objects are for, such as 1.34
+    #[arg(long, value_name = "VERSION")]
+    kubernetes: Option<KubernetesVersion>,
+
     /// Say what a rule is about, with an example
     #[arg(long, value_name = "CODE", exclusive = true)]
     explain: Option<String>,
@@ -65,6 +71,26 @@ pub(super) struct CheckArgs {
 
     #[command(flatten)]
     target: TargetArgs,
+}
+
+/// A release of Kubernetes.
+#[derive(Debug, Clone, Copy)]
+struct KubernetesVersion {
+    major: u32,
+    minor: u32,
+}
+
+impl FromStr for KubernetesVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let parts: Vec<&str> = text.trim_start_matches('v').split('.').collect();
+        let number = |part: &str| part.parse().map_err(|_| "write it as 1.34".to_string());
+        match parts.as_slice() {
+            [major, minor] | [major, minor, _] => Ok(Self { major: number(major)?, minor: number(minor)? }),
+            _ => Err("write it as 1.34".into()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -126,7 +152,11 @@ fn reported(args: &CheckArgs, sources: &SourceMap) -> std::result::Result<CheckR
         args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose()?.flatten();
     let selection = args.select.select(args.target.bases(), sources)?;
     let builder = args.target.builder_with_histories(sources, &selection.targets)?;
-    let checker = Checker { builder: &builder, wanted: &wanted, sources, configs: Mutex::default() };
+    let options = match &args.kubernetes {
+        Some(KubernetesVersion { major, minor }) => ValidateOptions::for_kubernetes(*major, *minor),
+        None => ValidateOptions::default(),
+    };
+    let checker = Checker { builder: &builder, wanted: &wanted, sources, options, configs: Mutex::default() };
     let found: Vec<TargetFindings> = selection
         .targets
         .par_iter()
@@ -169,6 +199,7 @@ struct Checker<'c> {
     builder: &'c Builder,
     wanted: &'c RuleSelection,
     sources: &'c SourceMap,
+    options: ValidateOptions,
     configs: Mutex<FxHashMap<Option<PathBuf>, Arc<CheckConfig>>>,
 }
 
@@ -188,7 +219,7 @@ impl Checker<'_> {
         let rules = config.rules.clone().then(self.wanted);
         let (built, schema) = (&built, schema.as_ref());
         let checked = CheckedTarget { path: target, built, schema, sources: self.sources, config: &config };
-        Ok(look_at(&checked, &rules, Arc::clone(&config)))
+        Ok(look_at(&checked, &rules, &self.options, Arc::clone(&config)))
     }
 
     fn config(&self, target: &Path) -> Result<Arc<CheckConfig>> {

@@ -151,7 +151,8 @@ impl<'s> Cursor<'s> {
     /// Whether a server fills this field in, with whatever value.
     #[must_use]
     pub(crate) fn has_default(self) -> bool {
-        self.record.default != 0 || self.constraints_text().is_some_and(|text| text.contains("\"hasDefault\":true"))
+        self.record.default != 0
+            || self.constraints_text().is_some_and(|text| text.contains("\"hasDefault\":true"))
     }
 
     /// Whether a declared field must be there.

@@ -1,6 +1,6 @@
 //! What validation finds, as data.
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use crate::path::FieldPath;
 use crate::source::Span;
 
@@ -26,8 +26,15 @@ macro_rules! rules {
 
             /// What it says, in a sentence.
             #[must_use]
-            pub fn doc(self) -> &'static str {
+            pub const fn doc(self) -> &'static str {
                 match self { $(Self::$variant => $doc),* }
+            }
+
+            /// The same as the text of a rule.
+            const fn text(self) -> &'static RuleText {
+                match self {
+                    $(Self::$variant => &RuleText { name: $code, meaning: $doc, remedy: REMEDY },)*
+                }
             }
         }
     };
@@ -105,6 +112,23 @@ rules! {
     DefinitionVersions "definition-versions" "One version of a definition is stored."
 }
 
+/// What can be done about all of them.
+const REMEDY: &str = "Correct the value as the message says. An API server refuses the object as it is, or the next release \
+                      will.";
+
+impl ViolationRule {
+    /// What its findings are called in messages. Some are called as elsewhere.
+    #[must_use]
+    pub const fn diagnostic_code(self) -> Code {
+        match self {
+            Self::UnknownField => Code::UnknownField,
+            Self::WrongType => Code::WrongType,
+            Self::DuplicateKey => Code::DuplicateKey,
+            rule => Code::Rule(rule.text()),
+        }
+    }
+}
+
 /// One reason for which a server would refuse an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
@@ -124,12 +148,7 @@ pub struct Violation {
 
 impl Violation {
     /// What a server refuses.
-    pub(super) fn error(
-        rule: ViolationRule,
-        path: FieldPath,
-        at: Span,
-        message: impl Into<String>,
-    ) -> Self {
+    pub(super) fn error(rule: ViolationRule, path: FieldPath, at: Span, message: impl Into<String>) -> Self {
         Self { rule, path, at, message: message.into(), help: None, severity: Severity::Error }
     }
 
@@ -143,19 +162,10 @@ impl Violation {
         self
     }
 
-    /// The same as a diagnostic, by the nearest of its codes; the rule's own is in [`Violation::rule`].
+    /// The same as a diagnostic.
     #[must_use]
     pub fn into_diagnostic(self) -> Diagnostic {
-        use ViolationRule::{DeprecatedApi, DuplicateKey, MissingRequired, UnknownField, UnknownKind, WrongType};
-        let code = match self.rule {
-            UnknownField => Code::UnknownField,
-            WrongType => Code::WrongType,
-            MissingRequired => Code::MissingField,
-            DuplicateKey => Code::DuplicateKey,
-            UnknownKind => Code::NoSchema,
-            DeprecatedApi => Code::DeprecatedField,
-            _ => Code::InvalidValue,
-        };
+        let code = self.rule.diagnostic_code();
         let diagnostic = match self.severity {
             Severity::Error => Diagnostic::error(code, self.message),
             Severity::Warning => Diagnostic::warning(code, self.message),

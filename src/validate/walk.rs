@@ -209,7 +209,9 @@ impl<'n> SchemaWalk<'n> {
     fn unknown(&mut self, entry: &Entry, cursor: Cursor<'n>) {
         let names: Vec<&str> = cursor.fields().map(|(name, _)| name).collect();
         let name = entry.key.text.as_str();
-        let all = || (!names.is_empty() && names.len() <= 12).then(|| format!("possible here: {}", names.join(", ")));
+        let all = || {
+            (!names.is_empty() && names.len() <= 12).then(|| format!("possible here: {}", names.join(", ")))
+        };
         let help = suggestion(name, &names).or_else(all);
         let path = self.path().field(name);
         let message = format!("there is no field `{name}` here");
@@ -285,7 +287,11 @@ impl<'n> SchemaWalk<'n> {
         for (index, entry) in list.iter().enumerate() {
             let key = |name: &str| match entry.get(name).filter(|value| !value.is_null()) {
                 Some(value) => PathValue::of(value),
-                None => Some(element.key_default(name).map_or(PathValue::Null, |d| PathValue::Str(d.trim_matches('"').into()))),
+                None => Some(
+                    element
+                        .key_default(name)
+                        .map_or(PathValue::Null, |d| PathValue::Str(d.trim_matches('"').into())),
+                ),
             };
             let Some(keys) = cursor.list_map_keys().map(key).collect::<Option<Vec<_>>>() else { continue };
             if seen.insert(keys, index).is_some() {
@@ -298,7 +304,8 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn equal_entries(&mut self, list: &'n [Node], index: usize, cursor: Cursor<'n>, message: String) {
-        let refused = self.decoding == Decoding::Structural || lists::refuses_equal_keys(&self.steps_names(), cursor);
+        let refused =
+            self.decoding == Decoding::Structural || lists::refuses_equal_keys(&self.steps_names(), cursor);
         self.steps.push(WalkStep::Entry { index, entry: &list[index], keys: cursor });
         let violation = self.tell(ViolationRule::DuplicateKey, list[index].span(), message);
         if !refused {

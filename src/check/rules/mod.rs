@@ -8,6 +8,7 @@ pub(super) mod dangling_reference;
 pub(super) mod external_reference;
 pub(super) mod misspelled_directive;
 pub(super) mod no_effect;
+pub(super) mod refused;
 pub(super) mod similar_key;
 pub(super) mod unmatched_image;
 pub(super) mod unmatched_patch;

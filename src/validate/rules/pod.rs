@@ -42,10 +42,16 @@ fn containers(of: Subject<'_>, faults: &mut Faults) {
         let is_sidecar = text(container, "restartPolicy") == "Always";
         let probes = ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
         if list == "initContainers" && !is_sidecar {
-            for field in probes.into_iter().filter(|field| container.get(field).is_some_and(|v| !v.is_null())) {
+            for field in probes.into_iter().filter(|field| container.get(field).is_some_and(|v| !v.is_null()))
+            {
                 let path = [Below::Field(list), Below::Entry(i), Below::Field(field)];
                 let at = container.get(field).map_or(container.span(), Node::span);
-                faults.below(ViolationRule::Handler, &path, at, "an init container has no probes and no lifecycle, unless it restarts always");
+                faults.below(
+                    ViolationRule::Handler,
+                    &path,
+                    at,
+                    "an init container has no probes and no lifecycle, unless it restarts always",
+                );
             }
         }
     }
@@ -101,7 +107,12 @@ fn host_network(of: Subject<'_>, faults: &mut Faults) {
             }
             let protocol = port.get("protocol").and_then(Node::as_str).unwrap_or("TCP");
             if !used.insert((host, protocol, text(port, "hostIP"))) {
-                faults.below(ViolationRule::HostPort, &path, at, "another port has the same port of the host");
+                faults.below(
+                    ViolationRule::HostPort,
+                    &path,
+                    at,
+                    "another port has the same port of the host",
+                );
             }
         }
     }
@@ -136,7 +147,12 @@ fn images(of: Subject<'_>, faults: &mut Faults) {
 fn dns(of: Subject<'_>, faults: &mut Faults) {
     let servers = of.get("dnsConfig").and_then(|config| config.get("nameservers")).and_then(Node::as_list);
     if of.text("dnsPolicy") == Some("None") && servers.is_none_or(Vec::is_empty) {
-        faults.field(ViolationRule::Dns, of, "dnsPolicy", "`dnsPolicy: None` needs `nameservers` in `dnsConfig`");
+        faults.field(
+            ViolationRule::Dns,
+            of,
+            "dnsPolicy",
+            "`dnsPolicy: None` needs `nameservers` in `dnsConfig`",
+        );
     }
 }
 

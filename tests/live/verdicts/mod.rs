@@ -110,7 +110,11 @@ fn a_server_refuses_what_we_refuse() {
         figure.0 += 1;
         figure.1 += usize::from(same);
         if !same {
-            println!("DIFFERS {mutation} in {} of {from}: {verdict}, and we: {}", object["kind"], told(&found));
+            println!(
+                "DIFFERS {mutation} in {} of {from}: {verdict}, and we: {}",
+                object["kind"],
+                told(&found)
+            );
         }
     }
     let (mut all, mut same) = (0, 0);
