@@ -7,7 +7,7 @@ use super::render::MessageArgs;
 
 /// The commands, as the first page shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Render", &["build", "blame", "lock", "cache"]),
+    ("Render", &["build", "blame", "deps", "lock", "cache"]),
     ("Edit", &["merge", "merge3", "patch", "create-patch", "recover"]),
     ("Cluster", &["apply", "diff", "wait", "delete", "applyset"]),
     ("Schema", &["schema"]),
@@ -31,6 +31,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         [
             ("Say where each value of an overlay comes from", "kubectl smp blame overlays/prod"),
             ("Tell the whole story of one of them", "kubectl smp blame overlays/prod configmap/web:data.a"),
+        ],
+    ),
+    (
+        "deps",
+        [
+            ("List the files that an overlay is built from", "kubectl smp deps overlays/prod"),
+            ("Tell Argo CD which changes concern an application", "kubectl smp deps overlays/prod -o argocd"),
         ],
     ),
     (

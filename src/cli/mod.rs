@@ -17,6 +17,7 @@ mod connect;
 mod create_patch;
 #[cfg(feature = "cluster")]
 mod delete;
+mod deps;
 #[cfg(feature = "cluster")]
 mod diff;
 mod document;
@@ -79,6 +80,8 @@ enum Command {
     /// Say of each value of an overlay where it was written, and what it was before
     #[command(visible_alias = "why")]
     Blame(blame::BlameArgs),
+    /// List what the build of an overlay reads: files, directories, and what comes from elsewhere
+    Deps(deps::DepsArgs),
     /// Build an overlay and apply it to the cluster, server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
@@ -153,6 +156,7 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
     match command {
         Command::Build(args) => build::run(&args, sources),
         Command::Blame(args) => blame::run(&args, sources),
+        Command::Deps(args) => deps::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, sources),
         #[cfg(feature = "cluster")]

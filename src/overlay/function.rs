@@ -121,15 +121,19 @@ impl Functions {
         let (mut command, what, input) = match &plugin {
             Plugin::Exec(spec) => {
                 let input = protocol::resource_list(nodes(), &configuration)?;
-                (self.exec(spec, site.root.path()), format!("the function `{}`", spec.path), input)
+                (self.exec(spec, site.root), format!("the function `{}`", spec.path), input)
             }
             Plugin::Container(spec) => {
                 let input = protocol::resource_list(nodes(), &configuration)?;
+                for mount in container::mounts(spec, &self.options) {
+                    mount.source().into_iter().for_each(|source| site.root.give(source));
+                }
                 let mut command = Command::new(&self.docker);
                 command.args(container::arguments(spec, &self.options, site.root.path())?);
                 (command, format!("the function in the container {}", spec.image), input)
             }
             Plugin::Executable(path) => {
+                site.root.give(path);
                 return Ok(run_plugin(path, config.node(), nodes(), site)?.map(Some));
             }
             Plugin::Nothing => {
@@ -171,11 +175,15 @@ impl Functions {
         Ok(Plugin::Exec(spec.exec))
     }
 
-    fn exec(&self, spec: &ExecSpec, root: &Path) -> Command {
+    fn exec(&self, spec: &ExecSpec, root: &Directory) -> Command {
         // A name alone is looked up on the PATH, a path is relative to the kustomization.
         let is_name = Path::new(&spec.path).components().count() == 1 && !spec.path.contains(['/', '\\']);
-        let mut command =
-            if is_name { Command::new(&spec.path) } else { Command::new(root.join(&spec.path)) };
+        let mut command = if is_name {
+            Command::new(&spec.path)
+        } else {
+            root.give(&spec.path);
+            Command::new(root.path().join(&spec.path))
+        };
         command.args(&spec.args);
         for variable in spec.envs.iter().chain(&self.options.env) {
             // kustomize takes only those with exactly one equals sign.
