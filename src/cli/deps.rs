@@ -137,11 +137,11 @@ fn text(args: &DepsArgs, all: &[TargetReads]) -> Result<String, Diagnostic> {
         DepsForm::Json => reads_to_json(all),
         DepsForm::Make => reads_to_make(all, args.rule_target.as_deref()),
         DepsForm::Argocd => {
-            let values = all.iter().map(|target| Ok((&target.target, reads_to_argocd(target)?)));
+            let values = all.iter().map(|target| Ok((target.target.as_str(), reads_to_argocd(target)?)));
             let values = values.collect::<Result<Vec<_>, Diagnostic>>()?;
             Ok(match values.as_slice() {
                 [(_, value)] => format!("{value}\n"),
-                several => several.iter().map(|(target, value)| format!("{target}\t{value}\n")).collect(),
+                several => several.iter().flat_map(|(target, value)| [*target, "\t", value, "\n"]).collect(),
             })
         }
     }

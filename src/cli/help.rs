@@ -7,7 +7,7 @@ use super::render::MessageArgs;
 
 /// The commands, as the first page shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Render", &["build", "blame", "deps", "lock", "cache"]),
+    ("Render", &["build", "blame", "tree", "deps", "lock", "cache"]),
     ("Edit", &["merge", "merge3", "patch", "create-patch", "recover"]),
     ("Cluster", &["apply", "diff", "wait", "delete", "applyset"]),
     ("Schema", &["schema"]),
@@ -31,6 +31,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         [
             ("Say where each value of an overlay comes from", "kubectl smp blame overlays/prod"),
             ("Tell the whole story of one of them", "kubectl smp blame overlays/prod configmap/web:data.a"),
+        ],
+    ),
+    (
+        "tree",
+        [
+            ("Show what an overlay is made of", "kubectl smp tree overlays/prod"),
+            ("Draw it", "kubectl smp tree overlays/prod -o dot | dot -Tsvg > prod.svg"),
         ],
     ),
     (

@@ -44,6 +44,7 @@ mod sandbox;
 mod schema;
 mod select;
 mod target;
+mod tree;
 mod version;
 #[cfg(feature = "cluster")]
 mod wait;
@@ -80,6 +81,8 @@ enum Command {
     /// Say of each value of an overlay where it was written, and what it was before
     #[command(visible_alias = "why")]
     Blame(blame::BlameArgs),
+    /// Show what an overlay is made of, and what each part made and changed
+    Tree(tree::TreeArgs),
     /// List what the build of an overlay reads: files, directories, and what comes from elsewhere
     Deps(deps::DepsArgs),
     /// Build an overlay and apply it to the cluster, server-side
@@ -156,6 +159,7 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
     match command {
         Command::Build(args) => build::run(&args, sources),
         Command::Blame(args) => blame::run(&args, sources),
+        Command::Tree(args) => tree::run(&args, sources),
         Command::Deps(args) => deps::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, sources),
