@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use crate::cause::{Cause, History, KnownValue, Write, Writer};
 use crate::diagnostic::MessageRenderer;
-use crate::overlay::{Built, OutlinePart, PartKind};
+use crate::overlay::{Built, OutlinePart, OutlinePartKind};
 use crate::resource::{ResId, Resource};
 use crate::source::{SourceMap, Span};
 
@@ -87,10 +87,12 @@ impl BuildTree {
     pub(super) fn told(&self, node: &TreeNode) -> String {
         let objects = || count(node.objects.len(), "object");
         match node.part.kind {
-            PartKind::Target => count(self.sum(), "object"),
-            PartKind::Base if node.part.is_repeated => format!("{} (see above)", count(node.made, "object")),
-            PartKind::Base => count(node.made, "object"),
-            PartKind::Component | PartKind::Function => {
+            OutlinePartKind::Target => count(self.sum(), "object"),
+            OutlinePartKind::Base if node.part.is_repeated => {
+                format!("{} (see above)", count(node.made, "object"))
+            }
+            OutlinePartKind::Base => count(node.made, "object"),
+            OutlinePartKind::Component | OutlinePartKind::Function => {
                 let added = (node.made > 0).then(|| format!("adds {}", count(node.made, "object")));
                 let changed = (node.changed > 0)
                     .then(|| format!("changes {} of {}", count(node.changed, "value"), objects()));
@@ -98,19 +100,22 @@ impl BuildTree {
                 let told = if told.is_empty() { "changes nothing".into() } else { told.join(", ") };
                 if node.part.is_repeated { told + " (see above)" } else { told }
             }
-            PartKind::Resource if node.objects.is_empty() => "no objects".into(),
-            PartKind::Patch if node.objects.is_empty() => "hits nothing".into(),
-            PartKind::Transformer if node.changed == 0 => "changes nothing".into(),
-            PartKind::Transformer => format!("{} of {}", count(node.changed, "value"), objects()),
-            PartKind::Resource | PartKind::Patch | PartKind::Generator | PartKind::Chart => {
+            OutlinePartKind::Resource if node.objects.is_empty() => "no objects".into(),
+            OutlinePartKind::Patch if node.objects.is_empty() => "hits nothing".into(),
+            OutlinePartKind::Transformer if node.changed == 0 => "changes nothing".into(),
+            OutlinePartKind::Transformer => format!("{} of {}", count(node.changed, "value"), objects()),
+            OutlinePartKind::Resource
+            | OutlinePartKind::Patch
+            | OutlinePartKind::Generator
+            | OutlinePartKind::Chart => {
                 let values = (node.changed > 0).then(|| format!(": {}", count(node.changed, "value")));
                 self.named(node) + &values.unwrap_or_default()
             }
-            PartKind::Validator
-            | PartKind::Configuration
-            | PartKind::Crd
-            | PartKind::OpenApi
-            | PartKind::Var => String::new(),
+            OutlinePartKind::Validator
+            | OutlinePartKind::Configuration
+            | OutlinePartKind::Crd
+            | OutlinePartKind::OpenApi
+            | OutlinePartKind::Var => String::new(),
         }
     }
 
@@ -160,7 +165,7 @@ pub(super) fn title(part: &OutlinePart) -> String {
         title.extend([" ", &part.value]);
     }
     let is_entry = part.entry.ends_with(']') && part.entry != part.name;
-    if is_entry && part.kind != PartKind::Resource {
+    if is_entry && part.kind != OutlinePartKind::Resource {
         title.extend([" (", &part.entry, ")"]);
     }
     title
@@ -181,7 +186,7 @@ struct TreePlanter<'p> {
     /// Nodes of steps that no outline has, each with the directory that it is in: they come behind the rest.
     found: Vec<(usize, TreeNode)>,
     /// Those among them that are files of plain directories.
-    files: FxHashMap<(PartKind, String), usize>,
+    files: FxHashMap<(OutlinePartKind, String), usize>,
 }
 
 impl<'p> TreePlanter<'p> {
@@ -231,25 +236,25 @@ impl<'p> TreePlanter<'p> {
         let Some(history) = &resource.history else { return };
         let maker = maker(history);
         if let Some(maker) = &maker {
-            let node = self.node_of(maker, PartKind::Resource);
+            let node = self.node_of(maker, OutlinePartKind::Resource);
             node.objects.insert(object);
             node.made += 1;
         }
         // What a build does of itself has no place, and looks at all objects.
         for visitor in history.visitors().iter().filter(|visitor| !visitor.at.is_none()) {
-            let node = self.node_of(&Cause::of(visitor), PartKind::Patch);
-            if node.part.kind == PartKind::Patch {
+            let node = self.node_of(&Cause::of(visitor), OutlinePartKind::Patch);
+            if node.part.kind == OutlinePartKind::Patch {
                 node.objects.insert(object);
             }
         }
         if let Some(by) = deleted_by {
-            self.node_of(by, PartKind::Patch).objects.insert(object);
+            self.node_of(by, OutlinePartKind::Patch).objects.insert(object);
         }
         let is_maker =
             |cause: &Cause| maker.as_ref().is_some_and(|maker| Arc::ptr_eq(maker.writer(), cause.writer()));
         let mut changed = |cause: &Cause| {
             if !is_maker(cause) {
-                let node = self.node_of(cause, PartKind::Patch);
+                let node = self.node_of(cause, OutlinePartKind::Patch);
                 node.objects.insert(object);
                 node.changed += 1;
             }
@@ -263,7 +268,7 @@ impl<'p> TreePlanter<'p> {
 
     /// The node of a step; of one that no outline has, one that is made for it. `role` is what a file of a plain
     /// directory is that did that.
-    fn node_of(&mut self, cause: &Cause, role: PartKind) -> &mut TreeNode {
+    fn node_of(&mut self, cause: &Cause, role: OutlinePartKind) -> &mut TreeNode {
         let key = (Arc::as_ptr(cause.writer()), cause.name().clone());
         let position = self.known.get(&key).copied();
         let position = position.unwrap_or_else(|| self.found(cause, role));
@@ -275,12 +280,12 @@ impl<'p> TreePlanter<'p> {
     }
 
     /// The position of a node for a step that no outline has: behind those that one has.
-    fn found(&mut self, cause: &Cause, role: PartKind) -> usize {
+    fn found(&mut self, cause: &Cause, role: OutlinePartKind) -> usize {
         let first = self.tree.nodes.len();
         let place = self.place(cause.at());
         let (kind, name) = match &place {
             Some(place) => (role, place.file.clone()),
-            None => (PartKind::Transformer, cause.name().to_string()),
+            None => (OutlinePartKind::Transformer, cause.name().to_string()),
         };
         if let Some(position) = self.files.get(&(kind, name.clone())) {
             return *position;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::tree::{BuildTree, TreeNode};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::overlay::PartKind;
+use crate::overlay::OutlinePartKind;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -81,7 +81,11 @@ fn json_node<'t>(tree: &'t BuildTree, node: &'t TreeNode) -> JsonNode<'t> {
     let part = &node.part;
     let writes = !matches!(
         part.kind,
-        PartKind::Validator | PartKind::Configuration | PartKind::Crd | PartKind::OpenApi | PartKind::Var
+        OutlinePartKind::Validator
+            | OutlinePartKind::Configuration
+            | OutlinePartKind::Crd
+            | OutlinePartKind::OpenApi
+            | OutlinePartKind::Var
     );
     let object = |&i: &usize| {
         let object = &tree.objects[i];
@@ -93,9 +97,12 @@ fn json_node<'t>(tree: &'t BuildTree, node: &'t TreeNode) -> JsonNode<'t> {
             deleted_by: object.deleted_by.as_deref(),
         }
     };
-    let is_told = |i: &&usize| part.kind != PartKind::Target || tree.objects[**i].deleted_by.is_none();
+    let is_told = |i: &&usize| part.kind != OutlinePartKind::Target || tree.objects[**i].deleted_by.is_none();
     let place = node.place.as_ref();
-    let is_changer = matches!(part.kind, PartKind::Patch | PartKind::Transformer | PartKind::Function);
+    let is_changer = matches!(
+        part.kind,
+        OutlinePartKind::Patch | OutlinePartKind::Transformer | OutlinePartKind::Function
+    );
     JsonNode {
         kind: part.kind.word(),
         name: &part.name,

@@ -10,7 +10,7 @@ use super::added::judge;
 use super::build::{self, BuildContext};
 use super::load::{Reader, Root};
 use super::options::Built;
-use super::outline::{Outline, OutlinePart, PartKind};
+use super::outline::{BuildOutline, OutlinePart, OutlinePartKind};
 use super::types::{KindUse, KindUses, TypesInBuild, WantedTypes};
 use crate::cause::{History, Writer};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
@@ -103,15 +103,15 @@ impl Directories<'_> {
     }
 
     /// An outline with nothing but the target or a base; which files they have, the histories of resources tell.
-    fn outline(&self, name: &str, root: Option<&Root>) -> Outline {
-        let part = OutlinePart::new(PartKind::Target, name, Span::default());
+    fn outline(&self, name: &str, root: Option<&Root>) -> BuildOutline {
+        let part = OutlinePart::new(OutlinePartKind::Target, name, Span::default());
         let directory = root.map(|root| root.path().to_path_buf());
         let parts = self.context.keeps_histories().then_some(OutlinePart { directory, ..part });
-        Outline { parts: parts.into_iter().collect() }
+        BuildOutline { parts: parts.into_iter().collect() }
     }
 
     /// Merges manifests over bases.
-    fn over(&self, bases: Vec<Root>, overlay: Vec<Resource>, mut outline: Outline) -> Result<Built> {
+    fn over(&self, bases: Vec<Root>, overlay: Vec<Resource>, mut outline: BuildOutline) -> Result<Built> {
         let mut warnings = Vec::new();
         let mut layer = DirectoryLayer::default();
         let mut over = Vec::new();

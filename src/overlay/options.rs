@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::function::FunctionOptions;
 use super::helm::HelmOptions;
-use super::outline::Outline;
+use super::outline::BuildOutline;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::{DiskTree, FileTree};
 use crate::merge::{Exceptions, Rules};
@@ -181,7 +181,7 @@ pub struct Built {
     /// What was odd and did not stop the build.
     pub warnings: Vec<Diagnostic>,
     /// What the target is made of, if histories are kept.
-    pub outline: Outline,
+    pub outline: BuildOutline,
 }
 
 impl Built {

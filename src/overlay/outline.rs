@@ -15,7 +15,7 @@ use crate::source::Span;
 /// What a part of a target is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum PartKind {
+pub enum OutlinePartKind {
     /// The target itself.
     Target,
     /// A directory whose resources are taken over.
@@ -46,7 +46,7 @@ pub enum PartKind {
     Var,
 }
 
-impl PartKind {
+impl OutlinePartKind {
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -73,7 +73,7 @@ impl PartKind {
 #[derive(Debug, Clone)]
 pub struct OutlinePart {
     /// What it is.
-    pub kind: PartKind,
+    pub kind: OutlinePartKind,
     /// What it is called: the path that is named, or the name of what is made or set.
     pub name: SmolStr,
     /// What is set, where one word says it.
@@ -97,7 +97,7 @@ pub struct OutlinePart {
 impl OutlinePart {
     /// A part that no step stands for yet.
     #[must_use]
-    pub fn new(kind: PartKind, name: &str, at: Span) -> Self {
+    pub fn new(kind: OutlinePartKind, name: &str, at: Span) -> Self {
         Self {
             kind,
             name: name.into(),
@@ -122,16 +122,16 @@ impl OutlinePart {
 
 /// The parts of a target, each before those in it.
 #[derive(Debug, Clone, Default)]
-pub struct Outline {
+pub struct BuildOutline {
     /// The target first; nothing where no histories are kept.
     pub parts: Vec<OutlinePart>,
 }
 
-impl Outline {
+impl BuildOutline {
     /// Adds another outline within the first part of this one, as a base.
     pub(super) fn add_base(&mut self, base: Self) {
         self.parts.extend(base.parts.into_iter().map(|part| {
-            let kind = if part.kind == PartKind::Target { PartKind::Base } else { part.kind };
+            let kind = if part.kind == OutlinePartKind::Target { OutlinePartKind::Base } else { part.kind };
             OutlinePart { kind, depth: part.depth + 1, ..part }
         }));
     }
@@ -140,7 +140,7 @@ impl Outline {
 /// Takes an outline down while a target is built.
 #[derive(Debug, Default)]
 pub(super) struct OutlineRecorder {
-    outline: Outline,
+    outline: BuildOutline,
     /// The directories that are being built, as positions in the outline.
     open: Vec<usize>,
     /// The directories that were built.
@@ -159,7 +159,7 @@ impl OutlineRecorder {
             return;
         }
         if self.in_configurations {
-            part.kind = PartKind::Configuration;
+            part.kind = OutlinePartKind::Configuration;
         }
         part.directory = Some(path.to_path_buf());
         part.is_repeated = !self.known.insert(path.to_path_buf());
@@ -195,7 +195,7 @@ impl OutlineRecorder {
     }
 
     /// What was taken down.
-    pub(super) fn into_outline(self) -> Outline {
+    pub(super) fn into_outline(self) -> BuildOutline {
         self.outline
     }
 }

@@ -19,7 +19,7 @@ use super::load::Root;
 use super::loading::load_tree;
 use super::options::Built;
 use super::origin::Tracker;
-use super::outline::{OutlinePart, OutlineRecorder, PartKind};
+use super::outline::{OutlinePart, OutlinePartKind, OutlineRecorder};
 use super::plan::{Step, StepPart, plan};
 use super::repo_spec::without_secrets;
 use super::tree::{Item, Plugins, Tree};
@@ -132,9 +132,9 @@ impl TargetBuild<'_> {
     fn enter(&mut self, tree: &Tree, path: Option<&Spanned<String>>) {
         let Some(outline) = &mut self.outline else { return };
         let kind = match path {
-            None => PartKind::Target,
-            Some(_) if tree.kustomization.is_component() => PartKind::Component,
-            Some(_) => PartKind::Base,
+            None => OutlinePartKind::Target,
+            Some(_) if tree.kustomization.is_component() => OutlinePartKind::Component,
+            Some(_) => OutlinePartKind::Base,
         };
         let shown = tree.root.shown().to_string_lossy().into_owned();
         let name = path.map_or(shown, |path| without_secrets(path));
@@ -142,7 +142,7 @@ impl TargetBuild<'_> {
         let commit = tree.root.checkout().map(|checkout| checkout.commit.as_str().into());
         outline.enter(OutlinePart { commit, ..part }, tree.root.path());
         let documents = tree.kustomization.openapi.get("path");
-        outline.add(documents.map(|path| OutlinePart::new(PartKind::OpenApi, path, path.span)));
+        outline.add(documents.map(|path| OutlinePart::new(OutlinePartKind::OpenApi, path, path.span)));
     }
 
     /// Takes all steps of a kustomization.

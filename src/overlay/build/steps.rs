@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Result};
 use crate::overlay::helm::HelmChart;
 use crate::overlay::load::Root;
 use crate::overlay::origin::Tracker;
-use crate::overlay::outline::PartKind;
+use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::resource::{Resource, ResourceSet};
 use crate::transform::{self, GeneratorArgs, Namespace, TransformerConfig, Var, VarSet};
@@ -24,7 +24,7 @@ pub(super) fn read_configurations(
 ) -> Result<TransformerConfig> {
     let options = yaml::DecodeOptions::transformer_config();
     let read = |path| yaml::from_node_with(&document(site.root, path)?, options);
-    writers.note_files(PartKind::Configuration, &site.kustomization.configurations);
+    writers.note_files(OutlinePartKind::Configuration, &site.kustomization.configurations);
     let own: Vec<TransformerConfig> =
         site.kustomization.configurations.iter().map(read).collect::<Result<_>>()?;
     config.merge(&TransformerConfig::with_configurations(own)?)
@@ -36,7 +36,7 @@ pub(super) fn read_crds(
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<TransformerConfig> {
-    writers.note_files(PartKind::Crd, &site.kustomization.crds);
+    writers.note_files(OutlinePartKind::Crd, &site.kustomization.crds);
     site.kustomization.crds.iter().try_fold(config.clone(), |config, path| {
         let crds = transform::config_of_crds(&document(site.root, path)?).map_err(|d| d.at(path.span))?;
         config.merge(&crds)
@@ -51,7 +51,7 @@ pub(super) fn remember_vars(
     writers: &mut Writers,
 ) -> Result<()> {
     for var in vars {
-        writers.note(PartKind::Var, var.name.span, || var.name.value.clone());
+        writers.note(OutlinePartKind::Var, var.name.span, || var.name.value.clone());
     }
     transform::bind_vars(resources, vars)?;
     known.extend(vars.iter().cloned())

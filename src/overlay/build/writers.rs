@@ -9,7 +9,7 @@ use smol_str::{SmolStr, format_smolstr};
 
 use crate::cause::{PlaceKeeping, Writer};
 use crate::overlay::kustomization::Kustomization;
-use crate::overlay::outline::{OutlinePart, PartKind};
+use crate::overlay::outline::{OutlinePart, OutlinePartKind};
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::overlay::repo_spec::without_secrets;
 use crate::overlay::tree::Item;
@@ -37,7 +37,7 @@ impl Writers {
     }
 
     /// Notes a part that no step writes for.
-    pub(super) fn note(&mut self, kind: PartKind, at: Span, name: impl FnOnce() -> SmolStr) {
+    pub(super) fn note(&mut self, kind: OutlinePartKind, at: Span, name: impl FnOnce() -> SmolStr) {
         if let Some(parts) = &mut self.parts {
             parts.push(OutlinePart::new(kind, &name(), at));
         }
@@ -47,20 +47,25 @@ impl Writers {
     pub(super) fn resource(&mut self, path: &Spanned<String>, item: &Item) -> Arc<Writer> {
         let writer = self.next("resources", path.span);
         if matches!(item, Item::Manifests(_)) {
-            self.note_step(PartKind::Resource, &writer, || without_secrets(path).into());
+            self.note_step(OutlinePartKind::Resource, &writer, || without_secrets(path).into());
         }
         writer
     }
 
     /// Notes files that no step writes for.
-    pub(super) fn note_files(&mut self, kind: PartKind, files: &[Spanned<String>]) {
+    pub(super) fn note_files(&mut self, kind: OutlinePartKind, files: &[Spanned<String>]) {
         for path in files {
             self.note(kind, path.span, || path.as_str().into());
         }
     }
 
     /// Notes the part that a step is.
-    pub(super) fn note_step(&mut self, kind: PartKind, writer: &Arc<Writer>, name: impl FnOnce() -> SmolStr) {
+    pub(super) fn note_step(
+        &mut self,
+        kind: OutlinePartKind,
+        writer: &Arc<Writer>,
+        name: impl FnOnce() -> SmolStr,
+    ) {
         if let Some(parts) = &mut self.parts {
             parts.push(OutlinePart::new(kind, &name(), writer.at).by(writer));
         }
@@ -87,13 +92,13 @@ impl Writers {
     pub(super) fn generator(&mut self, generator: BuiltinGenerator<'_>) -> Arc<Writer> {
         let (kind, name, writer) = match generator {
             BuiltinGenerator::ConfigMap(args) => {
-                (PartKind::Generator, &args.name.value, self.next("configMapGenerator", args.place()))
+                (OutlinePartKind::Generator, &args.name.value, self.next("configMapGenerator", args.place()))
             }
             BuiltinGenerator::Secret(args) => {
-                (PartKind::Generator, &args.name.value, self.next("secretGenerator", args.place()))
+                (OutlinePartKind::Generator, &args.name.value, self.next("secretGenerator", args.place()))
             }
             BuiltinGenerator::HelmChart(chart) => {
-                (PartKind::Chart, &chart.name, self.program("helmCharts", chart.span))
+                (OutlinePartKind::Chart, &chart.name, self.program("helmCharts", chart.span))
             }
         };
         self.note_step(kind, &writer, || name.as_str().into());
@@ -150,29 +155,31 @@ fn parts_of(
     use BuiltinTransformer as T;
     let one = |kind, name: &str| vec![OutlinePart::new(kind, name, writer.at).by(writer)];
     let setting = |value: &str| {
-        let part = OutlinePart::new(PartKind::Transformer, &writer.name, writer.at).by(writer);
+        let part = OutlinePart::new(OutlinePartKind::Transformer, &writer.name, writer.at).by(writer);
         vec![OutlinePart { value: value.into(), ..part }]
     };
     let entry = |i: usize, name: &SmolStr, value: SmolStr, at| {
-        let part = OutlinePart::new(PartKind::Transformer, name, at).by(writer);
+        let part = OutlinePart::new(OutlinePartKind::Transformer, name, at).by(writer);
         OutlinePart { value, entry: format_smolstr!("{}[{i}]", writer.name), ..part }
     };
     match transformer {
         T::StrategicMerge(all) => {
             let path = all.first().map(|patch| patch.as_str()).filter(|patch| is_path_of_patch(patch));
-            one(PartKind::Patch, path.unwrap_or(&writer.name))
+            one(OutlinePartKind::Patch, path.unwrap_or(&writer.name))
         }
         T::Patches(all) | T::Json6902(all) => {
             let path = all.first().map(|patch| patch.path.as_str()).filter(|path| !path.is_empty());
-            one(PartKind::Patch, path.unwrap_or(&writer.name))
+            one(OutlinePartKind::Patch, path.unwrap_or(&writer.name))
         }
         T::Replacements(all) => {
             let path = all.first().map(|entry| entry.path.as_str()).filter(|path| !path.is_empty());
-            one(PartKind::Transformer, path.unwrap_or(&writer.name))
+            one(OutlinePartKind::Transformer, path.unwrap_or(&writer.name))
         }
         // It runs whenever there are labels of either sort.
         T::CommonLabels if k.common_labels.is_empty() => Vec::new(),
-        T::Label(_) | T::CommonLabels | T::CommonAnnotations => one(PartKind::Transformer, &writer.name),
+        T::Label(_) | T::CommonLabels | T::CommonAnnotations => {
+            one(OutlinePartKind::Transformer, &writer.name)
+        }
         T::Namespace(text) | T::Prefix(text) | T::Suffix(text) => setting(&text.value),
         T::Replicas(all) => {
             let value = |count: i64| format_smolstr!("{count}");
