@@ -12,6 +12,8 @@ mod fake_server;
 const COMMANDS: &[&str] = &[
     "build",
     "blame",
+    "tree",
+    "deps",
     "lock",
     "cache",
     "cache path",

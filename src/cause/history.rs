@@ -36,19 +36,32 @@ use crate::yaml::{Map, Node, Value};
 pub struct History {
     root: KnownValue,
     removed: Vec<RemovedValue>,
+    /// The steps that were at the resource, whether they changed it or not, as far as that is known.
+    visitors: Vec<Arc<Writer>>,
 }
 
 impl History {
     /// The history of what a step made.
     #[must_use]
     pub fn new(node: &Node, writer: &Arc<Writer>) -> Self {
-        Self { root: written(node, writer), removed: Vec::new() }
+        Self { root: written(node, writer), removed: Vec::new(), visitors: Vec::new() }
     }
 
     /// Takes note of what a step made of the resource.
     pub fn follow(&mut self, node: &Node, writer: &Arc<Writer>) {
         let mut follower = HistoryFollower { writer, removed: &mut self.removed, way: Vec::new() };
         follower.value(&mut self.root, node);
+    }
+
+    /// Takes note of a step that chose the resource, whatever it makes of it.
+    pub fn visit(&mut self, writer: &Arc<Writer>) {
+        self.visitors.push(Arc::clone(writer));
+    }
+
+    /// The steps that chose the resource, such as patches whose target it is.
+    #[must_use]
+    pub fn visitors(&self) -> &[Arc<Writer>] {
+        &self.visitors
     }
 
     /// What is known of the whole.

@@ -63,6 +63,12 @@ impl Cause {
         Self { writer: Arc::clone(writer), entry: writer.entry_at(place) }
     }
 
+    /// The step.
+    #[must_use]
+    pub fn writer(&self) -> &Arc<Writer> {
+        &self.writer
+    }
+
     /// What it is called, such as `images[2]`.
     #[must_use]
     pub fn name(&self) -> &SmolStr {

@@ -7,7 +7,7 @@ use super::render::MessageArgs;
 
 /// The commands, as the first page shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Render", &["build", "blame", "check", "lock", "cache"]),
+    ("Render", &["build", "check", "blame", "tree", "deps", "lock", "cache"]),
     ("Edit", &["merge", "merge3", "patch", "create-patch", "recover"]),
     ("Cluster", &["apply", "diff", "wait", "delete", "applyset"]),
     ("Schema", &["schema"]),
@@ -38,6 +38,20 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         [
             ("Check all overlays below a directory", "kubectl smp check -R overlays"),
             ("Say what a rule is about", "kubectl smp check --explain unmatched-image"),
+        ],
+    ),
+    (
+        "tree",
+        [
+            ("Show what an overlay is made of", "kubectl smp tree overlays/prod"),
+            ("Draw it", "kubectl smp tree overlays/prod -o dot | dot -Tsvg > prod.svg"),
+        ],
+    ),
+    (
+        "deps",
+        [
+            ("List the files that an overlay is built from", "kubectl smp deps overlays/prod"),
+            ("Tell Argo CD which changes concern an application", "kubectl smp deps overlays/prod -o argocd"),
         ],
     ),
     (

@@ -18,6 +18,7 @@ mod connect;
 mod create_patch;
 #[cfg(feature = "cluster")]
 mod delete;
+mod deps;
 #[cfg(feature = "cluster")]
 mod diff;
 mod document;
@@ -44,6 +45,7 @@ mod sandbox;
 mod schema;
 mod select;
 mod target;
+mod tree;
 mod version;
 #[cfg(feature = "cluster")]
 mod wait;
@@ -82,6 +84,10 @@ enum Command {
     Blame(blame::BlameArgs),
     /// Say what is wrong with overlays, though they build
     Check(check::CheckArgs),
+    /// Show what an overlay is made of, and what each part made and changed
+    Tree(tree::TreeArgs),
+    /// List what the build of an overlay reads: files, directories, and what comes from elsewhere
+    Deps(deps::DepsArgs),
     /// Build an overlay and apply it to the cluster, server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
@@ -157,6 +163,8 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
         Command::Build(args) => build::run(&args, sources),
         Command::Blame(args) => blame::run(&args, sources),
         Command::Check(args) => check::run(&args, sources),
+        Command::Tree(args) => tree::run(&args, sources),
+        Command::Deps(args) => deps::run(&args, sources),
         #[cfg(feature = "cluster")]
         Command::Apply(args) => apply::run(&args, sources),
         #[cfg(feature = "cluster")]

@@ -9,7 +9,7 @@ use super::Failure;
 use super::cache::CacheArgs;
 use super::kustomize::KustomizeArgs;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::files::{DiskTree, FileTree as _};
+use crate::files::{DiskTree, FileTree};
 use crate::merge::{Exceptions, Rules};
 use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, Histories, LockUse, Reorder, Targets};
 use crate::schema::cache::SchemaCache;
@@ -104,8 +104,16 @@ impl SchemaArgs {
 
     /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
     pub(super) fn file(&self, sources: &SourceMap) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
+        self.file_in(&DiskTree, sources)
+    }
+
+    fn file_in(
+        &self,
+        tree: &dyn FileTree,
+        sources: &SourceMap,
+    ) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
         match &self.schema {
-            SchemaChoice::File(path) => Ok(Some(Arc::new(read_schema_file(path, sources)?))),
+            SchemaChoice::File(path) => Ok(Some(Arc::new(read_schema_file(path, tree, sources)?))),
             _ => Ok(None),
         }
     }
@@ -200,8 +208,8 @@ enum ClusterLink {
     Outside(Result<ServerId, Diagnostic>),
 }
 
-fn read_schema_file(path: &Path, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
-    let bytes = DiskTree.read_stream(path).map_err(|error| {
+fn read_schema_file(path: &Path, tree: &dyn FileTree, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
+    let bytes = tree.read_stream(path).map_err(|error| {
         Diagnostic::error(
             Code::of_reading(&error),
             format!("the schema {} cannot be read: {error}", path.display()),
@@ -279,6 +287,20 @@ impl TargetArgs {
         self.builder_with(options, sources, targets, ClusterUse::Asked)
     }
 
+    /// A builder for these arguments that reads the files of a tree.
+    ///
+    /// # Errors
+    /// As [`TargetArgs::builder`].
+    pub(super) fn builder_over(
+        &self,
+        tree: Arc<dyn FileTree>,
+        sources: &SourceMap,
+        targets: &[PathBuf],
+    ) -> Result<Builder, Failure> {
+        let options = self.options(self.lock()).tree(tree);
+        self.builder_with(options, sources, targets, ClusterUse::Asked)
+    }
+
     fn lock(&self) -> LockUse {
         self.lock_file.clone().map_or(LockUse::Nearest, LockUse::File)
     }
@@ -325,7 +347,7 @@ impl TargetArgs {
                            namespace by `namespace:` in a kustomization, or by its manifests";
             return Err(Failure::Usage(message.into()));
         }
-        let (schema, file) = (self.schema.clone(), self.schema.file(sources)?);
+        let (schema, file) = (self.schema.clone(), self.schema.file_in(&*options.tree, sources)?);
         let cluster = match cluster {
             #[cfg(feature = "cluster")]
             ClusterUse::Refused => ClusterLink::Outside(schema.connect.options(sources).server_id()),

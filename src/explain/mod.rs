@@ -1,13 +1,29 @@
-//! Where the values of built resources come from, told from what the build kept of their histories.
+//! What is told of a build: where the values of its resources come from, what it is made of, what it read.
 //!
-//! Reads histories and places and renders what they say; builds nothing itself.
+//! Reads what a build kept of itself (histories, outlines, read sets) and renders what that says; builds nothing itself.
 
+mod argocd;
 mod blame;
+mod dot;
 mod json;
+mod make_rule;
+mod mermaid;
+mod reads;
 mod select;
 mod text;
+mod tree;
+mod tree_json;
+mod tree_text;
 
+pub use argocd::reads_to_argocd;
 pub use blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, ResourceBlame, blame};
+pub use dot::tree_to_dot;
 pub use json::blame_to_json;
+pub use make_rule::reads_to_make;
+pub use mermaid::tree_to_mermaid;
+pub use reads::{ReadInput, ReadKind, TargetReads, reads_of, reads_to_json, reads_to_lines};
 pub use select::{fields_at, nearest_field};
 pub use text::{MarginStyle, Removals, blame_of_field, blame_to_yaml};
+pub use tree::{BuildTree, PartPlace, TreeNode, TreeObject, build_tree};
+pub use tree_json::tree_to_json;
+pub use tree_text::{TreeLines, tree_to_text};

@@ -81,6 +81,11 @@ impl Directory {
         self.tree.open(path)
     }
 
+    /// Says that another program is given a file or a directory, by a path from here.
+    pub fn give(&self, path: impl AsRef<Path>) {
+        self.tree.give(&self.path.join(path));
+    }
+
     /// Fails for a directory of the same tree that was changed in part only.
     ///
     /// # Errors

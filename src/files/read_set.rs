@@ -1,11 +1,14 @@
 //! What was read of a tree, so that it can be said what a result depends on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
+use super::walk::{LinkPolicy, TreeWalk, WalkOptions};
 
 /// What a result depends on: as long as none of this changes, nor does the result.
 ///
@@ -14,6 +17,8 @@ use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 pub struct ReadSet {
     /// Files that were read, by real path.
     pub files: BTreeSet<PathBuf>,
+    /// Files that other programs were given, by real path: which of them they read, they know.
+    pub given: BTreeSet<PathBuf>,
     /// Directories of which all names were read, by real path.
     pub directories: BTreeSet<PathBuf>,
     /// What else was looked up and found, by real path.
@@ -22,6 +27,39 @@ pub struct ReadSet {
     pub absent: BTreeSet<PathBuf>,
     /// Paths that led over links, with the real paths that they led to.
     pub links: BTreeMap<PathBuf, PathBuf>,
+}
+
+/// How many links may follow each other, as on Linux.
+const MAX_LINKS: usize = 40;
+
+impl ReadSet {
+    /// The paths of the links themselves that lie on the ways of [`ReadSet::links`], as the disk has them now.
+    #[must_use]
+    pub fn followed_links(&self) -> BTreeSet<PathBuf> {
+        self.links.keys().flat_map(|path| links_on_the_way(path)).collect()
+    }
+}
+
+/// The links that the system comes by on its way to a path from `/`.
+fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
+    let parts = |path: &Path| {
+        let parts = path.components().rev().map(|part| part.as_os_str().to_owned());
+        parts.collect::<Vec<OsString>>()
+    };
+    let (mut links, mut way, mut ahead) = (Vec::new(), PathBuf::new(), parts(path));
+    while let Some(part) = ahead.pop() {
+        if part == ".." {
+            way.pop();
+            continue;
+        }
+        way.push(part);
+        if let Some(target) = fs::read_link(&way).ok().filter(|_| links.len() < MAX_LINKS) {
+            links.push(way.clone());
+            way.pop();
+            ahead.extend(parts(&target));
+        }
+    }
+    links
 }
 
 /// A tree that notes what is read of it. Threads may share it.
@@ -117,5 +155,20 @@ impl FileTree for RecordingTree {
 
     fn is_on_disk(&self) -> bool {
         self.tree.is_on_disk()
+    }
+
+    fn give(&self, path: &Path) {
+        let Ok(found) = self.locate(Path::new(""), path) else { return };
+        if !found.is_directory() {
+            self.noted().given.insert(found.into_path());
+            return;
+        }
+        let options = WalkOptions { links: LinkPolicy::Follow, ..WalkOptions::default() };
+        for walked in TreeWalk::new(self, found.path(), options).flatten() {
+            if walked.kind == FileKind::File {
+                let real = walked.led_to.unwrap_or_else(|| found.path().join(walked.path));
+                self.noted().given.insert(real);
+            }
+        }
     }
 }

@@ -55,6 +55,10 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Whether other programs find the files of this tree by the same paths.
     fn is_on_disk(&self) -> bool;
 
+    /// Says that another program is given a file, or a directory with all that is in it. Nothing is done but by
+    /// trees that note what a result depends on.
+    fn give(&self, _path: &Path) {}
+
     /// What a path leads to.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use super::added::judge;
 use super::build::{self, BuildContext};
 use super::load::{Reader, Root};
 use super::options::Built;
+use super::outline::{BuildOutline, OutlinePart, OutlinePartKind};
 use super::types::{KindUse, KindUses, TypesInBuild, WantedTypes};
 use crate::cause::{History, Writer};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
@@ -79,14 +80,14 @@ impl Directories<'_> {
         }
         let bases = bases_of(root, &self.context.options.bases)?;
         let bases = bases.ok_or_else(|| no_base(root))?;
-        self.over(bases, overlay)
+        self.over(bases, overlay, self.outline(&root.shown().to_string_lossy(), Some(root)))
     }
 
     /// Builds a single file of a directory over the directory's base; without one it stands for itself.
     pub(super) fn file(&self, root: &Root, file: &Path) -> Result<Built> {
         let overlay = self.resources(root.text_at(file)?)?;
         let bases = bases_of(root, &self.context.options.bases)?.unwrap_or_default();
-        self.over(bases, overlay)
+        self.over(bases, overlay, self.outline(&self.reader.shown(file).to_string_lossy(), None))
     }
 
     /// Builds manifests that are no file over the bases that are given.
@@ -98,11 +99,19 @@ impl Directories<'_> {
             return Err(Diagnostic::error(Code::MissingField, message)
                 .help("look at what the command before the `|` prints, and whether it failed"));
         }
-        self.over(bases, overlay)
+        self.over(bases, overlay, self.outline("<stdin>", None))
+    }
+
+    /// An outline with nothing but the target or a base; which files they have, the histories of resources tell.
+    fn outline(&self, name: &str, root: Option<&Root>) -> BuildOutline {
+        let part = OutlinePart::new(OutlinePartKind::Target, name, Span::default());
+        let directory = root.map(|root| root.path().to_path_buf());
+        let parts = self.context.keeps_histories().then_some(OutlinePart { directory, ..part });
+        BuildOutline { parts: parts.into_iter().collect() }
     }
 
     /// Merges manifests over bases.
-    fn over(&self, bases: Vec<Root>, overlay: Vec<Resource>) -> Result<Built> {
+    fn over(&self, bases: Vec<Root>, overlay: Vec<Resource>, mut outline: BuildOutline) -> Result<Built> {
         let mut warnings = Vec::new();
         let mut layer = DirectoryLayer::default();
         let mut over = Vec::new();
@@ -110,8 +119,10 @@ impl Directories<'_> {
             let resources = if base.kustomization_file()?.is_some() {
                 let built = build::kustomization(&base, self.context)?;
                 warnings.extend(built.warnings);
+                outline.add_base(built.outline);
                 built.resources.into_iter().collect()
             } else {
+                outline.add_base(self.outline(&base.shown().to_string_lossy(), Some(&base)));
                 self.manifests(&base)?
             };
             if i == 0 {
@@ -133,7 +144,7 @@ impl Directories<'_> {
             resources.keep_histories();
             layer.deleted.into_iter().for_each(|(resource, by)| resources.note_deleted(resource, &by));
         }
-        Ok(Built { resources, warnings })
+        Ok(Built { resources, warnings, outline })
     }
 
     /// The manifests of a directory and all below it, sorted by path.
@@ -233,9 +244,12 @@ impl Directories<'_> {
             if let Some(node) = merged.node {
                 *resource.node_mut() = node;
                 resource.sync(&schema);
-                resource.follow(&writer("overlay", patch.node()));
-            } else if let Some(mut resource) = layer.resources[i].take() {
-                resource.sync(&schema);
+                let writer = writer("overlay", patch.node());
+                resource.follow(&writer);
+                if let Some(history) = &mut resource.history {
+                    history.visit(&writer);
+                }
+            } else if let Some(resource) = layer.resources[i].take() {
                 layer.deleted.push((resource, writer("overlay", patch.node())));
             }
         }
@@ -250,7 +264,11 @@ impl Directories<'_> {
         unmatched: &Alike,
         schema: &Schema,
     ) -> Result<Option<Diagnostic>> {
-        let resource = added(patch, self.context.options.rules.directories, schema)?;
+        let mut resource = added(patch, self.context.options.rules.directories, schema)?;
+        if self.context.keeps_histories() {
+            let writer = writer("manifest", patch.node());
+            resource.history = Some(Box::new(History::new(resource.node(), &writer)));
+        }
         let odd = judge(&resource, unmatched, schema)?;
         layer.add(resource);
         Ok(odd)

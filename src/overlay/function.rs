@@ -13,7 +13,7 @@ mod spec;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 pub use self::options::FunctionOptions;
@@ -102,8 +102,9 @@ impl Functions {
         let Warned { value: output, warnings } =
             self.run(config, resources.as_slice(), site).map_err(named)?;
         if let Some(output) = output {
-            *resources =
+            let (changed, kept) =
                 put_back(resources, output, site.schema).map_err(|error| error.note(made_by(config)))?;
+            resources.replace(changed, &kept);
         }
         Ok(warnings)
     }
@@ -121,15 +122,19 @@ impl Functions {
         let (mut command, what, input) = match &plugin {
             Plugin::Exec(spec) => {
                 let input = protocol::resource_list(nodes(), &configuration)?;
-                (self.exec(spec, site.root.path()), format!("the function `{}`", spec.path), input)
+                (self.exec(spec, site.root), format!("the function `{}`", spec.path), input)
             }
             Plugin::Container(spec) => {
                 let input = protocol::resource_list(nodes(), &configuration)?;
+                for mount in container::mounts(spec, &self.options) {
+                    mount.source().into_iter().for_each(|source| site.root.give(source));
+                }
                 let mut command = Command::new(&self.docker);
                 command.args(container::arguments(spec, &self.options, site.root.path())?);
                 (command, format!("the function in the container {}", spec.image), input)
             }
             Plugin::Executable(path) => {
+                site.root.give(path);
                 return Ok(run_plugin(path, config.node(), nodes(), site)?.map(Some));
             }
             Plugin::Nothing => {
@@ -171,11 +176,15 @@ impl Functions {
         Ok(Plugin::Exec(spec.exec))
     }
 
-    fn exec(&self, spec: &ExecSpec, root: &Path) -> Command {
+    fn exec(&self, spec: &ExecSpec, root: &Directory) -> Command {
         // A name alone is looked up on the PATH, a path is relative to the kustomization.
         let is_name = Path::new(&spec.path).components().count() == 1 && !spec.path.contains(['/', '\\']);
-        let mut command =
-            if is_name { Command::new(&spec.path) } else { Command::new(root.join(&spec.path)) };
+        let mut command = if is_name {
+            Command::new(&spec.path)
+        } else {
+            root.give(&spec.path);
+            Command::new(root.path().join(&spec.path))
+        };
         command.args(&spec.args);
         for variable in spec.envs.iter().chain(&self.options.env) {
             // kustomize takes only those with exactly one equals sign.
@@ -319,19 +328,26 @@ fn generator_options(node: &mut Node) -> Result<Generated> {
     Ok(Generated { behavior, name_hash })
 }
 
-/// The resources after a transformer: those that were there in their places, new ones behind.
-fn put_back(before: &ResourceSet, output: FunctionOutput, schema: &Schema) -> Result<ResourceSet> {
+/// The resources after a transformer: those that were there in their places, new ones behind; and the positions of
+/// those from before that came back.
+fn put_back(
+    before: &ResourceSet,
+    output: FunctionOutput,
+    schema: &Schema,
+) -> Result<(ResourceSet, FxHashSet<usize>)> {
     let mut positions: FxHashMap<SmolStr, usize> = FxHashMap::default();
     for (i, resource) in before.iter().enumerate() {
         positions.insert(protocol::id_of(resource.node())?.into(), i);
     }
-    let mut returned = ResourceSet::new();
+    let (mut returned, mut kept) = (ResourceSet::new(), FxHashSet::default());
     for (node, id) in output.items {
         let mut resource = Resource::new(node, schema)?;
         resource.origin = origin::of_annotation(&resource);
-        if let Some(former) = id.and_then(|id| positions.get(&id)).and_then(|&i| before.as_slice().get(i)) {
+        let position = id.and_then(|id| positions.get(&id).copied());
+        if let Some(former) = position.and_then(|i| before.as_slice().get(i)) {
             inherit(&mut resource, former);
         }
+        kept.extend(position);
         returned.append(resource)?;
     }
     let places: Vec<Option<usize>> = before.iter().map(|resource| returned.position(resource.id())).collect();
@@ -344,7 +360,7 @@ fn put_back(before: &ResourceSet, output: FunctionOutput, schema: &Schema) -> Re
         }
     }
     left.into_iter().flatten().try_for_each(|resource| resources.append(resource))?;
-    Ok(resources)
+    Ok((resources, kept))
 }
 
 /// The manifest with all notes, which kustomize has among the annotations.

@@ -356,6 +356,7 @@ impl<'h> Release<'h> {
     /// Pulls the chart if it is not there.
     fn provide(&mut self) -> Result<()> {
         if self.site.root.locate(self.directory()).is_ok_and(|found| found.is_directory()) {
+            self.site.root.give(self.directory());
             return self.check_links();
         }
         if self.chart.repo.is_empty() {

@@ -16,6 +16,7 @@ mod loading;
 mod lock;
 mod options;
 mod origin;
+mod outline;
 mod plan;
 mod plugin;
 mod process;
@@ -34,6 +35,7 @@ pub use lock::{LOCK_FILE, LockFile, RemoteReference};
 pub use options::{
     BuildOptions, BuildRules, Built, ChainUse, Histories, LockUse, MakeChain, Reorder, Targets,
 };
+pub use outline::{BuildOutline, OutlinePart, OutlinePartKind};
 pub use remote::RemoteCache;
 #[cfg(all(feature = "cli", feature = "cluster"))]
 pub(crate) use remote::{Remotes, is_remote_file};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::function::FunctionOptions;
 use super::helm::HelmOptions;
+use super::outline::BuildOutline;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::{DiskTree, FileTree};
 use crate::merge::{Exceptions, Rules};
@@ -55,7 +56,7 @@ pub enum Histories {
     /// It does not.
     #[default]
     Dropped,
-    /// It does, for `explain::blame`.
+    /// It does, for `explain::blame` and `explain::build_tree`.
     Kept,
 }
 
@@ -179,6 +180,8 @@ pub struct Built {
     pub resources: ResourceSet,
     /// What was odd and did not stop the build.
     pub warnings: Vec<Diagnostic>,
+    /// What the target is made of, if histories are kept.
+    pub outline: BuildOutline,
 }
 
 impl Built {

@@ -68,8 +68,10 @@ impl SetChanges {
                 positions.sort_unstable();
                 positions.dedup();
                 for position in positions {
-                    if let Some(resource) = resources.get_mut(position) {
-                        note(resource, writer);
+                    let Some(resource) = resources.get_mut(position) else { continue };
+                    note(resource, writer);
+                    if let Some(history) = &mut resource.history {
+                        history.visit(writer);
                     }
                 }
             }

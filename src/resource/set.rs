@@ -1,6 +1,9 @@
 //! An ordered set of resources with look-up by id, name and kind.
 
+use std::mem;
 use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
 
 use super::changes::SetChanges;
 use super::copied::Copied;
@@ -138,6 +141,18 @@ impl ResourceSet {
             self.resources_mut().extract_if(.., |resource| resource.is_empty()).collect();
         if let Some(changes) = &mut self.changes {
             changes.gone(gone);
+        }
+    }
+
+    /// Takes other resources in place of these, which a program made of them. Histories go on, if they are kept: what
+    /// had one of the positions in `kept` came back, and the rest is deleted.
+    pub fn replace(&mut self, others: Self, kept: &FxHashSet<usize>) {
+        let (before, changes) = (mem::take(&mut self.resources), self.changes.take());
+        *self = Self { changes, ..others };
+        if let Some(changes) = &mut self.changes {
+            let gone = before.into_iter().enumerate().filter(|(i, _)| !kept.contains(i));
+            changes.gone(gone.map(|(_, resource)| resource).collect());
+            changes.all();
         }
     }
 

@@ -19,13 +19,16 @@ use super::load::Root;
 use super::loading::load_tree;
 use super::options::Built;
 use super::origin::Tracker;
+use super::outline::{OutlinePart, OutlinePartKind, OutlineRecorder};
 use super::plan::{Step, StepPart, plan};
+use super::repo_spec::without_secrets;
 use super::tree::{Item, Plugins, Tree};
 use super::types::{BuiltInSchema, types_of_openapi};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::merge::MergeOptions;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
+use crate::source::Span;
 use crate::yaml::{Node, Spanned};
 
 use accumulated::Accumulated;
@@ -64,6 +67,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         namespace: SmolStr::default(),
         visits: Visits::default(),
         warnings,
+        outline: context.keeps_histories().then(OutlineRecorder::default),
     };
     let (levels, is_component) = (tree.depth, tree.kustomization.is_component());
     let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()));
@@ -72,10 +76,11 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
         let problem = if is_component { problem.map_each(alone) } else { problem };
         mem::take(&mut build.warnings).into_iter().fold(problem, Diagnostic::and)
     })?;
-    let TargetBuild { schema, tracker, mut warnings, .. } = build;
+    let TargetBuild { schema, tracker, mut warnings, outline, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
-    Ok(Built { resources, warnings })
+    let outline = outline.map(OutlineRecorder::into_outline).unwrap_or_default();
+    Ok(Built { resources, warnings, outline })
 }
 
 /// One build of one target.
@@ -92,6 +97,8 @@ struct TargetBuild<'b> {
     namespace: SmolStr,
     visits: Visits,
     warnings: Vec<Diagnostic>,
+    /// What the target is made of, if somebody asks.
+    outline: Option<OutlineRecorder>,
 }
 
 impl TargetBuild<'_> {
@@ -100,13 +107,14 @@ impl TargetBuild<'_> {
     fn accumulate(
         &mut self,
         tree: Arc<Tree>,
-        path: Option<&str>,
+        path: Option<&Spanned<String>>,
         so_far: Accumulated,
     ) -> Result<Accumulated> {
         self.visits.note(&tree, Arc::strong_count(&tree) > 1)?;
         // Trees that nobody else uses give their nodes away; shared ones are copied.
         let mut tree = Arc::unwrap_or_clone(tree);
-        let outside = self.tracker.enter(path, &tree.file_name());
+        let outside = self.tracker.enter(path.map(|path| path.as_str()), &tree.file_name());
+        self.enter(&tree, path);
         let namespace_outside = self.namespace.clone();
         if !tree.kustomization.namespace.is_empty() {
             self.namespace = tree.kustomization.namespace.as_str().into();
@@ -114,9 +122,27 @@ impl TargetBuild<'_> {
         self.set_schema(&tree)?;
         let entries = tree.take_entries();
         let built = self.take_all(plan(&tree.kustomization, entries), &tree, so_far);
+        self.outline.iter_mut().for_each(OutlineRecorder::leave);
         self.tracker = outside;
         self.namespace = namespace_outside;
         built
+    }
+
+    /// Notes in the outline which directory is built now.
+    fn enter(&mut self, tree: &Tree, path: Option<&Spanned<String>>) {
+        let Some(outline) = &mut self.outline else { return };
+        let kind = match path {
+            None => OutlinePartKind::Target,
+            Some(_) if tree.kustomization.is_component() => OutlinePartKind::Component,
+            Some(_) => OutlinePartKind::Base,
+        };
+        let shown = tree.root.shown().to_string_lossy().into_owned();
+        let name = path.map_or(shown, |path| without_secrets(path));
+        let part = OutlinePart::new(kind, &name, path.map_or_else(Span::default, |path| path.span));
+        let commit = tree.root.checkout().map(|checkout| checkout.commit.as_str().into());
+        outline.enter(OutlinePart { commit, ..part }, tree.root.path());
+        let documents = tree.kustomization.openapi.get("path");
+        outline.add(documents.map(|path| OutlinePart::new(OutlinePartKind::OpenApi, path, path.span)));
     }
 
     /// Takes all steps of a kustomization.
@@ -130,6 +156,7 @@ impl TargetBuild<'_> {
         let mut writers = Writers::default();
         if self.context.keeps_histories() {
             so_far.resources.keep_histories();
+            writers = Writers::with_parts();
         }
         for step in steps {
             // What one entry adds does not depend on another, and a value is set whatever a patch does; any other
@@ -146,6 +173,9 @@ impl TargetBuild<'_> {
             if let Err(problem) = self.take(step, tree, &mut so_far, &mut writers) {
                 only_patches_failed |= part == StepPart::Patches && problems.is_empty();
                 problems.add(problem);
+            }
+            if let Some(outline) = &mut self.outline {
+                outline.add(writers.take_parts());
             }
         }
         problems.or(so_far)
@@ -180,8 +210,9 @@ impl TargetBuild<'_> {
         let mut odd = Vec::new();
         match step {
             Step::Resource(path, item) => {
+                let writer = writers.resource(path, &item);
                 self.resource(item, path, root, so_far)?;
-                so_far.resources.note(&writers.next("resources", path.span));
+                so_far.resources.note(&writer);
             }
             Step::Component(path, tree) => {
                 let before = mem::take(so_far);
@@ -197,7 +228,7 @@ impl TargetBuild<'_> {
             }
             Step::Validators(plugins) => {
                 let validators = self.configurations(plugins, root)?;
-                odd = plugins::validate(&self.site(root, k), &validators, resources)?;
+                odd = plugins::validate(&self.site(root, k), &validators, resources, writers)?;
             }
             Step::Generate(generator) => {
                 odd = steps::generate(&self.site(root, k), generator, resources)?;
@@ -206,9 +237,11 @@ impl TargetBuild<'_> {
             Step::Transform(transformer) => {
                 odd = steps::transform(&self.site(root, k), transformer, resources, config, writers)?;
             }
-            Step::Configurations => *config = steps::read_configurations(&self.site(root, k), config)?,
-            Step::Crds => *config = steps::read_crds(&self.site(root, k), config)?,
-            Step::Vars => steps::remember_vars(&k.vars, resources, vars)?,
+            Step::Configurations => {
+                *config = steps::read_configurations(&self.site(root, k), config, writers)?;
+            }
+            Step::Crds => *config = steps::read_crds(&self.site(root, k), config, writers)?,
+            Step::Vars => steps::remember_vars(&k.vars, resources, vars, writers)?,
         }
         self.warnings.extend(odd);
         Ok(())
@@ -254,7 +287,7 @@ impl TargetBuild<'_> {
         Ok(())
     }
 
-    fn directory(&mut self, tree: Arc<Tree>, path: &str) -> Result<Accumulated> {
+    fn directory(&mut self, tree: Arc<Tree>, path: &Spanned<String>) -> Result<Accumulated> {
         // Notes on origins and the namespace of charts depend on the way here, and a schema that is
         // set below stays set.
         let depends_on_user = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
@@ -276,6 +309,8 @@ impl TargetBuild<'_> {
     /// The configurations of plugins: those in the kustomization first. Directories are built.
     fn configurations(&mut self, plugins: Plugins, root: &Root) -> Result<ResourceSet> {
         let mut configurations = Accumulated::default();
+        let is_within =
+            self.outline.as_mut().map(|outline| mem::replace(&mut outline.in_configurations, true));
         for node in plugins.inline {
             let mut resource = Resource::new(node, &self.schema)?;
             self.tracker.note_here(&mut resource);
@@ -290,6 +325,9 @@ impl TargetBuild<'_> {
                     self.resource(directory, &path, root, &mut configurations)?;
                 }
             }
+        }
+        if let (Some(outline), Some(is_within)) = (&mut self.outline, is_within) {
+            outline.in_configurations = is_within;
         }
         Ok(configurations.resources)
     }

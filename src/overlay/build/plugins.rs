@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use smol_str::{SmolStr, format_smolstr};
+
 use super::context::Site;
 use super::writers::Writers;
 use crate::cause::Writer;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::overlay::helm::{HelmChart, HelmGlobals};
 use crate::overlay::origin::Tracker;
+use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plugin;
 use crate::resource::{Origin, Resource, ResourceSet, flatten_lists};
 use crate::source::Span;
@@ -27,7 +30,7 @@ pub(super) fn generate(
     for generator in generators {
         let made = made_by(site, generator)?.note_in(&mut warnings);
         absorb(site, made, site.tracker.plugin(generator).as_ref(), resources)?;
-        resources.note(&writer(writers, "generators", generator));
+        resources.note(&writer(writers, OutlinePartKind::Generator, generator));
     }
     Ok(warnings)
 }
@@ -83,15 +86,28 @@ pub(super) fn transform(
     for transformer in transformers {
         warnings.extend(transform_by(site, transformer, resources)?);
         Tracker::transformed(resources, site.tracker.plugin(transformer).as_ref(), 1);
-        resources.note(&writer(writers, "transformers", transformer));
+        resources.note(&writer(writers, OutlinePartKind::Transformer, transformer));
     }
     Ok(warnings)
 }
 
 /// What a plugin is called. Those that are built in write in place, as the fields of a kustomization do.
-fn writer(writers: &mut Writers, field: &'static str, plugin: &Resource) -> Arc<Writer> {
+fn writer(writers: &mut Writers, kind: OutlinePartKind, plugin: &Resource) -> Arc<Writer> {
     let at = plugin.node().span().at_start();
-    if plugin::is_builtin(plugin) { writers.next(field, at) } else { writers.program(field, at) }
+    let field = if kind == OutlinePartKind::Generator { "generators" } else { "transformers" };
+    let (kind, writer) = if plugin::is_builtin(plugin) {
+        (kind, writers.next(field, at))
+    } else {
+        (OutlinePartKind::Function, writers.program(field, at))
+    };
+    writers.note_step(kind, &writer, || name(plugin));
+    writer
+}
+
+/// `PrefixTransformer/name`.
+fn name(plugin: &Resource) -> SmolStr {
+    let id = plugin.id();
+    format_smolstr!("{}/{}", id.gvk.kind, id.name)
 }
 
 fn transform_by(
@@ -116,10 +132,12 @@ pub(super) fn validate(
     site: &Site<'_>,
     validators: &ResourceSet,
     resources: &mut ResourceSet,
+    writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
     let before = resources.clone();
     let mut warnings = Vec::new();
     for validator in validators {
+        writers.note(OutlinePartKind::Validator, validator.node().span().at_start(), || name(validator));
         warnings.extend(transform_by(site, validator, resources)?);
     }
     resources.resources_mut().iter_mut().for_each(remove_label_of_validators);

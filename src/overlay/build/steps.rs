@@ -10,22 +10,33 @@ use crate::diagnostic::{Diagnostic, Result};
 use crate::overlay::helm::HelmChart;
 use crate::overlay::load::Root;
 use crate::overlay::origin::Tracker;
+use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::resource::{Resource, ResourceSet};
 use crate::transform::{self, GeneratorArgs, Namespace, TransformerConfig, Var, VarSet};
 use crate::yaml::{self, Node, ParseOptions, Spanned};
 
 /// Adds the fields of `configurations`, and the built-in ones, to those that transformers know.
-pub(super) fn read_configurations(site: &Site<'_>, config: &TransformerConfig) -> Result<TransformerConfig> {
+pub(super) fn read_configurations(
+    site: &Site<'_>,
+    config: &TransformerConfig,
+    writers: &mut Writers,
+) -> Result<TransformerConfig> {
     let options = yaml::DecodeOptions::transformer_config();
     let read = |path| yaml::from_node_with(&document(site.root, path)?, options);
+    writers.note_files(OutlinePartKind::Configuration, &site.kustomization.configurations);
     let own: Vec<TransformerConfig> =
         site.kustomization.configurations.iter().map(read).collect::<Result<_>>()?;
     config.merge(&TransformerConfig::with_configurations(own)?)
 }
 
 /// Adds the fields that the definitions of `crds` name to those that transformers know.
-pub(super) fn read_crds(site: &Site<'_>, config: &TransformerConfig) -> Result<TransformerConfig> {
+pub(super) fn read_crds(
+    site: &Site<'_>,
+    config: &TransformerConfig,
+    writers: &mut Writers,
+) -> Result<TransformerConfig> {
+    writers.note_files(OutlinePartKind::Crd, &site.kustomization.crds);
     site.kustomization.crds.iter().try_fold(config.clone(), |config, path| {
         let crds = transform::config_of_crds(&document(site.root, path)?).map_err(|d| d.at(path.span))?;
         config.merge(&crds)
@@ -33,7 +44,15 @@ pub(super) fn read_crds(site: &Site<'_>, config: &TransformerConfig) -> Result<T
 }
 
 /// Remembers the `vars`, and which resources they take their values from.
-pub(super) fn remember_vars(vars: &[Var], resources: &mut ResourceSet, known: &mut VarSet) -> Result<()> {
+pub(super) fn remember_vars(
+    vars: &[Var],
+    resources: &mut ResourceSet,
+    known: &mut VarSet,
+    writers: &mut Writers,
+) -> Result<()> {
+    for var in vars {
+        writers.note(OutlinePartKind::Var, var.name.span, || var.name.value.clone());
+    }
     transform::bind_vars(resources, vars)?;
     known.extend(vars.iter().cloned())
 }

@@ -1,5 +1,6 @@
 //! The command line that runs a function in a container, as kyaml (v0.21) builds it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -27,8 +28,7 @@ pub(super) fn arguments(spec: &ContainerSpec, options: &FunctionOptions, root: &
         ["run", "--rm", "-i", "-a", "STDIN", "-a", "STDOUT", "-a", "STDERR", "--network", network, "--user"];
     let mut arguments: Vec<String> = fixed.iter().map(ToString::to_string).collect();
     arguments.extend([user, "--security-opt=no-new-privileges".to_string()]);
-    let imperative = options.mounts.iter().map(|text| Mount::parse(text));
-    for mount in spec.mounts.iter().cloned().chain(imperative) {
+    for mount in mounts(spec, options) {
         arguments.extend(["--mount".to_string(), mount.argument(root)]);
     }
     for variable in variables(&spec.envs, &options.env) {
@@ -41,6 +41,15 @@ pub(super) fn arguments(spec: &ContainerSpec, options: &FunctionOptions, root: &
     }
     arguments.push(spec.image.clone());
     Ok(arguments)
+}
+
+/// What of this machine a container sees.
+pub(super) fn mounts<'m>(
+    spec: &'m ContainerSpec,
+    options: &'m FunctionOptions,
+) -> impl Iterator<Item = Cow<'m, Mount>> {
+    let declared = spec.mounts.iter().map(Cow::Borrowed);
+    declared.chain(options.mounts.iter().map(|text| Cow::Owned(Mount::parse(text))))
 }
 
 /// Variables with values, sorted, then those whose value comes from outside.

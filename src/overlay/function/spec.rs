@@ -121,6 +121,11 @@ impl Mount {
             .help("mount it from the command line, with --mount"))
     }
 
+    /// The directory or file of this machine that the container sees, if it sees one.
+    pub(super) fn source(&self) -> Option<&Path> {
+        (self.kind == "bind").then_some(Path::new(&self.src))
+    }
+
     /// The value of docker's `--mount`.
     pub(super) fn argument(&self, root: &Path) -> String {
         let source = clean(&root.join(&self.src));

@@ -1,0 +1,148 @@
+//! `kubectl smp deps`: what the builds of targets depend on.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+
+use super::report::print;
+use super::select::{SelectArgs, Selection, is_stream};
+use super::target::TargetArgs;
+use super::{Failure, Outcome, render};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::explain::{TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make};
+use crate::files::{DiskTree, FileTree as _, RecordingTree};
+use crate::overlay::Builder;
+use crate::source::SourceMap;
+
+/// Build overlays and list what the builds read.
+///
+/// Each target is built, and every file and directory that its build reads is noted: kustomizations, manifests,
+/// patches, files of generators, charts, schemas, the lock file, and the commits of what comes from elsewhere. A chart,
+/// the executable of a function, and what a container sees count as a whole, since helm and functions read for
+/// themselves; other files that a function reads are not seen.
+#[derive(Debug, Args)]
+pub(super) struct DepsArgs {
+    #[command(flatten)]
+    select: SelectArgs,
+
+    /// Form of the output
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "lines")]
+    output: DepsForm,
+
+    /// With --output make: what the rule makes, instead of TARGET
+    #[arg(long, value_name = "NAME")]
+    rule_target: Option<String>,
+
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DepsForm {
+    /// A path on each line, sorted; directories whose names are read end with a slash
+    Lines,
+    /// A JSON array with an element for each target; what is looked for and not there is told, too
+    Json,
+    /// A rule for make, to be included in a Makefile
+    Make,
+    /// The value of Argo CD's annotation argocd.argoproj.io/manifest-generate-paths
+    Argocd,
+}
+
+/// Lists what builds read. Of several targets, one that fails leaves the others.
+pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
+    let selection = args.select.select(args.target.bases(), sources)?;
+    let targets = &selection.targets;
+    if args.rule_target.is_some() && (args.output != DepsForm::Make || targets.len() != 1) {
+        let message = "`--rule-target` names what one rule makes: give one TARGET, and --output make";
+        return Err(Failure::Usage(message.into()));
+    }
+    let read: Vec<_> = targets.par_iter().map(|target| reads(args, &selection, target, sources)).collect();
+    let (mut all, mut failed) = (Vec::new(), Vec::new());
+    for (target, read) in targets.iter().zip(read) {
+        match read {
+            Ok((reads, warnings)) => {
+                render::print_before(&of_target(warnings, target, targets.len()), sources)?;
+                all.push(reads);
+            }
+            Err(Failure::Problems(problems)) => {
+                render::print(&of_target(problems, target, targets.len()), sources);
+                failed.push(target.display().to_string());
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    if failed.len() < targets.len() {
+        print(&text(args, &all)?)?;
+    }
+    if failed.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if targets.len() > 1 {
+        let (count, names) = (failed.len(), failed.join(", "));
+        let message = format!("{count} of {} targets failed: {names}", targets.len());
+        render::print_plain(Severity::Error, &message);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// Builds a target and tells what that read, and what was odd.
+fn reads(
+    args: &DepsArgs,
+    selection: &Selection,
+    target: &Path,
+    sources: &SourceMap,
+) -> Result<(TargetReads, Vec<Diagnostic>), Failure> {
+    let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
+    // A builder for each, for what several share is read only once.
+    let builder = args.target.builder_over(tree.clone(), sources, &[target.to_path_buf()])?;
+    let built = selection.build(&builder, target)?;
+    let here = DiskTree.working_directory().map_err(|error| {
+        Diagnostic::error(Code::Io, format!("the working directory cannot be read: {error}"))
+    })?;
+    let reads = TargetReads {
+        target: target.display().to_string(),
+        directory: directory(target),
+        reads: reads_of(&tree.read_set(), &builder.used(), &here),
+    };
+    Ok((reads, built.warnings))
+}
+
+/// The real path of the directory that a target is, or is in.
+fn directory(target: &Path) -> Option<PathBuf> {
+    if is_stream(target) || Builder::is_remote(target) {
+        return None;
+    }
+    let found = DiskTree.locate(Path::new(""), target).ok()?;
+    if found.is_directory() {
+        return Some(found.into_path());
+    }
+    let above = target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    DiskTree.locate(Path::new(""), above).ok().map(crate::files::Located::into_path)
+}
+
+fn of_target(problems: Vec<Diagnostic>, target: &Path, count: usize) -> Vec<Diagnostic> {
+    if count == 1 {
+        return problems;
+    }
+    problems.into_iter().map(|problem| problem.target(target)).collect()
+}
+
+fn text(args: &DepsArgs, all: &[TargetReads]) -> Result<String, Diagnostic> {
+    match args.output {
+        DepsForm::Lines => Ok(reads_to_lines(all)),
+        DepsForm::Json => reads_to_json(all),
+        DepsForm::Make => reads_to_make(all, args.rule_target.as_deref()),
+        DepsForm::Argocd => {
+            let values = all.iter().map(|target| Ok((target.target.as_str(), reads_to_argocd(target)?)));
+            let values = values.collect::<Result<Vec<_>, Diagnostic>>()?;
+            Ok(match values.as_slice() {
+                [(_, value)] => format!("{value}\n"),
+                several => several.iter().flat_map(|(target, value)| [*target, "\t", value, "\n"]).collect(),
+            })
+        }
+    }
+}
