@@ -12,6 +12,7 @@ mod fake_server;
 const COMMANDS: &[&str] = &[
     "build",
     "blame",
+    "check",
     "tree",
     "deps",
     "lock",

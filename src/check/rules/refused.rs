@@ -3,6 +3,7 @@
 use crate::check::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::path::PathElement;
 use crate::resource::Resource;
 use crate::validate::{ValidateOptions, Violation, ViolationRule, validate};
 

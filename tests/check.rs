@@ -1,0 +1,157 @@
+//! `check` as a user runs it: forms, exit statuses, what silences, baselines, mending.
+
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+use program::{folder, run};
+
+const POD: &str =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n";
+const UNMATCHED: &str = "resources: [pod.yaml]\nimages:\n- name: ngnix\n  newTag: \"1\"\n";
+const MISSPELLED: &str = "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: \
+                          web}\n    spec:\n      containers:\n      - name: web\n        # kept\n        $pacth: delete\n";
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// Each finding as `code file:line`, and the exit status.
+fn found(home: &Path, args: &[&str]) -> (Vec<String>, Option<i32>) {
+    let output = run(home, &[&["check", "-o", "json"], args].concat());
+    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
+    let told = findings.iter().map(|finding| {
+        let place = &finding["places"][0];
+        let code = finding["code"].as_str().expect("a code");
+        format!("{code} {}:{}", place["file"].as_str().unwrap_or_default(), place["line"])
+    });
+    (told.collect(), output.status.code())
+}
+
+#[test]
+fn warnings_end_well_and_errors_do_not() {
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", UNMATCHED),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", MISSPELLED),
+        ("c/pod.yaml", POD),
+        ("c/kustomization.yaml", "resources: [pod.yaml]\n"),
+        ("d/kustomization.yaml", "resources: [none.yaml]\n"),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a"]), (vec!["unmatched-image a/kustomization.yaml:3".into()], Some(0)));
+    assert_eq!(found(home, &["a", "--strict"]).1, Some(1));
+    assert_eq!(found(home, &["b"]).1, Some(1));
+    assert_eq!(found(home, &["c", "--strict"]), (vec![], Some(0)));
+    assert_eq!(found(home, &["d"]), (vec!["io d/kustomization.yaml:1".into()], Some(1)));
+    assert_eq!(run(home, &["check", "a", "--select", "nope"]).status.code(), Some(2));
+    assert_eq!(run(home, &["check", "--explain", "nope"]).status.code(), Some(2));
+    // What builds is looked at though another target does not build.
+    let (all, status) = found(home, &["-R", "."]);
+    assert_eq!((all.len(), status), (3, Some(1)), "{all:?}");
+}
+
+#[test]
+fn each_form_has_all_findings() {
+    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let told = |form| stdout(&run(home.path(), &["check", "-o", form]));
+    assert!(told("text").starts_with("warning[unmatched-image]: "));
+    let sarif: Value = serde_json::from_str(&told("sarif")).expect("JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!((&sarif["version"], &result["ruleId"]), (&"2.1.0".into(), &"unmatched-image".into()));
+    assert_eq!(place["artifactLocation"]["uri"], "kustomization.yaml");
+    assert_eq!(place["region"]["startLine"], 3);
+    let index = usize::try_from(result["ruleIndex"].as_u64().expect("a number")).expect("small");
+    assert_eq!(sarif["runs"][0]["tool"]["driver"]["rules"][index]["id"], "unmatched-image");
+    assert!(
+        told("junit").contains("<testcase classname=\".\" name=\"unmatched-image kustomization.yaml:3:9\">")
+    );
+    assert!(told("github").starts_with("::warning file=kustomization.yaml,line=3,"));
+    assert!(told("markdown").contains("| warning | `kustomization.yaml:3:9` |"));
+}
+
+#[test]
+fn what_is_silenced_is_not_told() {
+    let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
+    let above = UNMATCHED.replace("- name", "# smp:ignore unmatched-image,no-effect later\n- name");
+    let unknown = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-imge");
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", &by_comment),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", &above),
+        ("c/pod.yaml", POD),
+        ("c/kustomization.yaml", &unknown),
+        ("d/app/pod.yaml", POD),
+        ("d/app/kustomization.yaml", UNMATCHED),
+        (
+            "d/.smp.yaml",
+            "check:\n  ignore:\n  - {code: unmatched-image, files: [\"app/*\"], why: later}\n  - {code: no-effect}\n",
+        ),
+        ("e/pod.yaml", POD),
+        ("e/kustomization.yaml", UNMATCHED),
+        ("e/.smp.yaml", "check: {ignored: []}\n"),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a"]).0, [""; 0]);
+    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    let want = ["unmatched-image c/kustomization.yaml:3", "unused-silence c/kustomization.yaml:3"];
+    assert_eq!(found(home, &["c"]).0, want);
+    assert_eq!(found(home, &["d/app"]).0, ["unused-silence d/.smp.yaml:4"]);
+    let wrong = run(home, &["check", "e"]);
+    assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(1), String::new()), "a field that nobody knows");
+}
+
+#[test]
+fn a_baseline_holds_what_is_known() {
+    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let home = home.path();
+    assert_eq!(found(home, &["--baseline", "known.json"]).0, [""; 0], "written");
+    // Lines move.
+    fs::write(
+        home.join("kustomization.yaml"),
+        format!("# moved\n{UNMATCHED}- name: other\n  newTag: \"2\"\n"),
+    )
+    .expect("written");
+    assert_eq!(found(home, &["--baseline", "known.json"]).0, ["unmatched-image kustomization.yaml:6"]);
+    assert_eq!(found(home, &["--baseline", "known.json", "--update-baseline"]).0, [""; 0]);
+    assert_eq!(found(home, &["--baseline", "known.json"]).0, [""; 0]);
+    fs::write(home.join("known.json"), "{}").expect("written");
+    let output = run(home, &["check", "--baseline", "known.json"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()));
+}
+
+#[test]
+fn what_is_certain_is_mended_and_nothing_else_changes() {
+    let pod = format!("{POD}  - {{name: log, image: log}}\n");
+    let home = folder(&[("pod.yaml", &pod), ("kustomization.yaml", MISSPELLED)]);
+    let output = run(home.path(), &["check", "--fix"]);
+    let mended = fs::read_to_string(home.path().join("kustomization.yaml")).expect("read");
+    assert_eq!(mended, MISSPELLED.replace("$pacth", "$patch"));
+    assert_eq!(fs::read_to_string(home.path().join("pod.yaml")).expect("read"), pod);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+}
+
+#[test]
+fn a_base_is_judged_by_what_all_targets_make_of_it() {
+    let overlay = |patch: &str| format!("resources: [../base]\ncomponents: [../part]\n{patch}");
+    let image = "images:\n- name: nginx\n  newName: other\n";
+    let component = "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nimages:\n- name: other\n  newTag: \"2\"\n";
+    let home = folder(&[
+        ("base/pod.yaml", POD),
+        ("base/kustomization.yaml", "resources: [pod.yaml]\n"),
+        ("part/kustomization.yaml", component),
+        ("one/kustomization.yaml", &overlay("")),
+        ("two/kustomization.yaml", "resources: [../changed]\ncomponents: [../part]\n"),
+        ("changed/kustomization.yaml", &format!("resources: [../base]\n{image}")),
+    ]);
+    assert_eq!(found(home.path(), &["one"]).0, ["unmatched-image part/kustomization.yaml:4"]);
+    assert_eq!(found(home.path(), &["one", "two"]).0, [""; 0], "it does something in one of them");
+}
