@@ -260,7 +260,7 @@ impl ApplyEnd {
     fn tell(self, done: &str, sources: &SourceMap) -> ExitCode {
         let problem = match &self.left {
             _ if !self.summary.is_success() => not_applied(&self.summary, self.all, &self.counts),
-            Some(left) if !left.is_success() => prune::not_pruned(left),
+            Some(left) if !left.is_success() => prune::not_pruned(left, done),
             left => {
                 let pruned = left.as_ref().map_or_else(String::new, |left| prune::counts(left, done));
                 render::print_note(&(self.counts + &pruned));

@@ -182,12 +182,12 @@ pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
     text
 }
 
-/// Why pruning did not come to its end.
-pub(super) fn not_pruned(summary: &PruneSummary) -> Diagnostic {
+/// Why pruning did not come to its end. `done` is what is said of objects that were pruned.
+pub(super) fn not_pruned(summary: &PruneSummary, done: &str) -> Diagnostic {
     let left = summary.failures.len() + summary.skipped.len();
     let objects = if left == 1 { "object was" } else { "objects were" };
     let mut problem =
-        Diagnostic::error(Code::Summary, format!("all was applied; {left} {objects} not pruned"));
+        Diagnostic::error(Code::Summary, format!("all was applied; {left} {objects} not {done}"));
     if !summary.skipped.is_empty() {
         let named: Vec<_> = summary.skipped.iter().take(20).map(ToString::to_string).collect();
         let more = summary.skipped.len() - named.len();

@@ -7,6 +7,7 @@ mod applyset;
 mod cascade;
 mod client;
 mod conflict;
+mod contents;
 mod definition;
 mod delete;
 mod diff;

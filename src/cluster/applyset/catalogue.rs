@@ -6,7 +6,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, IS_PARENT_TYPE, NAMESPACES, TOOLING};
-use super::members::{MemberQuery, collections, list, members};
+use super::members::{MemberQuery, collections, members};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::scope::{GroupKind, SetScope, entries};
@@ -16,6 +16,7 @@ use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
+use crate::cluster::listing::metadata_of;
 use crate::cluster::mapping::{Mapping, encode};
 use crate::cluster::plan::Object;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -91,7 +92,7 @@ pub fn applysets(cluster: &Cluster, of: SetsOf) -> Result<Vec<ApplySetListing>> 
 
 /// What has a label; a server that does not have the kind has none.
 async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Value>> {
-    match list(cluster, path, label).await? {
+    match metadata_of(cluster, path, label).await? {
         Ok(items) => Ok(items),
         Err(refusal) if refusal.is_not_found() => Ok(Vec::new()),
         Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
