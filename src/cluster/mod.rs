@@ -43,7 +43,7 @@ pub use apply::{
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
     KeptObject, OrphanedParent, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetsOf, adopt,
-    applysets, orphan, view,
+    applysets, orphan, parent_of, view,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;

@@ -18,7 +18,7 @@ use super::proxy::{Answer, Proxy};
 use super::rig::{Ran, Rig};
 
 /// ConfigMaps with these names.
-fn maps(names: &[&str]) -> String {
+pub(super) fn maps(names: &[&str]) -> String {
     names.iter().fold(String::new(), |mut text, name| {
         let _ = write!(
             text,
@@ -40,26 +40,26 @@ spec:
 ";
 
 /// A test's sets.
-struct Sets {
-    rig: Rig,
+pub(super) struct Sets {
+    pub(super) rig: Rig,
 }
 
 impl Sets {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let rig = Rig::new();
         rig.create_namespace();
         Self { rig }
     }
 
     /// Applies manifests as a set with this program.
-    fn smp(&self, set: &str, text: &str, more: &[&str]) -> Ran {
+    pub(super) fn smp(&self, set: &str, text: &str, more: &[&str]) -> Ran {
         self.rig.file("set.yaml", text);
         let args = ["apply", "--prune", "--applyset", set, "-n", &self.rig.name, "-f", "set.yaml"];
         self.rig.smp(&[&args[..], more].concat())
     }
 
     /// The same with kubectl.
-    fn kubectl(&self, set: &str, text: &str) -> Ran {
+    pub(super) fn kubectl(&self, set: &str, text: &str) -> Ran {
         self.rig.file("set.yaml", text);
         let args = ["apply", "--prune", "--applyset", set, "-n", &self.rig.name, "-f", "set.yaml"];
         let mut command = Command::new("kubectl");
@@ -85,20 +85,20 @@ impl Sets {
     }
 
     /// The names of objects of a kind that have the label of a set.
-    fn members(&self, kind: &str) -> BTreeSet<String> {
+    pub(super) fn members(&self, kind: &str) -> BTreeSet<String> {
         let selector = "applyset.kubernetes.io/part-of";
         let path = "{.items[*].metadata.name}";
         let args = ["-n", &self.rig.name, "get", kind, "-l", selector, "-o", &format!("jsonpath={path}")];
         self.rig.kubectl(&args).split_whitespace().map(str::to_string).collect()
     }
 
-    fn annotation(&self, parent: &str, name: &str) -> String {
+    pub(super) fn annotation(&self, parent: &str, name: &str) -> String {
         let name = name.replace('.', "\\.");
         self.rig.live(parent, &format!("{{.metadata.annotations.applyset\\.kubernetes\\.io/{name}}}"))
     }
 }
 
-fn names(names: &[&str]) -> BTreeSet<String> {
+pub(super) fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
@@ -313,7 +313,7 @@ fn members_are_looked_for_by_label_where_they_can_be() {
 }
 
 /// Makes a parent without a namespace, which has members in several, by hand; returns what names it.
-fn shelf(rig: &Rig) -> String {
+pub(super) fn shelf(rig: &Rig) -> String {
     rig.file("crd.yaml", SHELVES);
     rig.kubectl(&["apply", "-f", "crd.yaml"]);
     rig.file("shelf.yaml", "apiVersion: NAME.example.com/v1\nkind: Shelf\nmetadata: {name: shelf}\n");
@@ -355,7 +355,7 @@ fn inner_objects(inner: &str) -> String {
 }
 
 /// A CRD that serves no version may have objects in any namespace: for that time no other is judged.
-static NAMESPACES: Mutex<()> = Mutex::new(());
+pub(super) static NAMESPACES: Mutex<()> = Mutex::new(());
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
@@ -399,120 +399,6 @@ fn a_namespace_that_holds_things_survives() {
     assert_eq!(annotation("contains-group-kinds"), "ConfigMap");
     assert_eq!(annotation("additional-namespaces"), sets.rig.name);
     sets.rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", sets.rig.name), "--wait=false"]);
-}
-
-#[test]
-#[ignore = "needs an API server, see .ci/tools"]
-fn a_namespace_of_which_not_all_is_told_survives() {
-    let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
-    let sets = Sets::new();
-    let rig = &sets.rig;
-    let inner = format!("{}-in", rig.name);
-    let set = shelf(rig);
-    let apply = |file: &str, more: &[&str]| {
-        rig.smp(&[&["apply", "--prune", "--applyset", &set, "-f", file], more].concat())
-    };
-    let space = format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {inner}}}\n");
-    rig.file("all.yaml", &(maps(&["outer"]) + &space));
-    apply("all.yaml", &[]).ended(0);
-    let crd = super::CRD.replace("served: true", "served: false");
-    rig.file("gadgets.yaml", super::CRD);
-    rig.kubectl(&["apply", "-f", "gadgets.yaml"]);
-    rig.file(
-        "gadget.yaml",
-        &format!(
-            "apiVersion: NAME.example.com/v1\nkind: Gadget\nmetadata: {{name: g, namespace: {inner}}}\n"
-        ),
-    );
-    super::eventually("it can be made", || rig.try_kubectl(&["apply", "-f", "gadget.yaml"]).status == 0);
-    rig.file("unserved.yaml", &crd);
-    rig.kubectl(&["apply", "-f", "unserved.yaml"]);
-    let stays = |what: &str, part: &str, more: &[&str]| {
-        let ran = apply("outer.yaml", more).ended(0);
-        assert!(ran.stderr.contains(&format!("namespace/{inner} is not pruned")), "{what}: {ran:?}");
-        assert!(ran.stderr.contains(part), "{what}: {ran:?}");
-    };
-    super::eventually("it is not served", || {
-        rig.try_kubectl(&["-n", &inner, "get", &format!("gadgets.{}.example.com", rig.name)]).status != 0
-    });
-    let part = format!("a Gadget.{}.example.com: no version of it is served", rig.name);
-    stays("no version is served", &part, &[]);
-    rig.kubectl(&["apply", "-f", "gadgets.yaml"]);
-    super::eventually("it is served again", || rig.try_kubectl(&["delete", "-f", "gadget.yaml"]).status == 0);
-
-    let groups = ["down.example.com", &format!("{}.example.com", rig.name), "apiextensions.k8s.io"];
-    let groups = groups
-        .map(|name| serde_json::json!({"name": name, "versions": [{"groupVersion": format!("{name}/v1")}]}));
-    let groups: &'static str =
-        serde_json::json!({"kind": "APIGroupList", "groups": groups}).to_string().leak();
-    let down = Proxy::start(rig, move |request| match request {
-        "GET /apis" => Answer::Instead("200 OK", &["Content-Type: application/json"], groups),
-        "GET /apis/down.example.com/v1" => Answer::Instead("503 Service Unavailable", &[], "no endpoints"),
-        _ => Answer::Real,
-    });
-    let more = ["--server", &down.url(), "--request-timeout=3s"];
-    stays("a group is down", "what it still holds: /apis/down.example.com/v1: ", &more);
-    let no_crds = Proxy::start(rig, |request| {
-        if request.starts_with("GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions?labelSelector=&")
-        {
-            return Answer::Instead("403 Forbidden", &[], r#"{"message":"not yours","reason":"Forbidden"}"#);
-        }
-        Answer::Real
-    });
-    stays("who may not list CRDs", "CRDs that are not served: not yours", &["--server", &no_crds.url()]);
-
-    // Questions are kept nowhere: who may not list them need not.
-    let unlisted = Proxy::start(rig, |request| {
-        if request.contains("/bindings?") || request.contains("/localsubjectaccessreviews?") {
-            return Answer::Instead("403 Forbidden", &[], r#"{"message":"not yours","reason":"Forbidden"}"#);
-        }
-        Answer::Real
-    });
-    let ran = apply("outer.yaml", &["--server", &unlisted.url()]).ended(0);
-    assert!(ran.stdout.contains(&format!("namespace/{inner} pruned")), "{ran:?}");
-    assert!(unlisted.take().iter().any(|request| request.contains("/pods?")));
-    rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", rig.name), "--wait=false"]);
-}
-
-/// Refuses that one ConfigMap of a namespace is deleted.
-const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: NAME}
-spec:
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [''], apiVersions: [v1], operations: [DELETE], resources: [configmaps]}
-  validations:
-  - {expression: oldObject.metadata.name != 'guarded', message: it is guarded}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: NAME}
-spec:
-  policyName: NAME
-  validationActions: [Deny]
-  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAME}}}
-";
-
-#[test]
-#[ignore = "needs an API server, see .ci/tools"]
-fn a_server_dry_run_shows_what_the_server_would_refuse() {
-    let sets = Sets::new();
-    let rig = &sets.rig;
-    rig.file("policy.yaml", POLICY);
-    rig.kubectl(&["apply", "-f", "policy.yaml"]);
-    sets.smp("shop", &maps(&["a", "b", "guarded"]), &[]).ended(0);
-    let dry = ["-n", &rig.name, "delete", "configmap", "guarded", "--dry-run=server"];
-    super::eventually("the policy is in force", || rig.try_kubectl(&dry).status != 0);
-    let ran = sets.smp("shop", &maps(&["b"]), &["--dry-run=server"]).ended(1);
-    assert!(ran.stderr.contains("it is guarded") && ran.stderr.contains("at configmap/guarded"), "{ran:?}");
-    assert!(ran.stdout.contains("configmap/a pruned (server dry run)"), "{ran:?}");
-    assert!(ran.stderr.contains("1 object was not pruned (server dry run)"), "{ran:?}");
-    assert_eq!(sets.members("configmap"), names(&["a", "b", "guarded"]));
-    let shown = sets.smp("shop", &maps(&["b"]), &["--dry-run=server", "--prune-dry-run"]).ended(0);
-    assert!(shown.stdout.contains("configmap/guarded pruned (server dry run)"), "only shown: {shown:?}");
-    rig.kubectl(&["delete", "-f", "policy.yaml"]);
 }
 
 const SHELVES: &str = "apiVersion: apiextensions.k8s.io/v1

@@ -112,6 +112,31 @@ async fn custom_parents(cluster: &Cluster) -> Result<Vec<Mapping>> {
     Ok(kinds.collect())
 }
 
+/// The parent of the set with an id, as far as it can be seen: it is looked for in a namespace first, then in all.
+#[must_use]
+pub fn parent_of(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
+    cluster.wait(async { Ok(seen_parent(cluster, id, namespace).await) }).ok().flatten()
+}
+
+async fn seen_parent(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
+    cluster.discover_all().await.ok()?;
+    let built_in = ["Secret", "ConfigMap"].into_iter().filter_map(|kind| cluster.mapping_of("", kind));
+    let built_in: Vec<Mapping> = built_in.collect();
+    let anywhere = |mapping: &Mapping| Mapping { namespaced: false, ..mapping.clone() };
+    let near = built_in.iter().filter(|_| !namespace.is_empty()).cloned().map(|own| (own.clone(), own));
+    let mut places: Vec<(Mapping, Mapping)> = near.collect();
+    let custom = custom_parents(cluster).await.unwrap_or_default();
+    places.extend(built_in.iter().chain(&custom).map(|own| (own.clone(), anywhere(own))));
+    for (mapping, place) in places {
+        let selector = format!("{ID}={id}");
+        let items = labelled(cluster, &place.collection(namespace), &selector).await.unwrap_or_default();
+        if let Some(found) = items.iter().find_map(|item| listing(&mapping, item)) {
+            return Some(found.parent);
+        }
+    }
+    None
+}
+
 fn listing(mapping: &Mapping, item: &Value) -> Option<ApplySetListing> {
     let metadata = item.get("metadata")?;
     let text = |field: &str| metadata.get(field).and_then(Value::as_str);
