@@ -51,6 +51,10 @@ pub(super) struct HeldContents(Vec<HeldContent>);
 const NAMED: usize = 3;
 
 impl HeldContents {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -323,7 +327,7 @@ mod tests {
             content("Secret", &json!({"name": "s", "uid": "s", "deletionTimestamp": "now"})),
         ];
         let left = |leaving: &Leaving| match held(contents.clone(), leaving) {
-            Contents::Told(left) => (left.0.len(), left.named()),
+            Contents::Told(left) => (left.len(), left.named()),
             Contents::Untold(why) => panic!("{why}"),
         };
         let uids = FxHashSet::from_iter(["deployment".to_string()]);

@@ -50,7 +50,7 @@ pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
 pub use delete::{
     Absent, DELETE_TIMEOUT, DeleteEvent, DeleteFailure, DeleteOptions, DeleteSummary, DoneWhen,
-    RemainingObject, delete, deletion_order,
+    RemainingObject, TakenAlong, delete, deletion_order,
 };
 pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, removals};
 pub use external::external_diff;

@@ -135,6 +135,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::ComponentAlone
         | Code::ServerWarning
         | Code::ApplySet
+        | Code::TakenAlong
         | Code::SchemaSource
         | Code::Summary => (422, "Invalid"),
         Code::MissingMergeKey | Code::DuplicateMergeKey | Code::Directive => (500, ""),
