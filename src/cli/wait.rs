@@ -174,7 +174,8 @@ fn line(object: &WaitedObject) -> String {
 
 /// What else is known of an object that is not ready.
 fn details(object: &WaitedObject) -> Vec<String> {
-    let made = object.created.map(|time| format!("made {}", ago(time)));
+    let kind = &object.object.gvk.kind;
+    let made = object.created.map(|time| format!("the {kind} was created {}", ago(time)));
     let restarts = match object.restarts {
         0 => None,
         1 => Some("1 restart of a container".to_string()),

@@ -19,7 +19,7 @@
 //! | Pod | Succeeded, Failed, or Running and Ready | Current |
 //! | Pod | Running, a container crashes again and again; not scheduled for more than 15 seconds | Failed |
 //! | Pod | anything else | InProgress |
-//! | Job | the condition Failed is True | Failed |
+//! | Job | the condition Failed is True, or FailureTarget | Failed |
 //! | Job | it has not started | InProgress |
 //! | Job | complete, suspended, or started and running | Current |
 //! | PersistentVolumeClaim | it is not Bound | InProgress |
@@ -31,7 +31,8 @@
 //! | any other | | Current |
 //!
 //! What differs, on purpose: an `observedGeneration` that is a text is read as its number; fields of another type than
-//! they must have make the object Unknown, where kstatus has an error; a field that is null is absent. Two things add to
+//! they must have make the object Unknown, where kstatus has an error; a field that is null is absent; a Job that is to
+//! fail (FailureTarget) has failed, while kstatus waits until its Pods have ended. Two things add to
 //! the rules and never take one away: the annotation [`READY`], and [`WithoutStatus::Unknown`].
 
 mod built_in;
