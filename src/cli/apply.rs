@@ -200,6 +200,9 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let options = args.options();
     let set = args.prune.options(args.objects.is_selective(), args.concurrency, options.stop.as_ref())?;
     let mut resources = args.objects.load(sources)?;
+    if args.awaited().is_some() {
+        cluster::check_ready_rules(&resources)?;
+    }
     if matches!(args.dry_run, DryRunArg::Client) {
         return show_only(args, resources, set, sources);
     }

@@ -216,7 +216,9 @@ fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -
     }
     let told = |object: &WaitedObject, what: &str| {
         let message = format!("{} {what}: {}", name(&object.object), status(object));
-        details(object).into_iter().fold(Diagnostic::error(Code::NotReady, message), Diagnostic::note)
+        let problem = Diagnostic::error(Code::NotReady, message);
+        let problem = object.rule.into_iter().fold(problem, Diagnostic::at);
+        details(object).into_iter().fold(problem, Diagnostic::note)
     };
     let failed = verdict.failed.iter().map(|object| told(object, "does not get ready"));
     let unready = verdict.unready.iter().map(|object| told(object, "is not ready"));

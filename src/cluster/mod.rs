@@ -61,6 +61,6 @@ pub use openapi::{FetchedFrom, LiveSchema};
 pub use plan::{Object, planned_without_server};
 pub use ready::{
     FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict, WaitedObject,
-    WarningEvent, wait_until_ready,
+    WarningEvent, check_ready_rules, wait_until_ready,
 };
 pub use status::{ObjectStatus, READY, Readiness, WithoutStatus, object_status};

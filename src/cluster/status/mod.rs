@@ -37,6 +37,8 @@
 
 mod built_in;
 mod condition;
+#[cfg(feature = "cel")]
+mod expression;
 mod fields;
 mod object_status;
 mod workload;
@@ -53,6 +55,9 @@ pub use object_status::{ObjectStatus, Readiness, WithoutStatus};
 use crate::schema::Gvk;
 use crate::yaml::Node;
 
+/// The reason of a status that the annotation [`READY`] is the cause of.
+pub(super) const BY_ANNOTATION: &str = "ReadyAnnotation";
+
 /// Says how far an object is. Its kind is given, since entries of lists do not say it.
 #[must_use]
 pub fn object_status(gvk: &Gvk, object: &Node, without: WithoutStatus, now: SystemTime) -> ObjectStatus {
@@ -64,12 +69,15 @@ pub fn object_status(gvk: &Gvk, object: &Node, without: WithoutStatus, now: Syst
     match ReadyRule::of(object) {
         None => status,
         Some(Ok(rule)) => match rule.unmet(object) {
-            None => status,
-            Some(why) => ObjectStatus::in_progress("ReadyAnnotation", why),
+            Ok(None) => status,
+            Ok(Some(why)) => ObjectStatus::in_progress(BY_ANNOTATION, why),
+            Err(why) => {
+                ObjectStatus::failed(BY_ANNOTATION, format!("the annotation {READY} is wrong: {why}"))
+            }
         },
         Some(Err(why)) => {
             let message = format!("the annotation {READY} cannot be read: {why}");
-            ObjectStatus::new(Readiness::Unknown, "ReadyAnnotation", message)
+            ObjectStatus::new(Readiness::Unknown, BY_ANNOTATION, message)
         }
     }
 }
