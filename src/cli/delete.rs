@@ -138,8 +138,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-    let limit = (!is_stopped).then(|| args.limit());
-    render::print(&problems(&summary, resources.len(), limit), sources);
+    render::print(&problems(&summary, resources.len(), (!is_stopped).then(|| args.limit())), sources);
     Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
 }
 

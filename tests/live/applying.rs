@@ -82,6 +82,28 @@ fn what_never_changes_is_named_and_made_anew_when_asked() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
+fn a_kind_that_nobody_has_is_no_kind_to_replace() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    for set in [&[][..], &["--prune", "--applyset=shop", "-n", &rig.name]] {
+        for (word, part) in
+            [("Nope", "no kind is called `Nope`"), ("Deploymnt", "did you mean `Deployment`?")]
+        {
+            let word = format!("--replace-immutable={word}");
+            let ran = rig.smp(&[&["apply", "-f", "web.yaml", &word], set].concat());
+            assert!(ran.status > 0 && ran.stderr.contains("error[usage]"), "{ran:?}");
+            assert!(ran.stderr.contains(part) && !ran.stderr.contains("warning["), "{part}: {ran:?}");
+            assert!(!rig.exists("deployment/web") && !rig.exists("secret/shop"), "{ran:?}");
+        }
+    }
+    // A kind that there is, and of which there are none, is another matter: a pipeline names it for all targets.
+    let ran = rig.smp(&["apply", "-f", "web.yaml", "--replace-immutable=jobs.batch,sts"]).ended(0);
+    assert!(!ran.stderr.contains("warning"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
 fn the_same_object_twice_is_an_error_before_anything_is_sent() {
     let rig = Rig::new();
     rig.create_namespace();

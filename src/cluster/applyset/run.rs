@@ -69,7 +69,7 @@ impl<'c> ApplySetRun<'c> {
             let mut run = Self::looked_at(cluster, options, &mut *resources, apply.waves.clone()).await?;
             if apply.dry_run == DryRun::None {
                 let plan = ObjectPlan::make(cluster, resources).await?;
-                checked(cluster, &plan, apply)?;
+                checked(cluster, &plan, apply).await?;
                 let taken = SetHold::take(cluster, &run.parent, SetWork::Applying, &run.new, report).await;
                 run.hold = Some(taken.map_err(unsent)?);
             } else if run.options.prune.mode == PruneMode::Delete {

@@ -63,9 +63,8 @@ impl ReadyExpression {
         let expression = Self { text: text.to_string(), program: Arc::new(program) };
         // Of nothing, most have no answer; one that has must have one of the right type.
         match expression.answer(&Value::Map(HashMap::<Key, Value>::new().into())) {
-            Ok(_) => Ok(expression),
             Err(Unanswered::Never(why)) => Err(why),
-            Err(Unanswered::NotYet(_)) => Ok(expression),
+            Ok(_) | Err(Unanswered::NotYet(_)) => Ok(expression),
         }
     }
 
@@ -193,7 +192,7 @@ fn value(node: &Node) -> Value {
         Some(Resolved::UInt(number)) => Value::UInt(number),
         Some(Resolved::Float(number)) => Value::Float(number),
         Some(Resolved::Null) | None => Value::Null,
-        Some(Resolved::Str(text)) => Value::from(&*text),
+        Some(Resolved::Str(text)) => Value::from(text),
         Some(Resolved::Timestamp(text)) => Value::from(text),
     }
 }
