@@ -13,6 +13,7 @@ mod report;
 mod request;
 mod run;
 mod steps;
+mod takeover;
 mod unapplied;
 
 use std::sync::Mutex;
@@ -36,6 +37,7 @@ pub(super) use request::{APPLY, ApplyRequest, Force};
 use run::ApplyRun;
 pub(super) use run::GONE;
 pub(super) use steps::{ApplyStep, steps};
+pub(super) use takeover::kubectl_would_get;
 
 /// Applies objects server-side.
 ///

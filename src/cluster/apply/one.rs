@@ -14,6 +14,7 @@ use super::migrate::{KEEPER, client_side_appliers, kept_annotation, migration};
 use super::options::{DryRun, ServerSideApplyOptions};
 use super::report::ApplyOutcome;
 use super::request::{APPLY, ApplyRequest, Force, patch_request};
+use super::takeover::kubectl_would_get;
 use super::unapplied::Unapplied;
 use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
@@ -72,8 +73,12 @@ impl OneObject<'_> {
             None => Before::ask(self.cluster, &path, self.options.dry_run).await?,
         };
         let sent = match self.send(&ask).await {
-            Err(Unapplied::Refused(refusal)) if self.will_be_moved(&refusal, &before) => {
-                self.send(&self.request(body, Force::Yes).unwrap_or(ask.clone())).await
+            Err(Unapplied::Refused(refusal)) => {
+                if self.will_be_moved(body, &refusal, &before).await {
+                    self.send(&self.request(body, Force::Yes).unwrap_or(ask.clone())).await
+                } else {
+                    Err(Unapplied::Refused(refusal))
+                }
             }
             sent => sent,
         };
@@ -134,11 +139,17 @@ impl OneObject<'_> {
         request.ask(self.target, body.to_vec())
     }
 
-    /// Whether nothing but fields of client-side appliers stands in the way, which become those of the manager.
-    fn will_be_moved(&self, refusal: &Refusal, before: &Before) -> bool {
+    /// Whether nothing stands in the way but fields of client-side appliers, which become those of the manager, and what
+    /// kubectl would get with them.
+    async fn will_be_moved(&self, body: &[u8], refusal: &Refusal, before: &Before) -> bool {
         let Before::Present(object) = before else { return false };
+        let appliers = client_side_appliers(object);
         let conflict = ApplyConflict::read(&self.target.object, refusal);
-        conflict.is_some_and(|conflict| conflict.without(&client_side_appliers(object)).is_none())
+        let Some(conflict) = conflict.filter(|_| !appliers.is_empty()) else { return false };
+        match conflict.without(&appliers) {
+            None => true,
+            Some(rest) => kubectl_would_get(self.cluster, self.target, body, &rest).await,
+        }
     }
 
     fn path(&self) -> Option<String> {
