@@ -263,8 +263,11 @@ fn what_goes_with_namespaces_and_definitions_is_counted() {
     assert!(ran.stderr.contains(&unknown) && ran.stderr.contains("not yours"), "{ran:?}");
     let at = ran.stderr.find(&of_definition).zip(ran.stderr.find(&unknown));
     assert!(at.is_some_and(|(definition, namespace)| definition < namespace), "{ran:?}");
+}
 
-    // Where all that is there is among the objects, nothing is said.
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn where_all_is_among_the_objects_nothing_goes_along() {
     let rig = Rig::new();
     rig.file("all.yaml", &documents(&[NAMESPACE, CRD, GADGET, &config_maps(2)]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);

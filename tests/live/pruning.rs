@@ -21,7 +21,7 @@ fn while_a_definition_serves_nothing(rig: &Rig, inner: &str, check: impl Fn()) {
     rig.file("unserved.yaml", &crd);
     rig.kubectl(&["apply", "-f", "unserved.yaml"]);
     eventually("it is not served", || {
-        rig.try_kubectl(&["-n", &inner, "get", &format!("gadgets.{}.example.com", rig.name)]).status != 0
+        rig.try_kubectl(&["-n", inner, "get", &format!("gadgets.{}.example.com", rig.name)]).status != 0
     });
     check();
     rig.kubectl(&["apply", "-f", "gadgets.yaml"]);
@@ -86,7 +86,6 @@ fn a_namespace_of_which_not_all_is_told_survives() {
     });
     let ran = apply("outer.yaml", &["--server", &unlisted.url()]).ended(0);
     assert!(ran.stdout.contains(&format!("namespace/{inner} pruned")), "{ran:?}");
-    assert!(unlisted.take().iter().any(|request| request.contains("/pods?")));
     rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", rig.name), "--wait=false"]);
 }
 

@@ -192,8 +192,7 @@ fn value(node: &Node) -> Value {
         Some(Resolved::UInt(number)) => Value::UInt(number),
         Some(Resolved::Float(number)) => Value::Float(number),
         Some(Resolved::Null) | None => Value::Null,
-        Some(Resolved::Str(text)) => Value::from(text),
-        Some(Resolved::Timestamp(text)) => Value::from(text),
+        Some(Resolved::Str(text) | Resolved::Timestamp(text)) => Value::from(text),
     }
 }
 
