@@ -36,7 +36,7 @@ pub(super) struct Leaving {
 
 /// What an object holds.
 #[derive(Debug)]
-pub(super) enum Contents {
+pub(super) enum WhatIsHeld {
     /// All that it holds.
     Told(HeldContents),
     /// The server does not tell all, for a reason.
@@ -74,15 +74,19 @@ impl HeldContents {
 ///
 /// # Errors
 /// There is no answer, or one that is not understood.
-pub(super) async fn namespace_contents(cluster: &Cluster, name: &str, leaving: &Leaving) -> Result<Contents> {
+pub(super) async fn namespace_contents(
+    cluster: &Cluster,
+    name: &str,
+    leaving: &Leaving,
+) -> Result<WhatIsHeld> {
     cluster.discover_all().await?;
     if let Some(untold) = cluster.untold() {
-        return Ok(Contents::Untold(format!("it cannot be told what it still holds: {untold}")));
+        return Ok(WhatIsHeld::Untold(format!("it cannot be told what it still holds: {untold}")));
     }
     let mut contents = Vec::new();
     match unserved(cluster, name, leaving).await? {
         Ok(found) => contents.extend(found),
-        Err(untold) => return Ok(Contents::Untold(untold)),
+        Err(untold) => return Ok(WhatIsHeld::Untold(untold)),
     }
     let mut best: FxHashMap<(SmolStr, SmolStr), Mapping> = FxHashMap::default();
     let known = cluster.known_mappings().into_iter();
@@ -105,7 +109,7 @@ pub(super) async fn namespace_contents(cluster: &Cluster, name: &str, leaving: &
             Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
             // What cannot be listed at all is nowhere.
             Err(refusal) if refusal.http == 405 => {}
-            Err(refusal) => return Ok(Contents::Untold(untold(&mapping.gvk, &refusal.message))),
+            Err(refusal) => return Ok(WhatIsHeld::Untold(untold(&mapping.gvk, &refusal.message))),
         }
     }
     Ok(held(contents, leaving))
@@ -119,22 +123,22 @@ pub(super) async fn definition_contents(
     cluster: &Cluster,
     definition: &Value,
     leaving: &Leaving,
-) -> Result<Contents> {
+) -> Result<WhatIsHeld> {
     // Without a namespace in its path that is all of them.
     Ok(match listed_by(cluster, definition, "").await? {
         Ok(contents) => held(contents, leaving),
-        Err(why) => Contents::Untold(why),
+        Err(why) => WhatIsHeld::Untold(why),
     })
 }
 
 /// What a listing told, or why nothing is told.
-type Listing = std::result::Result<Vec<HeldContent>, String>;
+type HeldListing = std::result::Result<Vec<HeldContent>, String>;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// What a namespace holds of CRDs that discovery does not have: nothing serves them, or not yet. Their objects are kept
 /// all the same, and go with the namespace.
-async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Result<Listing> {
+async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Result<HeldListing> {
     let definitions = match metadata_of(cluster, DEFINITIONS, "").await? {
         Ok(definitions) => definitions,
         // A server without CRDs has none.
@@ -164,7 +168,7 @@ const ATTEMPTS: usize = 10;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
 
 /// What a namespace holds of a CRD that discovery does not have.
-async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<Listing> {
+async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<HeldListing> {
     let path = format!("{DEFINITIONS}/{}", encode(name));
     let mut listing = Ok(Vec::new());
     for _ in 0..ATTEMPTS {
@@ -197,7 +201,7 @@ fn was_established(definition: &Value) -> bool {
 }
 
 /// The objects of a CRD, of one namespace or, where it is empty, of all.
-async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Result<Listing> {
+async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Result<HeldListing> {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, kind, plural) = (text("/spec/group"), text("/spec/names/kind"), text("/spec/names/plural"));
     let version = served_version(definition);
@@ -278,7 +282,7 @@ fn is_everywhere(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
 }
 
 /// What is left when all that goes anyway is gone: what is leaving, and all that it owned.
-fn held(mut contents: Vec<HeldContent>, leaving: &Leaving) -> Contents {
+fn held(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
     let mut gone = leaving.uids.clone();
     // One object may be served by several groups, and leave by the name that it has in one of them.
     let named = contents.iter().filter(|content| leaving.names.contains(&content.key));
@@ -294,7 +298,7 @@ fn held(mut contents: Vec<HeldContent>, leaving: &Leaving) -> Contents {
         });
         contents = staying;
         if going.is_empty() {
-            return Contents::Told(HeldContents(contents));
+            return WhatIsHeld::Told(HeldContents(contents));
         }
         gone.extend(going.into_iter().map(|content| content.uid));
     }
@@ -327,8 +331,8 @@ mod tests {
             content("Secret", &json!({"name": "s", "uid": "s", "deletionTimestamp": "now"})),
         ];
         let left = |leaving: &Leaving| match held(contents.clone(), leaving) {
-            Contents::Told(left) => (left.len(), left.named()),
-            Contents::Untold(why) => panic!("{why}"),
+            WhatIsHeld::Told(left) => (left.len(), left.named()),
+            WhatIsHeld::Untold(why) => panic!("{why}"),
         };
         let uids = FxHashSet::from_iter(["deployment".to_string()]);
         let mut leaving = Leaving { uids, ..Leaving::default() };

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::members::SetMember;
 use crate::cluster::client::Cluster;
-use crate::cluster::contents::{Contents, Leaving, definition_contents, namespace_contents};
+use crate::cluster::contents::{Leaving, WhatIsHeld, definition_contents, namespace_contents};
 use crate::cluster::exchange::Ask;
 use crate::cluster::json;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -80,9 +80,9 @@ pub(super) async fn reason_to_stay(
         HoldingKind::VolumeClaim | HoldingKind::Volume => return bound(cluster, member).await,
     };
     Ok(match contents {
-        Contents::Untold(why) => Some(why),
-        Contents::Told(held) if held.is_empty() => None,
-        Contents::Told(held) => Some(format!("it still holds {}", held.named())),
+        WhatIsHeld::Untold(why) => Some(why),
+        WhatIsHeld::Told(held) if held.is_empty() => None,
+        WhatIsHeld::Told(held) => Some(format!("it still holds {}", held.named())),
     })
 }
 

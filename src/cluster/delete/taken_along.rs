@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::events::TakenAlong;
 use crate::cluster::client::Cluster;
-use crate::cluster::contents::{Contents, Leaving, content_key, definition_contents, namespace_contents};
+use crate::cluster::contents::{Leaving, WhatIsHeld, content_key, definition_contents, namespace_contents};
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
@@ -24,9 +24,9 @@ pub(super) async fn taken_along<'p>(
     for target in targets.filter(|target| target.served) {
         let (count, what) = match contents(cluster, target, &leaving).await {
             Ok(None) => continue,
-            Ok(Some(Contents::Told(held))) if held.is_empty() => continue,
-            Ok(Some(Contents::Told(held))) => (Some(held.len()), held.named()),
-            Ok(Some(Contents::Untold(why))) => (None, why),
+            Ok(Some(WhatIsHeld::Told(held))) if held.is_empty() => continue,
+            Ok(Some(WhatIsHeld::Told(held))) => (Some(held.len()), held.named()),
+            Ok(Some(WhatIsHeld::Untold(why))) => (None, why),
             Err(problem) => (None, problem.message().to_string()),
         };
         all.push(TakenAlong { object: target.object.clone(), count, what });
@@ -39,7 +39,7 @@ async fn contents(
     cluster: &Cluster,
     target: &PlannedObject<'_>,
     leaving: &Leaving,
-) -> Result<Option<Contents>> {
+) -> Result<Option<WhatIsHeld>> {
     let Some(mapping) = target.mapping.as_ref() else { return Ok(None) };
     let is_namespace = target.object.gvk.group.is_empty() && target.object.gvk.kind == "Namespace";
     if !is_namespace && !target.object.gvk.is_crd() {
