@@ -38,6 +38,8 @@ mod oracle;
 mod program;
 #[path = "live/proxy.rs"]
 mod proxy;
+#[path = "live/pruning.rs"]
+mod pruning;
 #[path = "fake_client/requests.rs"]
 mod requests;
 #[path = "live/rig.rs"]

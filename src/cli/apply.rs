@@ -200,6 +200,9 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let options = args.options();
     let set = args.prune.options(args.objects.is_selective(), args.concurrency, options.stop.as_ref())?;
     let mut resources = args.objects.load(sources)?;
+    if args.awaited().is_some() {
+        cluster::check_ready_rules(&resources)?;
+    }
     if matches!(args.dry_run, DryRunArg::Client) {
         return show_only(args, resources, set, sources);
     }
@@ -222,6 +225,7 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
         set.take().into_iter().for_each(ApplySetRun::give_up);
     }
     let (summary, ready) = (applied?, ready?);
+    prune::say_left(&cluster, &summary, sources);
     if resources.iter().any(|resource| is_crd(resource.node())) {
         args.objects.forget_schemas(cluster.id());
     }
@@ -260,7 +264,7 @@ impl ApplyEnd {
     fn tell(self, done: &str, sources: &SourceMap) -> ExitCode {
         let problem = match &self.left {
             _ if !self.summary.is_success() => not_applied(&self.summary, self.all, &self.counts),
-            Some(left) if !left.is_success() => prune::not_pruned(left),
+            Some(left) if !left.is_success() => prune::not_pruned(left, done),
             left => {
                 let pruned = left.as_ref().map_or_else(String::new, |left| prune::counts(left, done));
                 render::print_note(&(self.counts + &pruned));
@@ -272,9 +276,6 @@ impl ApplyEnd {
     }
 }
 
-/// How many objects of one fate are named.
-const NAMED: usize = 20;
-
 fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
     let unknown = summary.unknown.len();
     let left = all.saturating_sub(summary.applied + unknown);
@@ -285,22 +286,15 @@ fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
         problem = problem.note(counts);
     }
     if unknown > 0 {
-        problem = problem.note(format!("sent, and not answered: {}", named(&summary.unknown)));
+        problem = problem.note(format!("sent, and not answered: {}", prune::named(&summary.unknown)));
     }
     if !summary.skipped.is_empty() {
-        problem = problem.note(format!("not sent: {}", named(&summary.skipped)));
+        problem = problem.note(format!("not sent: {}", prune::named(&summary.skipped)));
     }
     if unknown + summary.skipped.len() > 0 {
         problem = problem.help("apply again: what was applied stays as it is");
     }
     problem
-}
-
-fn named(objects: &[cluster::Object]) -> String {
-    let named = objects.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
-    let more = objects.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more}", named.join(", "))
 }
 
 /// Shows what would be sent, and asks no server, but for what a set has.

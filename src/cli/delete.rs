@@ -16,7 +16,7 @@ use super::wait::name;
 use super::{Failure, INTERRUPTED, Outcome, render};
 use crate::cluster::{
     self, Absent, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen, DryRun,
-    Object, PARALLEL, RemainingObject,
+    Object, PARALLEL, RemainingObject, TakenAlong,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::resource::Resource;
@@ -121,6 +121,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
                 DeleteEvent::Failed(failure) => {
                     render::print(std::slice::from_ref(&failure.problem), sources);
                 }
+                DeleteEvent::TakesAlong(taken) => render::print(&[taken_along(taken)], sources),
                 DeleteEvent::Warning(text) => {
                     render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
                 }
@@ -137,8 +138,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-    let limit = (!is_stopped).then(|| args.limit());
-    render::print(&problems(&summary, resources.len(), limit), sources);
+    render::print(&problems(&summary, resources.len(), (!is_stopped).then(|| args.limit())), sources);
     Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
 }
 
@@ -147,10 +147,27 @@ fn show_only(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap) -> 
     let waves = DeleteOptions::default().waves;
     for object in cluster::deletion_order(resources, &args.objects.connect(sources), &waves)? {
         writeln!(io::stdout(), "{}", escaped(&args.line(&object)))?;
+        if object.gvk.is_crd() || (object.gvk.group.is_empty() && object.gvk.kind == "Namespace") {
+            let message = format!("no server was asked what goes with {object}");
+            let problem = Diagnostic::warning(Code::TakenAlong, message);
+            render::print(&[problem.help("--dry-run=server asks")], sources);
+        }
     }
     let count = resources.len();
     render::print_note(&format!("{count} object{}: none was deleted", if count == 1 { "" } else { "s" }));
     Ok(ExitCode::SUCCESS)
+}
+
+fn taken_along(taken: &TakenAlong) -> Diagnostic {
+    let object = &taken.object;
+    let message = match taken.count {
+        Some(1) => format!("1 object goes with {object} that is not among those to delete: {}", taken.what),
+        Some(count) => {
+            format!("{count} objects go with {object} that are not among those to delete: {}", taken.what)
+        }
+        None => format!("what goes with {object} is not known: {}", taken.what),
+    };
+    Diagnostic::warning(Code::TakenAlong, message)
 }
 
 fn waiting(remaining: &[RemainingObject]) -> Vec<String> {

@@ -8,10 +8,11 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 
 use super::cascade::CascadeArg;
+use super::wait::name;
 use super::{Failure, render};
 use crate::cluster::{
-    ApplySetEvent, ApplySetOptions, ApplySetTooling, KeptObject, PruneFailure, PruneMode, PruneOptions,
-    PruneSummary,
+    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySummary, Cluster, KeptObject, Object,
+    PruneFailure, PruneMode, PruneOptions, PruneSummary,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::source::SourceMap;
@@ -172,6 +173,32 @@ fn failed(failure: &PruneFailure) -> Diagnostic {
     failure.problem.clone().note(format!("at {}", failure.object))
 }
 
+/// Says which objects are in no set any more, or another one, by what an apply did. Each set is named by its parent,
+/// where that may be seen.
+pub(super) fn say_left(cluster: &Cluster, summary: &ApplySummary, sources: &SourceMap) {
+    let problems = summary.left_sets.iter().filter_map(|(id, objects)| {
+        let first = objects.first()?;
+        let parent = cluster::parent_of(cluster, id, &first.namespace);
+        Some(left(id, parent.as_ref(), objects))
+    });
+    render::print(&problems.collect::<Vec<_>>(), sources);
+}
+
+fn left(id: &str, parent: Option<&Object>, objects: &[Object]) -> Diagnostic {
+    let set = parent.map_or_else(|| format!("whose id is {id}"), name);
+    let what = match objects {
+        [one] => format!("{} leaves", name(one)),
+        many => format!("{} objects leave", many.len()),
+    };
+    let problem =
+        Diagnostic::warning(Code::ApplySet, format!("{what} the ApplySet {set}: applied without it"));
+    let problem = match objects {
+        [_] => problem,
+        many => problem.note(named(many)),
+    };
+    problem.help("apply all of the set with --prune and --applyset, or take its objects in again with `kubectl smp applyset adopt`")
+}
+
 /// `, 2 pruned, 1 not pruned`; empty when there is nothing to say.
 pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
     let mut text = String::new();
@@ -182,17 +209,25 @@ pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
     text
 }
 
-/// Why pruning did not come to its end.
-pub(super) fn not_pruned(summary: &PruneSummary) -> Diagnostic {
+/// Why pruning did not come to its end. `done` is what is said of objects that were pruned.
+pub(super) fn not_pruned(summary: &PruneSummary, done: &str) -> Diagnostic {
     let left = summary.failures.len() + summary.skipped.len();
     let objects = if left == 1 { "object was" } else { "objects were" };
     let mut problem =
-        Diagnostic::error(Code::Summary, format!("all was applied; {left} {objects} not pruned"));
+        Diagnostic::error(Code::Summary, format!("all was applied; {left} {objects} not {done}"));
     if !summary.skipped.is_empty() {
-        let named: Vec<_> = summary.skipped.iter().take(20).map(ToString::to_string).collect();
-        let more = summary.skipped.len() - named.len();
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        problem = problem.note(format!("not tried: {}{more}", named.join(", ")));
+        problem = problem.note(format!("not tried: {}", named(&summary.skipped)));
     }
     problem.help("apply again: they are members of the set until they are gone")
+}
+
+/// How many objects of one fate are named.
+const NAMED: usize = 20;
+
+/// `configmap/a, configmap/b and 7 more`
+pub(super) fn named(objects: &[Object]) -> String {
+    let named = objects.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
+    let more = objects.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", named.join(", "))
 }

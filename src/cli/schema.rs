@@ -223,10 +223,12 @@ fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
     }
     let cache = SchemaCache::open(args.schema.cache.root());
     let live = LiveSchema::new(args.schema.connect.options(sources), cache);
+    // That is also what tells the cache how kinds are called.
+    let kinds = live.kinds()?;
     let versions = if args.kinds.is_empty() {
         live.group_versions()?
     } else {
-        versions_of(&args.kinds, &live.kinds()?)?.into_iter().collect()
+        versions_of(&args.kinds, &kinds)?.into_iter().collect()
     };
     let (mut stdout, mut problems) = (io::stdout().lock(), Vec::new());
     for version in versions {

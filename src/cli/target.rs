@@ -175,7 +175,8 @@ impl SchemaArgs {
         let (live, on_failure): (Box<dyn SchemaSource>, _) = match cluster {
             ClusterLink::Live(on_failure) => {
                 let live = LiveSchema::new(options, links.cache.clone());
-                // What must not be wrong may take some seconds.
+                // What must not be wrong may take some seconds. A build that asks the cluster only where nothing else
+                // knows a kind (`--schema auto`) goes on without an answer, with a warning, and does not wait for one.
                 let live = if *on_failure == OnFailure::Fail { live.awaiting_changes() } else { live };
                 (Box::new(live), *on_failure)
             }

@@ -174,7 +174,8 @@ fn line(object: &WaitedObject) -> String {
 
 /// What else is known of an object that is not ready.
 fn details(object: &WaitedObject) -> Vec<String> {
-    let made = object.created.map(|time| format!("made {}", ago(time)));
+    let kind = &object.object.gvk.kind;
+    let made = object.created.map(|time| format!("the {kind} was created {}", ago(time)));
     let restarts = match object.restarts {
         0 => None,
         1 => Some("1 restart of a container".to_string()),
@@ -215,7 +216,9 @@ fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -
     }
     let told = |object: &WaitedObject, what: &str| {
         let message = format!("{} {what}: {}", name(&object.object), status(object));
-        details(object).into_iter().fold(Diagnostic::error(Code::NotReady, message), Diagnostic::note)
+        let problem = Diagnostic::error(Code::NotReady, message);
+        let problem = object.rule.into_iter().fold(problem, Diagnostic::at);
+        details(object).into_iter().fold(problem, Diagnostic::note)
     };
     let failed = verdict.failed.iter().map(|object| told(object, "does not get ready"));
     let unready = verdict.unready.iter().map(|object| told(object, "is not ready"));

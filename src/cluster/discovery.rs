@@ -249,6 +249,8 @@ struct ResourceDiscovery {
     singular_resource: SmolStr,
     #[serde(default, deserialize_with = "or_default")]
     short_names: Vec<SmolStr>,
+    #[serde(default, deserialize_with = "or_default")]
+    verbs: Vec<SmolStr>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -276,6 +278,7 @@ impl GroupDiscovery {
                     plural: resource.resource.into(),
                     namespaced: resource.scope == "Namespaced",
                     names,
+                    verbs: resource.verbs,
                 })
             })
         })
@@ -302,6 +305,8 @@ struct ApiResource {
     singular_name: SmolStr,
     #[serde(default, deserialize_with = "or_default")]
     short_names: Vec<SmolStr>,
+    #[serde(default, deserialize_with = "or_default")]
+    verbs: Vec<SmolStr>,
 }
 
 impl ApiResourceList {
@@ -316,6 +321,7 @@ impl ApiResourceList {
                 plural: resource.name.into(),
                 namespaced: resource.namespaced,
                 names,
+                verbs: resource.verbs,
             }
         })
     }
@@ -330,13 +336,15 @@ mod tests {
         let text = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"apps"},"versions":[{
             "version":"v1","freshness":"Current","resources":[
               {"resource":"deployments","responseKind":{"group":"","version":"","kind":"Deployment"},
-               "scope":"Namespaced","shortNames":["deploy"],"singularResource":"deployment","subresources":[{"subresource":"scale"}]},
+               "scope":"Namespaced","verbs":["get","list"],"shortNames":["deploy"],"singularResource":"deployment","subresources":[{"subresource":"scale"}]},
               {"resource":"odd","scope":"Cluster"}]}]}]}"#;
         let summary: GroupDiscoveryList = serde_json::from_str(text).expect("a summary");
         let mappings: Vec<_> = summary.items.into_iter().flat_map(GroupDiscovery::mappings).collect();
         let gvk = Gvk::from_manifest("apps/v1", "Deployment");
         let names = vec!["deploy".into(), "deployment".into()];
-        assert_eq!(mappings, [Mapping { gvk, plural: "deployments".into(), namespaced: true, names }]);
+        let verbs = vec!["get".into(), "list".into()];
+        assert_eq!(mappings, [Mapping { gvk, plural: "deployments".into(), namespaced: true, names, verbs }]);
+        assert!(mappings[0].can_be_listed());
     }
 
     #[test]
@@ -344,9 +352,11 @@ mod tests {
         let text = r#"{"groupVersion":"v1","resources":[
             {"name":"pods","kind":"Pod","namespaced":true},
             {"name":"pods/status","kind":"Pod","namespaced":true},
+            {"name":"bindings","kind":"Binding","namespaced":true,"verbs":["create"]},
             {"name":"nodes","kind":"Node","namespaced":false}]}"#;
         let list: ApiResourceList = serde_json::from_str(text).expect("a list");
-        let names: Vec<_> = list.mappings().map(|m| (m.plural, m.namespaced)).collect();
-        assert_eq!(names, [("pods".into(), true), ("nodes".into(), false)]);
+        let names: Vec<_> = list.mappings().map(|m| (m.can_be_listed(), m.plural, m.namespaced)).collect();
+        let want = [(true, "pods", true), (false, "bindings", true), (true, "nodes", false)];
+        assert_eq!(names, want.map(|(listed, plural, namespaced)| (listed, plural.into(), namespaced)));
     }
 }

@@ -1,4 +1,4 @@
-//! What is there of many objects, told by one answer for each collection.
+//! What is there of many objects, told by lists of collections.
 //!
 //! Knows nothing of what the objects are compared with.
 
@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use super::client::Cluster;
 use super::exchange::Ask;
-use super::failure::not_understood;
+use super::failure::{Refusal, not_understood};
 use super::json;
 use super::mapping::encode;
 use super::plan::PlannedObject;
@@ -142,6 +142,37 @@ async fn list(
         match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
             None => return Ok(Some(found)),
             Some(_) if seen >= FOR_EACH * names.len().max(form.page) => return Ok(None),
+            Some(token) => next = format!("&continue={}", encode(token)),
+        }
+    }
+}
+
+/// The metadata of what a collection has, with a label or all of it.
+///
+/// # Errors
+/// No answer, or one that is no list. A refusal is an answer.
+pub(super) async fn metadata_of(
+    cluster: &Cluster,
+    path: &str,
+    selector: &str,
+) -> Result<std::result::Result<Vec<Value>, Refusal>> {
+    let form = ListForm::METADATA;
+    let (mut found, mut next) = (Vec::new(), String::new());
+    loop {
+        let address = format!("{path}?labelSelector={}&limit={}{next}", encode(selector), form.page);
+        let answer = cluster.ask(&Ask { accept: form.accept, ..Ask::get(address.as_str()) }).await?;
+        let answer = match answer.accepted() {
+            Ok(answer) => answer,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let mut page: Value = json::decode(&answer.body)
+            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
+        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
+            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
+        };
+        found.extend(items.as_array_mut().into_iter().flatten().map(Value::take));
+        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
+            None => return Ok(Ok(found)),
             Some(token) => next = format!("&continue={}", encode(token)),
         }
     }

@@ -22,9 +22,16 @@ pub struct Mapping {
     pub namespaced: bool,
     /// Its singular and short names.
     pub names: Vec<SmolStr>,
+    /// What can be done with it, such as `list`; empty where that is not told.
+    pub verbs: Vec<SmolStr>,
 }
 
 impl Mapping {
+    /// Whether there can be objects that a list would tell of: questions, such as for a review of access, are kept nowhere.
+    pub(super) fn can_be_listed(&self) -> bool {
+        self.verbs.is_empty() || self.verbs.iter().any(|verb| verb == "list")
+    }
+
     /// The path of an object; the namespace counts only for kinds that have one.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
         format!("{}/{}", self.collection(namespace), encode(name))
@@ -88,6 +95,7 @@ mod tests {
             plural: plural.into(),
             namespaced,
             names: Vec::new(),
+            verbs: Vec::new(),
         };
         let deployment = mapping("apps/v1", "Deployment", "deployments", true);
         assert_eq!(deployment.path("shop", "web"), "/apis/apps/v1/namespaces/shop/deployments/web");

@@ -7,6 +7,7 @@ mod applyset;
 mod cascade;
 mod client;
 mod conflict;
+mod contents;
 mod definition;
 mod delete;
 mod diff;
@@ -42,14 +43,14 @@ pub use apply::{
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
     KeptObject, OrphanedParent, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetsOf, adopt,
-    applysets, orphan, view,
+    applysets, orphan, parent_of, view,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
 pub use delete::{
     Absent, DELETE_TIMEOUT, DeleteEvent, DeleteFailure, DeleteOptions, DeleteSummary, DoneWhen,
-    RemainingObject, delete, deletion_order,
+    RemainingObject, TakenAlong, delete, deletion_order,
 };
 pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, removals};
 pub use external::external_diff;
@@ -60,6 +61,6 @@ pub use openapi::{FetchedFrom, LiveSchema};
 pub use plan::{Object, planned_without_server};
 pub use ready::{
     FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict, WaitedObject,
-    WarningEvent, wait_until_ready,
+    WarningEvent, check_ready_rules, wait_until_ready,
 };
 pub use status::{ObjectStatus, READY, Readiness, WithoutStatus, object_status};

@@ -243,9 +243,23 @@ impl LiveSchema {
         }
     }
 
+    /// What kinds are called stays as it was told last.
     fn record(&self, cluster: &Cluster, hashes: BTreeMap<String, String>) {
         if let Some(cache) = &self.cache {
-            let _ = cache.put_index(&ServerIndex::now(cluster.id().clone(), hashes));
+            let names = cache.index(cluster.id()).map(|before| before.names).unwrap_or_default();
+            let index = ServerIndex { names, ..ServerIndex::now(cluster.id().clone(), hashes) };
+            let _ = cache.put_index(&index);
+        }
+    }
+
+    /// Keeps what kinds are called, for when the server is not asked.
+    fn record_names(&self, cluster: &Cluster, kinds: &[NamedKind]) {
+        if let Some(cache) = &self.cache {
+            let now = ServerIndex::now(cluster.id().clone(), BTreeMap::new());
+            let mut index = cache.index(cluster.id()).unwrap_or(now);
+            let names = kinds.iter().map(|kind| (ServerIndex::kind_key(&kind.gvk), kind.names.clone()));
+            index.names = names.collect();
+            let _ = cache.put_index(&index);
         }
     }
 }
@@ -285,7 +299,10 @@ impl SchemaSource for LiveSchema {
             let names = std::iter::once(mapping.plural).chain(mapping.names).collect();
             NamedKind { gvk: mapping.gvk, scope: Some(scope), names }
         };
-        Ok(self.cluster()?.resources()?.into_iter().map(named).collect())
+        let cluster = self.cluster()?;
+        let kinds: Vec<NamedKind> = cluster.resources()?.into_iter().map(named).collect();
+        self.record_names(cluster, &kinds);
+        Ok(kinds)
     }
 }
 

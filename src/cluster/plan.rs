@@ -208,7 +208,13 @@ fn planned_by_schema<'r>(
     let built_in = |gvk: &Gvk| {
         let scope = schema.scope(gvk)?;
         let (plural, names) = (SmolStr::default(), Vec::new());
-        Some(Mapping { gvk: gvk.clone(), plural, namespaced: scope == Scope::Namespaced, names })
+        Some(Mapping {
+            gvk: gvk.clone(),
+            plural,
+            namespaced: scope == Scope::Namespaced,
+            names,
+            verbs: Vec::new(),
+        })
     };
     let is_enforced = options.namespace.is_some();
     let destination = ObjectPlace { namespace: &namespace, is_enforced, served: &built_in };
@@ -336,7 +342,7 @@ fn mapping_of(kind: NamedKind) -> Mapping {
     let mut names = kind.names.into_iter();
     let plural = names.next().unwrap_or_default();
     let namespaced = kind.scope == Some(Scope::Namespaced);
-    Mapping { gvk: kind.gvk, plural, namespaced, names: names.collect() }
+    Mapping { gvk: kind.gvk, plural, namespaced, names: names.collect(), verbs: Vec::new() }
 }
 
 /// Kinds that others refer to when they are created, and which therefore go before these.

@@ -121,6 +121,8 @@ codes! {
         "The notes have what the cluster says of it: its Pods, the last warning event, its finalizers. `--timeout` waits longer."
     ApplySet "apply-set" "Something about an ApplySet, such as an object that is not pruned since it still holds others."
         "The help says what lets it go. What stays is a member of its set and is looked at again by the next apply."
+    TakenAlong "taken-along" "Objects that are not among those to delete go with a namespace or a CRD that is."
+        "`delete --dry-run=server` tells it and deletes nothing. Leave the namespace or the CRD out, or take elsewhere what is still needed."
     Usage "usage" "The command line is wrong."
         "See `kubectl smp COMMAND -h`."
     Failed "failed" "The system refused something that has no place in the input, such as a thread."

@@ -140,6 +140,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::ComponentAlone
         | Code::ServerWarning
         | Code::ApplySet
+        | Code::TakenAlong
         | Code::SchemaSource
         | Code::Rule(_)
         | Code::Summary => (422, "Invalid"),

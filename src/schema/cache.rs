@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::graph::MAGIC;
 use super::kinds::named_kinds;
@@ -66,13 +67,29 @@ pub struct ServerIndex {
     pub fetched: SystemTime,
     /// The hash per `apiVersion` (`apps/v1`, `v1`), or one for [`ALL_GROUPS`].
     pub hashes: BTreeMap<String, String>,
+    /// What kinds are called beside their own name, per `apps/v1 Deployment`: the plural first, then singular and short
+    /// names. As its discovery said last, which documents do not; of what was never asked for there are none.
+    #[serde(default)]
+    pub names: BTreeMap<String, Vec<SmolStr>>,
 }
 
 impl ServerIndex {
     /// What a server says now.
     #[must_use]
     pub fn now(server: ServerId, hashes: BTreeMap<String, String>) -> Self {
-        Self { server, fetched: SystemTime::now(), hashes }
+        Self { server, fetched: SystemTime::now(), hashes, names: BTreeMap::new() }
+    }
+
+    /// The key of a kind's names.
+    #[must_use]
+    pub fn kind_key(gvk: &Gvk) -> String {
+        format!("{} {}", gvk.api_version(), gvk.kind)
+    }
+
+    /// A kind with all that it is called.
+    fn with_names(&self, mut kind: NamedKind) -> NamedKind {
+        kind.add_names(self.names.get(&Self::kind_key(&kind.gvk)).cloned().unwrap_or_default());
+        kind
     }
 
     /// The key and hash of the document that has a group-version.
@@ -213,11 +230,13 @@ impl SchemaSource for CacheSource {
 
     fn kinds(&self) -> Result<Vec<NamedKind>> {
         let indexes = self.indexes();
-        let graphs = indexes
-            .iter()
-            .flat_map(|index| &index.hashes)
-            .filter_map(|(document, hash)| self.cache.get(document, hash));
-        Ok(graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>()).collect())
+        let of = |index: &ServerIndex| -> Vec<NamedKind> {
+            let documents = index.hashes.iter();
+            let graphs = documents.filter_map(|(document, hash)| self.cache.get(document, hash));
+            let kinds = graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>());
+            kinds.map(|kind| index.with_names(kind)).collect()
+        };
+        Ok(indexes.iter().flat_map(of).collect())
     }
 }
 

@@ -4,6 +4,7 @@
 //! Owns the order of the links and when they are asked; knows no network. The live link comes from
 //! outside, as a [`SchemaSource`].
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt;
@@ -210,7 +211,11 @@ impl SchemaChain {
                 Ok(kinds) => {
                     for kind in kinds {
                         let name = link.source.name().to_string();
-                        all.entry(kind.gvk.clone()).or_insert_with(|| (name, kind));
+                        match all.entry(kind.gvk.clone()) {
+                            Entry::Vacant(free) => drop(free.insert((name, kind))),
+                            // Only a server's discovery tells short names.
+                            Entry::Occupied(mut known) => known.get_mut().1.add_names(kind.names),
+                        }
                     }
                 }
                 Err(error) if link.failure == OnFailure::Fail => return Err(error),

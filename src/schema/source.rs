@@ -36,6 +36,12 @@ pub struct NamedKind {
 }
 
 impl NamedKind {
+    /// Notes what else it is called.
+    pub(super) fn add_names(&mut self, names: Vec<SmolStr>) {
+        let new: Vec<SmolStr> = names.into_iter().filter(|name| !self.names.contains(name)).collect();
+        self.names.extend(new);
+    }
+
     /// Whether a word means it, in upper or lower case.
     #[must_use]
     pub fn is_called(&self, word: &str) -> bool {

@@ -38,6 +38,56 @@ fn what_client_side_apply_left_goes_with_the_manifest() {
     assert_eq!(again.stdout, "deployment.apps/web unchanged\n");
 }
 
+/// An object that was created, and then applied client-side: each of the two has fields.
+fn create_and_apply(rig: &Rig) {
+    rig.create_namespace();
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NAME}\ndata: ";
+    for (file, data) in [
+        ("create.yaml", "{made: '1', both: '1'}"),
+        ("apply.yaml", "{made: '1', both: '2', applied: '1'}"),
+        ("next.yaml", "{made: '3', both: '3', applied: '1'}"),
+        ("last.yaml", "{made: '3'}"),
+    ] {
+        rig.file(file, &format!("{map}{data}\n"));
+    }
+    rig.kubectl(&["create", "-f", "create.yaml"]);
+    rig.kubectl(&["apply", "-f", "apply.yaml"]);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_was_created_and_then_applied_is_taken_over_as_kubectl_takes_it() {
+    let (ours, theirs) = (Rig::new(), Rig::new());
+    let data = |rig: &Rig| rig.live("configmap/a", "{.data}");
+    for rig in [&ours, &theirs] {
+        create_and_apply(rig);
+        let managers = rig.live("configmap/a", "{.metadata.managedFields[*].manager}");
+        assert!(managers.contains("kubectl-create") && managers.contains("client-side"), "{managers}");
+    }
+    let differs = ours.smp(&["diff", "-f", "next.yaml"]).ended(1);
+    assert!(!differs.stderr.contains("--force-conflicts"), "{differs:?}");
+    for file in ["next.yaml", "last.yaml"] {
+        ours.smp(&["apply", "-f", file]).ended(0);
+        theirs.kubectl(&["apply", "--server-side", "-f", file]);
+        assert_eq!(data(&ours), data(&theirs), "{file}");
+    }
+    assert_eq!(data(&ours), r#"{"made":"3"}"#);
+
+    // What somebody changed since is theirs, for both.
+    let (ours, theirs) = (Rig::new(), Rig::new());
+    for rig in [&ours, &theirs] {
+        create_and_apply(rig);
+        let patch = r#"{"data": {"made": "other"}}"#;
+        rig.kubectl(&["-n", &rig.name, "patch", "configmap", "a", "--type=merge", "-p", patch]);
+    }
+    let ran = ours.smp(&["apply", "-f", "next.yaml"]).ended(1);
+    assert!(ran.stderr.contains("data.made: owned by `kubectl-patch`"), "{ran:?}");
+    let differs = ours.smp(&["diff", "-f", "next.yaml"]);
+    assert!(differs.stderr.contains("--force-conflicts"), "{differs:?}");
+    assert!(theirs.try_kubectl(&["apply", "--server-side", "-f", "next.yaml"]).status != 0);
+    assert_eq!(data(&ours), data(&theirs));
+}
+
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn the_manager_of_kubectl_keeps_its_annotation() {
@@ -78,6 +128,28 @@ fn what_never_changes_is_named_and_made_anew_when_asked() {
     rig.file("web.yaml", &DEPLOYMENT.replace("replicas: 2", "replicas: -2"));
     rig.smp(&["apply", "--replace-immutable=deployment", "-f", "web.yaml"]).ended(1);
     assert_eq!(rig.live("deployment/web", "{.metadata.uid}"), uid);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_kind_that_nobody_has_is_no_kind_to_replace() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    for set in [&[][..], &["--prune", "--applyset=shop", "-n", &rig.name]] {
+        for (word, part) in
+            [("Nope", "no kind is called `Nope`"), ("Deploymnt", "did you mean `Deployment`?")]
+        {
+            let word = format!("--replace-immutable={word}");
+            let ran = rig.smp(&[&["apply", "-f", "web.yaml", &word], set].concat());
+            assert!(ran.status > 0 && ran.stderr.contains("error[usage]"), "{ran:?}");
+            assert!(ran.stderr.contains(part) && !ran.stderr.contains("warning["), "{part}: {ran:?}");
+            assert!(!rig.exists("deployment/web") && !rig.exists("secret/shop"), "{ran:?}");
+        }
+    }
+    // A kind that there is, and of which there are none, is another matter: a pipeline names it for all targets.
+    let ran = rig.smp(&["apply", "-f", "web.yaml", "--replace-immutable=jobs.batch,sts"]).ended(0);
+    assert!(!ran.stderr.contains("warning"), "{ran:?}");
 }
 
 #[test]

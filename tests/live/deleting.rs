@@ -217,3 +217,60 @@ fn failures_stop_nothing() {
     assert!(ran.stderr.contains("3 of 3 objects are not gone"), "{ran:?}");
     assert!(rig.exists("configmap/c2"));
 }
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_goes_with_namespaces_and_definitions_is_counted() {
+    let rig = Rig::new();
+    rig.file("all.yaml", &documents(&[NAMESPACE, CRD, GADGET, &config_maps(2)]));
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    rig.file("own.yaml", &GADGET.replace("name: g", "name: own"));
+    eventually("it can be made", || rig.try_kubectl(&["apply", "-f", "own.yaml"]).status == 0);
+    for name in ["x1", "x2", "x3", "x4"] {
+        rig.kubectl(&["-n", &rig.name, "create", "configmap", name]);
+    }
+    let gadget = format!("gadget.{}.example.com/own", rig.name);
+    let of_namespace = format!(
+        "5 objects go with namespace/{} that are not among those to delete: configmap/x1, configmap/x2, \
+         configmap/x3 and 2 more",
+        rig.name
+    );
+    let of_definition = format!(
+        "1 object goes with customresourcedefinition.apiextensions.k8s.io/gadgets.{}.example.com that is not \
+         among those to delete: {gadget}",
+        rig.name
+    );
+    let delete = |more: &[&str]| rig.smp(&[&["delete", "-f", "all.yaml"], more].concat());
+    let ran = delete(&["--dry-run=server"]).ended(0);
+    for part in [&of_namespace, &of_definition] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(rig.exists("configmap/x1"), "a dry run");
+    let ran = delete(&["--dry-run=client"]).ended(0);
+    assert!(ran.stderr.contains(&format!("what goes with namespace/{}", rig.name)), "{ran:?}");
+    assert!(ran.stderr.contains("--dry-run=server asks"), "{ran:?}");
+
+    // Who may not list says that it is not known, and deletes all the same.
+    let proxy = Proxy::start(&rig, |request| {
+        if request.starts_with("GET /api/v1/namespaces/") && request.contains("/secrets?") {
+            return Answer::Instead("403 Forbidden", &[], r#"{"message":"not yours","reason":"Forbidden"}"#);
+        }
+        Answer::Real
+    });
+    let ran = delete(&["--wait=false", "--server", &proxy.url()]).ended(0);
+    assert!(ran.stderr.contains(&of_definition), "{ran:?}");
+    let unknown = format!("what goes with namespace/{} is not known: ", rig.name);
+    assert!(ran.stderr.contains(&unknown) && ran.stderr.contains("not yours"), "{ran:?}");
+    let at = ran.stderr.find(&of_definition).zip(ran.stderr.find(&unknown));
+    assert!(at.is_some_and(|(definition, namespace)| definition < namespace), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn where_all_is_among_the_objects_nothing_goes_along() {
+    let rig = Rig::new();
+    rig.file("all.yaml", &documents(&[NAMESPACE, CRD, GADGET, &config_maps(2)]));
+    rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
+    let ran = rig.smp(&["delete", "-f", "all.yaml", "--dry-run=server"]).ended(0);
+    assert!(!ran.stderr.contains("not among those") && !ran.stderr.contains("not known"), "{ran:?}");
+}

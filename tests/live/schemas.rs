@@ -277,6 +277,16 @@ fn kinds_of_definitions_are_found_by_every_name() {
         let fetched = rig.smp(&["schema", "fetch", &format!("{word}.{group}")]).ended(0);
         assert!(fetched.stdout.starts_with(&format!("{group}/v1: ")), "{word}: {fetched:?}");
     }
+    // And without the cluster by those that it told.
+    for word in ["gdt", "Gadgets", "gadget"] {
+        for source in [&["--schema=cache"][..], &["--offline"]] {
+            let path = format!("{word}.spec.ports");
+            let shown = rig.smp(&[&["schema", "show", &path, &version], source].concat()).ended(0);
+            assert!(shown.stdout.contains("protocol"), "{word}: {shown:?}");
+            let listed = rig.smp(&[&["schema", "list", word], source].concat()).ended(0);
+            assert!(listed.stdout.contains(&format!("{group}/v1 Gadget")), "{word}: {listed:?}");
+        }
+    }
     let ran = rig.smp(&["schema", "fetch", "gadgetz"]).ended(1);
     assert!(ran.stderr.contains("gadgetz"), "{ran:?}");
 }

@@ -6,6 +6,7 @@ use super::events::ApplyChange;
 use super::migrate::{applied_by, own_entry};
 use super::options::DryRun;
 use super::unapplied::Unapplied;
+use crate::cluster::applyset::id::PART_OF;
 use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
@@ -83,6 +84,16 @@ impl Before {
             Self::Present(_) => ApplyChange::Configured,
         }
     }
+
+    /// The id of the ApplySet that the object was in, when it is not in it any more.
+    pub(super) fn left_set(&self, after: &Value) -> Option<&str> {
+        let Self::Present(before) = self else { return None };
+        set_of(before).filter(|set| set_of(after) != Some(*set))
+    }
+}
+
+fn set_of(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/labels")?.get(PART_OF)?.as_str()
 }
 
 /// Whether an object is another one now by what others wrote meanwhile, such as a controller its status. An apply that
@@ -131,6 +142,18 @@ mod tests {
             ApplyChange::Configured,
             "that says nothing"
         );
+    }
+
+    #[test]
+    fn who_leaves_a_set_is_seen() {
+        let of = |set: Option<&str>| json!({"metadata": {"labels": {PART_OF: set}}});
+        let left = |before: Option<&str>, after: Option<&str>| {
+            Before::Present(of(before)).left_set(&of(after)).map(str::to_string)
+        };
+        assert_eq!(left(Some("x"), None).as_deref(), Some("x"));
+        assert_eq!(left(Some("x"), Some("y")).as_deref(), Some("x"));
+        assert_eq!((left(Some("x"), Some("x")), left(None, Some("x")), left(None, None)), (None, None, None));
+        assert_eq!((Before::Absent.left_set(&of(None)), Before::Unknown.left_set(&of(None))), (None, None));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What happens when objects are applied, as data.
 
+use std::collections::BTreeMap;
+
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::plan::Object;
 use crate::diagnostic::Diagnostic;
@@ -84,6 +86,9 @@ pub struct ApplySummary {
     pub skipped: Vec<Object>,
     /// Those that were sent, and what became of them is not known: the run was stopped before the server answered.
     pub unknown: Vec<Object>,
+    /// Those that are in an ApplySet no more, since they were applied without it, by the id of that set: the next apply
+    /// of the set does not prune them. Of a dry run: those that would leave it.
+    pub left_sets: BTreeMap<String, Vec<Object>>,
 }
 
 impl ApplySummary {

@@ -14,6 +14,14 @@ pub(in crate::cluster) struct KindWords {
     pub(in crate::cluster) strange: Vec<String>,
 }
 
+/// Whether a word means a kind.
+pub(super) fn is_meant(word: &str, mapping: &Mapping) -> bool {
+    let (name, group) = word.split_once('.').unwrap_or((word, ""));
+    let names = std::iter::once(&mapping.plural).chain(&mapping.names).cloned().collect();
+    let kind = NamedKind { gvk: mapping.gvk.clone(), scope: None, names };
+    kind.is_called(name) && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
+}
+
 impl KindWords {
     pub(in crate::cluster) fn of(words: &[String], plan: &ObjectPlan<'_>) -> Self {
         let mut found = Self::default();
@@ -23,14 +31,9 @@ impl KindWords {
         let mappings = plan.targets.iter().filter_map(|target| target.mapping.as_ref());
         let mappings: FxHashSet<&Mapping> = mappings.collect();
         for word in words {
-            let (name, group) = word.split_once('.').unwrap_or((word, ""));
-            let is_meant = |mapping: &&&Mapping| {
-                let names = std::iter::once(&mapping.plural).chain(&mapping.names).cloned().collect();
-                let kind = NamedKind { gvk: mapping.gvk.clone(), scope: None, names };
-                kind.is_called(name) && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
-            };
             let before = found.kinds.len();
-            found.kinds.extend(mappings.iter().filter(is_meant).map(|mapping| mapping.gvk.clone()));
+            let meant = mappings.iter().filter(|mapping| is_meant(word, mapping));
+            found.kinds.extend(meant.map(|mapping| mapping.gvk.clone()));
             if found.kinds.len() == before {
                 found.strange.push(word.clone());
             }

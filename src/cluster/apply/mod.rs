@@ -13,6 +13,7 @@ mod report;
 mod request;
 mod run;
 mod steps;
+mod takeover;
 mod unapplied;
 
 use std::sync::Mutex;
@@ -21,11 +22,13 @@ use std::sync::atomic::AtomicUsize;
 use super::client::Cluster;
 use super::listing::Listed;
 use super::plan::{ObjectPlan, nothing_sent};
-use crate::diagnostic::{Problems, Result};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::resource::Resource;
+use crate::yaml::suggestion;
 pub(super) use before::METADATA;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use kind_words::KindWords;
+use kind_words::is_meant;
 pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
 pub(super) use one::{immutable_fields, is_being_deleted};
 pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
@@ -34,6 +37,7 @@ pub(super) use request::{APPLY, ApplyRequest, Force};
 use run::ApplyRun;
 pub(super) use run::GONE;
 pub(super) use steps::{ApplyStep, steps};
+pub(super) use takeover::kubectl_would_get;
 
 /// Applies objects server-side.
 ///
@@ -52,7 +56,7 @@ pub fn apply(
     options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
-        let (steps, bodies) = checked(cluster, &plan, options)?;
+        let (steps, bodies) = checked(cluster, &plan, options).await?;
         let (unanswered, listed, sent) =
             (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
         let replaceable = KindWords::of(&options.replace_immutable, &plan);
@@ -66,15 +70,31 @@ pub fn apply(
 ///
 /// # Errors
 /// What stops a run before anything is sent.
-pub(super) fn checked(
+pub(super) async fn checked(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
     options: &ServerSideApplyOptions,
 ) -> Result<(Vec<ApplyStep>, Vec<Vec<u8>>)> {
     plan.require_mappings(cluster)?;
     let mut problems = Problems::default();
+    for word in KindWords::of(&options.replace_immutable, plan).strange {
+        unheard(cluster, &word).await?.into_iter().for_each(|problem| problems.add(problem));
+    }
     let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
     let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
     nothing_sent(problems)?;
     Ok((steps(plan, &options.waves)?, bodies))
+}
+
+/// What is wrong with a word for a kind that none of the objects is of: the server has no such kind, either.
+async fn unheard(cluster: &Cluster, word: &str) -> Result<Option<Diagnostic>> {
+    cluster.discover_all().await?;
+    let known = cluster.known_mappings();
+    if known.iter().any(|mapping| is_meant(word, mapping)) {
+        return Ok(None);
+    }
+    let problem = Diagnostic::error(Code::Usage, format!("--replace-immutable: no kind is called `{word}`"));
+    let names: Vec<&str> = known.iter().map(|mapping| mapping.gvk.kind.as_str()).collect();
+    let name = word.split_once('.').map_or(word, |(name, _)| name);
+    Ok(Some(suggestion(name, &names).into_iter().fold(problem, Diagnostic::help)))
 }

@@ -14,6 +14,7 @@ use super::migrate::{KEEPER, client_side_appliers, kept_annotation, migration};
 use super::options::{DryRun, ServerSideApplyOptions};
 use super::report::ApplyOutcome;
 use super::request::{APPLY, ApplyRequest, Force, patch_request};
+use super::takeover::kubectl_would_get;
 use super::unapplied::Unapplied;
 use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
@@ -72,8 +73,12 @@ impl OneObject<'_> {
             None => Before::ask(self.cluster, &path, self.options.dry_run).await?,
         };
         let sent = match self.send(&ask).await {
-            Err(Unapplied::Refused(refusal)) if self.will_be_moved(&refusal, &before) => {
-                self.send(&self.request(body, Force::Yes).unwrap_or(ask.clone())).await
+            Err(Unapplied::Refused(refusal)) => {
+                if self.will_be_moved(body, &refusal, &before).await {
+                    self.send(&self.request(body, Force::Yes).unwrap_or(ask.clone())).await
+                } else {
+                    Err(Unapplied::Refused(refusal))
+                }
             }
             sent => sent,
         };
@@ -82,10 +87,10 @@ impl OneObject<'_> {
                 let answer = self.migrated(&path, &ask, answer).await?;
                 let options = self.options;
                 let change = |after: &Value| before.change(after, &options.field_manager, options.dry_run);
-                self.applied(&ask.path, answer, change)
+                self.applied(&ask.path, answer, &before, change)
             }
             Err(Unapplied::Refused(refusal)) => match self.replaceable(&refusal, &before) {
-                Some(uid) => self.replace(&path, &ask, uid).await,
+                Some(uid) => self.replace(&path, &ask, (uid, &before)).await,
                 None => Err(Unapplied::Refused(refusal)),
             },
             Err(stop) => Err(stop),
@@ -93,10 +98,15 @@ impl OneObject<'_> {
     }
 
     /// Deletes the object and makes it anew.
-    async fn replace(&self, path: &str, ask: &Ask, uid: &str) -> Result<ApplyOutcome, Unapplied> {
+    async fn replace(
+        &self,
+        path: &str,
+        ask: &Ask,
+        (uid, before): (&str, &Before),
+    ) -> Result<ApplyOutcome, Unapplied> {
         if self.options.dry_run == DryRun::Server {
             let (change, object) = (ApplyChange::Replaced, self.target.manifest(&self.options.field_manager));
-            return Ok(ApplyOutcome::Applied { warnings: Vec::new(), change, object });
+            return Ok(ApplyOutcome::Applied { warnings: Vec::new(), change, object, left_set: None });
         }
         self.delete(path, uid).await?;
         let made = match self.gone(path, uid).await {
@@ -104,7 +114,7 @@ impl OneObject<'_> {
             Err(stop) => Err(stop),
         };
         match made {
-            Ok(answer) => self.applied(&ask.path, answer, |_| ApplyChange::Replaced),
+            Ok(answer) => self.applied(&ask.path, answer, before, |_| ApplyChange::Replaced),
             Err(stop) => {
                 let problem = self.problem(stop);
                 Err(Unapplied::Problem(problem.note("it was deleted to be made anew, and was not made")))
@@ -129,11 +139,17 @@ impl OneObject<'_> {
         request.ask(self.target, body.to_vec())
     }
 
-    /// Whether nothing but fields of client-side appliers stands in the way, which become those of the manager.
-    fn will_be_moved(&self, refusal: &Refusal, before: &Before) -> bool {
+    /// Whether nothing stands in the way but fields of client-side appliers, which become those of the manager, and what
+    /// kubectl would get with them.
+    async fn will_be_moved(&self, body: &[u8], refusal: &Refusal, before: &Before) -> bool {
         let Before::Present(object) = before else { return false };
+        let appliers = client_side_appliers(object);
         let conflict = ApplyConflict::read(&self.target.object, refusal);
-        conflict.is_some_and(|conflict| conflict.without(&client_side_appliers(object)).is_none())
+        let Some(conflict) = conflict.filter(|_| !appliers.is_empty()) else { return false };
+        match conflict.without(&appliers) {
+            None => true,
+            Some(rest) => kubectl_would_get(self.cluster, self.target, body, &rest).await,
+        }
     }
 
     fn path(&self) -> Option<String> {
@@ -246,6 +262,7 @@ impl OneObject<'_> {
         &self,
         path: &str,
         answer: Answer,
+        before: &Before,
         change: impl FnOnce(&Value) -> ApplyChange,
     ) -> Result<ApplyOutcome, Unapplied> {
         let strange = |error| {
@@ -253,14 +270,15 @@ impl OneObject<'_> {
             Unapplied::Problem(problem.note("it may have been applied all the same"))
         };
         let object = self.target.read(&answer.body).map_err(strange)?;
-        let change = change(&json::decode(&answer.body).map_err(strange)?);
+        let after = json::decode(&answer.body).map_err(strange)?;
+        let (change, left_set) = (change(&after), before.left_set(&after).map(str::to_string));
         let said = answer.warnings.into_iter();
         let mut warnings: Vec<_> = said.map(|text| without_values(&text, self.target.resource)).collect();
         warnings.extend(self.target.warning(&self.options.field_manager));
         if is_being_deleted(&object) {
             warnings.push(format!("{} is being deleted, and what was applied with it", self.target.object));
         }
-        Ok(ApplyOutcome::Applied { warnings, change, object })
+        Ok(ApplyOutcome::Applied { warnings, change, object, left_set })
     }
 
     fn refused(&self, refusal: &Refusal) -> ApplyOutcome {
@@ -296,6 +314,7 @@ impl OneObject<'_> {
             warnings: vec![text],
             change: ApplyChange::Created,
             object: self.target.manifest(&self.options.field_manager),
+            left_set: None,
         }
     }
 }

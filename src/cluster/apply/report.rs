@@ -16,6 +16,8 @@ pub(super) enum ApplyOutcome {
         warnings: Vec<String>,
         change: ApplyChange,
         object: Node,
+        /// The id of the ApplySet that the object is not in any more.
+        left_set: Option<String>,
     },
     Failed {
         problem: Diagnostic,
@@ -69,7 +71,10 @@ impl<'a> Reporter<'a> {
 
     fn tell(&mut self, object: &Object, outcome: ApplyOutcome) {
         match outcome {
-            ApplyOutcome::Applied { warnings, change, object: live } => {
+            ApplyOutcome::Applied { warnings, change, object: live, left_set } => {
+                if let Some(set) = left_set {
+                    self.summary.left_sets.entry(set).or_default().push(object.clone());
+                }
                 for text in &warnings {
                     self.warn(text);
                 }

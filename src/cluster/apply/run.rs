@@ -54,9 +54,6 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 impl ApplyRun<'_> {
     /// Sends everything. What is in a later wave than an object that was not applied is not sent.
     pub(super) async fn all(&self, steps: &[ApplyStep], reporter: &mut Reporter<'_>) -> ApplySummary {
-        for word in &self.replaceable.strange {
-            reporter.warn(&format!("none of the objects is of a kind that is called {word}"));
-        }
         let mut wave = None;
         let mut is_blocked = false;
         for step in steps {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, IS_PARENT_TYPE, NAMESPACES, TOOLING};
-use super::members::{MemberQuery, collections, list, members};
+use super::members::{MemberQuery, collections, members};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::scope::{GroupKind, SetScope, entries};
@@ -16,6 +16,7 @@ use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
+use crate::cluster::listing::metadata_of;
 use crate::cluster::mapping::{Mapping, encode};
 use crate::cluster::plan::Object;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -91,7 +92,7 @@ pub fn applysets(cluster: &Cluster, of: SetsOf) -> Result<Vec<ApplySetListing>> 
 
 /// What has a label; a server that does not have the kind has none.
 async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Value>> {
-    match list(cluster, path, label).await? {
+    match metadata_of(cluster, path, label).await? {
         Ok(items) => Ok(items),
         Err(refusal) if refusal.is_not_found() => Ok(Vec::new()),
         Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
@@ -109,6 +110,31 @@ async fn custom_parents(cluster: &Cluster) -> Result<Vec<Mapping>> {
         cluster.mapping_of(group, &one.gvk.kind)
     });
     Ok(kinds.collect())
+}
+
+/// The parent of the set with an id, as far as it can be seen: it is looked for in a namespace first, then in all.
+#[must_use]
+pub fn parent_of(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
+    cluster.wait(async { Ok(seen_parent(cluster, id, namespace).await) }).ok().flatten()
+}
+
+async fn seen_parent(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
+    cluster.discover_all().await.ok()?;
+    let built_in = ["Secret", "ConfigMap"].into_iter().filter_map(|kind| cluster.mapping_of("", kind));
+    let built_in: Vec<Mapping> = built_in.collect();
+    let anywhere = |mapping: &Mapping| Mapping { namespaced: false, ..mapping.clone() };
+    let near = built_in.iter().filter(|_| !namespace.is_empty()).cloned().map(|own| (own.clone(), own));
+    let mut places: Vec<(Mapping, Mapping)> = near.collect();
+    let custom = custom_parents(cluster).await.unwrap_or_default();
+    places.extend(built_in.iter().chain(&custom).map(|own| (own.clone(), anywhere(own))));
+    for (mapping, place) in places {
+        let selector = format!("{ID}={id}");
+        let items = labelled(cluster, &place.collection(namespace), &selector).await.unwrap_or_default();
+        if let Some(found) = items.iter().find_map(|item| listing(&mapping, item)) {
+            return Some(found.parent);
+        }
+    }
+    None
 }
 
 fn listing(mapping: &Mapping, item: &Value) -> Option<ApplySetListing> {

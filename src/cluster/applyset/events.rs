@@ -39,6 +39,8 @@ pub enum PruneMode {
     /// It is deleted.
     #[default]
     Delete,
+    /// The server does everything but delete it, and says what it would refuse; it stays in the set.
+    ServerDryRun,
     /// It is only told; it stays in the set.
     Show,
 }

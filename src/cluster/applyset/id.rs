@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 pub(super) const ID: &str = "applyset.kubernetes.io/id";
 
 /// The label of a member, with the id of its set.
-pub(super) const PART_OF: &str = "applyset.kubernetes.io/part-of";
+pub(in crate::cluster) const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
 /// The label of a CRD whose objects may be parents.
 pub(super) const IS_PARENT_TYPE: &str = "applyset.kubernetes.io/is-parent-type";

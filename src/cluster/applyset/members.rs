@@ -8,11 +8,8 @@ use smol_str::SmolStr;
 use super::id::PART_OF;
 use super::scope::{GroupKind, SetScope};
 use crate::cluster::client::Cluster;
-use crate::cluster::exchange::Ask;
-use crate::cluster::failure::{Refusal, not_understood};
-use crate::cluster::json;
-use crate::cluster::listing::ListForm;
-use crate::cluster::mapping::{Mapping, encode};
+use crate::cluster::listing::metadata_of;
+use crate::cluster::mapping::Mapping;
 use crate::cluster::plan::Object;
 use crate::diagnostic::Result;
 
@@ -117,7 +114,7 @@ pub(super) async fn members(
     let lists = collections.iter().map(|(mapping, namespace)| {
         let (path, selector) = (mapping.collection(namespace), &selector);
         async move {
-            match list(cluster, &path, selector).await? {
+            match metadata_of(cluster, &path, selector).await? {
                 Ok(items) => Ok(items.into_iter().filter_map(|item| SetMember::of(mapping, item)).collect()),
                 // The kind went away since it was found, and its objects with it: or a part of the server did.
                 Err(refusal)
@@ -137,35 +134,4 @@ pub(super) async fn members(
         futures::stream::iter(lists).buffered(parallel.max(1)).try_collect().await?;
     let mut seen = FxHashSet::default();
     Ok(found.into_iter().flatten().filter(|member| seen.insert(member.uid.clone())).collect())
-}
-
-/// The metadata of what a collection has, with a label or all of it.
-///
-/// # Errors
-/// No answer, or one that is no list. A refusal is an answer.
-pub(super) async fn list(
-    cluster: &Cluster,
-    path: &str,
-    selector: &str,
-) -> Result<std::result::Result<Vec<Value>, Refusal>> {
-    let form = ListForm::METADATA;
-    let (mut found, mut next) = (Vec::new(), String::new());
-    loop {
-        let address = format!("{path}?labelSelector={}&limit={}{next}", encode(selector), form.page);
-        let answer = cluster.ask(&Ask { accept: form.accept, ..Ask::get(address.as_str()) }).await?;
-        let answer = match answer.accepted() {
-            Ok(answer) => answer,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        let mut page: Value = json::decode(&answer.body)
-            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
-        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
-            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
-        };
-        found.extend(items.as_array_mut().into_iter().flatten().map(Value::take));
-        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
-            None => return Ok(Ok(found)),
-            Some(token) => next = format!("&continue={}", encode(token)),
-        }
-    }
 }

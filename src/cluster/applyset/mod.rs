@@ -12,7 +12,7 @@ mod claim;
 mod events;
 mod hold;
 mod holding;
-mod id;
+pub(super) mod id;
 mod members;
 mod orphan;
 mod parent;
@@ -25,7 +25,7 @@ mod tests;
 mod tooling;
 
 pub use adopt::adopt;
-pub use catalogue::{ApplySetListing, ApplySetView, SetsOf, applysets, view};
+pub use catalogue::{ApplySetListing, ApplySetView, SetsOf, applysets, parent_of, view};
 pub use events::{
     ApplySetEvent, ApplySetOptions, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary,
 };

@@ -6,11 +6,10 @@ use std::sync::atomic::Ordering;
 
 use futures::StreamExt as _;
 use http::Method;
-use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::claim::{RENEW, SetWork};
+use super::claim::{RENEW, SetWork, VALID};
 use super::events::{ApplySetEvent, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary};
 use super::hold::{SetHold, StillHeld};
 use super::holding::{HoldingKind, reason_to_stay};
@@ -18,6 +17,7 @@ use super::members::{SetMember, label};
 use super::parent::SetParent;
 use crate::cluster::apply::METADATA;
 use crate::cluster::client::Cluster;
+use crate::cluster::contents::Leaving;
 use crate::cluster::exchange::Ask;
 use crate::cluster::json;
 use crate::cluster::plan::{Object, Phase};
@@ -72,8 +72,8 @@ pub(super) struct PruneRun<'p> {
     /// None where nothing is deleted.
     pub(super) hold: Option<&'p mut SetHold>,
     pub(super) summary: PruneSummary,
-    /// What goes: its identities.
-    pub(super) gone: FxHashSet<String>,
+    /// What goes.
+    pub(super) gone: Leaving,
 }
 
 impl PruneRun<'_> {
@@ -161,7 +161,8 @@ impl PruneRun<'_> {
 
     /// Until when may be deleted.
     async fn renewed(&mut self) -> Result<Instant> {
-        let Some(hold) = &mut self.hold else { return Ok(Instant::now()) };
+        // A dry run holds nothing.
+        let Some(hold) = &mut self.hold else { return Ok(Instant::now() + VALID) };
         if hold.age() >= RENEW
             && hold.renew(self.cluster, self.parent, SetWork::Pruning).await? == StillHeld::No
         {
@@ -199,10 +200,13 @@ impl PruneRun<'_> {
     }
 
     fn request(&self, member: &SetMember, metadata: &Value) -> Ask {
-        let options = json!({
+        let mut options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": self.options.cascade.policy(),
             "preconditions": {"uid": member.uid, "resourceVersion": metadata.get("resourceVersion")},
         });
+        if self.options.mode == PruneMode::ServerDryRun {
+            options["dryRun"] = json!(["All"]);
+        }
         Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::object(member.path()) }
     }
 
@@ -244,7 +248,7 @@ impl PruneRun<'_> {
         match deletion {
             PruneDeletion::Done => {
                 report(ApplySetEvent::Pruned(&member.object));
-                self.gone.insert(member.uid);
+                self.gone.uids.insert(member.uid);
                 self.summary.pruned.push(member.object);
             }
             PruneDeletion::Stays(reason) => self.keep(&member, reason, None, report),
@@ -296,7 +300,13 @@ mod tests {
 
     fn member(api_version: &str, kind: &str, name: &str, wave: Option<&str>) -> SetMember {
         let gvk = Gvk::from_manifest(api_version, kind);
-        let mapping = Mapping { gvk: gvk.clone(), plural: "x".into(), namespaced: false, names: Vec::new() };
+        let mapping = Mapping {
+            gvk: gvk.clone(),
+            plural: "x".into(),
+            namespaced: false,
+            names: Vec::new(),
+            verbs: Vec::new(),
+        };
         let annotations = wave.map(|wave| json!({"smp.kubectl.dev/wave": wave}));
         SetMember {
             object: Object { gvk, namespace: "".into(), name: name.into() },

@@ -15,6 +15,7 @@ use super::prune::{PruneRun, steps, taken};
 use super::scope::{GroupKind, SetScope};
 use crate::cluster::apply::{DryRun, Event, ServerSideApplyOptions, checked};
 use crate::cluster::client::Cluster;
+use crate::cluster::contents::Leaving;
 use crate::cluster::mapping::Mapping;
 use crate::cluster::plan::{Object, ObjectPlan, PlannedObject};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
@@ -68,9 +69,11 @@ impl<'c> ApplySetRun<'c> {
             let mut run = Self::looked_at(cluster, options, &mut *resources, apply.waves.clone()).await?;
             if apply.dry_run == DryRun::None {
                 let plan = ObjectPlan::make(cluster, resources).await?;
-                checked(cluster, &plan, apply)?;
+                checked(cluster, &plan, apply).await?;
                 let taken = SetHold::take(cluster, &run.parent, SetWork::Applying, &run.new, report).await;
                 run.hold = Some(taken.map_err(unsent)?);
+            } else if run.options.prune.mode == PruneMode::Delete {
+                run.options.prune.mode = PruneMode::ServerDryRun;
             }
             Ok(run)
         })
@@ -145,7 +148,7 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Deletes what left the set, in the reverse of the order in which it was applied, and has the parent name what is
-    /// left. A dry run tells what would be deleted.
+    /// left. A dry run of the server asks it for each deletion as one; what was only looked at tells what would be deleted.
     ///
     /// # Errors
     /// Another run took the set over; the members cannot be listed. What was deleted until then was reported.
@@ -156,7 +159,9 @@ impl<'c> ApplySetRun<'c> {
             if let Some(hold) = hold {
                 return self.prune_held(hold, report).await;
             }
-            self.options.prune.mode = PruneMode::Show;
+            if self.options.prune.mode == PruneMode::Delete {
+                self.options.prune.mode = PruneMode::Show;
+            }
             let before = self.before.clone();
             self.pruned(&before, None, report).await.map(|(summary, _)| summary)
         })
@@ -224,7 +229,7 @@ impl<'c> ApplySetRun<'c> {
             parallel: self.options.parallel,
             hold,
             summary: PruneSummary::default(),
-            gone: FxHashSet::default(),
+            gone: Leaving::default(),
         };
         run.all(steps(leavers, &self.waves), report).await?;
         let summary = run.summary;

@@ -1,4 +1,7 @@
 //! Which tool a set says that it is kept by. Tools leave sets of others alone.
+//!
+//! A tool is known by its name alone, to kubectl, too. kubectl writes its whole version behind it, such as
+//! `kubectl/v1.36.3`, and takes any other for its own, as this program does.
 
 /// The tool that a parent names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -13,8 +13,22 @@ pub enum DeleteEvent<'e> {
     Failed(&'e DeleteFailure),
     /// About a second has passed; these are still there.
     Waiting(&'e [RemainingObject]),
+    /// Objects that are not to be deleted go with one that is about to be.
+    TakesAlong(&'e TakenAlong),
     /// Something that makes the wait longer, or less telling.
     Warning(&'e str),
+}
+
+/// What goes with a namespace, or with a CRD, beside the objects of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TakenAlong {
+    /// What it goes with.
+    pub object: Object,
+    /// How many objects go; none where that is not known.
+    pub count: Option<usize>,
+    /// The names of some of them, or why they are not known.
+    pub what: String,
 }
 
 /// An object that was not deleted.

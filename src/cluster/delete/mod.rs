@@ -8,6 +8,7 @@ mod gone;
 mod holders;
 mod one;
 mod options;
+mod taken_along;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,10 +23,11 @@ use super::kubeconfig::ConnectOptions;
 use super::plan::{Object, ObjectPlan, Phase};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
-pub use events::{DeleteEvent, DeleteFailure, DeleteSummary, RemainingObject};
+pub use events::{DeleteEvent, DeleteFailure, DeleteSummary, RemainingObject, TakenAlong};
 use gone::{DyingObject, Patient, gone};
 use one::{Deletion, absent, delete_one};
 pub use options::{Absent, DELETE_TIMEOUT, DeleteOptions, DoneWhen};
+use taken_along::taken_along;
 
 /// Deletes objects.
 ///
@@ -98,6 +100,12 @@ struct DeleteRun<'a> {
 
 impl DeleteRun<'_> {
     async fn step(&mut self, step: &ApplyStep, report: &mut (dyn FnMut(DeleteEvent<'_>) + Send)) {
+        if matches!(step.phase, Phase::Definitions | Phase::Namespaces) && !self.is_over() {
+            let targets = step.objects.iter().map(|&index| &self.plan.targets[index]);
+            for taken in taken_along(self.cluster, self.plan, targets).await {
+                report(DeleteEvent::TakesAlong(&taken));
+            }
+        }
         let this = &*self;
         let outcomes =
             step.objects.iter().map(|&index| async move { (index, this.outcome(step, index).await) });

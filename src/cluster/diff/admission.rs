@@ -115,7 +115,7 @@ mod tests {
 
     fn mapping(api_version: &str, kind: &str, plural: &str) -> Mapping {
         let gvk = Gvk::from_manifest(api_version, kind);
-        Mapping { gvk, plural: plural.into(), namespaced: true, names: Vec::new() }
+        Mapping { gvk, plural: plural.into(), namespaced: true, names: Vec::new(), verbs: Vec::new() }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::moving::Moving;
 use super::predecessor::Predecessors;
 use super::report::{DiffOptions, ObjectDiff};
 use crate::cluster::apply::{
-    ApplyRequest, DryRun, FieldValidation, Force, immutable_fields, is_being_deleted,
+    ApplyRequest, DryRun, FieldValidation, Force, immutable_fields, is_being_deleted, kubectl_would_get,
 };
 use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
@@ -153,7 +153,7 @@ impl CompareOne<'_> {
         let (merged, conflict) = match moving {
             None => (read(&merged.body)?, conflict),
             Some(moving) => {
-                let conflict = conflict.and_then(|conflict| moving.without_own(conflict));
+                let conflict = self.left_of(conflict.and_then(|conflict| moving.without_own(conflict))).await;
                 let moved = moving.moved(read(&merged.body)?);
                 let answer = self.update(path, &moved).await.map_err(|problem| self.unanswered(problem))?;
                 (answer.map_or(Ok(moved), |answer| read(&answer.body))?, conflict)
@@ -162,6 +162,14 @@ impl CompareOne<'_> {
         let live = live.map(read).transpose()?;
         warnings.extend(live.as_ref().and_then(|live| self.warnings_of(live)));
         Ok(Compared { diff: self.tidy(live, merged), conflict, warnings })
+    }
+
+    /// A conflict, unless applying gets the fields as kubectl would.
+    async fn left_of(&self, conflict: Option<ApplyConflict>) -> Option<ApplyConflict> {
+        let conflict = conflict?;
+        let body = self.target.body(&self.run.options.field_manager).ok()?;
+        let is_got = kubectl_would_get(self.run.cluster, self.target, &body, &conflict).await;
+        (!is_got).then_some(conflict)
     }
 
     fn stop(&self, problem: Diagnostic) -> Stop {

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use crate::cluster::plan::Object;
 use crate::cluster::status::{ObjectStatus, Readiness};
+use crate::source::Span;
 
 /// An event of type Warning that the cluster has of an object, or of what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct WaitedObject {
     pub object: Object,
     /// How far it is.
     pub status: ObjectStatus,
+    /// Where its annotation [`READY`](crate::cluster::READY) stands in the manifest, when the status is the cause of that.
+    pub rule: Option<Span>,
     /// When it was made.
     pub created: Option<SystemTime>,
     /// The last event of type Warning about it, its ReplicaSet or its Pods.

@@ -13,8 +13,11 @@ use super::options::WaitOptions;
 use super::outlook::Outlook;
 use crate::cluster::follow::Sight;
 use crate::cluster::plan::{Object, PlannedObject};
-use crate::cluster::status::{ObjectStatus, Readiness, WithoutStatus, object_status, time};
+use crate::cluster::status::{
+    BY_ANNOTATION, ObjectStatus, READY, Readiness, WithoutStatus, object_status, time,
+};
 use crate::schema::Gvk;
+use crate::source::Span;
 use crate::yaml::Node;
 
 /// When a wait is over.
@@ -48,6 +51,8 @@ pub(super) struct Judge<'a> {
 /// An object, and what is known of it.
 struct JudgedObject<'a> {
     object: &'a Object,
+    /// Where its own rule stands.
+    rule: Option<Span>,
     without: WithoutStatus,
     live: Option<Node>,
     status: ObjectStatus,
@@ -100,6 +105,7 @@ impl JudgedObject<'_> {
         WaitedObject {
             object: self.object.clone(),
             status: self.status.clone(),
+            rule: self.rule.filter(|_| self.status.reason == BY_ANNOTATION),
             created,
             warning: self.belongings.warning.clone(),
             restarts: self.belongings.restarts,
@@ -117,6 +123,7 @@ impl<'a> Judge<'a> {
     ) -> Self {
         let objects = targets.iter().map(|target| JudgedObject {
             object: &target.object,
+            rule: target.resource.node().get_path(&["metadata", "annotations", READY]).map(Node::span),
             without: without.get(&target.object.gvk).copied().unwrap_or_default(),
             live: None,
             status: ObjectStatus::new(Readiness::Unknown, "NotSeen", "the server has not told of it yet"),

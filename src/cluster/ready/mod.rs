@@ -53,7 +53,7 @@ pub fn wait_until_ready(
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
         plan.require_mappings(cluster)?;
-        check_rules(resources)?;
+        check_ready_rules(resources)?;
         let kinds = KindWords::of(&options.kinds, &plan);
         for word in &kinds.strange {
             report(WaitEvent::Warning(&format!("none of the objects is of a kind that is called {word}")));
@@ -75,8 +75,11 @@ pub fn wait_until_ready(
     })
 }
 
-/// Says which annotations cannot be read, before anything is waited for.
-fn check_rules(resources: &[Resource]) -> Result<()> {
+/// Says which annotations [`READY`](crate::cluster::READY) cannot be read, before anything is applied or waited for.
+///
+/// # Errors
+/// All that cannot be read.
+pub fn check_ready_rules(resources: &[Resource]) -> Result<()> {
     let mut problems = Problems::default();
     for resource in resources {
         let Some(Err(why)) = ReadyRule::of(resource.node()) else { continue };

@@ -114,6 +114,12 @@ fn job(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
             _ => {}
         }
     }
+    // Its Pods still end; then it is Failed.
+    if let Some(target) = conditions.iter().find(|c| c.kind == "FailureTarget" && c.status == "True") {
+        let said = format!("{} {}", target.reason, target.message);
+        let message = format!("it fails when its Pods have ended: {}", said.trim());
+        return ObjectStatus::failed("FailureTarget", message.trim_end_matches([':', ' ']));
+    }
     if text(object, &["status", "startTime"], "").is_empty() {
         return ObjectStatus::in_progress("JobNotStarted", "it has not started");
     }

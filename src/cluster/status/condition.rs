@@ -1,19 +1,27 @@
 //! The annotation that says what an object must say of itself, too, to be ready.
+//!
+//! What begins with `condition=` names a condition, with `jsonpath=` or `{` a path, with `cel=` or anything else an
+//! expression in CEL: `object.status.ready > 2`. One that begins with `{`, a map, needs the `cel=`.
 
+#[cfg(feature = "cel")]
+use super::expression::ReadyExpression;
 use super::fields;
 use crate::yaml::Node;
 
 /// The annotation with a condition that must hold, too, before an object is ready, as `kubectl wait --for` has them:
-/// `{.status.phase}=Running`, `jsonpath={.status.ip}` (any value), `condition=Synced`, `condition=Paused=False`.
+/// `{.status.phase}=Running`, `jsonpath={.status.ip}` (any value), `condition=Synced`, `condition=Paused=False`. Or, with
+/// the feature `cel`, an expression in CEL about `object`: `object.status.replicas >= 3`, `cel=has(object.status.ip)`.
 pub const READY: &str = "smp.kubectl.dev/ready";
 
 /// A condition of the annotation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(in crate::cluster) enum ReadyRule {
     /// A condition of the status, by type and status, in any case.
     Condition { kind: String, status: String },
     /// What a path leads to: one value, and this one where one is named.
     Path { text: String, steps: Vec<RuleStep>, value: Option<String> },
+    #[cfg(feature = "cel")]
+    Expression(ReadyExpression),
 }
 
 /// A step of a path.
@@ -46,8 +54,11 @@ impl ReadyRule {
             }
             return Ok(Self::Condition { kind: kind.into(), status: status.into() });
         }
-        let text = text.strip_prefix("jsonpath=").unwrap_or(text);
-        let inner = text.strip_prefix('{').ok_or("write `{.status.phase}=Running` or `condition=Ready`")?;
+        let path = text.strip_prefix("jsonpath=").or_else(|| text.starts_with('{').then_some(text));
+        let Some(text) = path else {
+            return expression(text.strip_prefix("cel=").unwrap_or(text));
+        };
+        let inner = text.strip_prefix('{').ok_or("write `{.status.phase}=Running`")?;
         let end = inner.rfind("}=").or_else(|| inner.strip_suffix('}').map(str::len));
         let end = end.ok_or("its `{` is not closed")?;
         let value = inner[end + 1..].strip_prefix('=').map(|value| value.trim_matches(['\'', '"']));
@@ -59,12 +70,33 @@ impl ReadyRule {
     }
 
     /// Why it does not hold, if it does not.
-    pub(in crate::cluster) fn unmet(&self, object: &Node) -> Option<String> {
+    ///
+    /// # Errors
+    /// Why it never will.
+    pub(in crate::cluster) fn unmet(&self, object: &Node) -> Result<Option<String>, String> {
         match self {
-            Self::Condition { kind, status } => unmet_condition(object, kind, status),
-            Self::Path { text, steps, value } => unmet_path(object, text, steps, value.as_deref()),
+            Self::Condition { kind, status } => Ok(unmet_condition(object, kind, status)),
+            Self::Path { text, steps, value } => Ok(unmet_path(object, text, steps, value.as_deref())),
+            #[cfg(feature = "cel")]
+            Self::Expression(expression) => expression.unmet(object),
         }
     }
+}
+
+#[cfg(feature = "cel")]
+fn expression(text: &str) -> Result<ReadyRule, String> {
+    match text.trim() {
+        "" => {
+            Err("write `object.status.phase == 'Running'`, `{.status.phase}=Running` or `condition=Ready`"
+                .into())
+        }
+        text => ReadyExpression::parse(text).map(ReadyRule::Expression),
+    }
+}
+
+#[cfg(not(feature = "cel"))]
+fn expression(_: &str) -> Result<ReadyRule, String> {
+    Err("write `{.status.phase}=Running` or `condition=Ready`: this program was built without CEL".into())
 }
 
 fn unmet_condition(object: &Node, kind: &str, status: &str) -> Option<String> {
@@ -180,7 +212,8 @@ mod tests {
              ips: [a, b], conditions: [{type: Ready, status: 'True'}, {type: Synced, status: 'False'}]}}"
                 .parse()
                 .expect("YAML");
-        let holds = |text: &str| ReadyRule::parse(text).map(|rule| rule.unmet(&object).is_none());
+        let holds =
+            |text: &str| ReadyRule::parse(text).and_then(|rule| rule.unmet(&object)).map(|why| why.is_none());
         for text in [
             "{.status.phase}=Running",
             "jsonpath={.status.phase}=Running",

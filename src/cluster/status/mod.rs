@@ -19,7 +19,7 @@
 //! | Pod | Succeeded, Failed, or Running and Ready | Current |
 //! | Pod | Running, a container crashes again and again; not scheduled for more than 15 seconds | Failed |
 //! | Pod | anything else | InProgress |
-//! | Job | the condition Failed is True | Failed |
+//! | Job | the condition Failed is True, or FailureTarget | Failed |
 //! | Job | it has not started | InProgress |
 //! | Job | complete, suspended, or started and running | Current |
 //! | PersistentVolumeClaim | it is not Bound | InProgress |
@@ -31,11 +31,14 @@
 //! | any other | | Current |
 //!
 //! What differs, on purpose: an `observedGeneration` that is a text is read as its number; fields of another type than
-//! they must have make the object Unknown, where kstatus has an error; a field that is null is absent. Two things add to
+//! they must have make the object Unknown, where kstatus has an error; a field that is null is absent; a Job that is to
+//! fail (FailureTarget) has failed, while kstatus waits until its Pods have ended. Two things add to
 //! the rules and never take one away: the annotation [`READY`], and [`WithoutStatus::Unknown`].
 
 mod built_in;
 mod condition;
+#[cfg(feature = "cel")]
+mod expression;
 mod fields;
 mod object_status;
 mod workload;
@@ -52,6 +55,9 @@ pub use object_status::{ObjectStatus, Readiness, WithoutStatus};
 use crate::schema::Gvk;
 use crate::yaml::Node;
 
+/// The reason of a status that the annotation [`READY`] is the cause of.
+pub(super) const BY_ANNOTATION: &str = "ReadyAnnotation";
+
 /// Says how far an object is. Its kind is given, since entries of lists do not say it.
 #[must_use]
 pub fn object_status(gvk: &Gvk, object: &Node, without: WithoutStatus, now: SystemTime) -> ObjectStatus {
@@ -63,12 +69,15 @@ pub fn object_status(gvk: &Gvk, object: &Node, without: WithoutStatus, now: Syst
     match ReadyRule::of(object) {
         None => status,
         Some(Ok(rule)) => match rule.unmet(object) {
-            None => status,
-            Some(why) => ObjectStatus::in_progress("ReadyAnnotation", why),
+            Ok(None) => status,
+            Ok(Some(why)) => ObjectStatus::in_progress(BY_ANNOTATION, why),
+            Err(why) => {
+                ObjectStatus::failed(BY_ANNOTATION, format!("the annotation {READY} is wrong: {why}"))
+            }
         },
         Some(Err(why)) => {
             let message = format!("the annotation {READY} cannot be read: {why}");
-            ObjectStatus::new(Readiness::Unknown, "ReadyAnnotation", message)
+            ObjectStatus::new(Readiness::Unknown, BY_ANNOTATION, message)
         }
     }
 }

@@ -151,6 +151,46 @@ const PODS_AND_JOBS: &[Case] = &[
 ];
 
 #[test]
+fn a_job_that_is_to_fail_has_failed() {
+    let job = |conditions: &str| {
+        let rest =
+            format!("status: {{startTime: '2023-11-14T22:13:20Z', active: 2, conditions: [{conditions}]}}");
+        status_of(&format!("{{apiVersion: batch/v1, kind: Job, {rest}}}"), WithoutStatus::Current)
+    };
+    let target = "{type: FailureTarget, status: 'True', reason: PodFailurePolicy, message: exit code 3}";
+    let status = job(target);
+    let said = (status.readiness, status.reason.as_str(), status.message.as_str());
+    assert_eq!(
+        said,
+        (Failed, "FailureTarget", "it fails when its Pods have ended: PodFailurePolicy exit code 3")
+    );
+    assert_eq!(job(&format!("{target}, {{type: Failed, status: 'True'}}")).reason, "JobFailed");
+    assert_eq!(job("{type: FailureTarget, status: 'False'}").readiness, Current);
+    assert_eq!(job("{type: SuccessCriteriaMet, status: 'True'}").readiness, Current);
+}
+
+#[test]
+fn a_paused_deployment_says_so() {
+    let deployment = |spec: &str, status: &str| {
+        let text =
+            format!("{{apiVersion: apps/v1, kind: Deployment, spec: {{{spec}}}, status: {{{status}}}}}");
+        let status = status_of(&text, WithoutStatus::Current);
+        (status.readiness, status.reason, status.message)
+    };
+    let rolling = "replicas: 2, updatedReplicas: 1, availableReplicas: 2, readyReplicas: 2";
+    let (readiness, reason, message) = deployment("replicas: 2, paused: true", rolling);
+    assert_eq!((readiness, reason.as_str()), (InProgress, "LessUpdated"));
+    let paused = "it is paused, and waits until it is resumed and rolled out: ";
+    assert_eq!(message, format!("{paused}1 of 2 replicas are updated"));
+    assert_eq!(deployment("replicas: 2, paused: false", rolling).2, "1 of 2 replicas are updated");
+    let whole = "replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1, conditions: [\
+                 {type: Available, status: 'True'}, {type: Progressing, status: Unknown, reason: DeploymentPaused}]";
+    let held = deployment("progressDeadlineSeconds: 600, paused: true", whole);
+    assert!(held.0 == InProgress && held.2.starts_with(paused), "{held:?}");
+    assert_eq!(deployment("paused: true", whole).0, Current);
+}
+
+#[test]
 fn pods_and_jobs() {
     let unschedulable = "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]";
     let new = format!(

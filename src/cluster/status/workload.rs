@@ -1,7 +1,7 @@
 //! Kinds that make Pods, by what they count.
 
-use super::fields::{StatusCondition, generation, int, observed, says, text};
-use super::object_status::{ObjectStatus, Ruled};
+use super::fields::{StatusCondition, generation, int, is_true, observed, says, text};
+use super::object_status::{ObjectStatus, Readiness, Ruled};
 use crate::yaml::Node;
 
 /// What a controller counts of what.
@@ -44,7 +44,17 @@ fn status(object: &Node, field: &str) -> i64 {
 /// The deadline that stands for none: controllers treat it so.
 const NO_DEADLINE: i64 = i32::MAX as i64;
 
+/// A Deployment that is paused says so: nothing goes on with it before somebody resumes it.
 pub(super) fn deployment(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
+    let status = unpaused(object, conditions);
+    if status.readiness != Readiness::InProgress || !is_true(object, &["spec", "paused"]) {
+        return status;
+    }
+    let message = format!("it is paused, and waits until it is resumed and rolled out: {}", status.message);
+    ObjectStatus::in_progress(status.reason, message)
+}
+
+fn unpaused(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     if let Some(late) =
         conditions.iter().find(|c| c.kind == "Progressing" && c.reason == "ProgressDeadlineExceeded")
     {
