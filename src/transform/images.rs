@@ -362,7 +362,7 @@ mod tests {
 
     fn run(list: &[Image], text: &str) -> Result<ResourceSet> {
         let mut set = set(text);
-        images(&mut set, list, &TransformerConfig::builtin().images, &Schema::kustomize()).map(|()| set)
+        images(&mut set, list, &TransformerConfig::builtin().images, &Schema::kustomize()).map(|_| set)
     }
 
     #[test]
@@ -389,6 +389,23 @@ spec: {containers: [{image: a}]}
         assert_eq!(at(&set, 0, "spec.containers"), "[]");
         assert_eq!(at(&set, 0, "spec.volumes.0.image.reference"), "b:9");
         assert_eq!(at(&set, 1, "spec.containers.0.image"), "a");
+    }
+
+    #[test]
+    fn what_matches_nothing_is_told() {
+        let pod =
+            "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{image: 'r.io/nginx:1'}]}}";
+        let list = [
+            image("r.io/nginx", "", "2", "", ""),
+            image("nginx", "", "2", "", ""),
+            image("[", "", "", "", ""),
+        ];
+        let (mut set, specs) = (set(pod), TransformerConfig::builtin().images);
+        let warnings = images(&mut set, &list, &specs, &Schema::kustomize()).expect("images");
+        let helps: Vec<_> = warnings.iter().map(|warning| (warning.code(), warning.help_text())).collect();
+        let near = (Code::UnmatchedImage, Some("did you mean `r.io/nginx`?"));
+        let none = (Code::UnmatchedImage, Some("images are named as in the manifests, without tag"));
+        assert_eq!(helps, [near, none]);
     }
 
     #[test]

@@ -24,21 +24,23 @@ pub(in crate::check) static RULE: Rule = Rule {
     bad: &[
         (
             "kustomization.yaml",
-            "resources: [map.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: \
-             web}\n    data: {$pacth: replace, mode: prod}\n",
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: web}\n    \
+             spec:\n      securityContext: {$pacth: replace, runAsNonRoot: true}\n",
         ),
-        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {mode: dev}\n"),
+        ("pod.yaml", POD),
     ],
     good: &[
         (
             "kustomization.yaml",
-            "resources: [map.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: \
-             web}\n    data: {$patch: replace, mode: prod}\n",
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: web}\n    \
+             spec:\n      securityContext: {$patch: replace, runAsNonRoot: true}\n",
         ),
-        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {mode: dev}\n"),
+        ("pod.yaml", POD),
     ],
     finder: Finder::Target(find),
 };
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  securityContext: {runAsUser: 1}\n  containers:\n  - {name: web, image: nginx}\n";
 
 const DIRECTIVES: [&str; 5] =
     [PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST];

@@ -65,8 +65,12 @@ fn violations(target: &CheckedTarget<'_>, resource: &Resource, options: &Validat
     let is_told = |violation: &Violation| {
         let written = target.sources.written(violation.at).unwrap_or_default();
         let holds_place = written.contains("${") || written.contains("$(");
-        let is_told_elsewhere =
-            violation.rule == ViolationRule::Image && violation.message.contains("no image");
+        let names_directive = || matches!(violation.path.elements().last(), Some(PathElement::Field(name)) if name.starts_with('$'));
+        let is_told_elsewhere = match violation.rule {
+            ViolationRule::Image => violation.message.contains("no image"),
+            ViolationRule::UnknownField => names_directive(),
+            _ => false,
+        };
         !(holds_place && is_scalar_place(&written)) && !is_encrypted && !is_told_elsewhere
     };
     let violations = validate(resource.node(), target.schema, options);
