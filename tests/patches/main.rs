@@ -274,6 +274,53 @@ fn values_that_the_schema_forbids_are_warned_of() {
 }
 
 #[test]
+fn what_the_schema_requires_is_missed() {
+    let selected = WEB.replace("  template:", "  selector: {matchLabels: {app: web}}\n  template:");
+    let probe = "spec: {template: {spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /}}}]}}}";
+    let table: [(&str, &str, &str, &str); 5] = [
+        (&selected, "merge", "spec: {selector: null}", "spec.selector"),
+        (&selected, "strategic", "spec: {selector: null}", "spec.selector"),
+        (
+            &selected,
+            "json",
+            "[{op: remove, path: /spec/template/spec/containers/0/name}]",
+            "spec.template.spec.containers[0].name",
+        ),
+        (&selected, "strategic", probe, "spec.template.spec.containers[0].livenessProbe.httpGet.port"),
+        // Who had none before lost none.
+        (WEB, "strategic", "spec: {selector: null}", ""),
+    ];
+    for (manifest, kind, patch, field) in table {
+        let files = folder(&[("web.yaml", manifest)]);
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
+        if field.is_empty() {
+            assert_eq!(said, "", "{patch}");
+            continue;
+        }
+        let name = field.rsplit('.').next().expect("one");
+        let message = format!("warning[missing-field]: the schema requires `{name}` here");
+        assert!(said.contains(&message) && said.contains(&format!("field: {field}\n")), "{patch}: {said}");
+        assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
+    }
+}
+
+#[test]
+fn a_value_that_stands_twice_in_a_set_is_warned_of() {
+    let with = |finalizers: &str| {
+        WEB.replace("  name: web\n  l", &format!("  name: web\n  finalizers: [{finalizers}]\n  l"))
+    };
+    for (finalizers, want) in [("a.io/x, a.io/y", "metadata.finalizers[2]"), ("a.io/x, a.io/x", "")] {
+        let files = folder(&[("web.yaml", &with(finalizers))]);
+        let add = "[{op: add, path: /metadata/finalizers/-, value: a.io/x}]";
+        let other = "[{op: add, path: /metadata/finalizers/0, value: a.io/z}]";
+        let patch = if want.is_empty() { other } else { add };
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+        let is_told = said.contains("this list is a set, and holds this value twice") && said.contains(want);
+        assert_eq!(is_told, !want.is_empty(), "{said}");
+    }
+}
+
+#[test]
 fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
     let with = WEB.replace("    spec:\n", "    spec:\n      tolerations:\n      - key: a\n      - key: b\n");
     for (manifest, becomes, want) in [
