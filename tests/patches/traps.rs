@@ -21,8 +21,11 @@ fn what_kustomize_loses_is_told() {
     let patch = |patch: &str| {
         succeed(files.path(), &["patch", "-f", "dns.yaml", "--dialect", "kustomize", "-p", patch]).1
     };
+    let said = patch("{spec: {ports: [{port: 53, protocol: UDP, nodePort: 30053}]}}");
+    assert_eq!(said, "", "all keys tell them apart");
     let said = patch("{spec: {ports: [{port: 53, nodePort: 30053}]}}");
-    assert_eq!(said, "", "the default of protocol tells them apart");
+    assert!(said.contains("kustomize does not merge into this entry what the patch says of it"), "{said}");
+    assert!(said.contains("dns.yaml:7:5") && said.contains("ports[port=53,protocol=TCP]"), "{said}");
     let twice = SERVICE.replace("UDP", "TCP");
     fs::write(files.path().join("dns.yaml"), twice).expect("written");
     let said = patch("{spec: {ports: [{port: 53, protocol: TCP, nodePort: 30053}]}}");
@@ -32,6 +35,41 @@ fn what_kustomize_loses_is_told() {
     );
     let said = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
     assert!(said.contains("to kustomize `$patchMergeKey` is a field like any other"), "{said}");
+}
+
+#[test]
+fn each_entry_that_kustomize_loses_is_named() {
+    let thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  l:\n";
+    let types = CRD
+        .replace("list-type: map", "patch-strategy: merge")
+        .replace("x-kubernetes-list-map-keys: [id]", "x-kubernetes-patch-merge-key: id,x");
+    let two = "  - {id: 1, x: 1, note: one}\n  - {id: 1, x: 2, note: two}\n";
+    let table: [(&str, &str, &[&str]); 5] = [
+        (two, "{id: 1, x: 3}", &[]),
+        (two, "{id: 2, x: 1}", &[]),
+        (two, "{id: 1, x: 2, note: new}", &[]),
+        // Those that lack a key are one to kustomize.
+        ("  - {id: 1, note: one}\n  - {id: 1, note: two}\n", "{id: 2, x: 1}", &["thing.yaml:6:5"]),
+        (
+            "  - {id: 1, note: one}\n  - {id: 1, note: two}\n  - {id: 1, note: three}\n",
+            "{id: 2, x: 1}",
+            &["thing.yaml:6:5", "thing.yaml:7:5"],
+        ),
+    ];
+    for (list, entry, lost) in table {
+        let manifest = format!("{thing}{list}");
+        let files = folder(&[("thing.yaml", &manifest), ("types.yaml", &types)]);
+        let patch = format!("{{spec: {{l: [{entry}]}}}}");
+        let (_, said) = succeed(
+            files.path(),
+            &["patch", "-f", "thing.yaml", "--schema=types.yaml", "--dialect", "kustomize", "-p", &patch],
+        );
+        let told = said.matches("kustomize loses this entry").count();
+        assert_eq!(told, lost.len(), "{list}{entry}: {said}");
+        for place in lost {
+            assert!(said.contains(place), "{place}: {said}");
+        }
+    }
 }
 
 #[test]
