@@ -102,7 +102,9 @@ impl TypeWalk {
             let warning =
                 Diagnostic::warning(Code::UnknownField, format!("the schema has no field `{name}` here"));
             self.path.push(PathElement::Field(name.clone()));
-            self.warn(warning.at(entry.key.meta.span).help(help));
+            // A name that an operation made stands nowhere; its value does.
+            let name_at = Some(entry.key.meta.span).filter(|span| !span.is_none());
+            self.warn(warning.at(name_at.unwrap_or_else(|| entry.value.span().at_start())).help(help));
             self.path.pop();
         }
     }

@@ -11,7 +11,7 @@ use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::secret::is_secret;
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::merge::directive::PATCH_MERGE_KEY;
 use crate::merge::{Exceptions, Merged, Rules};
 use crate::patch::{
@@ -235,16 +235,19 @@ pub fn patch_package(
     let of_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
-    for (manifest, patches) in patched {
+    let kind_of = |manifest: &Manifest<'_>| {
         // Whatever the only document says that it is, the user has said it.
         let is_meant = candidates.manifests().len() == 1 || gvk_of(manifest.node).kind.is_empty();
         let rest = if is_meant { type_of_rest } else { Cursor::unknown() };
-        let kind = schema.kind(&gvk_of(manifest.node)).unwrap_or(rest);
+        schema.kind(&gvk_of(manifest.node)).unwrap_or(rest)
+    };
+    check_schemas(patched.clone(), kind_of, options)?;
+    for (manifest, patches) in patched {
+        let kind = kind_of(manifest);
         let named = |error: Diagnostic| error.resource(manifest);
         let mut node = Some(manifest.node.clone());
         for patch in patches {
             let failed = |error| named(patch.failed_at(error, manifest));
-            patch.check_schema(manifest, kind, options).map_err(failed)?;
             let Some(before) = node else { break };
             let merged = patch.apply(before, schema, kind, options.rules).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
@@ -262,6 +265,29 @@ pub fn patch_package(
         }
     }
     plan.finish(MergedFiles::default())
+}
+
+/// Whether the API server takes all strategic patches that it would get.
+///
+/// # Errors
+/// It does not: an error for each of the kinds.
+fn check_schemas<'a>(
+    patched: impl Iterator<Item = (&'a Manifest<'a>, &'a Vec<&'a TargetedPatch>)>,
+    kind_of: impl Fn(&Manifest<'a>) -> Cursor<'a>,
+    options: &PackagePatchOptions,
+) -> Result<()> {
+    let (mut refused, mut told) = (Problems::default(), FxHashSet::default());
+    for (manifest, patches) in patched {
+        let check = |patch: &&TargetedPatch| {
+            let checked = patch.check_schema(manifest, kind_of(manifest), options);
+            checked.map_err(|error| patch.failed_at(error, manifest).resource(manifest)).err()
+        };
+        let Some(error) = patches.iter().find_map(check) else { continue };
+        if told.insert(&manifest.gvk) {
+            refused.add(error);
+        }
+    }
+    refused.or(())
 }
 
 /// The patches of each manifest. Of those that are for a Secret, or for nobody knows whom where there is one, no

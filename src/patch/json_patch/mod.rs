@@ -160,7 +160,8 @@ impl JsonPatch {
         for (position, operation) in self.operations.iter().enumerate() {
             let done = document.apply(operation);
             done.map_err(|error| {
-                document.suggested(error, operation).note(format!("operation {}", position + 1))
+                let before = &self.operations[..position];
+                document.suggested(error, operation, before).note(format!("operation {}", position + 1))
             })?;
         }
         Ok(document.patched())
