@@ -20,6 +20,17 @@ pub(super) struct Operation {
     pub(super) span: Span,
 }
 
+impl Operation {
+    pub(super) fn is_one_of(&self, ops: &[&str]) -> bool {
+        self.op.as_deref().is_some_and(|op| ops.contains(&op))
+    }
+
+    /// Whether it changes one place: what is moved is taken from another one.
+    pub(super) fn is_simple(&self) -> bool {
+        self.is_one_of(&["add", "remove", "replace", "copy", "test"])
+    }
+}
+
 /// What there is to say of a document that was patched.
 pub(crate) struct Patched {
     /// How many bytes were copied.
