@@ -98,14 +98,9 @@ fn counterparts(entries: &[Node], others: &[Node]) -> Vec<Option<usize>> {
         let Some(map) = entry.as_map() else { continue };
         // The field of which the fewest entries have that value; an entry may have none.
         let fields = fields_of(map).map(|field| by_field.get(&field).map_or(&[][..], Vec::as_slice));
-        let all: Vec<usize>;
-        let candidates = match fields.min_by_key(|candidates| candidates.len()) {
-            Some(candidates) => candidates,
-            None => {
-                all = (0..others.len()).collect();
-                &all
-            }
-        };
+        let all = || (0..others.len()).collect();
+        let candidates: Vec<usize> =
+            fields.min_by_key(|candidates| candidates.len()).map_or_else(all, <[usize]>::to_vec);
         *found = candidates.iter().copied().find(|at| !taken.contains(at) && covers(&others[*at], map));
         taken.extend(*found);
     }

@@ -93,6 +93,7 @@ fn is_of_pointer(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::PatchForm::{Document, Text};
     use super::*;
 
     /// The lines of a text that are fields of operations without a value.
@@ -111,7 +112,6 @@ mod tests {
     fn what_is_no_value_is_known() {
         let block = "patches:\n- target: {kind: Secret}\n  patch: |-\n    - op: add\n      path: /data/a\n      value: b\n    \
                      - path: /data/c\n      op: remove\n";
-        use PatchForm::{Document, Text};
         let table: [(&str, PatchForm, &[usize]); 7] = [
             (block, Text, &[4, 5, 7, 8]),
             ("patches:\n- patch: '[{\"op\": \"remove\", \"path\": \"/data/z\"}]'\n", Text, &[2]),

@@ -196,7 +196,8 @@ fn hide(document: &[&str], name: &Path, hidden: &mut Vec<bool>) {
             (is_hidden, below_is_hidden) = (true, true);
         }
         is_hidden &= !matches!(entry, GeneratorEntry::Name(_)) && !paths.shows(line);
-        is_hidden &= !operations.shows() && !(entry != GeneratorEntry::None && is_behavior(line));
+        let is_plain = operations.shows() || entry != GeneratorEntry::None && is_behavior(line);
+        is_hidden &= !is_plain;
         // `key=value` as literals and env files have it.
         is_hidden |= line.contains('=') && !line.contains("://");
         hidden.push(is_hidden || is_secret_line(line));
