@@ -277,9 +277,7 @@ fn what_is_added_stands_in_brackets_where_its_neighbours_do() {
     assert_eq!(patch(&long, "strategic"), want);
 }
 
-#[test]
-fn aliases_that_say_what_is_wanted_stay() {
-    let manifest = "\
+const ANCHORED: &str = "\
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
@@ -300,10 +298,13 @@ spec:
       - name: fourth
         env: *env
 ";
-    let files = folder(&[("web.yaml", manifest)]);
+
+#[test]
+fn aliases_that_say_what_is_wanted_stay() {
+    let files = folder(&[("web.yaml", ANCHORED)]);
     let patch = "{spec: {template: {spec: {containers: [{name: web, image: c}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
-    let want = manifest.replace("image: a\n", "image: c\n").replace(
+    let want = ANCHORED.replace("image: a\n", "image: c\n").replace(
         "      - <<: *web\n        name: second\n",
         "      - name: second\n        image: a\n        env:\n        - {name: A, value: x}\n",
     );
@@ -311,7 +312,7 @@ spec:
     // All that are to become what the anchor becomes stay.
     let all = "{spec: {template: {spec: {containers: [{name: web, image: c}, {name: second, image: c}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", all]);
-    assert_eq!(patched, manifest.replace("image: a\n", "image: c\n"));
+    assert_eq!(patched, ANCHORED.replace("image: a\n", "image: c\n"));
     // An alias does not outlive its anchor, nor stand before it.
     for patch in [
         "{spec: {template: {spec: {containers: [{name: web, $patch: delete}]}}}}",

@@ -72,55 +72,60 @@ fn each_entry_that_kustomize_loses_is_named() {
     }
 }
 
+/// Operations on `WEB`, and what is said of them.
+const REFUSED_OPERATIONS: [(&str, &[&str]); 8] = [
+    (
+        "[{op: add, path: /spec/replicas/x, value: 1}]",
+        &["`/spec/replicas` is an integer and has no fields", "did you mean `/spec/replicas`?"],
+    ),
+    (
+        "[{op: add, path: /metadata/name/labels/tier, value: a}]",
+        &["`/metadata/name` is a string and has no fields", "did you mean `/metadata/labels/tier`?"],
+    ),
+    (
+        "[{op: copy, from: /spec/replica, path: /spec/minReadySeconds}, {op: test, path: /x, value: 1}]",
+        &["the test failed: `/x` is not there", "operation 2"],
+    ),
+    (
+        "[{op: move, from: /spec/replica, path: /spec/minReadySeconds}]",
+        &["field: /spec/replica\n", "did you mean `/spec/replicas`?"],
+    ),
+    (
+        "[{op: move, from: /spec/template, path: /spec/template/spec/x}]",
+        &["`/spec/template` cannot be moved into itself"],
+    ),
+    (
+        "[{op: move, from: /spec/template, path: /spec/t}, {op: remove, path: /spec/template/spec/containers}]",
+        &[
+            "field: /spec/template/spec/containers\n",
+            "operation 1 moved `/spec/template` to `/spec/t`",
+            "operation 2",
+            "did you mean `/spec/t/spec/containers`?",
+        ],
+    ),
+    (
+        "[{op: remove, path: /metadata/labels}, {op: add, path: /metadata/labels/a, value: b}]",
+        &["operation 1 removed `/metadata/labels`", "operation 2"],
+    ),
+    (
+        "[{op: copy, from: /metadata, path: /spec/m}, {op: test, path: /spec/m/name, value: x}]",
+        &["web.yaml:4:9", "field: /spec/m/name\n"],
+    ),
+];
+
 #[test]
 fn operations_that_cannot_be_done_say_what_was_meant() {
     let files = folder(&[("web.yaml", WEB)]);
-    let table: [(&str, &[&str]); 8] = [
-        (
-            "[{op: add, path: /spec/replicas/x, value: 1}]",
-            &["`/spec/replicas` is an integer and has no fields", "did you mean `/spec/replicas`?"],
-        ),
-        (
-            "[{op: add, path: /metadata/name/labels/tier, value: a}]",
-            &["`/metadata/name` is a string and has no fields", "did you mean `/metadata/labels/tier`?"],
-        ),
-        (
-            "[{op: copy, from: /spec/replica, path: /spec/minReadySeconds}, {op: test, path: /x, value: 1}]",
-            &["the test failed: `/x` is not there", "operation 2"],
-        ),
-        (
-            "[{op: move, from: /spec/replica, path: /spec/minReadySeconds}]",
-            &["field: /spec/replica\n", "did you mean `/spec/replicas`?"],
-        ),
-        (
-            "[{op: move, from: /spec/template, path: /spec/template/spec/x}]",
-            &["`/spec/template` cannot be moved into itself"],
-        ),
-        (
-            "[{op: move, from: /spec/template, path: /spec/t}, {op: remove, path: /spec/template/spec/containers}]",
-            &[
-                "field: /spec/template/spec/containers\n",
-                "operation 1 moved `/spec/template` to `/spec/t`",
-                "operation 2",
-                "did you mean `/spec/t/spec/containers`?",
-            ],
-        ),
-        (
-            "[{op: remove, path: /metadata/labels}, {op: add, path: /metadata/labels/a, value: b}]",
-            &["operation 1 removed `/metadata/labels`", "operation 2"],
-        ),
-        (
-            "[{op: copy, from: /metadata, path: /spec/m}, {op: test, path: /spec/m/name, value: x}]",
-            &["web.yaml:4:9", "field: /spec/m/name\n"],
-        ),
-    ];
-    for (patch, want) in table {
+    for (patch, want) in REFUSED_OPERATIONS {
         let said = fail(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
         for words in want {
             assert!(said.contains(words), "{words}: {said}");
         }
     }
-    // Below a list's entry that went away there is the next one.
+}
+
+#[test]
+fn below_an_entry_that_moved_away_there_is_the_next_one() {
     let two = WEB.replace("      - name: web\n", "      - name: first\n      - name: web\n");
     let files = folder(&[("web.yaml", &two)]);
     let containers = "/spec/template/spec/containers";
