@@ -49,7 +49,7 @@ const CASES: &[Case] = &[
         let labels = format!("labels:\n- includeSelectors: true\n  pairs:\n{}", lines(n, "    k{i}: v\n"));
         builds([("kustomization.yaml", RESOURCES.to_string() + &labels), ("a.yaml", labelled(n))])
     }),
-    ("entries of labels", 300, |n| {
+    ("entries of labels", 600, |n| {
         let labels = format!("labels:\n{}", lines(n, "- {includeSelectors: true, pairs: {k{i}: v}}\n"));
         builds([("kustomization.yaml", RESOURCES.to_string() + &labels), ("a.yaml", labelled(1))])
     }),
@@ -96,6 +96,16 @@ const CASES: &[Case] = &[
         let patches = lines(
             n,
             "- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data/k{i}, value: v}\n",
+        );
+        builds([
+            ("kustomization.yaml", format!("{RESOURCES}patches:\n{patches}")),
+            ("a.yaml", format!("{CONFIG_MAP}data: {{a: b}}\n")),
+        ])
+    }),
+    ("JSON patches of several operations", 1_000, |n| {
+        let patches = lines(
+            n,
+            "- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data/k{i}, value: v}\n    - {op: test, path: /data/k{i}, value: v}\n    - {op: replace, path: /data/k{i}, value: w}\n",
         );
         builds([
             ("kustomization.yaml", format!("{RESOURCES}patches:\n{patches}")),

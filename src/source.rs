@@ -4,6 +4,7 @@
 //! columns. Knows nothing of YAML.
 
 mod kustomization;
+mod operations;
 mod password;
 mod secrecy;
 

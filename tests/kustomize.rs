@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use needs::needed;
 use rayon::prelude::*;
+use tempfile::TempDir;
 
 mod needs;
 mod overlays;
@@ -100,6 +101,52 @@ fn the_examples_are_built_as_kustomize_builds_them() {
         let built =
             compare(&kustomize, &examples.join(directory)).unwrap_or_else(|e| panic!("{directory}: {e}"));
         assert!(built, "{directory} must build");
+    }
+}
+
+/// Where YAML 1.1 has more line breaks than YAML 1.2, in all places in which one may stand.
+#[test]
+#[ignore = "needs kustomize, see .ci/tools"]
+fn line_breaks_of_yaml_1_1_are_read_and_written_as_by_kustomize() {
+    let kustomize = kustomize();
+    let forms = [
+        "a: x~y",
+        "a: x~",
+        "a: ~x",
+        "a: x ~ y",
+        "a: x~      y",
+        "a: x~~      y",
+        "a: x~\n    y",
+        "a: x~b: y",
+        "a: x~  b: y",
+        "a: 'x~y'",
+        "a: \"x~y\"",
+        "a: \"x ~ y\"",
+        "a: \"x~~  y\"",
+        "a: \"x~\n  y\"",
+        "a: |\n    x~  y\n    z",
+        "a: |\n    x~    y",
+        "a: >\n    x~    y",
+        "a: >\n    x~  y\n    z",
+        "a: |-\n    x~",
+        "a~b: x",
+        "a: x # c~b: y",
+        "a: x # c~  b: y",
+        "a: [x~y]",
+        "a: [x,~ y]",
+    ];
+    for mark in ["\u{85}", "\u{2028}", "\u{2029}"] {
+        for form in forms {
+            let directory = TempDir::new().expect("made");
+            let data = form.replace('~', mark);
+            let manifest =
+                format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  {data}\n");
+            fs::write(directory.path().join("a.yaml"), manifest).expect("written");
+            fs::write(directory.path().join("kustomization.yaml"), "resources: [a.yaml]\n").expect("written");
+            if let Err(difference) = compare(&kustomize, directory.path()) {
+                panic!("{form:?} with {mark:?}: {difference}");
+            }
+        }
     }
 }
 

@@ -811,7 +811,25 @@ fn a_file_that_is_too_large_passes_a_limit() {
     let home = folder(&[("kustomization.yaml", "resources: [a.yaml]\n")]);
     let file = fs::File::create(home.path().join("a.yaml")).expect("made");
     file.set_len((1 << 30) + 1).expect("sparse");
-    says(&refused(home.path(), &["build", "."]), &["error[limit-exceeded]", "larger than 1 GiB"]);
+    let large = |name: &str| {
+        let file = fs::File::create(home.path().join(name)).expect("made");
+        file.set_len((1 << 30) + 1).expect("sparse");
+    };
+    large("smp.lock");
+    let commands: [&[&str]; 4] = [
+        &["build", "."],
+        &["lock", "."],
+        &["diff", "--server", "http://localhost:1", "-f", "a.yaml"],
+        &["patch", "-f", "a.yaml", "-p", "{a: 1}"],
+    ];
+    for command in commands {
+        says(&refused(home.path(), command), &["error[limit-exceeded]", "larger than 1 GiB"]);
+    }
+    // The lock file itself, when all else can be read.
+    fs::write(home.path().join("a.yaml"), cm("a")).expect("written");
+    for command in [["build", "."], ["lock", "."]] {
+        says(&refused(home.path(), &command), &["error[limit-exceeded]", "larger than 1 GiB"]);
+    }
 }
 
 #[test]

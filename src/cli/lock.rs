@@ -146,7 +146,8 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> crate::diagnostic::Result<V
         return Ok(Vec::new());
     }
     let read = DiskTree.read(file).map_err(|error| {
-        Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown(file).display()))
+        let message = format!("{} cannot be read: {error}", shown(file).display());
+        Diagnostic::error(Code::of_reading(&error), message)
     });
     let schemas = read
         .and_then(yaml::decode)

@@ -135,7 +135,7 @@ impl ObjectArgs {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
         let mut files = Vec::new();
         for walked in TreeWalk::new(&DiskTree, path, options) {
-            let walked = walked.map_err(|error| unreadable(path, &error))?;
+            let walked = walked.map_err(|error| unreadable(path, Code::Io, &error))?;
             let extension = walked.path.extension().and_then(|e| e.to_str());
             if !matches!(extension, Some("json" | "yaml" | "yml")) {
                 continue;
@@ -202,13 +202,13 @@ fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceI
         Input::Named(path) => (path.as_path(), DiskTree.read_stream(path)),
         Input::InDirectory(path) => (path.as_path(), DiskTree.read(path)),
     };
-    let text = decode(bytes.map_err(|error| unreadable(name, &error))?)
+    let text = decode(bytes.map_err(|error| unreadable(name, Code::of_reading(&error), &error))?)
         .map_err(|error| error.note(format!("in {}", name.display())))?;
     Ok(sources.add(name, text))
 }
 
-fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display()))
+fn unreadable(path: &Path, code: Code, error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error(code, format!("{} cannot be read: {error}", path.display()))
 }
 
 fn is_selected(labels: &LabelSelector, resource: &Resource) -> bool {

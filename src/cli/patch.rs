@@ -224,6 +224,10 @@ pub(super) fn check_servers_kind(
 
 /// The same error with the flags that lead out of it, where there are any.
 fn with_flags(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
+    error.map_each(|error| with_own_flags(error, patch_type))
+}
+
+fn with_own_flags(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
     match error.code() {
         Code::NoSchema => error.help(
             "use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with \

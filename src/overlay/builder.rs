@@ -1,9 +1,9 @@
 //! Builds targets, whatever they are.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, io};
 
 use rustc_hash::FxHashMap;
 
@@ -291,8 +291,8 @@ impl Builder {
             return Ok((pins, LockedTypes::default()));
         };
         let shown = self.reader.shown(file);
-        let unreadable = |error: &dyn fmt::Display| {
-            Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", shown.display()))
+        let unreadable = |error: &io::Error| {
+            Diagnostic::error(Code::of_reading(error), format!("{} cannot be read: {error}", shown.display()))
                 .help("write it with `kubectl smp lock`")
         };
         let text = self.reader.tree().read(file).map_err(|error| unreadable(&error))?;

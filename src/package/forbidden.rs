@@ -1,14 +1,16 @@
-//! Values that a schema forbids: of another type, or in fields that it does not have.
+//! What a schema forbids: values of another type, fields that it does not have or that are missing, sets that hold a
+//! value twice.
 
 use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::merge::identity::Identity;
 use crate::path::{FieldPath, PathElement};
-use crate::schema::{Cursor, TypeKind};
+use crate::schema::{Cursor, ListType, TypeKind};
 use crate::source::Span;
 use crate::yaml::{Map, Node, Resolved, Value, suggestion};
 
-/// A warning for each value of a changed object that the schema forbids, and that was not there before.
+/// A warning for each thing in a changed object that the schema forbids, and that was not there before.
 pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
     let now = forbidden(after, kind);
     if now.is_empty() {
@@ -17,7 +19,7 @@ pub(super) fn newly_forbidden(before: &Node, after: &Node, kind: Cursor<'_>) -> 
     let old = forbidden(before, kind);
     let texts: FxHashSet<String> = old.iter().map(ToString::to_string).collect();
     // A value whose index is another one now still stands where it stood.
-    let places: FxHashSet<Span> = old.iter().filter_map(place).collect();
+    let places: FxHashSet<(Span, &str)> = old.iter().filter_map(place).collect();
     let is_new = |warning: &Diagnostic| {
         !texts.contains(&warning.to_string()) && place(warning).is_none_or(|place| !places.contains(&place))
     };
@@ -31,9 +33,10 @@ pub(crate) fn wrong_types(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
     forbidden(object, kind).into_iter().filter(is_of_type).collect()
 }
 
-/// Where a value stands in a text, if it came from one.
-fn place(warning: &Diagnostic) -> Option<Span> {
-    warning.labels().first().map(|label| label.span).filter(|span| *span != Span::default())
+/// Where a value stands in a text, if it came from one, and what is said of it there.
+fn place(warning: &Diagnostic) -> Option<(Span, &str)> {
+    let span = warning.labels().first()?.span;
+    (span != Span::default()).then(|| (span, warning.message()))
 }
 
 fn forbidden(object: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
@@ -56,8 +59,12 @@ impl TypeWalk {
         match &node.value {
             Value::Map(map) if matches!(cursor.type_kind(), TypeKind::Object | TypeKind::Any) => {
                 self.map(map, cursor);
+                self.missing(node, map, cursor);
             }
             Value::List(list) if matches!(cursor.type_kind(), TypeKind::Array | TypeKind::Any) => {
+                if cursor.list_type() == Some(ListType::Set) {
+                    self.doubles(list);
+                }
                 for (i, entry) in list.iter().enumerate() {
                     self.at(PathElement::Index(i), entry, cursor.element());
                 }
@@ -95,7 +102,40 @@ impl TypeWalk {
             let warning =
                 Diagnostic::warning(Code::UnknownField, format!("the schema has no field `{name}` here"));
             self.path.push(PathElement::Field(name.clone()));
-            self.warn(warning.at(entry.key.meta.span).help(help));
+            // A name that an operation made stands nowhere; its value does.
+            let name_at = Some(entry.key.meta.span).filter(|span| !span.is_none());
+            self.warn(warning.at(name_at.unwrap_or_else(|| entry.value.span().at_start())).help(help));
+            self.path.pop();
+        }
+    }
+
+    /// The fields that must be there and are not; of those with a default the server makes up for it.
+    fn missing(&mut self, node: &Node, map: &Map, cursor: Cursor<'_>) {
+        for (name, field) in cursor.fields().filter(|(name, _)| cursor.is_required(name)) {
+            let is_there = map.get(name).is_some_and(|value| !value.is_null());
+            if is_there || field.default().is_some() {
+                continue;
+            }
+            let message = format!("the schema requires `{name}` here");
+            let warning = Diagnostic::warning(Code::MissingField, message).at(node.span().at_start());
+            self.path.push(PathElement::Field(name.into()));
+            self.warn(warning.help("the API server refuses an object without it"));
+            self.path.pop();
+        }
+    }
+
+    /// The entries of a set that stand in it before.
+    fn doubles(&mut self, list: &[Node]) {
+        let mut seen = FxHashSet::default();
+        for (i, entry) in list.iter().enumerate() {
+            let Ok(identity) = Identity::of_value(entry) else { continue };
+            if seen.insert(identity) {
+                continue;
+            }
+            let message = "this list is a set, and holds this value twice";
+            self.path.push(PathElement::Index(i));
+            let warning = Diagnostic::warning(Code::InvalidValue, message).at(entry.span());
+            self.warn(warning.help("the API server refuses it in custom resources, and in what is applied"));
             self.path.pop();
         }
     }
@@ -204,7 +244,29 @@ mod tests {
         ];
         for (after, want) in table {
             let warnings = newly_forbidden(&node(before), &node(after), kind);
-            let got: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+            // What these rows leave out is missing in all of them.
+            let values = warnings.iter().filter(|warning| warning.code() != Code::MissingField);
+            let got: Vec<_> = values.map(ToString::to_string).collect();
+            assert_eq!(got, want, "{after}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_told_once_it_is() {
+        let schema = Schema::embedded();
+        let kind = schema.kind(&Gvk::from_manifest("apps/v1", "Deployment")).expect("built in");
+        let before = "spec: {selector: {}, template: {spec: {containers: [{image: a}]}}}";
+        let table = [
+            ("spec: {selector: null, template: {spec: {containers: [{image: b}]}}}", vec!["spec.selector"]),
+            (
+                "spec: {selector: {}, template: {spec: {containers: [{image: b, env: [{value: x}]}]}}}",
+                vec!["spec.template.spec.containers[0].env[0].name"],
+            ),
+            ("{}", vec!["spec"]),
+        ];
+        for (after, want) in table {
+            let warnings = newly_forbidden(&node(before), &node(after), kind);
+            let got: Vec<_> = warnings.iter().filter_map(Diagnostic::field_path).collect();
             assert_eq!(got, want, "{after}");
         }
     }

@@ -11,6 +11,7 @@ mod fields;
 mod forbidden;
 mod lines;
 mod loaded;
+mod lost;
 mod manifest;
 mod markers;
 mod merge2;

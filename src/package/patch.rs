@@ -1,14 +1,17 @@
 //! Patches of packages: which manifests a patch is for, and what becomes of them.
 
+use rustc_hash::FxHashSet;
+
 use super::change::ChangedPackage;
 use super::forbidden::newly_forbidden;
+use super::lost::{Losses, LostEntry};
 use super::manifest::{Manifest, gvk_of, manifests};
 use super::others::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::secret::is_secret;
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::merge::directive::PATCH_MERGE_KEY;
 use crate::merge::{Exceptions, Merged, Rules};
 use crate::patch::{
@@ -16,7 +19,7 @@ use crate::patch::{
     parse_json_patch,
 };
 use crate::schema::{Cursor, Schema};
-use crate::source::SourceId;
+use crate::source::{SourceId, Span};
 use crate::yaml::{Node, Style, Tag, Value};
 
 /// Patches, which are applied one after the other.
@@ -125,24 +128,93 @@ impl TargetedPatch {
             let warnings = operations.apply_noting(&mut node, JsonPatchOptions::default())?.into_warnings();
             return Ok(Merged { warnings, ..Merged::of(Some(node)) });
         }
-        let is_lossy = rules == Rules::Kustomize { exceptions: Exceptions::None };
-        let lost = (is_lossy && self.patch_type == PatchType::Strategic)
-            .then(|| self.lost_by_kustomize(&node, schema, kind));
         let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
-        let mut merged = apply(node, &self.node, self.patch_type, &options)?;
-        merged.warnings.extend(lost.into_iter().flatten());
+        let is_lossy = rules == Rules::Kustomize { exceptions: Exceptions::None };
+        if !is_lossy || self.patch_type != PatchType::Strategic {
+            return apply(node, &self.node, self.patch_type, &options);
+        }
+        let mut merged = apply(node.clone(), &self.node, self.patch_type, &options)?;
+        let warnings = self.lost_by_kustomize(&node, merged.node.as_ref(), &options);
+        merged.warnings.extend(warnings);
         Ok(merged)
     }
 
     /// What kustomize does in silence, and builds refuse: of entries with equal keys, say, it keeps one.
-    fn lost_by_kustomize(&self, node: &Node, schema: &Schema, kind: Cursor<'_>) -> Vec<Diagnostic> {
-        let rules = Rules::Kustomize { exceptions: Exceptions::Listed };
-        let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
-        let refused = apply(node.clone(), &self.node, self.patch_type, &options).err();
+    fn lost_by_kustomize(
+        &self,
+        node: &Node,
+        merged: Option<&Node>,
+        options: &ApplyOptions<'_>,
+    ) -> Vec<Diagnostic> {
+        let careful = options.rules(Rules::Kustomize { exceptions: Exceptions::Listed });
+        let refused = apply(node.clone(), &self.node, self.patch_type, &careful).err();
         let refused = refused.map(|error| {
             error.into_warning().note("kustomize merges this list nevertheless, and may lose entries of it")
         });
-        refused.into_iter().chain(named_keys_of(&self.node)).collect()
+        let lost = merged.map_or_else(Vec::new, |merged| self.lost_entries(node, merged, options));
+        refused.into_iter().chain(lost).chain(named_keys_of(&self.node)).collect()
+    }
+
+    /// A warning for each entry that the API server's rules, or those of overlays, keep or make, and kustomize's do
+    /// not. What either of the two makes alike is not lost, but merged by another key.
+    fn lost_entries(&self, node: &Node, merged: &Node, options: &ApplyOptions<'_>) -> Vec<Diagnostic> {
+        let mut patch = self.node.clone();
+        drop_named_keys(&mut patch);
+        let losses = |rules| {
+            let expected = apply(node.clone(), &patch, self.patch_type, &options.rules(rules)).ok()?.node?;
+            Some(Losses::between(&expected, merged, options.kind))
+        };
+        let (server, overlay) = (losses(Rules::Apiserver), losses(Rules::Overlay).unwrap_or_default());
+        let is_refused = server.is_none();
+        let server = server.unwrap_or_default();
+        let mut told = FxHashSet::default();
+        let of_server = server.lost.iter().filter(|lost| !overlay.kept.contains(&lost.span));
+        // By the server's rules the patch's entry may be merged into another one, and lost with it.
+        let of_overlay = overlay.lost.iter().filter(|lost| {
+            is_refused || lost.span.source == self.source && !server.kept.contains(&lost.span)
+        });
+        let lost = of_server.chain(of_overlay).filter(|lost| told.insert(lost.span));
+        let left = entry_places(merged);
+        lost.map(|LostEntry { path, span }| {
+            let message = if left.contains(span) {
+                "kustomize does not merge into this entry what the patch says of it"
+            } else {
+                "kustomize loses this entry"
+            };
+            Diagnostic::warning(Code::Ambiguous, message).field(path.clone()).at(*span).help(
+                "give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver",
+            )
+        })
+        .collect()
+    }
+}
+
+/// Where the entries of all lists stand.
+fn entry_places(node: &Node) -> FxHashSet<Span> {
+    fn look(node: &Node, places: &mut FxHashSet<Span>) {
+        match &node.value {
+            Value::Map(map) => map.iter().for_each(|(_, value)| look(value, places)),
+            Value::List(list) => list.iter().for_each(|entry| {
+                places.insert(entry.span());
+                look(entry, places);
+            }),
+            Value::Scalar(_) => {}
+        }
+    }
+    let mut places = FxHashSet::default();
+    look(node, &mut places);
+    places
+}
+
+/// Leaves out what names keys, which kustomize does not know.
+fn drop_named_keys(node: &mut Node) {
+    match &mut node.value {
+        Value::Map(map) => {
+            map.remove(PATCH_MERGE_KEY);
+            map.iter_mut().for_each(|(_, value)| drop_named_keys(value));
+        }
+        Value::List(list) => list.iter_mut().for_each(drop_named_keys),
+        Value::Scalar(_) => {}
     }
 }
 
@@ -163,16 +235,19 @@ pub fn patch_package(
     let of_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
-    for (manifest, patches) in patched {
+    let kind_of = |manifest: &Manifest<'_>| {
         // Whatever the only document says that it is, the user has said it.
         let is_meant = candidates.manifests().len() == 1 || gvk_of(manifest.node).kind.is_empty();
         let rest = if is_meant { type_of_rest } else { Cursor::unknown() };
-        let kind = schema.kind(&gvk_of(manifest.node)).unwrap_or(rest);
+        schema.kind(&gvk_of(manifest.node)).unwrap_or(rest)
+    };
+    check_schemas(patched.clone(), kind_of, options)?;
+    for (manifest, patches) in patched {
+        let kind = kind_of(manifest);
         let named = |error: Diagnostic| error.resource(manifest);
         let mut node = Some(manifest.node.clone());
         for patch in patches {
             let failed = |error| named(patch.failed_at(error, manifest));
-            patch.check_schema(manifest, kind, options).map_err(failed)?;
             let Some(before) = node else { break };
             let merged = patch.apply(before, schema, kind, options.rules).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
@@ -190,6 +265,29 @@ pub fn patch_package(
         }
     }
     plan.finish(MergedFiles::default())
+}
+
+/// Whether the API server takes all strategic patches that it would get.
+///
+/// # Errors
+/// It does not: an error for each of the kinds.
+fn check_schemas<'a>(
+    patched: impl Iterator<Item = (&'a Manifest<'a>, &'a Vec<&'a TargetedPatch>)>,
+    kind_of: impl Fn(&Manifest<'a>) -> Cursor<'a>,
+    options: &PackagePatchOptions,
+) -> Result<()> {
+    let (mut refused, mut told) = (Problems::default(), FxHashSet::default());
+    for (manifest, patches) in patched {
+        let check = |patch: &&TargetedPatch| {
+            let checked = patch.check_schema(manifest, kind_of(manifest), options);
+            checked.map_err(|error| patch.failed_at(error, manifest).resource(manifest)).err()
+        };
+        let Some(error) = patches.iter().find_map(check) else { continue };
+        if told.insert(&manifest.gvk) {
+            refused.add(error);
+        }
+    }
+    refused.or(())
 }
 
 /// The patches of each manifest. Of those that are for a Secret, or for nobody knows whom where there is one, no

@@ -243,6 +243,14 @@ impl<'p> PatchCandidates<'p> {
             suggestion(wanted, &known.iter().map(SmolStr::as_str).collect::<Vec<_>>())
         };
         let ManifestSelection { kind, name, .. } = self.selection;
+        if let Some((kind, group)) = kind.as_deref().and_then(|kind| kind.split_once('.'))
+            && let Some(other) = self.manifests.iter().find(|manifest| manifest.gvk.kind == kind)
+            && self.manifests.iter().all(|manifest| manifest.gvk.kind != kind || manifest.gvk.group != group)
+        {
+            let group = &other.gvk.group;
+            let meant = if group.is_empty() { kind.to_string() } else { format!("{kind}.{group}") };
+            return Some(format!("did you mean `{meant}`?"));
+        }
         let kind = kind.as_deref().and_then(|kind| kind.split('.').next());
         suggested(kind, &|manifest| manifest.gvk.kind.clone())
             .or_else(|| suggested(name.as_deref(), &|manifest| GroupKindName::of(manifest.node).name))

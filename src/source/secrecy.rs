@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::kustomization::is_kustomization;
+use super::operations::{OperationList, PatchForm};
 use super::password::{has_password, is_secret};
 
 /// The lines of a text that are not shown.
@@ -172,9 +173,15 @@ fn hide(document: &[&str], name: &Path, hidden: &mut Vec<bool>) {
     let (mut below_is_hidden, mut is_metadata) = (true, false);
     let (mut entry, of_kustomization) = (GeneratorEntry::None, is_kustomization(name));
     let mut paths = PathList::None;
+    let form = if of_kustomization { PatchForm::Text } else { PatchForm::Document };
+    let mut operations = OperationList::at_start(form);
     for line in document {
         entry = entry.after(line);
         paths = if of_kustomization { paths.after(line) } else { PathList::None };
+        operations = match key_at_edge(line) {
+            Some((key, _)) => OperationList::at_key(key, form),
+            None => operations.after(line, form),
+        };
         let mut is_hidden = below_is_hidden;
         if let Some((key, value)) = key_at_edge(line) {
             let is_meant = |known: &&str| of_kustomization && is_one_slip(known, key);
@@ -189,10 +196,24 @@ fn hide(document: &[&str], name: &Path, hidden: &mut Vec<bool>) {
             (is_hidden, below_is_hidden) = (true, true);
         }
         is_hidden &= !matches!(entry, GeneratorEntry::Name(_)) && !paths.shows(line);
+        let is_plain = operations.shows() || entry != GeneratorEntry::None && is_behavior(line);
+        is_hidden &= !is_plain;
         // `key=value` as literals and env files have it.
         is_hidden |= line.contains('=') && !line.contains("://");
         hidden.push(is_hidden || is_secret_line(line));
     }
+}
+
+/// What the behavior of a generator can be.
+const BEHAVIORS: [&str; 3] = ["create", "replace", "merge"];
+
+/// Whether a line says how a generator behaves, in whatever spelling, and nothing else.
+fn is_behavior(line: &str) -> bool {
+    let field = line.trim_start_matches([' ', '-']).split_once(':');
+    field.is_some_and(|(key, value)| {
+        let value = value.trim().trim_matches(['"', '\'']);
+        is_one_slip("behavior", key.trim_end()) && BEHAVIORS.contains(&value)
+    })
 }
 
 /// Where a line stands in the entries of a generator.
@@ -327,7 +348,7 @@ mod tests {
 
     #[test]
     fn what_may_hold_secrets_is_hidden() {
-        let table: [(&str, &str, &[usize]); 23] = [
+        let table: [(&str, &str, &[usize]); 25] = [
             (
                 "kustomization.yaml",
                 "transformers: [yy, a.yaml]\nopenapi: {path: oo}\nsecretGenerator:\n- name: a\n  envs: [c.env]\n  literals: [d]\n",
@@ -348,6 +369,16 @@ mod tests {
                 "namespce: a\nsecretGenerator:\n- name: b\n  literals:\n  - c=d\n  - name: e\n- name: f\n  behavior: g\n",
                 &[1, 3, 7],
             ),
+            (
+                "kustomization.yaml",
+                "secretGenerator:\n- name: b\n  behaviour: merge\n  behavior: replace\n- behaviour: hunter2\n  hunter2: merge\n",
+                &[2, 3, 4],
+            ),
+            (
+                "kustomization.yaml",
+                "patches:\n- target: {kind: Secret}\n  patch: |-\n    - op: add\n      path: /stringData/b\n      value: c\n",
+                &[4, 5],
+            ),
             ("kustomization.yaml", "secretGenerator:\n- literals:\n  - a=b\nval: c\ntpye: d\n", &[5]),
             ("a.yaml", "kind: Deployment\nspec:\n  a: 1\n", &[1, 2, 3]),
             ("a.yaml", "kind: ConfigMap\ndata:\n  a: 1\n", &[1, 2, 3]),
@@ -360,7 +391,7 @@ mod tests {
             ("a.json", "{\"kind\": \"Secret\",\n\"data\": {}}\n", &[]),
             ("a.json", "{\n  \"kind\": \"Service\",\n  \"x\": 1\n}\n", &[1, 2, 3, 4]),
             ("a.yaml", "kind: Secret\ndata: {}\n---\ntorn off\n---\nkind: A\nx: 1\n", &[1, 5, 6, 7]),
-            ("p.yaml", "- op: test\n  path: /data/a\n  value: x\n", &[]),
+            ("p.yaml", "- op: test\n  path: /data/a\n  value: x\n", &[1, 2]),
             ("config", "kind: Config\nusers:\n- user:\n    token: a\n", &[1]),
             (
                 "kustomization.yaml",

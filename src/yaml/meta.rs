@@ -25,7 +25,7 @@ pub enum Style {
 }
 
 /// The explicit or implied tag of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Tag {
     /// None: a plain scalar's text decides its type, other scalars are strings.
     #[default]

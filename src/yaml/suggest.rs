@@ -28,9 +28,9 @@ pub(crate) fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
 
 /// The path that was probably meant: the same with the first field that is not there replaced by the one that is most
 /// alike. A step into a list is a position or `[field=value]`, of which the value may be the wrong one; any other leads
-/// to its first entry.
+/// to its first entry. Nothing stands below a scalar.
 pub(crate) fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<String>> {
-    let mut node = node;
+    let (root, mut node) = (node, node);
     for (i, step) in path.iter().enumerate() {
         let step = step.as_ref();
         node = match &node.value {
@@ -51,10 +51,20 @@ pub(crate) fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<
                     return Some(path);
                 }
             },
-            Value::Scalar(_) => return None,
+            Value::Scalar(_) => return Some(without_scalar(root, path, i)),
         };
     }
     None
+}
+
+/// The path that was probably meant by one that goes on below a scalar, to which the first `depth` steps lead: the one
+/// that passes by the scalar, if it leads somewhere, or the one to the scalar.
+fn without_scalar(root: &Node, path: &[impl AsRef<str>], depth: usize) -> Vec<String> {
+    let texts = |steps: &[_]| steps.iter().map(|step: &_| AsRef::<str>::as_ref(step).to_string()).collect();
+    let (above, below): (Vec<String>, Vec<String>) = (texts(&path[..depth]), texts(&path[depth..]));
+    let past: Vec<String> = above.iter().take(depth.saturating_sub(1)).chain(&below).cloned().collect();
+    let steps: Vec<&str> = past.iter().map(String::as_str).collect();
+    if steps.is_empty() || root.get_path(&steps).is_none() { above } else { past }
 }
 
 /// The entry of a list that a step leads to; for a value that no entry has, the step with the one that is most alike.

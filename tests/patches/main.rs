@@ -249,6 +249,86 @@ fn what_is_added_looks_like_what_stands_beside_it() {
 }
 
 #[test]
+fn what_is_added_stands_in_brackets_where_its_neighbours_do() {
+    let manifest = WEB.replace(
+        "    spec:\n",
+        "    spec:\n      tolerations: [{key: a}] # some\n      volumes:\n      - {name: A, emptyDir: {}}\n",
+    );
+    let files = folder(&[("web.yaml", &manifest)]);
+    let patch = |patch: &str, kind: &str| {
+        succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]).0
+    };
+    let volume = "      - {name: A, emptyDir: {}}\n";
+    let block = "spec:\n  template:\n    spec:\n      tolerations:\n      - key: b\n      - key: c\n      volumes:\n      \
+                 - name: B\n        emptyDir: {}\n";
+    let want = manifest
+        .replace("[{key: a}]", "[{key: b}, {key: c}]")
+        .replace(volume, &format!("      - {{name: B, emptyDir: {{}}}}\n{volume}"));
+    assert_eq!(patch(block, "strategic"), want);
+    let operations = "[{op: replace, path: /spec/template/spec/tolerations, value: [{key: b}]}, \
+                      {op: add, path: /spec/template/spec/volumes/-, value: {name: B, emptyDir: {}}}]";
+    let want = manifest
+        .replace("[{key: a}]", "[{key: b}]")
+        .replace(volume, &format!("{volume}      - {{name: B, emptyDir: {{}}}}\n"));
+    assert_eq!(patch(operations, "json"), want);
+    // What is long stands on lines of its own.
+    let long = format!("{{spec: {{template: {{spec: {{tolerations: [{{key: {}}}]}}}}}}}}", "k".repeat(120));
+    let want = manifest.replace(" [{key: a}] # some", &format!(" # some\n      - key: {}", "k".repeat(120)));
+    assert_eq!(patch(&long, "strategic"), want);
+}
+
+const ANCHORED: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers:
+      - &web
+        name: web
+        image: a
+        env: &env
+        - {name: A, value: x}
+      - <<: *web
+        name: second
+      - <<: *web
+        name: third
+        image: own
+      - name: fourth
+        env: *env
+";
+
+#[test]
+fn aliases_that_say_what_is_wanted_stay() {
+    let files = folder(&[("web.yaml", ANCHORED)]);
+    let patch = "{spec: {template: {spec: {containers: [{name: web, image: c}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+    let want = ANCHORED.replace("image: a\n", "image: c\n").replace(
+        "      - <<: *web\n        name: second\n",
+        "      - name: second\n        image: a\n        env:\n        - {name: A, value: x}\n",
+    );
+    assert_eq!(patched, want);
+    // All that are to become what the anchor becomes stay.
+    let all = "{spec: {template: {spec: {containers: [{name: web, image: c}, {name: second, image: c}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", all]);
+    assert_eq!(patched, ANCHORED.replace("image: a\n", "image: c\n"));
+    // An alias does not outlive its anchor, nor stand before it.
+    for patch in [
+        "{spec: {template: {spec: {containers: [{name: web, $patch: delete}]}}}}",
+        "{spec: {template: {spec: {containers: [{name: web, image: c, env: [{name: A, $patch: delete}]}]}}}}",
+        "{spec: {template: {spec: {containers: [{name: web, image: c}], $setElementOrder/containers: \
+         [{name: third}, {name: fourth}, {name: web}, {name: second}]}}}}",
+    ] {
+        let as_json = |file: &str| succeed(files.path(), &["patch", "-f", file, "-p", patch, "-o", "json"]).0;
+        let plain = as_json("web.yaml");
+        let expanded = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", "{}", "-o", "json"]).0;
+        fs::write(files.path().join("plain.json"), expanded).expect("written");
+        assert_eq!(plain, as_json("plain.json"), "{patch}");
+    }
+}
+
+#[test]
 fn values_that_the_schema_forbids_are_warned_of() {
     let files = folder(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
     let patch = |text: &str, kind: &str| {
@@ -271,6 +351,53 @@ fn values_that_the_schema_forbids_are_warned_of() {
     assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
     let said = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
     assert!(said.contains("field: spec.paused"), "{said}");
+}
+
+#[test]
+fn what_the_schema_requires_is_missed() {
+    let selected = WEB.replace("  template:", "  selector: {matchLabels: {app: web}}\n  template:");
+    let probe = "spec: {template: {spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /}}}]}}}";
+    let table: [(&str, &str, &str, &str); 5] = [
+        (&selected, "merge", "spec: {selector: null}", "spec.selector"),
+        (&selected, "strategic", "spec: {selector: null}", "spec.selector"),
+        (
+            &selected,
+            "json",
+            "[{op: remove, path: /spec/template/spec/containers/0/name}]",
+            "spec.template.spec.containers[0].name",
+        ),
+        (&selected, "strategic", probe, "spec.template.spec.containers[0].livenessProbe.httpGet.port"),
+        // Who had none before lost none.
+        (WEB, "strategic", "spec: {selector: null}", ""),
+    ];
+    for (manifest, kind, patch, field) in table {
+        let files = folder(&[("web.yaml", manifest)]);
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
+        if field.is_empty() {
+            assert_eq!(said, "", "{patch}");
+            continue;
+        }
+        let name = field.rsplit('.').next().expect("one");
+        let message = format!("warning[missing-field]: the schema requires `{name}` here");
+        assert!(said.contains(&message) && said.contains(&format!("field: {field}\n")), "{patch}: {said}");
+        assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
+    }
+}
+
+#[test]
+fn a_value_that_stands_twice_in_a_set_is_warned_of() {
+    let with = |finalizers: &str| {
+        WEB.replace("  name: web\n  l", &format!("  name: web\n  finalizers: [{finalizers}]\n  l"))
+    };
+    for (finalizers, want) in [("a.io/x, a.io/y", "metadata.finalizers[2]"), ("a.io/x, a.io/x", "")] {
+        let files = folder(&[("web.yaml", &with(finalizers))]);
+        let add = "[{op: add, path: /metadata/finalizers/-, value: a.io/x}]";
+        let other = "[{op: add, path: /metadata/finalizers/0, value: a.io/z}]";
+        let patch = if want.is_empty() { other } else { add };
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+        let is_told = said.contains("this list is a set, and holds this value twice") && said.contains(want);
+        assert_eq!(is_told, !want.is_empty(), "{said}");
+    }
 }
 
 #[test]

@@ -21,8 +21,11 @@ fn what_kustomize_loses_is_told() {
     let patch = |patch: &str| {
         succeed(files.path(), &["patch", "-f", "dns.yaml", "--dialect", "kustomize", "-p", patch]).1
     };
+    let said = patch("{spec: {ports: [{port: 53, protocol: UDP, nodePort: 30053}]}}");
+    assert_eq!(said, "", "all keys tell them apart");
     let said = patch("{spec: {ports: [{port: 53, nodePort: 30053}]}}");
-    assert_eq!(said, "", "the default of protocol tells them apart");
+    assert!(said.contains("kustomize does not merge into this entry what the patch says of it"), "{said}");
+    assert!(said.contains("dns.yaml:7:5") && said.contains("ports[port=53,protocol=TCP]"), "{said}");
     let twice = SERVICE.replace("UDP", "TCP");
     fs::write(files.path().join("dns.yaml"), twice).expect("written");
     let said = patch("{spec: {ports: [{port: 53, protocol: TCP, nodePort: 30053}]}}");
@@ -32,6 +35,126 @@ fn what_kustomize_loses_is_told() {
     );
     let said = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
     assert!(said.contains("to kustomize `$patchMergeKey` is a field like any other"), "{said}");
+}
+
+#[test]
+fn each_entry_that_kustomize_loses_is_named() {
+    let thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  l:\n";
+    let types = CRD
+        .replace("list-type: map", "patch-strategy: merge")
+        .replace("x-kubernetes-list-map-keys: [id]", "x-kubernetes-patch-merge-key: id,x");
+    let two = "  - {id: 1, x: 1, note: one}\n  - {id: 1, x: 2, note: two}\n";
+    let table: [(&str, &str, &[&str]); 5] = [
+        (two, "{id: 1, x: 3}", &[]),
+        (two, "{id: 2, x: 1}", &[]),
+        (two, "{id: 1, x: 2, note: new}", &[]),
+        // Those that lack a key are one to kustomize.
+        ("  - {id: 1, note: one}\n  - {id: 1, note: two}\n", "{id: 2, x: 1}", &["thing.yaml:6:5"]),
+        (
+            "  - {id: 1, note: one}\n  - {id: 1, note: two}\n  - {id: 1, note: three}\n",
+            "{id: 2, x: 1}",
+            &["thing.yaml:6:5", "thing.yaml:7:5"],
+        ),
+    ];
+    for (list, entry, lost) in table {
+        let manifest = format!("{thing}{list}");
+        let files = folder(&[("thing.yaml", &manifest), ("types.yaml", &types)]);
+        let patch = format!("{{spec: {{l: [{entry}]}}}}");
+        let (_, said) = succeed(
+            files.path(),
+            &["patch", "-f", "thing.yaml", "--schema=types.yaml", "--dialect", "kustomize", "-p", &patch],
+        );
+        let told = said.matches("kustomize loses this entry").count();
+        assert_eq!(told, lost.len(), "{list}{entry}: {said}");
+        for place in lost {
+            assert!(said.contains(place), "{place}: {said}");
+        }
+    }
+}
+
+/// Operations on `WEB`, and what is said of them.
+const REFUSED_OPERATIONS: [(&str, &[&str]); 8] = [
+    (
+        "[{op: add, path: /spec/replicas/x, value: 1}]",
+        &["`/spec/replicas` is an integer and has no fields", "did you mean `/spec/replicas`?"],
+    ),
+    (
+        "[{op: add, path: /metadata/name/labels/tier, value: a}]",
+        &["`/metadata/name` is a string and has no fields", "did you mean `/metadata/labels/tier`?"],
+    ),
+    (
+        "[{op: copy, from: /spec/replica, path: /spec/minReadySeconds}, {op: test, path: /x, value: 1}]",
+        &["the test failed: `/x` is not there", "operation 2"],
+    ),
+    (
+        "[{op: move, from: /spec/replica, path: /spec/minReadySeconds}]",
+        &["field: /spec/replica\n", "did you mean `/spec/replicas`?"],
+    ),
+    (
+        "[{op: move, from: /spec/template, path: /spec/template/spec/x}]",
+        &["`/spec/template` cannot be moved into itself"],
+    ),
+    (
+        "[{op: move, from: /spec/template, path: /spec/t}, {op: remove, path: /spec/template/spec/containers}]",
+        &[
+            "field: /spec/template/spec/containers\n",
+            "operation 1 moved `/spec/template` to `/spec/t`",
+            "operation 2",
+            "did you mean `/spec/t/spec/containers`?",
+        ],
+    ),
+    (
+        "[{op: remove, path: /metadata/labels}, {op: add, path: /metadata/labels/a, value: b}]",
+        &["operation 1 removed `/metadata/labels`", "operation 2"],
+    ),
+    (
+        "[{op: copy, from: /metadata, path: /spec/m}, {op: test, path: /spec/m/name, value: x}]",
+        &["web.yaml:4:9", "field: /spec/m/name\n"],
+    ),
+];
+
+#[test]
+fn operations_that_cannot_be_done_say_what_was_meant() {
+    let files = folder(&[("web.yaml", WEB)]);
+    for (patch, want) in REFUSED_OPERATIONS {
+        let said = fail(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+        for words in want {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
+}
+
+#[test]
+fn below_an_entry_that_moved_away_there_is_the_next_one() {
+    let two = WEB.replace("      - name: web\n", "      - name: first\n      - name: web\n");
+    let files = folder(&[("web.yaml", &two)]);
+    let containers = "/spec/template/spec/containers";
+    let patch = format!("[{{op: move, from: {containers}/0, path: {containers}/0/x}}]");
+    let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
+    assert!(patched.contains("name: first") && said.contains("the schema has no field `x` here"), "{said}");
+    assert!(said.contains("web.yaml:11:"), "what an operation moved has a place: {said}");
+}
+
+#[test]
+fn a_group_that_is_another_one_is_named() {
+    let files = folder(&[("web.yaml", WEB), ("service.yaml", SERVICE)]);
+    for (kind, meant) in [("Deployment.extensions", "Deployment.apps"), ("Service.apps", "Service")] {
+        let said = fail(files.path(), &["patch", "-f", ".", "--kind", kind, "-p", "{spec: {paused: true}}"]);
+        assert!(said.contains(&format!("did you mean `{meant}`?")), "{said}");
+    }
+}
+
+#[test]
+fn each_kind_that_the_server_refuses_is_told_with_the_way_out() {
+    let two = "apiVersion: e.io/v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: e.io/v1\nkind: B\nmetadata: {name: b}\n";
+    let files = folder(&[("two.yaml", two)]);
+    let said = fail(files.path(), &["patch", "-f", "two.yaml", "--all", "-p", "{spec: {paused: true}}"]);
+    for (kind, place) in [("A", "two.yaml:1:1"), ("B", "two.yaml:5:1")] {
+        let refused =
+            format!("takes no strategic merge patch for e.io/v1 {kind}, which is not built in: 415");
+        assert!(said.contains(&refused) && said.contains(place), "{said}");
+    }
+    assert_eq!(said.matches("help: use --type=merge").count(), 2, "{said}");
 }
 
 #[test]

@@ -211,3 +211,67 @@ fn a_document_without_an_api_version_gets_one() {
         assert!(said.contains("add the apiVersion") && !said.contains("415"), "{said}");
     }
 }
+
+/// Where a three-way patch between such versions says that there is a conflict: `file:line:column`, one for each type.
+fn conflict_of(modified: &str, live: &str) -> Vec<String> {
+    let files = folder(&[("applied.yaml", APPLIED), ("new.yaml", modified), ("live.yaml", live)]);
+    let types: [&[&str]; 4] =
+        [&["--type=strategic"], &["--type=merge"], &["--type=json"], &["--dialect=overlay"]];
+    let place = |of: &[&str]| {
+        let create =
+            ["create-patch", "applied.yaml", "new.yaml", "--current=live.yaml", "--message-format=short"];
+        let said = fail(files.path(), &[&create[..], of].concat());
+        let place = said.split(": error[conflict]").next().filter(|place| place.len() < said.len());
+        place.unwrap_or_else(|| panic!("no place: {said}")).to_string()
+    };
+    types.into_iter().map(place).collect()
+}
+
+const APPLIED: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  strategy: {type: Recreate}
+  template:
+    spec:
+      containers:
+      - name: web
+        env:
+        - {name: A, value: x}
+      - name: side
+        image: s:1
+";
+
+#[test]
+fn conflicts_have_places_whatever_became_of_the_live_entry() {
+    let with = |from: &str, to: &str| {
+        assert!(APPLIED.contains(from), "{from}");
+        APPLIED.replace(from, to)
+    };
+    let (env, side) =
+        ("        env:\n        - {name: A, value: x}\n", "      - name: side\n        image: s:1\n");
+    let other = with("value: x", "valueFrom: {fieldRef: {fieldPath: p}}");
+    let table = [
+        // The entry, the list that holds it, or all above is gone.
+        (other.clone(), with(env, "        env: []\n"), "new.yaml:11:11"),
+        (other.clone(), with(env, ""), "new.yaml:11:"),
+        (other, with(&APPLIED[APPLIED.find("  template").expect("there")..], ""), "new.yaml:"),
+        (with("s:1", "s:2"), with(side, ""), "new.yaml:12:9"),
+        (with("        image: s:1\n", "        args: [a]\n"), with(side, ""), "new.yaml:12:9"),
+        // A map on one side, nothing or something else on the other one.
+        (with("{type: Recreate}", "{}"), with("{type: Recreate}", "null"), "new.yaml:5:13"),
+        (with(side, ""), with("s:1", "s:2"), "applied.yaml:12:9"),
+    ];
+    for (modified, live, want) in table {
+        for place in conflict_of(&modified, &live) {
+            let has_line = place.rsplit(':').take(2).all(|number| number.parse::<usize>().is_ok());
+            assert!(
+                has_line && place.starts_with(want.split(':').next().expect("a file")),
+                "{place}: {want}"
+            );
+        }
+        let strategic = &conflict_of(&modified, &live)[0];
+        assert!(strategic.starts_with(want), "{strategic}: {want}\n{modified}{live}");
+    }
+}

@@ -112,12 +112,12 @@ impl PatchPart {
             (Value::Map(a), Value::Map(b)) if !strategy.replace => {
                 let inner = self.maps(a, b, cursor, strategy, at)?;
                 if !inner.is_empty() {
-                    patch.push(plain(&entry.key), Node::map(inner));
+                    patch.push(plain(&entry.key), Node::map(inner).with_span(after.span().at_start()));
                 }
                 return Ok(());
             }
             (Value::List(a), Value::List(b)) if strategy.merge => {
-                self.lists(a, b, cursor, at)?.put_into(patch, &entry.key.text);
+                self.lists(a, b, cursor, at)?.put_into(patch, &entry.key.text, after);
                 return Ok(());
             }
             // A map that is replaced is sent even where nothing changed.

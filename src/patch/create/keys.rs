@@ -112,7 +112,7 @@ impl CreationKeys {
         let changes: Vec<Entry> = by.into_iter().filter(is_new).collect();
         out.entries_mut().extend(changes);
         self.name(&mut out);
-        Node::map(out)
+        Node::map(out).with_span(entry.span().at_start())
     }
 
     /// Adds `$patchMergeKey` in front, where entries name their keys.

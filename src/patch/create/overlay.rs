@@ -43,12 +43,12 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
         Some((Value::Map(a), Value::Map(b))) if !is_atomic(cursor) => {
             let inner = diff_maps(a, b, cursor, cursor.patch_strategy());
             if !inner.is_empty() {
-                patch.push(name.clone(), Node::map(inner));
+                patch.push(name.clone(), Node::map(inner).with_span(after.span().at_start()));
             }
         }
         Some((Value::List(a), Value::List(b))) if before != Some(after) => match diff_lists(a, b, cursor) {
             None => patch.push(name.clone(), replacement(after, cursor)),
-            Some(lists) => lists.put_into(patch, name),
+            Some(lists) => lists.put_into(patch, name, after),
         },
         _ if before != Some(after) => patch.push(name.clone(), whole(after, cursor, Rules::Overlay)),
         _ => {}

@@ -72,15 +72,16 @@ pub(super) struct ListPatch {
 }
 
 impl ListPatch {
-    /// Adds it to the patch of the map in which the list has that name.
-    pub(super) fn put_into(self, patch: &mut Map, name: &SmolStr) {
+    /// Adds it to the patch of the map in which the list has that name. Conflicts tell where the list stands that the
+    /// patch makes.
+    pub(super) fn put_into(self, patch: &mut Map, name: &SmolStr, modified: &Node) {
         let parts = [
             (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), self.order),
             (name.clone(), self.entries),
             (format_smolstr!("{DELETE_FROM_PRIMITIVE_LIST}/{name}"), self.delete),
         ];
         for (key, list) in parts.into_iter().filter(|(_, list)| !list.is_empty()) {
-            patch.push(key, Node::list(list));
+            patch.push(key, Node::list(list).with_span(modified.span().at_start()));
         }
     }
 }

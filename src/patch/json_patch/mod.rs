@@ -140,8 +140,9 @@ impl JsonPatch {
         Ok(patched)
     }
 
-    /// Applies a patch that [changes something at its end alone](Self::changes_at_its_end) as Kubernetes' tools do, without
-    /// a copy of what it is applied to. `positions` are those that were found by such patches before.
+    /// Applies a patch as Kubernetes' tools do, without a copy of what it is applied to. Where it fails, what was done
+    /// before stays, unless it [changes something at its end alone](Self::changes_at_its_end). `positions` are those
+    /// that were found before, when the document was the same.
     pub(crate) fn apply_open(
         &self,
         dest: &mut Node,
@@ -160,7 +161,8 @@ impl JsonPatch {
         for (position, operation) in self.operations.iter().enumerate() {
             let done = document.apply(operation);
             done.map_err(|error| {
-                document.suggested(error, operation).note(format!("operation {}", position + 1))
+                let before = &self.operations[..position];
+                document.suggested(error, operation, before).note(format!("operation {}", position + 1))
             })?;
         }
         Ok(document.patched())
@@ -169,10 +171,12 @@ impl JsonPatch {
     /// Whether only the last operation changes anything, all of it or nothing: the others are tests.
     pub(crate) fn changes_at_its_end(&self) -> bool {
         let Some((last, before)) = self.operations.split_last() else { return false };
-        let is =
-            |operation: &Operation, ops: &[&str]| operation.op.as_deref().is_some_and(|op| ops.contains(&op));
-        before.iter().all(|operation| is(operation, &["test"]))
-            && is(last, &["add", "remove", "replace", "copy", "test"])
+        before.iter().all(|operation| operation.is_one_of(&["test"])) && last.is_simple()
+    }
+
+    /// Whether each operation changes one place, all of it or nothing; there is at least one.
+    pub(crate) fn is_simple(&self) -> bool {
+        !self.is_empty() && self.operations.iter().all(Operation::is_simple)
     }
 
     /// The fields of the document in or below which all happens, by Kubernetes' standard; none for the document itself.
@@ -181,9 +185,10 @@ impl JsonPatch {
         pointers.flatten().map(|pointer| steps(pointer, Standard::Kubernetes)?.into_iter().next())
     }
 
-    /// The value of the last operation, to change it.
-    pub(crate) fn last_value_mut(&mut self) -> Option<&mut Node> {
-        self.operations.last_mut()?.value.as_mut()
+    /// The values of operations that are written, to change them.
+    pub(crate) fn written_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        let writing = self.operations.iter_mut().filter(|operation| !operation.is_one_of(&["test"]));
+        writing.filter_map(|operation| operation.value.as_mut())
     }
 }
 

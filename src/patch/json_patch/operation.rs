@@ -20,6 +20,17 @@ pub(super) struct Operation {
     pub(super) span: Span,
 }
 
+impl Operation {
+    pub(super) fn is_one_of(&self, ops: &[&str]) -> bool {
+        self.op.as_deref().is_some_and(|op| ops.contains(&op))
+    }
+
+    /// Whether it changes one place: what is moved is taken from another one.
+    pub(super) fn is_simple(&self) -> bool {
+        self.is_one_of(&["add", "remove", "replace", "copy", "test"])
+    }
+}
+
 /// What there is to say of a document that was patched.
 pub(crate) struct Patched {
     /// How many bytes were copied.
@@ -103,18 +114,69 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// An error of an operation, with the path that was probably meant.
-    pub(super) fn suggested(&self, error: Diagnostic, operation: &Operation) -> Diagnostic {
+    /// An error of an operation, with the path that was probably meant; `before` are the operations that were done.
+    pub(super) fn suggested(
+        &self,
+        error: Diagnostic,
+        operation: &Operation,
+        before: &[Operation],
+    ) -> Diagnostic {
         if !matches!(error.code(), Code::MissingField | Code::TestFailed) {
             return error;
         }
-        let mut pointers = [&operation.path, &operation.from].into_iter().flatten();
-        let meant = pointers.find_map(|pointer| nearest_path(self.root, &steps(pointer, self.standard)?));
+        // Where there is nothing, a copy or move takes nothing from.
+        let pointers = [&operation.from, &operation.path].into_iter().flatten();
+        let paths: Vec<_> = pointers.filter_map(|pointer| steps(pointer, self.standard)).collect();
+        if let Some((gone, meant)) = paths.iter().find_map(|path| self.taken_away(path, before)) {
+            let error = error.note(gone);
+            return match meant {
+                Some(path) => error.help(format!("did you mean `{}`?", show(&path))),
+                None => error,
+            };
+        }
+        let meant = paths.iter().find_map(|path| nearest_path(self.root, path));
         let shown = meant.map(|path| show(&path.into_iter().map(SmolStr::from).collect::<Vec<_>>()));
         match shown {
             Some(path) => error.help(format!("did you mean `{path}`?")),
             None => error,
         }
+    }
+
+    /// Which operation took away what a path leads to, and the path by which it is found now.
+    fn taken_away(&self, path: &[SmolStr], before: &[Operation]) -> Option<(String, Option<Vec<SmolStr>>)> {
+        let steps_of = |pointer: &Option<SmolStr>| steps(pointer.as_deref()?, self.standard);
+        for (position, operation) in before.iter().enumerate().rev() {
+            let (is_move, from) = match op(operation) {
+                "move" => (true, steps_of(&operation.from)?),
+                "remove" => (false, steps_of(&operation.path)?),
+                _ => continue,
+            };
+            if from.is_empty() || !path.starts_with(&from) || self.leads_on(&from) {
+                continue;
+            }
+            let number = position + 1;
+            if !is_move {
+                return Some((format!("operation {number} removed {}", named(&from)), None));
+            }
+            let to = steps_of(&operation.path)?;
+            let gone = format!("operation {number} moved {} to {}", named(&from), named(&to));
+            let moved: Vec<SmolStr> = to.iter().chain(&path[from.len()..]).cloned().collect();
+            return Some((gone, Some(moved).filter(|moved| self.leads_on(moved))));
+        }
+        None
+    }
+
+    /// Whether a path leads to something.
+    fn leads_on(&self, path: &[SmolStr]) -> bool {
+        let mut node = Some(&*self.root);
+        for step in path {
+            node = match node.map(|node| &node.value) {
+                Some(Value::Map(map)) => map.get(step),
+                Some(Value::List(list)) => index(step, list.len(), self.standard).and_then(|at| list.get(at)),
+                _ => return false,
+            };
+        }
+        node.is_some()
     }
 
     fn path(&mut self, operation: &Operation) -> Result<Vec<SmolStr>> {
@@ -165,14 +227,17 @@ impl<'d> Document<'d> {
         let standard = self.standard;
         let (mut node, positions) = (&mut *self.root, &mut *self.positions);
         for (depth, step) in parents.iter().enumerate() {
-            let last = Last { step, parents: &parents[..depth], operation, standard };
+            let last = Last { step, parents: &parents[..depth], path, operation, standard };
+            if matches!(node.value, Value::Scalar(_)) && !node.is_null() {
+                return Err(last.below_scalar(node));
+            }
             node = child(node, &last, positions).ok_or_else(|| last.missing())?;
         }
+        let last = Last { step, parents, path, operation, standard };
         if matches!(node.value, Value::Scalar(_)) {
-            let message = format!("{} is {} and has no fields", named(parents), node.type_name());
-            return Err(Diagnostic::error(Code::MissingField, message).at(operation.span).field(show(path)));
+            return Err(last.below_scalar(node));
         }
-        Ok((node, Last { step, parents, operation, standard }, positions))
+        Ok((node, last, positions))
     }
 
     fn add(&mut self, path: &[SmolStr], value: Node, operation: &Operation) -> Result<()> {
@@ -252,12 +317,14 @@ impl<'d> Document<'d> {
                 return self.get(&from, operation).map(drop);
             }
             if path.starts_with(&from) {
-                let message = format!("{} cannot be moved into itself", named(&from));
-                return Err(Diagnostic::error(Code::InvalidValue, message).at(operation.span));
+                return Err(into_itself(&from, operation));
             }
         }
         let value = self.remove(&from, operation)?;
-        self.add(&path, value, operation)
+        let added = self.add(&path, value, operation);
+        // Below a list's entry that went away the next one stands, which may do.
+        let is_within = path.len() > from.len() && path.starts_with(&from);
+        added.map_err(|error| if is_within { into_itself(&from, operation) } else { error })
     }
 
     fn copy(&mut self, operation: &Operation) -> Result<()> {
@@ -324,10 +391,12 @@ impl<'d> Document<'d> {
 /// The map or list that holds what a path names, the last step, and where fields are.
 type Parent<'d, 'p> = (&'d mut Node, Last<'p>, &'d mut FieldPositions<SmolStr>);
 
-/// The last step of a path.
+/// A step of a path, most often the last.
 struct Last<'p> {
     step: &'p SmolStr,
     parents: &'p [SmolStr],
+    /// All of it.
+    path: &'p [SmolStr],
     operation: &'p Operation,
     standard: Standard,
 }
@@ -351,10 +420,13 @@ impl Last<'_> {
         self.error(format!("{} has no `{}`", named(self.parents), self.step)).help(help)
     }
 
+    /// What the parents lead to has no steps below.
+    fn below_scalar(&self, node: &Node) -> Diagnostic {
+        self.error(format!("{} is {} and has no fields", named(self.parents), node.type_name()))
+    }
+
     fn error(&self, message: String) -> Diagnostic {
-        Diagnostic::error(Code::MissingField, message)
-            .at(self.operation.span)
-            .field(self.operation.path.clone().unwrap_or_default())
+        Diagnostic::error(Code::MissingField, message).at(self.operation.span).field(show(self.path))
     }
 }
 
@@ -397,6 +469,12 @@ fn forgiven(message: String, operation: &Operation) -> Diagnostic {
     Diagnostic::warning(Code::InvalidValue, message)
         .at(operation.span)
         .help("the API server takes this, and RFC 6902 does not: say what is meant")
+}
+
+fn into_itself(from: &[SmolStr], operation: &Operation) -> Diagnostic {
+    let message = format!("{} cannot be moved into itself", named(from));
+    let error = Diagnostic::error(Code::InvalidValue, message).at(operation.span);
+    error.help("`copy` puts a copy of it there; or move it to a place outside")
 }
 
 /// Up to how many fields of a map are compared with one that is not there.

@@ -1,13 +1,13 @@
 //! The fields of one resource that a list of specs names, each handed to a function.
 
-use smol_str::SmolStr;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::list::FieldSpecs;
 use super::path::{Create, SetField};
 use crate::diagnostic::Result;
 use crate::resource::Resource;
 use crate::schema::Gvk;
-use crate::yaml::{Node, Tag, Value};
+use crate::yaml::{Node, Value};
 
 impl FieldSpecs {
     /// Calls `set` on each field of the resource that a spec names, in the order of the specs.
@@ -39,10 +39,10 @@ impl FieldSpecs {
         let create = if spec.create { create } else { Create::Never };
         let mut changes_shared = false;
         let mut watched = |field: &mut Node| {
-            let before = shared_values(field);
+            let (before, count) = (shared_values(field, usize::MAX), entry_count(field));
             let done = set(field);
             // What is new in a map stands behind the rest.
-            changes_shared |= !before.is_empty() && !shared_values(field).starts_with(&before);
+            changes_shared |= before.is_some() && shared_values(field, count) != before;
             done
         };
         let mut visit = |resource: &mut Resource| path.visit(resource.node_mut(), create, &mut watched);
@@ -63,15 +63,30 @@ impl FieldSpecs {
     }
 }
 
-/// The values of a field, or of its entries, that are one with others.
-fn shared_values(field: &Node) -> Vec<(u8, SmolStr, Tag)> {
-    let shared = |node: &Node| {
-        let text = Some(node).filter(|node| node.meta.shared != 0)?.scalar_text()?;
-        Some((node.meta.shared, text.clone(), node.meta.tag))
+/// A number for the values of a field, or of its first `count` entries, that are one with others; none when there are
+/// none.
+fn shared_values(field: &Node, count: usize) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    let mut is_any = false;
+    let mut add = |node: &Node| {
+        if let (true, Some(text)) = (node.meta.shared != 0, node.scalar_text()) {
+            (node.meta.shared, text, node.meta.tag).hash(&mut hasher);
+            is_any = true;
+        }
     };
     match &field.value {
-        Value::Scalar(_) => shared(field).into_iter().collect(),
-        Value::Map(map) => map.iter().filter_map(|(_, value)| shared(value)).collect(),
-        Value::List(list) => list.iter().filter_map(shared).collect(),
+        Value::Scalar(_) => add(field),
+        Value::Map(map) => map.entries().iter().take(count).for_each(|entry| add(&entry.value)),
+        Value::List(list) => list.iter().take(count).for_each(add),
+    }
+    is_any.then(|| hasher.finish())
+}
+
+/// How many entries a field has; a scalar counts as one.
+fn entry_count(field: &Node) -> usize {
+    match &field.value {
+        Value::Scalar(_) => 1,
+        Value::Map(map) => map.len(),
+        Value::List(list) => list.len(),
     }
 }

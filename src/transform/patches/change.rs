@@ -155,7 +155,7 @@ fn warning_of_replacement(patch: &Node) -> Option<Diagnostic> {
 pub(super) struct ResourcePatch<'p> {
     patch: &'p JsonPatch,
     /// What comes to the same for a resource that was patched before, without a look at all of it: the patch leaves
-    /// alone what identifies the resource, and its value has passed through JSON.
+    /// alone what identifies the resource, and its values have passed through JSON.
     small: Option<JsonPatch>,
 }
 
@@ -172,13 +172,18 @@ impl<'p> ResourcePatch<'p> {
         let identifies = |field: Option<SmolStr>| {
             field.is_none_or(|field| matches!(field.as_str(), "apiVersion" | "kind" | "metadata"))
         };
-        let is_small = patch.changes_at_its_end() && !patch.fields().any(identifies);
+        let is_small = patch.is_simple() && !patch.fields().any(identifies);
         let small = is_small.then(|| {
             let mut small = patch.clone();
-            let settled = small.last_value_mut().is_none_or(settle);
+            let settled = small.written_mut().all(settle);
             settled.then_some(small)
         });
         Self { patch, small: small.flatten() }
+    }
+
+    /// Whether a resource is as it was when the patch fails [on the short way](Self::apply_small).
+    pub(super) fn is_all_or_nothing(&self) -> bool {
+        self.patch.changes_at_its_end()
     }
 
     /// As [`json`], for a resource that such a patch has changed before. None when that is not enough.

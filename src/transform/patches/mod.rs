@@ -279,11 +279,12 @@ impl<'r> PatchRun<'r> {
             return Ok(());
         }
         let (schema, mut copied) = (self.context.schema, self.set.copied());
-        let open = &mut self.open;
+        let (open, mut torn) = (&mut self.open, None);
         let changed = self.set.update(i, |resource| {
             let id = resource.id().clone();
             let small = open.get_mut(&i).and_then(|open| json.apply_small(resource, open, &mut copied));
             let changed = if let Some(warnings) = small {
+                torn = Some(&id).filter(|_| warnings.is_err() && !json.is_all_or_nothing()).cloned();
                 warnings.map(|warnings| Warned { value: false, warnings })
             } else {
                 open.remove(&i);
@@ -300,6 +301,10 @@ impl<'r> PatchRun<'r> {
             Ok(Warned { value: changed.value, warnings })
         });
         self.set.set_copied(copied);
+        if let Some(id) = torn {
+            self.lost.insert(i);
+            self.lost_ids.insert(id);
+        }
         let Some(changed) = changed else { return Ok(()) };
         if changed?.note_in(&mut self.warnings) {
             self.look_for_twins(i);

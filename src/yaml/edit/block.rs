@@ -3,12 +3,12 @@
 use rustc_hash::FxHashMap;
 
 use super::changes::{CollectionChanges, Element, pair};
-use super::fragment::spaces;
+use super::fragment::{as_neighbours, spaces};
 use super::lines::{
     behind_blank_lines, blank_lines_above, column, comments_above, lead, line_end, line_start, next_line,
     with_comments_below,
 };
-use super::outline::{EntryPart, FieldPart};
+use super::outline::{EntryPart, FieldPart, Part, PartKind};
 use super::same::new_comment;
 use super::splice::{Edit, apply};
 use super::value::{Editor, PlaceKind, ValuePlace, without_comments};
@@ -102,17 +102,30 @@ impl<'a> Editor<'a> {
             // Without the field `<<` gives one of its own, or it gives a field that is gone.
             self.suspects.extend(merges.iter().map(|f| f.value.start));
         }
-        let expanded = merges.iter().any(|f| self.is_expanded(&f.value));
+        let gives_all = self.gives_all(&merges, &own, &sides);
+        let expanded = !gives_all && merges.iter().any(|f| self.is_expanded(&f.value));
         let elements = after.entries().iter().filter_map(|entry| match own.get(entry.key.text.as_str()) {
             Some(&i) => Some(Element::Kept(i)),
+            None if gives_all => None,
             None if expanded => Some(Element::New(entry)),
             None => {
                 let given = sides.was(&entry.key.text).map(|entry| &entry.value);
                 (given != Some(&entry.value)).then_some(Element::New(entry))
             }
         });
-        let kept = fields.iter().map(|f| f.merge && !self.is_expanded(&f.value)).collect();
+        let kept = fields.iter().map(|f| f.merge && (gives_all || !self.is_expanded(&f.value))).collect();
         Some(CollectionChanges::new(kept, elements))
+    }
+
+    /// Whether `<<` gives just the fields that the map has beside its own, although the anchored map has changed.
+    fn gives_all(&self, merges: &[&FieldPart], own: &FxHashMap<&str, usize>, sides: &MapSides<'a>) -> bool {
+        let [FieldPart { value: Part { kind: PartKind::Alias(anchor), .. }, .. }] = merges else {
+            return false;
+        };
+        let Some(given) = self.still_given(*anchor).and_then(Node::as_map) else { return false };
+        let others = |map: &'a Map| map.entries().iter().filter(|e| !own.contains_key(e.key.text.as_str()));
+        others(sides.after).count() == others(given).count()
+            && others(given).all(|e| sides.is(&e.key.text).is_some_and(|is| is.value == e.value))
     }
 
     /// Edits the fields that stay, and says whether any goes; none when the text is not understood.
@@ -171,13 +184,14 @@ impl<'a> Editor<'a> {
         }
         let place = |i: usize| ValuePlace { from: entries[i].start + 1, column, kind: PlaceKind::Entry };
         let layout = self.layout();
+        let write = |node: &Node| layout.entry(&as_neighbours(before, node, layout.reading), column);
         if !kept.is_sorted() {
             let pieces = after.iter().zip(sources).map(|(node, source)| match source {
                 Some(i) => {
                     let own = self.apart(|e| e.value(place(i), &entries[i].value, &before[i], node));
                     self.piece(&chunks, i, own)
                 }
-                None => format!("{}{}\n", spaces(column), layout.entry(node, column)),
+                None => format!("{}{}\n", spaces(column), write(node)),
             });
             let pieces = pieces.collect();
             self.reorder(&chunks, pieces);
@@ -188,7 +202,7 @@ impl<'a> Editor<'a> {
         }
         let elements = after.iter().zip(&sources).map(|(n, s)| s.map_or(Element::New(n), Element::Kept));
         let changes = CollectionChanges::new(vec![false; before.len()], elements);
-        self.block_changes(&chunks, &changes, |node| layout.entry(node, column));
+        self.block_changes(&chunks, &changes, |node| write(node));
         true
     }
 

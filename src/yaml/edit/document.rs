@@ -9,7 +9,7 @@ use super::outline::DocumentOutline;
 use super::same::is_same;
 use super::splice::{Edit, apply};
 use super::style::DocumentStyle;
-use super::value::Editor;
+use super::value::{Aliases, Editor};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceMap};
 use crate::yaml::node::Node;
@@ -40,9 +40,9 @@ impl<'t> Edited<'t> {
             return Ok(Self(own.into()));
         }
         let style = DocumentStyle::of(text, document, layout);
-        let mut expand = Vec::new();
+        let (mut aliases, mut expand) = (Aliases::Kept, Vec::new());
         while let Some(root) = &document.root {
-            let mut editor = Editor::new(text, document, &style, &expand);
+            let mut editor = Editor::new(text, document, &style, (aliases, &expand));
             if !editor.root(root, before, after) {
                 break;
             }
@@ -59,11 +59,14 @@ impl<'t> Edited<'t> {
                     return Ok(Self(edited.into()));
                 }
             }
-            // Values are written out where their anchors changed or vanished, in one more try.
-            if !expand.is_empty() || more.is_empty() {
+            // Values are written out where their anchors changed or vanished: those that must be, and then all.
+            if expand.is_empty() && !more.is_empty() {
+                expand = more;
+            } else if !expand.is_empty() && aliases == Aliases::Kept {
+                aliases = Aliases::Expanded;
+            } else {
                 break;
             }
-            expand = more;
         }
         let whole = write_whole(text, document, before, after, &style);
         if reads_as(&whole, layout.reading, after) {

@@ -169,14 +169,61 @@ pub(super) fn as_block(before: &Node, after: &Node) -> Node {
     after
 }
 
-/// Whether a map or list is written over several lines.
-fn is_block(node: &Node) -> bool {
-    let empty = match &node.value {
+/// A map or list that takes the place of one in brackets stands in brackets, too, where that fits.
+pub(super) fn as_before(before: &Node, after: Node, reading: Reading) -> Node {
+    let was_flow = !is_empty(before) && before.meta.style == Style::Flow;
+    if was_flow && std::mem::discriminant(&before.value) == std::mem::discriminant(&after.value) {
+        return in_brackets(&after, reading).unwrap_or(after);
+    }
+    after
+}
+
+/// A new entry of a list: among entries in brackets it stands in brackets, too, where that fits.
+pub(super) fn as_neighbours<'n>(neighbours: &[Node], entry: &'n Node, reading: Reading) -> Cow<'n, Node> {
+    let mut collections = neighbours.iter().filter(|node| !is_empty(node)).peekable();
+    if collections.peek().is_some() && collections.all(|node| node.meta.style == Style::Flow) {
+        return in_brackets(entry, reading).map_or(Cow::Borrowed(entry), Cow::Owned);
+    }
+    Cow::Borrowed(entry)
+}
+
+/// The longest text that is put into brackets; what is longer is read more easily on lines of its own.
+const LONGEST_FLOW: usize = 100;
+
+/// A map or list in brackets; none when it would lose comments or be hard to read.
+fn in_brackets(node: &Node, reading: Reading) -> Option<Node> {
+    if !is_block(node) || !is_plain(node) || Brackets::new(reading).write(node, "").len() > LONGEST_FLOW {
+        return None;
+    }
+    let mut node = node.clone();
+    node.meta.style = Style::Flow;
+    Some(node)
+}
+
+/// Whether nothing within has comments or several lines.
+fn is_plain(node: &Node) -> bool {
+    let bare = |meta: &Meta| meta.comments.is_none();
+    match &node.value {
+        Value::Scalar(text) => !text.contains('\n'),
+        Value::List(list) => list.iter().all(|node| bare(&node.meta) && is_plain(node)),
+        Value::Map(map) => {
+            map.entries().iter().all(|e| bare(&e.key.meta) && bare(&e.value.meta) && is_plain(&e.value))
+        }
+    }
+}
+
+/// Whether there is nothing that brackets could be put around.
+fn is_empty(node: &Node) -> bool {
+    match &node.value {
         Value::Map(map) => map.is_empty(),
         Value::List(list) => list.is_empty(),
         Value::Scalar(_) => true,
-    };
-    !empty && node.meta.style != Style::Flow
+    }
+}
+
+/// Whether a map or list is written over several lines.
+fn is_block(node: &Node) -> bool {
+    !is_empty(node) && node.meta.style != Style::Flow
 }
 
 fn comments(meta: &Meta) -> Option<&Comments> {

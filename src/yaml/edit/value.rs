@@ -3,7 +3,7 @@
 use granit_parser::StructureStyle::{Block, Flow};
 use rustc_hash::FxHashMap;
 
-use super::fragment::{Layout, as_block};
+use super::fragment::{Layout, as_before, as_block};
 use super::lines::{behind_blank_lines, is_blank, line_end, next_line, with_comments_below};
 use super::outline::{DocumentOutline, Part, PartKind};
 use super::same::{is_same, new_comment};
@@ -34,6 +34,15 @@ pub(super) enum PlaceKind {
     Flow,
 }
 
+/// What becomes of an alias, or a value of `<<`, that may have to be written out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aliases {
+    /// It stays where what its anchor has become is what is wanted.
+    Kept,
+    /// It is written out.
+    Expanded,
+}
+
 /// Collects the edits of one document.
 pub(super) struct Editor<'a> {
     pub text: &'a str,
@@ -41,6 +50,7 @@ pub(super) struct Editor<'a> {
     pub style: &'a DocumentStyle,
     /// Where aliases, and values of `<<`, stand that must be written out; in order.
     expand: &'a [usize],
+    aliases: Aliases,
     edits: Vec<Edit>,
     /// What becomes of anchored values that were looked at.
     anchored: FxHashMap<usize, &'a Node>,
@@ -53,10 +63,10 @@ impl<'a> Editor<'a> {
         text: &'a str,
         document: &'a DocumentOutline,
         style: &'a DocumentStyle,
-        expand: &'a [usize],
+        (aliases, expand): (Aliases, &'a [usize]),
     ) -> Self {
         let (edits, suspects) = (Vec::new(), Vec::new());
-        Self { text, document, style, expand, edits, anchored: FxHashMap::default(), suspects }
+        Self { text, document, style, expand, aliases, edits, anchored: FxHashMap::default(), suspects }
     }
 
     pub fn finish(self) -> (Vec<Edit>, Vec<usize>) {
@@ -94,8 +104,9 @@ impl<'a> Editor<'a> {
 
     pub fn value(&mut self, place: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) {
         if let PartKind::Alias(anchor) = part.kind {
-            let keep = is_same(before, after) || self.anchored.get(&anchor).is_some_and(|now| *now == after);
-            if !keep || self.is_expanded(part) {
+            let gives = self.still_given(anchor).is_some_and(|now| now == after);
+            let keep = is_same(before, after) && !self.is_expanded(part);
+            if !gives && !keep {
                 self.put(place, part, before, without_comments(after.clone()));
             }
             return;
@@ -108,6 +119,10 @@ impl<'a> Editor<'a> {
         }
         let stays = before == after && matches!(before.value, Value::Scalar(_));
         if !stays && !self.in_place(place, part, before, after) {
+            if !matches!(after.value, Value::Scalar(_)) {
+                // A map or list that is written anew has its anchor no more.
+                self.anchored.remove(&part.anchor);
+            }
             self.put(place, part, before, after.clone());
         } else if let Some(comment) = new_comment(&before.meta, &after.meta)
             && is_inline(part)
@@ -115,6 +130,11 @@ impl<'a> Editor<'a> {
         {
             self.comment(part.end, comment);
         }
+    }
+
+    /// What an anchored value has become, where its aliases may stay.
+    pub fn still_given(&self, anchor: usize) -> Option<&'a Node> {
+        self.anchored.get(&anchor).copied().filter(|_| self.aliases == Aliases::Kept)
     }
 
     /// Puts a comment behind the last byte of something, in place of one that stands there.
@@ -159,7 +179,7 @@ impl<'a> Editor<'a> {
         if place.kind == PlaceKind::Flow {
             return self.put_in_flow(place, part, &after);
         }
-        after = as_block(before, &after);
+        after = as_before(before, as_block(before, &after), self.layout().reading);
         let end = self.end_of_value(place, part);
         let mut inner = self.comment_within(place, part).map(|c| format!(" {c}"));
         let is_behind = !is_blank(&self.text[end..line_end(self.text, end)]);

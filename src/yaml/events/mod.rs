@@ -5,7 +5,9 @@
 //! the parser complains, such lines are padded and read again. So are texts with a byte order mark at the start of
 //! a later document. On the other hand libyaml takes no tab where it looks for indentation, no document behind
 //! `...` that does not begin with `---`, no `...` where a document should stand, and no directive that it does not know.
+//! It knows more line breaks, too.
 
+mod breaks;
 mod lines;
 mod markers;
 mod padding;
@@ -18,6 +20,7 @@ use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Parser};
 
+use self::breaks::BrokenText;
 use self::lines::Lines;
 use self::markers::Markers;
 use self::padding::{FAR, Padded, pads, without_later_marks};
@@ -47,6 +50,14 @@ pub(super) enum Unreadable {
 }
 
 impl Unreadable {
+    /// The same at another place.
+    fn at(self, place: impl Fn(usize) -> usize) -> Self {
+        match self {
+            Self::Syntax { kind, message, at } => Self::Syntax { kind, message, at: place(at) },
+            refused @ Self::Refused(_) => refused,
+        }
+    }
+
     fn is_of_mark(&self) -> bool {
         matches!(self, Self::Syntax { kind: Some(ErrorKind::BomInsideDocument), .. })
     }
@@ -89,6 +100,27 @@ pub(super) fn read_events<S>(
     start: impl Fn() -> S,
     step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<S, Unreadable> {
+    // JSON is no YAML to kubectl.
+    let is_json = reading == Reading::Kubectl && text.trim_start().starts_with('{');
+    let Some(broken) = BrokenText::of(text).filter(|_| !is_json) else {
+        return read_lines(text, comments, reading, start, step);
+    };
+    let restored = |state: &mut S, event: Event<'_>, place: &EventPlace| {
+        let range = broken.original(place.range.start)..broken.original(place.range.end);
+        step(state, broken.restored(event), &EventPlace { range, ..place.clone() })
+    };
+    read_lines(&broken.text, comments, reading, start, restored)
+        .map_err(|error| error.at(|at| broken.original(at)))
+}
+
+/// As [`read_events`], for a text whose line breaks the parser knows.
+fn read_lines<S>(
+    text: &str,
+    comments: CommentEvents,
+    reading: Reading,
+    start: impl Fn() -> S,
+    step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
+) -> Result<S, Unreadable> {
     let read = |padded: &Padded<'_>| -> Result<_, Unreadable> {
         let (mut state, mut lines) = (start(), Lines::of(text, padded));
         read_once(padded, comments, &mut lines, |event, place| step(&mut state, event, place))?;
@@ -99,7 +131,7 @@ pub(super) fn read_events<S>(
         Err(failure) if failure.is_of_indentation() => failure,
         Err(failure) if failure.is_of_mark() => {
             let Some(text) = without_later_marks(text) else { return Err(failure) };
-            return read_events(&text, comments, reading, start, step);
+            return read_lines(&text, comments, reading, start, step);
         }
         Err(failure @ Unreadable::Syntax { .. }) if reading == Reading::Kubectl => {
             let Some(separated) = Padded::separated(text) else { return Err(failure) };

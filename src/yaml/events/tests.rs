@@ -17,6 +17,26 @@ fn read(text: &str) -> String {
 }
 
 #[test]
+fn line_breaks_of_yaml_1_1_end_lines() {
+    let table = [
+        ("a: x\u{2028}b: y\n", r#"{"a":"x","b":"y"}"#),
+        ("a: x # c\u{85}b: y\n", r#"{"a":"x","b":"y"}"#),
+        ("a: x \u{2029}   y\nb: z\n", "{\"a\":\"x\\u2029y\",\"b\":\"z\"}"),
+        ("a: x\u{85}  y\nb: z\u{85}\n", r#"{"a":"x y","b":"z"}"#),
+        ("a: x\u{85}\n  y\n", r#"{"a":"x\ny"}"#),
+        ("a: \"x \u{2028} y\\u2028 z\"\n", "{\"a\":\"x\\u2028y\\u2028 z\"}"),
+        ("a: \"x\u{85}\u{85}y\"\n", r#"{"a":"x\ny"}"#),
+        ("a: |\n  x\u{2028}  y\u{85}  z\n", "{\"a\":\"x\\u2028y\\nz\\n\"}"),
+        ("a: >-\n  x\u{85}  y\n", r#"{"a":"x y"}"#),
+        // An escape is no line break.
+        ("a: \"x\\Ly\\_z\\N\"\n", "{\"a\":\"x\\u2028y\u{a0}z\u{85}\"}"),
+    ];
+    for (text, want) in table {
+        assert_eq!(read(text), want, "{text:?}");
+    }
+}
+
+#[test]
 fn indentation_within_quotes_and_brackets_means_nothing() {
     let table = [
         ("a:\n  b: 'one\n two\n\nthree'\n  c: d\n", r#"{"a":{"b":"one two\nthree","c":"d"}}"#),

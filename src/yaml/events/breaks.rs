@@ -1,0 +1,146 @@
+//! The line breaks of YAML 1.1 that the parser takes for letters: U+0085, U+2028 and U+2029.
+//!
+//! kubectl and kustomize end lines there, and keep the last two as what they are. The parser is shown a letter that
+//! the text does not have, and a line break behind it; in what it reads the letter becomes what libyaml makes of the
+//! break. Knows nothing of indentation.
+
+use std::borrow::Cow;
+
+use granit_parser::{Event, ScalarStyle};
+
+/// The breaks, and of how many bytes in UTF-8.
+const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
+/// Letters that may stand for them, as many bytes long: nobody uses these.
+const LETTERS: [std::ops::RangeInclusive<char>; 3] =
+    ['\u{7c0}'..='\u{7ea}', '\u{e000}'..='\u{e0ff}', '\u{e100}'..='\u{e1ff}'];
+
+/// A text with such breaks as the parser is shown it.
+pub(super) struct BrokenText {
+    pub text: String,
+    letters: [char; 3],
+    /// Where line breaks were added, in the text as it is shown.
+    added: Vec<usize>,
+}
+
+impl BrokenText {
+    /// None when the text has no such break, or all letters.
+    pub fn of(text: &str) -> Option<Self> {
+        if !text.contains(BREAKS) {
+            return None;
+        }
+        let lower = text.to_ascii_lowercase();
+        let is_free =
+            |letter: &char| !lower.contains(*letter) && !lower.contains(&format!("{:x}", u32::from(*letter)));
+        let [next, line, paragraph] = LETTERS.map(|mut letters| letters.find(is_free));
+        let letters = [next?, line?, paragraph?];
+        let (mut out, mut added) = (String::with_capacity(text.len() + 16), Vec::new());
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let Some(i) = BREAKS.iter().position(|known| *known == c) else {
+                out.push(c);
+                continue;
+            };
+            // A line of nothing else is blank.
+            let line = out.rsplit('\n').next().unwrap_or_default();
+            if i == 0 && line.trim_matches([' ', '\t']).is_empty() {
+                out.push_str("  ");
+            } else {
+                out.push(letters[i]);
+                if chars.peek().is_some_and(|next| BREAKS.contains(next)) {
+                    continue;
+                }
+            }
+            added.push(out.len());
+            out.push('\n');
+        }
+        Some(Self { text: out, letters, added })
+    }
+
+    /// The place in the text of a place in what is shown.
+    pub fn original(&self, at: usize) -> usize {
+        at - self.added.partition_point(|added| *added < at)
+    }
+
+    /// An event with what libyaml reads.
+    pub fn restored<'e>(&self, event: Event<'e>) -> Event<'e> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) if text.contains(self.letters) => {
+                let text = match style {
+                    ScalarStyle::Literal | ScalarStyle::Folded => self.block(&text),
+                    ScalarStyle::Plain => {
+                        self.flow(text.trim_matches(|c| self.letters.contains(&c) || matches!(c, ' ' | '\n')))
+                    }
+                    _ => self.flow(&text),
+                };
+                Event::Scalar(Cow::Owned(text), style, anchor, tag)
+            }
+            Event::Comment(text, placement) if text.contains(self.letters) => {
+                let text = text.trim_end_matches(self.letters).trim_end().to_string();
+                Event::Comment(Cow::Owned(text), placement)
+            }
+            other => other,
+        }
+    }
+
+    /// The break that a letter stands for, as it is read: the first one is a plain line break.
+    fn read_as(&self, letter: char) -> Option<char> {
+        let i = self.letters.iter().position(|known| *known == letter)?;
+        Some(if i == 0 { '\n' } else { BREAKS[i] })
+    }
+
+    /// The text of a block scalar: each break ends a line, and the added one goes.
+    fn block(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let Some(read) = self.read_as(c) else {
+                out.push(c);
+                continue;
+            };
+            if chars.peek().is_some_and(|next| self.letters.contains(next)) {
+                out.push(read);
+                continue;
+            }
+            match chars.next_if(|next| matches!(next, '\n' | ' ')) {
+                Some(' ') if read == '\n' => out.push(' '),
+                Some(_) => out.push(read),
+                // The last line without its break.
+                None => {}
+            }
+        }
+        out
+    }
+
+    /// The text of a scalar whose lines were folded: of several breaks the first goes, if it is a plain one.
+    fn flow(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let Some(first) = self.read_as(c) else {
+                out.push(c);
+                continue;
+            };
+            out.truncate(out.trim_end_matches([' ', '\t']).len());
+            let mut more = String::new();
+            while let Some(next) =
+                chars.next_if(|next| matches!(next, ' ' | '\n') || self.read_as(*next).is_some())
+            {
+                match self.read_as(next) {
+                    Some(read) => more.push(read),
+                    None if next == '\n' => more.push('\n'),
+                    None => {}
+                }
+            }
+            match (first, more.as_str()) {
+                ('\n', "") => out.push(' '),
+                ('\n', more) => out.push_str(more),
+                (first, more) => {
+                    out.push(first);
+                    out.push_str(more);
+                }
+            }
+        }
+        out
+    }
+}
