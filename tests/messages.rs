@@ -86,7 +86,7 @@ fn each_form_tells_the_same() {
     let text = stderr(&run(home.path(), &["build", "two"]));
     assert!(text.starts_with("warning[unmatched-patch]: "), "{text}");
     let short = stderr(&run(home.path(), &["build", "two", "--message-format", "short"]));
-    assert!(short.starts_with("base/kustomization.yaml:4:11: warning[unmatched-patch]: "), "{short}");
+    assert!(short.starts_with("base/kustomization.yaml:4:18: warning[unmatched-patch]: "), "{short}");
     let github = stderr(&run(home.path(), &["build", "two", "--message-format=github"]));
     assert!(github.starts_with("::warning file=base/kustomization.yaml,line=4,"), "{github}");
     let json = stderr(&run(home.path(), &["--message-format", "json", "build", "two"]));

@@ -396,12 +396,12 @@ const MEANT: [(&str, &str, &[&str]); 11] = [
     (
         "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMap\n    apiVersion: v1\n    metadata: {name: setings}\n",
         "did you mean ConfigMap `settings`?",
-        &["app/kustomization.yaml:4:5"],
+        &["app/kustomization.yaml:6:22"],
     ),
     (
         "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMapp\n    apiVersion: v1\n    metadata: {name: settings}\n",
         "did you mean ConfigMap `settings`?",
-        &["app/kustomization.yaml:4:5"],
+        &["app/kustomization.yaml:4:11"],
     ),
     (
         "resources: [settings.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: remove\n      path: /metadata/labls/x\n",
@@ -484,9 +484,9 @@ fn places_can_be_opened_from_where_the_user_stands() {
         ("else/where/x", ""),
     ]);
     for (here, target, want) in [
-        (".", "prod", "prod/p.yaml:2:1"),
-        ("prod", ".", "p.yaml:2:1"),
-        ("else/where", "../../prod", "../../prod/p.yaml:2:1"),
+        (".", "prod", "prod/p.yaml:2:52"),
+        ("prod", ".", "p.yaml:2:52"),
+        ("else/where", "../../prod", "../../prod/p.yaml:2:52"),
     ] {
         let here = home.path().join(here);
         let told = refused(&here, &["build", target, "--message-format", "short"]);
@@ -504,7 +504,7 @@ fn inline_patches_have_their_places_in_the_kustomization() {
             "- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    data: }\n",
             "7:11",
         ),
-        ("- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}'\n", "3:11"),
+        ("- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}'\n", "3:62"),
         (
             "- patch: \"{apiVersion: v1,\\n kind: ConfigMap,\\n metadata: {name: a},\\n data: {x: 1, x: 2}}\"\n",
             "3:85",
@@ -615,7 +615,7 @@ fn variables_replicas_targets_and_conflicts_have_places() {
         (
             "replacements:\n- source: {kind: ConfigMap}\n  targets:\n  - select: {name: x}\n".into(),
             "warning[unmatched-replacement]",
-            "5:5",
+            "5:20",
         ),
         (
             "configMapGenerator:\n- {name: a, options: {disableNameSuffixHash: true}}\n".into(),

@@ -208,6 +208,19 @@ impl Known {
     }
 }
 
+/// The part of an id that is most likely the wrong one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrongPart {
+    /// Group and version.
+    ApiVersion,
+    /// The kind.
+    Kind,
+    /// The name.
+    Name,
+    /// The namespace.
+    Namespace,
+}
+
 /// Finds what was probably meant; the resources are indexed for the first mistake.
 pub(crate) struct Likely<'s> {
     schema: &'s Schema,
@@ -217,6 +230,18 @@ pub(crate) struct Likely<'s> {
 impl<'s> Likely<'s> {
     pub(crate) fn new(schema: &'s Schema) -> Self {
         Self { schema, index: OnceCell::new() }
+    }
+
+    /// In which part an id that nobody has differs from the one that is most like it; its name when there is none.
+    pub(crate) fn wrong_part(&self, set: &ResourceSet, id: &ResId) -> WrongPart {
+        let index = self.index.get_or_init(|| Alike::of(set));
+        match index.nearest(id, self.schema) {
+            Some(known) if known.id.name != id.name => WrongPart::Name,
+            Some(known) if known.id.gvk.kind != id.gvk.kind => WrongPart::Kind,
+            Some(known) if known.id.gvk != id.gvk => WrongPart::ApiVersion,
+            Some(_) => WrongPart::Namespace,
+            None => WrongPart::Name,
+        }
     }
 
     /// "did you mean ...?" for an id that nobody has.

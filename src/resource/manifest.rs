@@ -12,7 +12,8 @@ use super::shared::SharedScalars;
 use crate::cause::{History, Writer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, Schema, Scope};
-use crate::yaml::{Map, Node, Tag, Value};
+use crate::source::Span;
+use crate::yaml::{Map, Node, Tag, Value, nearest};
 
 /// A manifest with its identity and history.
 ///
@@ -49,6 +50,21 @@ pub struct Resource {
     pub history: Option<Box<History>>,
 }
 
+/// Says of an error for want of a field at which other field it was probably misspelled, or else, as an error, that it
+/// is somewhere in the manifest.
+fn misspelled(
+    error: Diagnostic,
+    map: &Map,
+    field: &str,
+    manifest: Span,
+) -> std::result::Result<Diagnostic, Diagnostic> {
+    let names: Vec<&str> = map.iter().map(|(name, _)| name).collect();
+    match nearest(field, &names).and_then(|near| map.entry(near)) {
+        Some(entry) => Ok(error.at(entry.key.meta.span).help(format!("did you mean `{field}`?"))),
+        None => Err(error.at(manifest.at_start())),
+    }
+}
+
 impl Resource {
     /// A resource from a manifest, which must be a map with a kind and a name.
     ///
@@ -61,16 +77,21 @@ impl Resource {
         };
         let kind = SmolStr::new(text_of(map.get("kind")));
         if kind.is_empty() {
-            return Err(Diagnostic::error(Code::MissingField, "this resource has no `kind`")
-                .at(node.span().at_start())
-                .help("every manifest needs apiVersion, kind and metadata.name"));
+            let error = Diagnostic::error(Code::MissingField, "this resource has no `kind`");
+            return Err(misspelled(error, map, "kind", node.span()).unwrap_or_else(|error| {
+                error.help("every manifest needs apiVersion, kind and metadata.name")
+            }));
         }
         let mut resource = Self::unchecked(node, schema);
         if resource.id.name.is_empty() && !kind.ends_with("List") {
-            let span = resource.node.span().at_start();
-            return Err(Diagnostic::error(Code::MissingField, format!("this {kind} has no `metadata.name`"))
-                .at(span)
-                .help("every manifest needs a name; generateName is not enough to merge and reference by"));
+            let error = Diagnostic::error(Code::MissingField, format!("this {kind} has no `metadata.name`"));
+            let (span, no_map) = (resource.node.span(), Map::new());
+            let metadata = resource.node.get("metadata").and_then(Node::as_map);
+            let named = misspelled(error, metadata.unwrap_or(&no_map), "name", span);
+            return Err(named.unwrap_or_else(|error| {
+                error
+                    .help("every manifest needs a name; generateName is not enough to merge and reference by")
+            }));
         }
         // kustomize keeps its notes in annotations, and some manifests bring one along to get a hash.
         if resource.annotation("internal.config.kubernetes.io/needsHashSuffix") == Some("enabled") {

@@ -20,7 +20,7 @@ mod selector;
 mod set;
 mod shared;
 
-pub(crate) use alike::{Alike, Known, Likely, SimilarNames};
+pub(crate) use alike::{Alike, Known, Likely, SimilarNames, WrongPart};
 pub(crate) use build_annotations::INTERNAL;
 pub(crate) use copied::Copied;
 pub use former::FormerIds;

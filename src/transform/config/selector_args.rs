@@ -3,8 +3,9 @@
 use serde::Deserialize;
 
 use crate::diagnostic::Result;
-use crate::resource::{LabelSelector, Pattern, ResId, Selector};
+use crate::resource::{LabelSelector, Pattern, ResId, Selector, WrongPart};
 use crate::schema::Gvk;
+use crate::source::Span;
 use crate::yaml::Spanned;
 
 /// What `target` of a patch, and `select` and `reject` of a replacement, can say. All fields that
@@ -29,6 +30,19 @@ pub struct SelectorArgs {
 }
 
 impl SelectorArgs {
+    /// Where a part of the id is written; no place for one that is not.
+    pub(crate) fn place_of(&self, part: WrongPart) -> Span {
+        match part {
+            WrongPart::ApiVersion => [self.group.span, self.version.span],
+            WrongPart::Kind => [self.kind.span; 2],
+            WrongPart::Name => [self.name.span; 2],
+            WrongPart::Namespace => [self.namespace.span, self.name.span],
+        }
+        .into_iter()
+        .find(|span| !span.is_none())
+        .unwrap_or_default()
+    }
+
     /// The selector that these arguments describe.
     ///
     /// # Errors

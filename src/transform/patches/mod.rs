@@ -23,7 +23,7 @@ use crate::yaml::Spanned;
 use change::{OpenResource, ResourcePatch, StrategicPatch};
 use load::PatchBody;
 pub use load::is_path as is_path_of_patch;
-use target::{check_ids, own_target};
+use target::{check_ids, own_target, with_namesake};
 
 /// Applies `patches`, one after the other, and returns what is odd about them.
 ///
@@ -179,20 +179,22 @@ impl<'r> PatchRun<'r> {
         };
         let selected = self.set.select(&target.compile()?);
         if selected.is_empty() {
+            let part = self.likely.wrong_part(self.set, &target.id());
+            let wrong = target.place_of(part);
+            let place = [wrong, target.span].into_iter().find(|span| !span.is_none());
             let likely = self.likely.suggestion(self.set, &target.id());
             let help = match likely {
                 Some(likely) => format!("{likely} the patch changes nothing"),
                 None => "the patch changes nothing; names are those of this kustomization's resources".into(),
             };
-            self.warnings.push(
-                Diagnostic::warning(
-                    Code::UnmatchedPatch,
-                    format!("the target {} selects no resource", target.value),
-                )
-                .at(if target.span.is_none() { patch.place() } else { target.span })
-                .label(if target.span.is_none() { Span::default() } else { patch.place() }, "the patch")
-                .help(help),
-            );
+            let warning = Diagnostic::warning(
+                Code::UnmatchedPatch,
+                format!("the target {} selects no resource", target.value),
+            )
+            .at(place.unwrap_or(patch.place()))
+            .label(place.map_or(Span::default(), |_| patch.place()), "the patch")
+            .help(help);
+            self.warnings.push(with_namesake(warning, self.set, target.name.as_str(), part));
         }
         Ok(selected)
     }

@@ -3,14 +3,43 @@
 use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::{Likely, ResId, Resource, ResourceSet};
+use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
+use crate::yaml::Node;
 
 /// The position of the one resource that a patch names by its kind, name and namespace, now or before.
 ///
 /// # Errors
 /// There is none, or there are several.
 pub(super) fn own_target(set: &ResourceSet, patch: &Resource, alike: &Likely<'_>) -> Result<usize> {
-    unique(set, patch.id(), alike).map_err(|error| error.at(patch.node().span().at_start()))
+    unique(set, patch.id(), alike).map_err(|error| {
+        if error.code() != Code::NoMatch {
+            return error.at(patch.node().span().at_start());
+        }
+        let part = alike.wrong_part(set, patch.id());
+        let wrong = wrong_part(patch.node(), part);
+        let error = error.at(wrong.map_or(patch.node().span().at_start(), Node::span));
+        with_namesake(error, set, &patch.id().name, part)
+    })
+}
+
+/// The same with the place of the resource that has the name and another kind: it may be that one which is misspelled.
+pub(super) fn with_namesake(error: Diagnostic, set: &ResourceSet, name: &str, part: WrongPart) -> Diagnostic {
+    let mut namesakes = set.by_name(name).filter_map(|i| set.as_slice()[i].node().get("kind"));
+    match namesakes.next().filter(|_| part == WrongPart::Kind) {
+        Some(kind) => error.label(kind.span(), "this has the name"),
+        None => error,
+    }
+}
+
+/// The value by which a patch misses what it was probably meant for.
+fn wrong_part(patch: &Node, part: WrongPart) -> Option<&Node> {
+    let metadata = |field| patch.get_path(&["metadata", field]);
+    match part {
+        WrongPart::ApiVersion => patch.get("apiVersion"),
+        WrongPart::Kind => patch.get("kind"),
+        WrongPart::Name => metadata("name"),
+        WrongPart::Namespace => metadata("namespace").or(metadata("name")),
+    }
 }
 
 fn unique(set: &ResourceSet, id: &ResId, alike: &Likely<'_>) -> Result<usize> {
@@ -71,7 +100,7 @@ mod tests {
     use super::*;
     use crate::schema::Schema;
     use crate::source::SourceMap;
-    use crate::yaml::{Map, Node, ParseOptions, parse_documents};
+    use crate::yaml::{Map, ParseOptions, parse_documents};
 
     fn set(text: &str) -> ResourceSet {
         let sources = SourceMap::default();

@@ -74,8 +74,11 @@ impl ReplacementRun<'_> {
         let selected = TargetSelector::new(target)?.positions(self.set);
         if selected.is_empty() {
             let message = "this target selects no resource, so the value is not copied";
-            let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(target.span);
             let id = target.select.as_ref().map(SelectorArgs::id).unwrap_or_default();
+            let part = self.likely.wrong_part(self.set, &id);
+            let wrong = target.select.as_ref().map(|select| select.place_of(part));
+            let place = wrong.filter(|span| !span.is_none()).unwrap_or(target.span);
+            let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(place);
             let likely = self.likely.suggestion(self.set, &id);
             return Ok(vec![match likely {
                 Some(likely) => warning.help(likely),
