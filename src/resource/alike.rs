@@ -159,7 +159,10 @@ impl Alike {
             }
             let names: Vec<&str> = kinds.keys().map(SmolStr::as_str).collect();
             let is_unknown = schema.kind(&id.gvk).is_none();
-            let near = nearest(kind, &names).filter(|_| is_unknown).or_else(|| relative(kind, &names));
+            let may_be_wrong = |near: &&str| {
+                is_unknown || kinds.get(*near).is_some_and(|known| schema.kind(&known.id.gvk).is_none())
+            };
+            let near = nearest(kind, &names).filter(may_be_wrong).or_else(|| relative(kind, &names));
             if let Some(known) = near.and_then(|kind| kinds.get(kind)) {
                 return Some(known);
             }

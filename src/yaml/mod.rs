@@ -42,6 +42,6 @@ pub(crate) use positions::FieldPositions;
 pub use scalar::Resolved;
 pub(crate) use scalar::resolve_plain;
 pub use spanned::Spanned;
-pub(crate) use suggest::{nearest, nearest_path, suggestion};
+pub(crate) use suggest::{differ_by_one, nearest, nearest_path, suggestion};
 pub(crate) use within::add_within;
 pub(crate) use yaml_1_1::as_yaml_1_1;

@@ -79,6 +79,11 @@ fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Opt
     Err(nearest(value, &values).map(|meant| format!("[{field}={meant}]")))
 }
 
+/// Whether one letter has to be added, removed, changed or swapped with its neighbour.
+pub(crate) fn differ_by_one(a: &str, b: &str) -> bool {
+    a.len().abs_diff(b.len()) <= 4 && distance(a, b) == 1
+}
+
 /// How many letters have to be added, removed, changed or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().collect());

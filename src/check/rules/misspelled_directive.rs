@@ -1,4 +1,4 @@
-//! A directive that nobody knows, and that is a field of the object now.
+//! A directive that has become a field of the object.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
@@ -11,10 +11,11 @@ use crate::yaml::nearest;
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "misspelled-directive",
-        meaning: "A field that begins with `$` and is called much like a directive of patches.",
-        remedy: "Correct its spelling: as it is, it is a field like any other, and nothing is deleted or replaced.",
+        meaning: "A directive of patches that is misspelled, or stands where nothing is merged, and so is a field of the \
+                  object.",
+        remedy: "Correct its spelling, or write out the value: as it is, nothing is deleted or replaced.",
     }),
-    name: "Misspelled directive",
+    name: "Directive that is a field",
     group: RuleGroup::MeansElse,
     severity: Severity::Error,
     standing: RuleStanding::On,
@@ -54,18 +55,19 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
             let (word, field) =
                 name.split_once('/').map_or((name, ""), |(word, _)| (word, &name[word.len()..]));
             let Some(meant) = word.strip_prefix('$').and_then(|_| nearest(word, &DIRECTIVES)) else { return };
-            if meant == word {
-                return;
-            }
-            let meant = format!("{meant}{field}");
-            found.push(
-                Diagnostic::error(RULE.code, format!("`{name}` is no directive, and becomes a field"))
-                    .at(key.meta.span)
-                    .resource(resource.id())
-                    .field(visit.path())
-                    .help(format!("did you mean `{meant}`?"))
-                    .certain_fix(key.meta.span, meant),
-            );
+            let told = |message: String| {
+                let error = Diagnostic::error(RULE.code, message).at(key.meta.span);
+                error.resource(resource.id()).field(visit.path())
+            };
+            let meant_whole = format!("{meant}{field}");
+            found.push(if meant == word {
+                told(format!("`{name}` is left in the object: it stands where nothing is merged"))
+                    .help("write out the whole value as it shall be, or give the kind a schema")
+            } else {
+                told(format!("`{name}` is no directive, and becomes a field"))
+                    .help(format!("did you mean `{meant_whole}`?"))
+                    .certain_fix(key.meta.span, meant_whole)
+            });
         });
     }
     found
