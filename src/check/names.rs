@@ -41,12 +41,23 @@ mod tests {
 
     #[test]
     fn slips() {
-        for (name, known) in [("webb", "web"), ("contianer", "container"), ("web-confg", "web-config"), ("po-dtmp", "pod-tmp"), ("po-tmp-gc", "pod-tmp-gc")] {
+        for (name, known) in [
+            ("webb", "web"),
+            ("contianer", "container"),
+            ("web-confg", "web-config"),
+            ("po-dtmp", "pod-tmp"),
+            ("po-tmp-gc", "pod-tmp-gc"),
+        ] {
             assert!(is_slip(name, known), "{name} {known}");
         }
-        for (name, known) in
-            [("web-1", "web-2"), ("db-key", "app-key"), ("web", "web"), ("a", "b"), ("web-a", "web-b"), ("web-a", "web")]
-        {
+        for (name, known) in [
+            ("web-1", "web-2"),
+            ("db-key", "app-key"),
+            ("web", "web"),
+            ("a", "b"),
+            ("web-a", "web-b"),
+            ("web-a", "web"),
+        ] {
             assert!(!is_slip(name, known), "{name} {known}");
         }
     }

@@ -1,6 +1,7 @@
 //! What a patch deletes that is not there.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
 
 use super::association::{Association, ListPolicy};
 use super::directive::{PATCH, is_directive};
@@ -11,7 +12,7 @@ use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::schema::Cursor;
 use crate::source::Span;
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Map, Node, Value, nearest};
 
 /// Whether a patch deletes anything below its root.
 pub(crate) fn deletes(patch: &Node) -> bool {
@@ -38,24 +39,31 @@ fn fields(live: &Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Vec<Di
     let mut warnings = Vec::new();
     for entry in patch.entries().iter().filter(|entry| !is_directive(&entry.key.text)) {
         let (name, here) = (entry.key.text.as_str(), at.field(&entry.key.text));
-        match (&entry.value.value, live.get(name)) {
-            (Value::Scalar(_), None) if entry.value.is_null() => {
+        let (live, cursor) = (live.get(name), cursor.field(name));
+        let is_deletion = entry.value.is_null() || is_deleted(&entry.value);
+        match &entry.value.value {
+            _ if is_deletion && live.is_none() => {
                 let message = format!("there is no `{name}` here that could be removed");
                 warnings.push(absent(message, entry.key.meta.span, &here));
             }
-            (Value::Map(patch), Some(live)) => {
-                warnings.extend(
-                    live.as_map().into_iter().flat_map(|live| fields(live, patch, cursor.field(name), &here)),
-                );
+            // Something else stands in the place of a map: what becomes of it, its schema decides.
+            Value::Map(_) if live.is_some_and(|live| live.as_map().is_none()) => {}
+            Value::Map(patch) => {
+                let none = Map::new();
+                warnings.extend(fields(live.and_then(Node::as_map).unwrap_or(&none), patch, cursor, &here));
             }
-            (Value::List(patch), live) => {
+            Value::List(patch) => {
                 let live = live.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-                warnings.extend(entries(live, patch, cursor.field(name), &here));
+                warnings.extend(entries(live, patch, cursor, &here));
             }
-            _ => {}
+            Value::Scalar(_) => {}
         }
     }
     warnings
+}
+
+fn is_deleted(node: &Node) -> bool {
+    node.get(PATCH).and_then(Node::as_str) == Some("delete")
 }
 
 fn entries(live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
@@ -65,21 +73,43 @@ fn entries(live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> V
     }
     let keys = ListKeys::new(association, list, list.element(), Rules::Overlay);
     let name = |entry: &Node| keys.identify(entry, &KeyPattern::Own);
-    let by_name: rustc_hash::FxHashMap<Identity, &Node> =
+    let by_name: FxHashMap<Identity, &Node> =
         live.iter().rev().filter_map(|entry| Some((name(entry)?, entry))).collect();
     let mut told = FxHashSet::default();
     let one = |(i, entry): (usize, &Node)| {
         let (Some(identity), Some(map)) = (name(entry), entry.as_map()) else { return Vec::new() };
-        let (here, live) = (at.index(i), by_name.get(&identity).and_then(|live| live.as_map()));
-        match (map.get(PATCH).and_then(Node::as_str), live) {
-            (Some("delete"), None) if told.insert(identity) => {
-                vec![absent("there is no such entry that could be deleted".into(), entry.span(), &here)]
+        let here = at.entry(entry, keys.names(), i);
+        let live = by_name.get(&identity).and_then(|live| live.as_map());
+        match live {
+            Some(live) => fields(live, map, list.element(), &here),
+            None if is_deleted(entry) && told.insert(identity) => {
+                vec![no_entry(entry, live_names(&keys, by_name.values()), &keys, &here)]
             }
-            (None, Some(live)) => fields(live, map, list.element(), &here),
-            _ => Vec::new(),
+            None => Vec::new(),
         }
     };
     patch.iter().enumerate().flat_map(one).collect()
+}
+
+/// The texts of the first key of entries.
+fn live_names<'n>(keys: &ListKeys<'_>, live: impl Iterator<Item = &'n &'n Node>) -> Vec<&'n str> {
+    let key = keys.names().first().map_or("", SmolStr::as_str);
+    let mut names: Vec<&str> = live.take(NAMES).filter_map(|entry| entry.get(key)?.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// How many names are looked at for one that is alike.
+const NAMES: usize = 64;
+
+fn no_entry(entry: &Node, names: Vec<&str>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Diagnostic {
+    let key = keys.names().first().and_then(|key| entry.get(key));
+    let message = "there is no such entry here that could be deleted";
+    let warning = absent(message.into(), key.unwrap_or(entry).span(), at);
+    match key.and_then(Node::as_str).and_then(|name| nearest(name, &names)) {
+        Some(near) => warning.help(format!("did you mean `{near}`?")),
+        None => warning,
+    }
 }
 
 fn absent(message: String, span: Span, at: &Trail<'_>) -> Diagnostic {
@@ -110,11 +140,15 @@ mod tests {
                 &["metadata.labels.b", "metadata.annotations"],
             ),
             ("{spec: {containers: [{name: a, $patch: delete}]}}", &[]),
-            ("{spec: {containers: [{name: b, $patch: delete}]}}", &["spec.containers[0]"]),
-            ("{spec: {containers: [{name: a, tty: null, stdin: null}]}}", &["spec.containers[0].stdin"]),
+            ("{spec: {containers: [{name: b, $patch: delete}]}}", &["spec.containers[name=b]"]),
+            ("{spec: {containers: [{name: a, tty: null, stdin: null}]}}", &["spec.containers[name=a].stdin"]),
             ("{spec: {containers: [{name: b, tty: null}]}}", &[]),
             ("{spec: {$patch: replace, host: null}}", &[]),
-            ("{spec: {volumes: [{name: v, $patch: delete}]}}", &["spec.volumes[0]"]),
+            (
+                "{spec: {affinity: {$patch: delete}, dnsConfig: {options: null}}}",
+                &["spec.affinity", "spec.dnsConfig.options"],
+            ),
+            ("{spec: {volumes: [{name: v, $patch: delete}]}}", &["spec.volumes[name=v]"]),
         ];
         for (patch, want) in table {
             assert_eq!(told(live, patch), want, "{patch}");

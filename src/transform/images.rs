@@ -3,17 +3,17 @@
 use std::cell::Cell;
 
 use regex::Regex;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::field_spec::{Create, FieldSpecs, set_scalar};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::regexp;
-use crate::resource::ResourceSet;
+use crate::resource::{ResourceSet, SimilarNames};
 use crate::schema::Schema;
 use crate::source::Span;
-use crate::yaml::{Node, Spanned, Tag, Value, nearest};
+use crate::yaml::{Node, Spanned, Tag, Value};
 
 /// An entry of a kustomization's `images`.
 ///
@@ -114,43 +114,94 @@ pub fn images(
         .collect();
     let unmatched: Vec<&Image> =
         images.iter().filter(|image| !matched.contains(&std::ptr::from_ref(*image))).collect();
-    Ok(if unmatched.is_empty() { Vec::new() } else { told(&unmatched, set) })
+    Ok(if unmatched.is_empty() { Vec::new() } else { told(&unmatched, images, set) })
 }
 
-/// Warns of entries that no image is meant by.
-fn told(unmatched: &[&Image], set: &ResourceSet) -> Vec<Diagnostic> {
-    let mut names = Vec::new();
-    set.iter().for_each(|resource| image_names(resource.node(), &mut names));
-    names.sort_unstable();
-    names.dedup();
-    let warning = |image: &&Image| {
-        let named = &image.name;
-        let message = format!("no image is called `{}`, so this entry changes nothing", named.value);
-        let last = |name: &&&str| name.rsplit('/').next() == named.rsplit('/').next();
-        let meant = nearest(named, &names).or(names.iter().find(last).copied());
-        let help = match meant {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => "images are named as in the manifests, without tag".to_string(),
-        };
-        Diagnostic::warning(Code::UnmatchedImage, message).at(named.span).help(help)
-    };
-    unmatched.iter().map(warning).collect()
+/// Warns of entries that no image is meant by, of all that there are.
+fn told(unmatched: &[&Image], all: &[Image], set: &ResourceSet) -> Vec<Diagnostic> {
+    let mut names = ImageNames::default();
+    set.iter().for_each(|resource| names.take(resource.node(), ImageField::Other));
+    names.renamed = all
+        .iter()
+        .filter(|image| !image.new_name.is_empty())
+        .map(|image| (image.name.value.clone(), image.new_name.value.clone()))
+        .collect();
+    let similar: SimilarNames = names.of_containers.iter().collect();
+    unmatched.iter().map(|image| names.warning(image, &similar)).collect()
 }
 
-/// The names of the images of containers.
-fn image_names<'n>(node: &'n Node, names: &mut Vec<&'n str>) {
-    match &node.value {
-        Value::Scalar(_) => {}
-        Value::List(list) => list.iter().for_each(|entry| image_names(entry, names)),
-        Value::Map(map) => {
-            for (key, value) in map.iter() {
-                match value.scalar_text() {
-                    Some(image) if key == "image" => names.push(split(image).0),
-                    _ => image_names(value, names),
+/// The names of the images that a set has after all changes.
+#[derive(Default)]
+struct ImageNames {
+    of_containers: FxHashSet<SmolStr>,
+    /// By the last part of a name, behind registry and project.
+    by_last: FxHashMap<SmolStr, SmolStr>,
+    /// Of fields that are called `image` and are not looked at.
+    elsewhere: FxHashSet<SmolStr>,
+    /// What entries make of names.
+    renamed: FxHashMap<SmolStr, SmolStr>,
+}
+
+/// What a value is the value of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ImageField {
+    /// A list of containers.
+    Containers,
+    Other,
+}
+
+impl ImageNames {
+    fn take(&mut self, node: &Node, of: ImageField) {
+        match &node.value {
+            Value::Scalar(_) => {}
+            Value::List(list) => list.iter().for_each(|entry| self.take(entry, of)),
+            Value::Map(map) => {
+                for (key, value) in map.iter() {
+                    let below =
+                        if CONTAINERS.contains(&key) { ImageField::Containers } else { ImageField::Other };
+                    match value.scalar_text() {
+                        Some(image) if key == "image" => self.add(split(image).0.into(), of),
+                        _ => self.take(value, below),
+                    }
                 }
             }
         }
     }
+
+    fn add(&mut self, name: SmolStr, of: ImageField) {
+        if of == ImageField::Other {
+            self.elsewhere.insert(name);
+            return;
+        }
+        self.by_last.entry(last_part(&name).into()).or_insert_with(|| name.clone());
+        self.of_containers.insert(name);
+    }
+
+    fn warning(&self, image: &Image, similar: &SimilarNames) -> Diagnostic {
+        let name = &image.name.value;
+        if name.is_empty() {
+            let message = "this entry of `images` has no `name`, so it changes nothing";
+            return Diagnostic::warning(Code::UnmatchedImage, message).at(image.place());
+        }
+        let message = format!("no image is called `{name}`, so this entry changes nothing");
+        let help = if let Some(new) = self.renamed.get(name).filter(|new| *new != name) {
+            format!("another entry renames it to `{new}`: say all of an image in one entry")
+        } else if self.elsewhere.contains(name) {
+            "a field outside of containers has this image: name the field under `configurations`, as \
+             `images: [{path: spec/image, kind: KIND}]` in a file"
+                .to_string()
+        } else {
+            match similar.nearest(name).or_else(|| self.by_last.get(last_part(name)).cloned()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "images are named as in the manifests, without tag".to_string(),
+            }
+        };
+        Diagnostic::warning(Code::UnmatchedImage, message).at(image.name.span).help(help)
+    }
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 fn has_containers(node: &Node) -> bool {

@@ -71,7 +71,9 @@ fn violations(target: &CheckedTarget<'_>, resource: &Resource, options: &Validat
             ViolationRule::UnknownField => names_directive(),
             _ => false,
         };
-        !(holds_place && is_scalar_place(&written)) && !(is_encrypted && violation.rule != ViolationRule::UnknownKind) && !is_told_elsewhere
+        !(holds_place && is_scalar_place(&written))
+            && !(is_encrypted && violation.rule != ViolationRule::UnknownKind)
+            && !is_told_elsewhere
     };
     let violations = validate(resource.node(), target.schema, options);
     let told = violations.into_iter().filter(is_told);

@@ -117,6 +117,20 @@ pub fn patches_strategic_merge(
     run.finish()
 }
 
+/// The warnings of a patch for several resources, without those of deletions of what one of them did have.
+fn without_partial_absence(warnings: Vec<Diagnostic>, all: usize) -> impl Iterator<Item = Diagnostic> {
+    let place = |warning: &Diagnostic| warning.labels().first().map(|label| label.span);
+    let mut absent: FxHashMap<Option<Span>, usize> = FxHashMap::default();
+    for warning in warnings.iter().filter(|warning| warning.code() == Code::AbsentDeletion) {
+        *absent.entry(place(warning)).or_default() += 1;
+    }
+    warnings.into_iter().filter(move |warning| match warning.code() {
+        // Told once, of the first.
+        Code::AbsentDeletion => absent.remove(&place(warning)) == Some(all),
+        _ => true,
+    })
+}
+
 /// Patches on their way over a set of resources.
 struct PatchRun<'r> {
     set: &'r mut ResourceSet,
@@ -221,11 +235,13 @@ impl<'r> PatchRun<'r> {
         let patch = StrategicPatch::selected(document, patch.options).note_in(&mut self.warnings);
         // What goes into one is no copy.
         self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
-        let mut other_ids = false;
+        let (mut other_ids, all, before) = (false, selected.len(), self.warnings.len());
         for i in selected {
             let done = self.merge_one(i, &patch);
             other_ids |= self.problems.value_of(done).unwrap_or_default();
         }
+        let own = self.warnings.split_off(before);
+        self.warnings.extend(without_partial_absence(own, all));
         if other_ids { self.check_ids() } else { Ok(()) }
     }
 
