@@ -19,6 +19,8 @@
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 
+#[cfg(feature = "cel")]
+mod cel;
 mod demands;
 mod formats;
 mod lists;

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::demands::equal_entry;
+use super::demands::{Demands, equal_entry};
 use super::options::ValidateOptions;
 use super::scalar;
 use super::violation::{Violation, ViolationRule};
@@ -142,7 +142,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    fn demands(&mut self, node: &Node, cursor: Cursor<'n>) {
+    fn demands(&mut self, node: &'n Node, cursor: Cursor<'n>) {
         let Some(text) = cursor.constraints_text().filter(|_| !self.in_status) else { return };
         let demands = self.options.demands(text);
         let unmet = match self.decoding {
@@ -157,6 +157,36 @@ impl<'n> SchemaWalk<'n> {
             let help = node.as_str().and_then(|text| suggestion(text, &possible));
             self.tell(rule, node.span(), message).help = help;
         }
+        if self.decoding == Decoding::Structural && !demands.own.rules.is_empty() {
+            self.expressions(node, cursor, &demands);
+        }
+    }
+
+    /// The rules of a definition that speak of this value.
+    #[cfg(feature = "cel")]
+    fn expressions(&mut self, node: &'n Node, cursor: Cursor<'n>, demands: &Demands) {
+        use super::cel::{Outcome, unkept};
+        for unkept in unkept(&demands.rules, node, cursor) {
+            let expression = &unkept.rule.rule;
+            let said = || if unkept.rule.message.is_empty() { format!("the rule `{expression}` is not kept") } else { unkept.rule.message.trim().to_string() };
+            let (message, severity) = match unkept.outcome {
+                Outcome::Kept => continue,
+                Outcome::Broken => (said(), Severity::Error),
+                Outcome::Failed(why) => {
+                    (format!("the rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
+                }
+                Outcome::Unknown(why) => (format!("the rule `{expression}` was not checked: {why}"), Severity::Note),
+            };
+            self.tell(ViolationRule::Cel, node.span(), message).severity = severity;
+        }
+    }
+
+    /// Without CEL nothing is known of them.
+    #[cfg(not(feature = "cel"))]
+    fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, demands: &Demands) {
+        let count = demands.own.rules.len();
+        let message = format!("{count} rules of the definition were not checked: this program has no CEL");
+        self.tell(ViolationRule::Cel, node.span(), message).severity = Severity::Note;
     }
 
     fn map(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {
