@@ -111,9 +111,9 @@ pub struct Constraints {
     /// `additionalProperties: true`: there may be any field.
     #[serde(skip_serializing_if = "is_false")]
     pub free_fields: bool,
-    /// `default`: a server fills the value in.
-    #[serde(skip_serializing_if = "is_false")]
-    pub has_default: bool,
+    /// `default`, of whatever type: a server fills it in. Only definitions of custom resources mean it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
     /// In `allOf` and its like: `type`
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_name: Option<SmolStr>,
@@ -176,11 +176,10 @@ impl Constraints {
             *name == "additionalProperties" && value.scalar_text().is_some_and(|text| text == "true")
         });
         // A reference beside them, or within, means another thing than a constraint.
-        let has_default = found.iter().any(|(name, _)| *name == "default");
-        found.retain(|(name, _)| !matches!(*name, "additionalProperties" | "default" | "$ref"));
+        found.retain(|(name, _)| !matches!(*name, "additionalProperties" | "$ref"));
         let keywords: serde_json::Map<String, Value> =
             found.iter().map(|(name, value)| ((*name).to_string(), value.to_json_value())).collect();
-        Self { free_fields, has_default, ..Self::of_keywords(keywords) }
+        Self { free_fields, ..Self::of_keywords(keywords) }
     }
 
     fn of_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {

@@ -132,7 +132,7 @@ pub(super) fn with_context<T>(work: impl FnOnce(&Context<'static>) -> T) -> T {
     CONTEXT.with(work)
 }
 
-/// The value of a node: fields have the names by which expressions know them, and the defaults of the schema.
+/// The value of a node: fields have the names by which expressions know them.
 pub(super) fn value_of(node: &Node, cursor: Cursor<'_>) -> CelValue {
     match &node.value {
         Value::Map(map) => map_value(map, cursor),
@@ -145,27 +145,13 @@ pub(super) fn value_of(node: &Node, cursor: Cursor<'_>) -> CelValue {
 
 fn map_value(map: &Map, cursor: Cursor<'_>) -> CelValue {
     let mut fields: HashMap<Key, CelValue> = HashMap::with_capacity(map.len());
-    let key = |name: &str| Key::String(Arc::new(name.to_string()));
     for (name, value) in map.iter() {
         let declared = cursor.declared(name);
-        // A server drops nulls that have a default.
-        if value.is_null() && declared.is_some_and(|field| field.default().is_some()) {
-            continue;
-        }
         let name = if declared.is_some() { escaped(name) } else { name.to_string() };
-        fields.insert(key(&name), value_of(value, declared.unwrap_or_else(|| cursor.additional())));
-    }
-    for (name, field) in cursor.fields() {
-        if let Some(default) = field.default() {
-            fields.entry(key(&escaped(name))).or_insert_with(|| default_value(default, field));
-        }
+        let below = declared.unwrap_or_else(|| cursor.additional());
+        fields.insert(Key::String(Arc::new(name)), value_of(value, below));
     }
     CelValue::Map(CelMap { map: Arc::new(fields) })
-}
-
-fn default_value(json: &str, cursor: Cursor<'_>) -> CelValue {
-    let value: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
-    value_of(&Node::from(&value), cursor)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "what the schema calls a number is one with a fraction")]
@@ -241,6 +227,7 @@ mod tests {
         assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), Outcome::Kept);
         assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), Outcome::Kept);
         assert!(matches!(outcome("self.b == 1", "{a: 1}"), Outcome::Failed(_)));
+        assert!(matches!(outcome("size(self.a) > 0 || size(self.b) > 0", "{a: []}"), Outcome::Failed(_)));
         assert!(matches!(outcome("nobody(self)", "{a: 1}"), Outcome::Unknown(_)));
         assert!(matches!(outcome("self.a +", "{a: 1}"), Outcome::Unknown(_)));
         assert!(matches!(outcome(&"(".repeat(100_000), "{}"), Outcome::Unknown(_)));

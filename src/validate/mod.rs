@@ -21,6 +21,7 @@
 
 #[cfg(feature = "cel")]
 mod cel;
+mod defaults;
 mod demands;
 mod formats;
 mod lists;

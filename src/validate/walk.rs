@@ -1,8 +1,11 @@
 //! The walk over an object by its schema: unknown fields, types, what is required, constraints, equal entries.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
+use super::defaults::filled;
 use super::demands::{Demands, equal_entry};
 use super::options::ValidateOptions;
 use super::scalar;
@@ -41,12 +44,17 @@ struct SchemaWalk<'n> {
 }
 
 /// What the schema has against an object.
-pub(super) fn walk<'n>(
-    node: &'n Node,
-    cursor: Cursor<'n>,
+pub(super) fn walk(
+    node: &Node,
+    cursor: Cursor<'_>,
     decoding: Decoding,
-    options: &'n ValidateOptions,
+    options: &ValidateOptions,
 ) -> Vec<Violation> {
+    let filled = match decoding {
+        Decoding::BuiltIn => Cow::Borrowed(node),
+        Decoding::Structural => filled(node, cursor),
+    };
+    let node = &*filled;
     let (steps, found) = (Vec::new(), Vec::new());
     let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
     walk.value(node, cursor);
@@ -104,10 +112,10 @@ impl<'n> SchemaWalk<'n> {
         self.tell(ViolationRule::WrongType, node.span(), message).help = help;
     }
 
-    /// Null is absent for built-in kinds, and for fields of custom ones that have a default.
+    /// Null is absent for built-in kinds.
     fn null(&mut self, node: &Node, cursor: Cursor<'n>) {
         let typed = cursor.type_kind() != TypeKind::Any && !cursor.preserves_unknown_fields();
-        if self.decoding == Decoding::BuiltIn || self.in_status || !typed || cursor.has_default() {
+        if self.decoding == Decoding::BuiltIn || self.in_status || !typed {
             return;
         }
         let text = cursor.constraints_text();
@@ -253,11 +261,7 @@ impl<'n> SchemaWalk<'n> {
                 None => true,
                 Some(value) => self.decoding == Decoding::BuiltIn && value.is_null(),
             };
-            let has_default = || cursor.declared(name).is_some_and(Cursor::has_default);
-            let counts = match self.decoding {
-                Decoding::BuiltIn => !unenforced::is_free(cursor, name),
-                Decoding::Structural => !has_default(),
-            };
+            let counts = self.decoding == Decoding::Structural || !unenforced::is_free(cursor, name);
             if missing && counts {
                 let path = self.path().field(name);
                 let message = format!("the required field `{name}` is missing");
@@ -275,8 +279,10 @@ impl<'n> SchemaWalk<'n> {
         let faults = rules::judge(name, rules::Subject { node, map, object: self.object, is_whole });
         let before = self.found.len();
         self.faults(faults);
-        // A CronJob is taken, whatever the metadata of its jobs are; the jobs are not.
-        if let [.., WalkStep::Field("jobTemplate"), WalkStep::Field("metadata")] = self.steps[..] {
+        // A CronJob is taken, whatever the metadata of its jobs are; the jobs are not. Nobody looks at selectors of metrics.
+        if let [.., WalkStep::Field("jobTemplate"), WalkStep::Field("metadata")]
+        | [.., WalkStep::Field("metric"), WalkStep::Field("selector")] = self.steps[..]
+        {
             self.found[before..].iter_mut().for_each(|violation| violation.severity = Severity::Warning);
         }
     }
@@ -328,7 +334,7 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn equal_entries(&mut self, list: &'n [Node], index: usize, cursor: Cursor<'n>, message: String) {
-        let refused = self.decoding == Decoding::Structural || lists::refuses_equal_keys(&self.steps_names(), cursor);
+        let refused = self.decoding == Decoding::Structural || lists::refuses_equal_keys(self.object, self.last_field(), (cursor, &list[index]));
         self.steps.push(WalkStep::Entry { index, entry: &list[index], keys: cursor });
         let violation = self.tell(ViolationRule::DuplicateKey, list[index].span(), message);
         if !refused {
@@ -338,13 +344,12 @@ impl<'n> SchemaWalk<'n> {
         self.steps.pop();
     }
 
-    /// The names of the last fields, the innermost first.
-    fn steps_names(&self) -> Vec<&'n str> {
-        let names = self.steps.iter().rev().filter_map(|step| match step {
+    fn last_field(&self) -> &'n str {
+        let last = self.steps.iter().rev().find_map(|step| match step {
             WalkStep::Field(name) => Some(*name),
             WalkStep::Entry { .. } => None,
         });
-        names.take(2).collect()
+        last.unwrap_or_default()
     }
 }
 

@@ -117,9 +117,9 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("ContainerPort", "hostIP", Text(ADDRESS)),
     ("EnvVar", "name", FilledText(ENV_NAME)),
     ("ConfigMapKeySelector", "key", FilledText(DATA_KEY)),
-    ("ConfigMapKeySelector", "name", Text(SUBDOMAIN)),
+    ("ConfigMapKeySelector", "name", FilledText(SUBDOMAIN)),
     ("SecretKeySelector", "key", FilledText(DATA_KEY)),
-    ("SecretKeySelector", "name", Text(SUBDOMAIN)),
+    ("SecretKeySelector", "name", FilledText(SUBDOMAIN)),
     ("ConfigMapEnvSource", "name", FilledText(SUBDOMAIN)),
     ("SecretEnvSource", "name", FilledText(SUBDOMAIN)),
     ("VolumeMount", "name", Filled),
@@ -148,6 +148,10 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("NodeSelector", "nodeSelectorTerms", Entries),
     ("ResourceFieldSelector", "resource", Filled),
     ("ObjectFieldSelector", "fieldPath", Filled),
+    ("ConfigMapVolumeSource", "name", Filled),
+    ("ConfigMapProjection", "name", Filled),
+    ("SecretProjection", "name", Filled),
+    ("SecretVolumeSource", "secretName", Filled),
     ("SecretVolumeSource", "defaultMode", Int(0, 0o777)),
     ("ConfigMapVolumeSource", "defaultMode", Int(0, 0o777)),
     ("ProjectedVolumeSource", "defaultMode", Int(0, 0o777)),
@@ -180,7 +184,6 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("RollingUpdateDeployment", "maxUnavailable", IntOrPercent),
     ("RollingUpdateDaemonSet", "maxSurge", IntOrPercent),
     ("RollingUpdateDaemonSet", "maxUnavailable", IntOrPercent),
-    ("RollingUpdateStatefulSetStrategy", "maxUnavailable", IntOrPercent),
     ("RollingUpdateStatefulSetStrategy", "partition", COUNT),
     ("StatefulSetSpec", "replicas", COUNT),
     ("StatefulSetSpec", "minReadySeconds", COUNT),
@@ -260,7 +263,6 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("TopologySelectorLabelRequirement", "values", Entries),
     ("CSIStorageCapacity", "storageClassName", FilledText(SUBDOMAIN)),
     ("CSIStorageCapacity", "capacity", Amount),
-    ("CSIStorageCapacity", "maximumVolumeSize", Amount),
     ("VolumeAttributesClass", "driverName", Filled),
     ("VolumeAttachmentSpec", "attacher", Filled),
     ("VolumeAttachmentSpec", "nodeName", Filled),
@@ -309,6 +311,18 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("DeviceRequest", "name", FilledText(LABEL)),
     ("ExactDeviceRequest", "deviceClassName", FilledText(SUBDOMAIN)),
     ("ObjectMeta", "creationTimestamp", Text(TIME)),
+];
+
+/// Types and fields that a server demands and no schema does.
+pub(super) const NEEDED: [(&str, &str); 8] = [
+    ("ConfigMapEnvSource", "name"),
+    ("ConfigMapKeySelector", "name"),
+    ("ConfigMapProjection", "name"),
+    ("ConfigMapVolumeSource", "name"),
+    ("SecretEnvSource", "name"),
+    ("SecretKeySelector", "name"),
+    ("SecretProjection", "name"),
+    ("SecretVolumeSource", "secretName"),
 ];
 
 impl ValueForm {

@@ -132,6 +132,7 @@ type RuleOfType = fn(Subject<'_>, &mut Faults);
 #[derive(Default)]
 struct OfType {
     forms: Vec<(&'static str, ValueForm)>,
+    needed: Option<&'static str>,
     rules: Vec<RuleOfType>,
 }
 
@@ -139,6 +140,9 @@ static TYPES: LazyLock<FxHashMap<&'static str, OfType>> = LazyLock::new(|| {
     let mut types: FxHashMap<&'static str, OfType> = FxHashMap::default();
     for (name, field, form) in forms::FORMS {
         types.entry(name).or_default().forms.push((field, *form));
+    }
+    for (name, field) in forms::NEEDED {
+        types.entry(name).or_default().needed = Some(field);
     }
     let groups = [
         admission::RULES,
@@ -168,6 +172,10 @@ pub(super) fn judge(type_name: &str, subject: Subject<'_>) -> Vec<Fault> {
     for (field, form) in &of_type.forms {
         let Some(value) = subject.get(field) else { continue };
         form.check(value, field, &mut faults);
+    }
+    if let Some(field) = of_type.needed.filter(|field| subject.get(field).is_none()) {
+        let message = format!("the required field `{field}` is missing");
+        faults.field(ViolationRule::MissingRequired, subject, field, message);
     }
     for rule in &of_type.rules {
         rule(subject, &mut faults);

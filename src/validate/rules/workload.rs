@@ -1,5 +1,6 @@
 //! Deployments and their like, jobs and their schedules.
 
+use super::super::names::is_dns_label;
 use super::super::violation::ViolationRule;
 use super::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::{Map, Node};
@@ -9,6 +10,7 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("ReplicaSetSpec", selector),
     ("DaemonSetSpec", selector),
     ("StatefulSetSpec", selector),
+    ("StatefulSetSpec", claims),
     ("ReplicationControllerSpec", plain_selector),
     ("DeploymentStrategy", strategy),
     ("DaemonSetUpdateStrategy", update_strategy),
@@ -78,6 +80,19 @@ fn plain_selector(of: Subject<'_>, faults: &mut Faults) {
     }
     for (key, value) in selector.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
         mismatch(of, &[Below::Field("selector"), Below::Field(key)], key, value.span(), faults);
+    }
+}
+
+/// The claims of a StatefulSet become volumes of its pods, with the names that volumes have.
+fn claims(of: Subject<'_>, faults: &mut Faults) {
+    for (i, claim) in of.list("volumeClaimTemplates").iter().enumerate() {
+        let Some(name) = claim.get_path(&["metadata", "name"]) else { continue };
+        if name.as_str().is_some_and(|text| !is_dns_label(text)) {
+            let path =
+                [Below::Field("volumeClaimTemplates"), Below::Entry(i), Below::Field("metadata"), Below::Field("name")];
+            let message = "this must be a name of small letters, digits and `-`, of at most 63 characters";
+            faults.below(ViolationRule::FieldName, &path, name.span(), message);
+        }
     }
 }
 
