@@ -44,6 +44,7 @@ const KEYWORDS: [&str; 24] = [
 /// What stands in `allOf`, `anyOf`, `oneOf` and `not` says the same of fields and entries, too.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own")]
 pub struct Constraints {
     /// `format`, such as `int32` or `date-time`
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -155,7 +155,11 @@ impl<'m> GraphWriter<'m> {
             recommended_merge_key: self.optional_text(directives.recommended_merge_key.as_ref()),
             default: self.optional_text(def.default.as_ref()),
             type_name: 0,
-            constraints: def.constraints.as_ref().and_then(|c| c.to_text()).map_or(0, |text| self.text(&text)),
+            constraints: def
+                .constraints
+                .as_ref()
+                .and_then(|c| c.to_text())
+                .map_or(0, |text| self.text(&text)),
         }
     }
 

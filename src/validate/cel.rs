@@ -52,7 +52,9 @@ impl Expression {
         if text.len() > LONGEST || deepest.max().unwrap_or(0) > DEEPEST {
             return Self { program: Err("it is too long, or nested too deeply".into()) };
         }
-        let why = |error: kube_cel::cel::ParseErrors| error.to_string().lines().next().unwrap_or_default().to_string();
+        let why = |error: kube_cel::cel::ParseErrors| {
+            error.to_string().lines().next().unwrap_or_default().to_string()
+        };
         Self { program: Program::compile(text).map_err(why) }
     }
 
@@ -100,7 +102,8 @@ fn is_transition(rule: &CelRule) -> bool {
 /// Compiles the rules that are asked of what is created.
 pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
     let asked = rules.iter().filter(|rule| rule.optional_old_self || !is_transition(rule));
-    let compiled = asked.map(|rule| CompiledRule { rule: rule.clone(), expression: Expression::compile(&rule.rule) });
+    let compiled =
+        asked.map(|rule| CompiledRule { rule: rule.clone(), expression: Expression::compile(&rule.rule) });
     compiled.collect()
 }
 
@@ -191,8 +194,27 @@ fn text_value(text: &str, cursor: Cursor<'_>) -> CelValue {
 }
 
 const RESERVED: [&str; 21] = [
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-    "let", "loop", "package", "namespace", "return", "var", "void", "while",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// The name of a field in expressions, as Kubernetes documents it.
@@ -203,7 +225,10 @@ fn escaped(name: &str) -> String {
     if !name.contains(['.', '-', '/']) && !name.contains("__") {
         return name.to_string();
     }
-    name.replace("__", "__underscores__").replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__")
+    name.replace("__", "__underscores__")
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__")
 }
 
 #[cfg(test)]
@@ -235,7 +260,9 @@ mod tests {
 
     #[test]
     fn messages_quote_no_values() {
-        let Outcome::Unknown(why) = outcome("self.password + 1 == 2", "{password: hunter2}") else { panic!("known") };
+        let Outcome::Unknown(why) = outcome("self.password + 1 == 2", "{password: hunter2}") else {
+            panic!("known")
+        };
         assert!(!why.contains("hunter2"), "{why}");
     }
 

@@ -34,17 +34,18 @@ fn is_metadata(cursor: Cursor<'_>) -> bool {
 
 fn fill(node: &mut Node, cursor: Cursor<'_>) {
     match &mut node.value {
-        Value::Scalar(_) => {}
         Value::List(list) if cursor.type_kind() == TypeKind::Array => {
             let element = cursor.element();
             list.iter_mut().filter(|_| element.is_known()).for_each(|entry| fill(entry, element));
         }
-        Value::List(_) => {}
+        Value::Scalar(_) | Value::List(_) => {}
         Value::Map(map) => {
             // Null is no value where there is a default, unless it may be one.
             let stays = |name: &str, value: &Node| {
                 !value.is_null()
-                    || cursor.declared(name).is_none_or(|field| !field.has_default() || field.constraints().nullable)
+                    || cursor
+                        .declared(name)
+                        .is_none_or(|field| !field.has_default() || field.constraints().nullable)
             };
             map.entries_mut().retain(|entry| stays(&entry.key.text, &entry.value));
             for (name, field) in cursor.fields().filter(|(_, field)| field.has_default()) {
@@ -89,7 +90,10 @@ mod tests {
         let cursor = schema.kind(&Gvk::from_manifest("example.com/v1", "Thing")).expect("defined");
         let table = [
             ("{}", "{spec: {empty: '', maybe: y, parts: [{a: 1, b: x}], size: 3}}"),
-            ("{spec: {size: 1, parts: [{}], empty: a}}", "{spec: {size: 1, parts: [{b: x}], empty: a, maybe: y}}"),
+            (
+                "{spec: {size: 1, parts: [{}], empty: a}}",
+                "{spec: {size: 1, parts: [{b: x}], empty: a, maybe: y}}",
+            ),
             (
                 "{spec: {size: null, maybe: null, parts: []}}",
                 "{spec: {maybe: null, parts: [], empty: '', size: 3}}",

@@ -111,7 +111,8 @@ impl Demands {
 
     fn number(&self, value: Resolved<'_>, tell: &mut dyn FnMut(Unmet)) {
         let own = &self.own;
-        if own.format.as_deref() == Some("int32") && integer(value).is_some_and(|n| i32::try_from(n).is_err()) {
+        if own.format.as_deref() == Some("int32") && integer(value).is_some_and(|n| i32::try_from(n).is_err())
+        {
             tell((ViolationRule::Bounds, "this must fit 32 bits".into()));
         }
         if let Some(least) = &own.minimum {
@@ -188,7 +189,10 @@ impl Demands {
         let below = match &node.value {
             Value::Map(map) => {
                 self.own.required.iter().all(|name| map.contains_key(name))
-                    && self.properties.iter().all(|(name, inner)| map.get(name).is_none_or(|v| inner.holds(v)))
+                    && self
+                        .properties
+                        .iter()
+                        .all(|(name, inner)| map.get(name).is_none_or(|v| inner.holds(v)))
             }
             Value::List(list) => self.items.as_ref().is_none_or(|items| list.iter().all(|e| items.holds(e))),
             Value::Scalar(_) => true,

@@ -184,7 +184,8 @@ mod tests {
         for text in ["2024-05-01T10:20:30Z", "2024-02-29T00:00:00.5+02:00", "2024-05-01T10:20:30.123456Z"] {
             assert!(is_time(text), "{text}");
         }
-        for text in ["", "2024-05-01", "2024-02-30T00:00:00Z", "2024-05-01T10:20:30", "2024-05-01T25:20:30Z"] {
+        for text in ["", "2024-05-01", "2024-02-30T00:00:00Z", "2024-05-01T10:20:30", "2024-05-01T25:20:30Z"]
+        {
             assert!(!is_time(text), "{text}");
         }
         assert!(is_micro_time("2024-05-01T10:20:30.123456Z") && !is_micro_time("2024-05-01T10:20:30Z"));
@@ -214,8 +215,12 @@ mod tests {
             ("nobody-knows", &["", "x"], &[]),
         ];
         for (format, right, wrong) in table {
-            right.iter().for_each(|text| assert!(has_format(format, text), "{format} {text}"));
-            wrong.iter().for_each(|text| assert!(!has_format(format, text), "{format} {text}"));
+            for text in right {
+                assert!(has_format(format, text), "{format} {text}");
+            }
+            for text in wrong {
+                assert!(!has_format(format, text), "{format} {text}");
+            }
         }
     }
 }

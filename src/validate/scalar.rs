@@ -103,7 +103,11 @@ fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<()
         TypeKind::Number if is_number(value) => Ok(()),
         TypeKind::Number => wrong("a number"),
         TypeKind::Boolean => {
-            if matches!(value, Resolved::Bool(_)) { Ok(()) } else { wrong("`true` or `false`") }
+            if matches!(value, Resolved::Bool(_)) {
+                Ok(())
+            } else {
+                wrong("`true` or `false`")
+            }
         }
         TypeKind::IntOrString => int_or_string(value),
     }

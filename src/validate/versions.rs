@@ -17,12 +17,7 @@ pub(super) fn decoding(gvk: &Gvk) -> Decoding {
 }
 
 /// What there is to say of the kind itself.
-pub(super) fn judge(
-    node: &Node,
-    gvk: &Gvk,
-    schema: &Schema,
-    options: &ValidateOptions,
-) -> Option<Violation> {
+pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateOptions) -> Option<Violation> {
     if gvk.kind.is_empty() || !is_built_in_group(&gvk.group) {
         return None;
     }
@@ -63,12 +58,18 @@ struct End {
 
 impl End {
     fn is_of(&self, gvk: &Gvk) -> bool {
-        gvk.group == self.group && gvk.version == self.version && self.kind.is_none_or(|kind| gvk.kind == kind)
+        gvk.group == self.group
+            && gvk.version == self.version
+            && self.kind.is_none_or(|kind| gvk.kind == kind)
     }
 
     fn judge(&self, node: &Node, (major, minor): (u32, u32)) -> Option<Violation> {
         let name = node.get("kind").and_then(Node::as_str).unwrap_or_default();
-        let version = if self.group.is_empty() { self.version.into() } else { format!("{}/{}", self.group, self.version) };
+        let version = if self.group.is_empty() {
+            self.version.into()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        };
         let at = node.get("apiVersion").map_or(node.span(), Node::span);
         let path = FieldPath::root().field("apiVersion");
         let help = (!self.instead.is_empty()).then(|| format!("use {}", self.instead));
@@ -107,13 +108,28 @@ const ENDS: [End; 64] = [
     end(("extensions", "v1beta1"), Some("Ingress"), (14, 22), "networking.k8s.io/v1"),
     end(("apps", "v1beta1"), None, (9, 16), "apps/v1"),
     end(("apps", "v1beta2"), None, (9, 16), "apps/v1"),
-    end(("admissionregistration.k8s.io", "v1beta1"), Some("ValidatingWebhookConfiguration"), (16, 22), "admissionregistration.k8s.io/v1"),
-    end(("admissionregistration.k8s.io", "v1beta1"), Some("MutatingWebhookConfiguration"), (16, 22), "admissionregistration.k8s.io/v1"),
+    end(
+        ("admissionregistration.k8s.io", "v1beta1"),
+        Some("ValidatingWebhookConfiguration"),
+        (16, 22),
+        "admissionregistration.k8s.io/v1",
+    ),
+    end(
+        ("admissionregistration.k8s.io", "v1beta1"),
+        Some("MutatingWebhookConfiguration"),
+        (16, 22),
+        "admissionregistration.k8s.io/v1",
+    ),
     end(("apiextensions.k8s.io", "v1beta1"), None, (16, 22), "apiextensions.k8s.io/v1"),
     end(("apiregistration.k8s.io", "v1beta1"), None, (19, 22), "apiregistration.k8s.io/v1"),
     end(("authentication.k8s.io", "v1beta1"), Some("TokenReview"), (19, 22), "authentication.k8s.io/v1"),
     end(("authorization.k8s.io", "v1beta1"), None, (19, 22), "authorization.k8s.io/v1"),
-    end(("certificates.k8s.io", "v1beta1"), Some("CertificateSigningRequest"), (19, 22), "certificates.k8s.io/v1"),
+    end(
+        ("certificates.k8s.io", "v1beta1"),
+        Some("CertificateSigningRequest"),
+        (19, 22),
+        "certificates.k8s.io/v1",
+    ),
     end(("coordination.k8s.io", "v1beta1"), Some("Lease"), (19, 22), "coordination.k8s.io/v1"),
     end(("networking.k8s.io", "v1beta1"), Some("Ingress"), (19, 22), "networking.k8s.io/v1"),
     end(("networking.k8s.io", "v1beta1"), Some("IngressClass"), (19, 22), "networking.k8s.io/v1"),
@@ -143,12 +159,42 @@ const ENDS: [End; 64] = [
     end(("flowcontrol.apiserver.k8s.io", "v1beta1"), None, (23, 26), "flowcontrol.apiserver.k8s.io/v1"),
     end(("flowcontrol.apiserver.k8s.io", "v1beta2"), None, (26, 29), "flowcontrol.apiserver.k8s.io/v1"),
     end(("flowcontrol.apiserver.k8s.io", "v1beta3"), None, (29, 32), "flowcontrol.apiserver.k8s.io/v1"),
-    end(("admissionregistration.k8s.io", "v1alpha1"), Some("ValidatingAdmissionPolicy"), (28, 33), "admissionregistration.k8s.io/v1"),
-    end(("admissionregistration.k8s.io", "v1alpha1"), Some("ValidatingAdmissionPolicyBinding"), (28, 33), "admissionregistration.k8s.io/v1"),
-    end(("admissionregistration.k8s.io", "v1beta1"), Some("ValidatingAdmissionPolicy"), (30, 34), "admissionregistration.k8s.io/v1"),
-    end(("admissionregistration.k8s.io", "v1beta1"), Some("ValidatingAdmissionPolicyBinding"), (30, 34), "admissionregistration.k8s.io/v1"),
-    end(("authentication.k8s.io", "v1alpha1"), Some("SelfSubjectReview"), (27, 30), "authentication.k8s.io/v1"),
-    end(("authentication.k8s.io", "v1beta1"), Some("SelfSubjectReview"), (28, 31), "authentication.k8s.io/v1"),
+    end(
+        ("admissionregistration.k8s.io", "v1alpha1"),
+        Some("ValidatingAdmissionPolicy"),
+        (28, 33),
+        "admissionregistration.k8s.io/v1",
+    ),
+    end(
+        ("admissionregistration.k8s.io", "v1alpha1"),
+        Some("ValidatingAdmissionPolicyBinding"),
+        (28, 33),
+        "admissionregistration.k8s.io/v1",
+    ),
+    end(
+        ("admissionregistration.k8s.io", "v1beta1"),
+        Some("ValidatingAdmissionPolicy"),
+        (30, 34),
+        "admissionregistration.k8s.io/v1",
+    ),
+    end(
+        ("admissionregistration.k8s.io", "v1beta1"),
+        Some("ValidatingAdmissionPolicyBinding"),
+        (30, 34),
+        "admissionregistration.k8s.io/v1",
+    ),
+    end(
+        ("authentication.k8s.io", "v1alpha1"),
+        Some("SelfSubjectReview"),
+        (27, 30),
+        "authentication.k8s.io/v1",
+    ),
+    end(
+        ("authentication.k8s.io", "v1beta1"),
+        Some("SelfSubjectReview"),
+        (28, 31),
+        "authentication.k8s.io/v1",
+    ),
     end(("networking.k8s.io", "v1alpha1"), Some("ClusterCIDR"), (28, 29), ""),
     end(("networking.k8s.io", "v1alpha1"), Some("IPAddress"), (31, 34), "networking.k8s.io/v1"),
     end(("networking.k8s.io", "v1alpha1"), Some("ServiceCIDR"), (31, 34), "networking.k8s.io/v1"),
@@ -158,7 +204,12 @@ const ENDS: [End; 64] = [
     end(("resource.k8s.io", "v1alpha2"), None, (31, 31), "resource.k8s.io/v1"),
     end(("storage.k8s.io", "v1alpha1"), Some("VolumeAttributesClass"), (31, 35), "storage.k8s.io/v1"),
     end(("storage.k8s.io", "v1beta1"), Some("VolumeAttributesClass"), (34, 37), "storage.k8s.io/v1"),
-    end(("certificates.k8s.io", "v1alpha1"), Some("ClusterTrustBundle"), (33, 37), "certificates.k8s.io/v1beta1"),
+    end(
+        ("certificates.k8s.io", "v1alpha1"),
+        Some("ClusterTrustBundle"),
+        (33, 37),
+        "certificates.k8s.io/v1beta1",
+    ),
     end(("coordination.k8s.io", "v1alpha1"), None, (32, 32), "coordination.k8s.io/v1beta1"),
     end(("", "v1"), Some("ComponentStatus"), (19, 0), ""),
     end(("", "v1"), Some("Endpoints"), (33, 0), "discovery.k8s.io/v1 EndpointSlice"),

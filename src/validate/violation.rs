@@ -124,12 +124,7 @@ pub struct Violation {
 
 impl Violation {
     /// What a server refuses.
-    pub(super) fn error(
-        rule: ViolationRule,
-        path: FieldPath,
-        at: Span,
-        message: impl Into<String>,
-    ) -> Self {
+    pub(super) fn error(rule: ViolationRule, path: FieldPath, at: Span, message: impl Into<String>) -> Self {
         Self { rule, path, at, message: message.into(), help: None, severity: Severity::Error }
     }
 
@@ -146,7 +141,9 @@ impl Violation {
     /// The same as a diagnostic, by the nearest of its codes; the rule's own is in [`Violation::rule`].
     #[must_use]
     pub fn into_diagnostic(self) -> Diagnostic {
-        use ViolationRule::{DeprecatedApi, DuplicateKey, MissingRequired, UnknownField, UnknownKind, WrongType};
+        use ViolationRule::{
+            DeprecatedApi, DuplicateKey, MissingRequired, UnknownField, UnknownKind, WrongType,
+        };
         let code = match self.rule {
             UnknownField => Code::UnknownField,
             WrongType => Code::WrongType,

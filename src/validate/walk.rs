@@ -69,7 +69,7 @@ pub(super) fn walk(
 
 impl<'n> SchemaWalk<'n> {
     fn path(&self) -> FieldPath {
-        self.steps.iter().map(|step| step.element()).collect()
+        self.steps.iter().map(WalkStep::element).collect()
     }
 
     fn tell(&mut self, rule: ViolationRule, at: Span, message: impl Into<String>) -> &mut Violation {
@@ -176,14 +176,22 @@ impl<'n> SchemaWalk<'n> {
         use super::cel::{Outcome, unkept};
         for unkept in unkept(&demands.rules, node, cursor) {
             let expression = &unkept.rule.rule;
-            let said = || if unkept.rule.message.is_empty() { format!("the rule `{expression}` is not kept") } else { unkept.rule.message.trim().to_string() };
+            let said = || {
+                if unkept.rule.message.is_empty() {
+                    format!("the rule `{expression}` is not kept")
+                } else {
+                    unkept.rule.message.trim().to_string()
+                }
+            };
             let (message, severity) = match unkept.outcome {
                 Outcome::Kept => continue,
                 Outcome::Broken => (said(), Severity::Error),
                 Outcome::Failed(why) => {
                     (format!("the rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
                 }
-                Outcome::Unknown(why) => (format!("the rule `{expression}` was not checked: {why}"), Severity::Note),
+                Outcome::Unknown(why) => {
+                    (format!("the rule `{expression}` was not checked: {why}"), Severity::Note)
+                }
             };
             self.tell(ViolationRule::Cel, node.span(), message).severity = severity;
         }
@@ -247,7 +255,9 @@ impl<'n> SchemaWalk<'n> {
     fn unknown(&mut self, entry: &Entry, cursor: Cursor<'n>) {
         let names: Vec<&str> = cursor.fields().map(|(name, _)| name).collect();
         let name = entry.key.text.as_str();
-        let all = || (!names.is_empty() && names.len() <= 12).then(|| format!("possible here: {}", names.join(", ")));
+        let all = || {
+            (!names.is_empty() && names.len() <= 12).then(|| format!("possible here: {}", names.join(", ")))
+        };
         let help = suggestion(name, &names).or_else(all);
         let path = self.path().field(name);
         let message = format!("there is no field `{name}` here");
@@ -321,7 +331,11 @@ impl<'n> SchemaWalk<'n> {
         for (index, entry) in list.iter().enumerate() {
             let key = |name: &str| match entry.get(name).filter(|value| !value.is_null()) {
                 Some(value) => PathValue::of(value),
-                None => Some(element.key_default(name).map_or(PathValue::Null, |d| PathValue::Str(d.trim_matches('"').into()))),
+                None => Some(
+                    element
+                        .key_default(name)
+                        .map_or(PathValue::Null, |d| PathValue::Str(d.trim_matches('"').into())),
+                ),
             };
             let Some(keys) = cursor.list_map_keys().map(key).collect::<Option<Vec<_>>>() else { continue };
             if seen.insert(keys, index).is_some() {
@@ -334,7 +348,8 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn equal_entries(&mut self, list: &'n [Node], index: usize, cursor: Cursor<'n>, message: String) {
-        let refused = self.decoding == Decoding::Structural || lists::refuses_equal_keys(self.object, self.last_field(), (cursor, &list[index]));
+        let refused = self.decoding == Decoding::Structural
+            || lists::refuses_equal_keys(self.object, self.last_field(), (cursor, &list[index]));
         self.steps.push(WalkStep::Entry { index, entry: &list[index], keys: cursor });
         let violation = self.tell(ViolationRule::DuplicateKey, list[index].span(), message);
         if !refused {

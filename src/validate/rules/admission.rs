@@ -21,14 +21,24 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
 fn webhook(of: Subject<'_>, faults: &mut Faults) {
     let name = of.text_or_empty("name");
     if !is_dns_subdomain(name) || name.split('.').count() < 3 {
-        faults.field(ViolationRule::Webhook, of, "name", "the name of a webhook has three parts at least: `name.example.com`");
+        faults.field(
+            ViolationRule::Webhook,
+            of,
+            "name",
+            "the name of a webhook has three parts at least: `name.example.com`",
+        );
     }
     if !matches!(of.text_or_empty("sideEffects"), "None" | "NoneOnDryRun") {
         faults.field(ViolationRule::Webhook, of, "sideEffects", "this must be `None` or `NoneOnDryRun`");
     }
     let is_known = |entry: &Node| matches!(entry.as_str(), Some("v1" | "v1beta1"));
     if !of.list("admissionReviewVersions").iter().any(is_known) {
-        faults.field(ViolationRule::Webhook, of, "admissionReviewVersions", "there must be `v1` or `v1beta1`");
+        faults.field(
+            ViolationRule::Webhook,
+            of,
+            "admissionReviewVersions",
+            "there must be `v1` or `v1beta1`",
+        );
     }
 }
 
@@ -55,7 +65,12 @@ fn definition(of: Subject<'_>, faults: &mut Faults) {
     if of.is_whole && text(&["metadata", "name"]) != name {
         let at = of.node.get_path(&["metadata", "name"]).map_or(of.node.span(), Node::span);
         let path = [Below::Field("metadata"), Below::Field("name")];
-        faults.below(ViolationRule::DefinitionName, &path, at, "the name must be the plural, a dot and the group");
+        faults.below(
+            ViolationRule::DefinitionName,
+            &path,
+            at,
+            "the name must be the plural, a dot and the group",
+        );
     }
 }
 
@@ -64,7 +79,12 @@ fn star(of: Subject<'_>, faults: &mut Faults) {
     for field in ["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"] {
         let entries = of.list(field);
         if entries.len() > 1 && entries.iter().any(|entry| entry.as_str() == Some("*")) {
-            faults.field(ViolationRule::PolicyRule, of, field, "`*` stands for all and goes with no other entry");
+            faults.field(
+                ViolationRule::PolicyRule,
+                of,
+                field,
+                "`*` stands for all and goes with no other entry",
+            );
         }
     }
 }
@@ -72,7 +92,12 @@ fn star(of: Subject<'_>, faults: &mut Faults) {
 fn versions(of: Subject<'_>, faults: &mut Faults) {
     let stored = of.list("versions").iter().filter(|version| super::is_true(version.get("storage"))).count();
     if !of.list("versions").is_empty() && stored != 1 {
-        faults.field(ViolationRule::DefinitionVersions, of, "versions", "just one version must be the one that is stored");
+        faults.field(
+            ViolationRule::DefinitionVersions,
+            of,
+            "versions",
+            "just one version must be the one that is stored",
+        );
     }
 }
 
@@ -82,6 +107,11 @@ fn api_service(of: Subject<'_>, faults: &mut Faults) {
     if of.is_whole && text(&["metadata", "name"]) != name {
         let at = of.node.get_path(&["metadata", "name"]).map_or(of.node.span(), Node::span);
         let path = [Below::Field("metadata"), Below::Field("name")];
-        faults.below(ViolationRule::DefinitionName, &path, at, "the name must be the version, a dot and the group");
+        faults.below(
+            ViolationRule::DefinitionName,
+            &path,
+            at,
+            "the name must be the version, a dot and the group",
+        );
     }
 }

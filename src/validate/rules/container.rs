@@ -31,7 +31,12 @@ fn ports(of: Subject<'_>, faults: &mut Faults) {
         if name.is_some_and(|name| !names.insert(name)) {
             let path = [Below::Field("ports"), Below::Entry(i), Below::Field("name")];
             let at = port.get("name").map_or(port.span(), Node::span);
-            faults.below(ViolationRule::PortName, &path, at, "another port of this container has the same name");
+            faults.below(
+                ViolationRule::PortName,
+                &path,
+                at,
+                "another port of this container has the same name",
+            );
         }
     }
 }
@@ -46,10 +51,17 @@ fn mounts(of: Subject<'_>, faults: &mut Faults) {
             faults.below(ViolationRule::MountPath, &path, at, "another volume is mounted at the same path");
         }
         for field in ["subPath", "subPathExpr"] {
-            if text(field).is_some_and(|path| path.starts_with('/') || path.split('/').any(|part| part == "..")) {
+            if text(field)
+                .is_some_and(|path| path.starts_with('/') || path.split('/').any(|part| part == ".."))
+            {
                 let path = [Below::Field("volumeMounts"), Below::Entry(i), Below::Field(field)];
                 let at = mount.get(field).map_or(mount.span(), Node::span);
-                faults.below(ViolationRule::MountPath, &path, at, "this must be a relative path without `..`");
+                faults.below(
+                    ViolationRule::MountPath,
+                    &path,
+                    at,
+                    "this must be a relative path without `..`",
+                );
             }
         }
     }
@@ -64,17 +76,25 @@ fn pull_policy(of: Subject<'_>, faults: &mut Faults) {
 
 fn env_var(of: Subject<'_>, faults: &mut Faults) {
     if of.get("valueFrom").is_some() && !of.text_or_empty("value").is_empty() {
-        faults.field(ViolationRule::EnvSource, of, "valueFrom", "a variable has a value or `valueFrom`, not both");
+        faults.field(
+            ViolationRule::EnvSource,
+            of,
+            "valueFrom",
+            "a variable has a value or `valueFrom`, not both",
+        );
     }
 }
 
-const ENV_SOURCES: [&str; 5] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
+const ENV_SOURCES: [&str; 5] =
+    ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
 
 fn env_source(of: Subject<'_>, faults: &mut Faults) {
     if count_of(of, &ENV_SOURCES) != 1 {
         faults.below(ViolationRule::EnvSource, &[], of.node.span(), "`valueFrom` must have one source");
     }
-    let Some(field) = of.get("fieldRef").and_then(|field| field.get("fieldPath")).filter(|f| f.as_str().is_some()) else {
+    let Some(field) =
+        of.get("fieldRef").and_then(|field| field.get("fieldPath")).filter(|f| f.as_str().is_some())
+    else {
         return;
     };
     let path = field.as_str().unwrap_or_default();
@@ -89,30 +109,50 @@ fn env_source(of: Subject<'_>, faults: &mut Faults) {
         "status.podIP",
         "status.podIPs",
     ];
-    let is_entry = ["metadata.annotations['", "metadata.labels['"].iter().any(|start| path.starts_with(start));
+    let is_entry =
+        ["metadata.annotations['", "metadata.labels['"].iter().any(|start| path.starts_with(start));
     if !path.is_empty() && !plain.contains(&path) && !is_entry {
         let below = [Below::Field("fieldRef"), Below::Field("fieldPath")];
-        faults.below(ViolationRule::EnvSource, &below, field.span(), "a variable cannot have the value of this field");
+        faults.below(
+            ViolationRule::EnvSource,
+            &below,
+            field.span(),
+            "a variable cannot have the value of this field",
+        );
     }
 }
 
 fn divisor(of: Subject<'_>, faults: &mut Faults) {
-    let Some(divisor) = of.get("divisor").and_then(Node::scalar_text).filter(|text| *text != "0") else { return };
+    let Some(divisor) = of.get("divisor").and_then(Node::scalar_text).filter(|text| *text != "0") else {
+        return;
+    };
     let sizes = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
     let possible: &[&str] = match of.text_or_empty("resource") {
         "limits.cpu" | "requests.cpu" => &["1m", "1"],
-        "limits.memory" | "requests.memory" | "limits.ephemeral-storage" | "requests.ephemeral-storage" => &sizes,
+        "limits.memory" | "requests.memory" | "limits.ephemeral-storage" | "requests.ephemeral-storage" => {
+            &sizes
+        }
         _ => return,
     };
     let amount = Quantity::parse(divisor);
     if !possible.iter().any(|text| Quantity::parse(text) == amount) {
-        faults.field(ViolationRule::EnvSource, of, "divisor", format!("this must be one of {}", possible.join(", ")));
+        faults.field(
+            ViolationRule::EnvSource,
+            of,
+            "divisor",
+            format!("this must be one of {}", possible.join(", ")),
+        );
     }
 }
 
 fn env_from(of: Subject<'_>, faults: &mut Faults) {
     if count_of(of, &["configMapRef", "secretRef"]) != 1 {
-        faults.below(ViolationRule::EnvSource, &[], of.node.span(), "this must have one source: `configMapRef` or `secretRef`");
+        faults.below(
+            ViolationRule::EnvSource,
+            &[],
+            of.node.span(),
+            "this must have one source: `configMapRef` or `secretRef`",
+        );
     }
 }
 
@@ -121,10 +161,16 @@ const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 fn handler(of: Subject<'_>, faults: &mut Faults) {
     match count_of(of, &HANDLERS) {
         1 => {}
-        0 => faults.below(ViolationRule::Handler, &[], of.node.span(), "this needs a handler: `exec`, `httpGet` or `tcpSocket`"),
+        0 => faults.below(
+            ViolationRule::Handler,
+            &[],
+            of.node.span(),
+            "this needs a handler: `exec`, `httpGet` or `tcpSocket`",
+        ),
         _ => faults.below(ViolationRule::Handler, &[], of.node.span(), "there may be only one handler here"),
     }
-    let exec = of.get("exec").filter(|exec| exec.get("command").and_then(Node::as_list).is_none_or(Vec::is_empty));
+    let exec =
+        of.get("exec").filter(|exec| exec.get("command").and_then(Node::as_list).is_none_or(Vec::is_empty));
     if let Some(exec) = exec {
         faults.below(ViolationRule::Handler, &[Below::Field("exec")], exec.span(), "`exec` needs a command");
     }
@@ -135,7 +181,8 @@ fn probe(of: Subject<'_>, faults: &mut Faults) {
 }
 
 fn header(of: Subject<'_>, faults: &mut Faults) {
-    let is_token = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let is_token =
+        |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if of.text("name").is_some_and(|name| !is_token(name)) {
         faults.field(ViolationRule::Handler, of, "name", "the name of a header has letters, digits and `-`");
     }
@@ -168,7 +215,8 @@ fn names_of_resources(of: Subject<'_>, field: &str, faults: &mut Faults) {
             || name.starts_with("hugepages-")
             || name.contains('/');
         if !is_known {
-            let message = "a resource is `cpu`, `memory`, `ephemeral-storage`, or one such as `example.com/device`";
+            let message =
+                "a resource is `cpu`, `memory`, `ephemeral-storage`, or one such as `example.com/device`";
             faults.below(ViolationRule::ResourceName, &path, amount.span(), message);
         }
         if name.contains('/') && !quantity(amount).is_none_or(Quantity::is_whole) {

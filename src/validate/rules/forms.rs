@@ -4,8 +4,8 @@ use smol_str::SmolStr;
 
 use super::super::formats::{is_cidr, is_time};
 use super::super::names::{
-    is_data_key, is_dns_1035_label, is_dns_label, is_dns_subdomain, is_env_name, is_label_value, is_path_segment,
-    is_port_name, is_qualified_name,
+    is_data_key, is_dns_1035_label, is_dns_label, is_dns_subdomain, is_env_name, is_label_value,
+    is_path_segment, is_port_name, is_qualified_name,
 };
 use super::super::quantity::Quantity;
 use super::super::scalar::integer;
@@ -47,28 +47,44 @@ pub(in crate::validate) enum ValueForm {
 /// A form of texts, what it is called, and the rule that it is part of.
 pub(in crate::validate) type TextForm = (fn(&str) -> bool, &'static str, ViolationRule);
 
-const LABEL: TextForm =
-    (is_dns_label, "a name of small letters, digits and `-`, of at most 63 characters", ViolationRule::FieldName);
-const LABEL_1035: TextForm =
-    (is_dns_1035_label, "a name of small letters, digits and `-` that begins with a letter", ViolationRule::FieldName);
+const LABEL: TextForm = (
+    is_dns_label,
+    "a name of small letters, digits and `-`, of at most 63 characters",
+    ViolationRule::FieldName,
+);
+const LABEL_1035: TextForm = (
+    is_dns_1035_label,
+    "a name of small letters, digits and `-` that begins with a letter",
+    ViolationRule::FieldName,
+);
 const SUBDOMAIN: TextForm =
     (is_dns_subdomain, "a name of small letters, digits, `-` and `.`", ViolationRule::ReferenceName);
 const PATH_SEGMENT: TextForm = (is_path_segment, "a name without `/` and `%`", ViolationRule::ReferenceName);
 const QUALIFIED: TextForm =
     (is_qualified_name, "a name such as `app` or `example.com/app`", ViolationRule::QualifiedName);
-const PORT_NAME: TextForm =
-    (is_port_name, "a name of small letters, digits and `-`, of at most 15 characters", ViolationRule::PortName);
-const ENV_NAME: TextForm = (is_env_name, "a name of printable characters without `=`", ViolationRule::EnvName);
-const DATA_KEY: TextForm = (is_data_key, "a key of letters, digits, `-`, `_` and `.`", ViolationRule::DataKey);
+const PORT_NAME: TextForm = (
+    is_port_name,
+    "a name of small letters, digits and `-`, of at most 15 characters",
+    ViolationRule::PortName,
+);
+const ENV_NAME: TextForm =
+    (is_env_name, "a name of printable characters without `=`", ViolationRule::EnvName);
+const DATA_KEY: TextForm =
+    (is_data_key, "a key of letters, digits, `-`, `_` and `.`", ViolationRule::DataKey);
 const ADDRESS: TextForm = (is_address, "an IP address", ViolationRule::Address);
 const CIDR: TextForm = (is_cidr, "a network such as `10.0.0.0/8`", ViolationRule::Address);
 const IDENTIFIER: TextForm =
     (is_identifier, "a name of letters, digits and `_` that begins with no digit", ViolationRule::FieldName);
 const TIME: TextForm = (is_time, "a time such as `2024-05-01T10:20:30Z`", ViolationRule::Format);
-const ACCESS_MODE: TextForm = (is_access_mode, "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`", ViolationRule::AccessModes);
+const ACCESS_MODE: TextForm = (
+    is_access_mode,
+    "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`",
+    ViolationRule::AccessModes,
+);
 
 fn is_identifier(text: &str) -> bool {
-    !text.starts_with(|c: char| c.is_ascii_digit()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 fn is_access_mode(text: &str) -> bool {
@@ -86,7 +102,8 @@ const COUNT: ValueForm = ValueForm::Int(0, i64::MAX);
 const POSITIVE: ValueForm = ValueForm::Int(1, i64::MAX);
 
 use ValueForm::{
-    Amount, Annotations, DataKeys, Entries, Filled, FilledText, Int, IntOrPercent, Labels, PortOrName, Text, Texts,
+    Amount, Annotations, DataKeys, Entries, Filled, FilledText, Int, IntOrPercent, Labels, PortOrName, Text,
+    Texts,
 };
 
 /// The last part of the name of a type, its field, and what that takes.
@@ -333,11 +350,15 @@ impl ValueForm {
             Filled if value.as_str() == Some("") => {
                 faults.below(ViolationRule::MissingRequired, &here, value.span(), "this must not be empty");
             }
-            Filled => {}
             Entries if value.as_list().is_some_and(Vec::is_empty) => {
-                faults.below(ViolationRule::MissingRequired, &here, value.span(), "this needs an entry at least");
+                faults.below(
+                    ViolationRule::MissingRequired,
+                    &here,
+                    value.span(),
+                    "this needs an entry at least",
+                );
             }
-            Entries => {}
+            Filled | Entries => {}
             Text(form) => text(value, form, &here, faults),
             FilledText(form) => {
                 Filled.check(value, field, faults);
@@ -349,9 +370,8 @@ impl ValueForm {
                 }
             }
             Int(least, most) => int(value, (least, most), &here, faults),
-            PortOrName => port_or_name(value, &here, faults),
             ValueForm::TargetPort if matches!(value.scalar_text().map(SmolStr::as_str), Some("" | "0")) => {}
-            ValueForm::TargetPort => port_or_name(value, &here, faults),
+            PortOrName | ValueForm::TargetPort => port_or_name(value, &here, faults),
             IntOrPercent => int_or_percent(value, &here, faults),
             Labels => labels(value, field, faults),
             Annotations => annotations(value, field, faults),
@@ -392,7 +412,12 @@ fn int_or_percent(value: &Node, here: &[Below<'_>], faults: &mut Faults) {
     let Some(text) = value.as_str() else { return int(value, (0, i64::MAX), here, faults) };
     let digits = text.strip_suffix('%').unwrap_or_default();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        faults.below(ViolationRule::Number, here, value.span(), "this must be a number or a percentage such as `25%`");
+        faults.below(
+            ViolationRule::Number,
+            here,
+            value.span(),
+            "this must be a number or a percentage such as `25%`",
+        );
     }
 }
 

@@ -16,7 +16,11 @@ fn name_form(kind: &str, object: &Node) -> (usize, fn(&str) -> bool, &'static st
         "Service" | "Namespace" | "StatefulSet" => (63, is_dns_label, LABEL),
         "Job" if is_indexed(object) => (63, is_dns_label, LABEL),
         "CronJob" => (52, is_dns_subdomain, "small letters, digits, `-` and `.`, and at most 52 characters"),
-        "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding" | "PodDisruptionBudget"
+        "Role"
+        | "ClusterRole"
+        | "RoleBinding"
+        | "ClusterRoleBinding"
+        | "PodDisruptionBudget"
         | "CertificateSigningRequest" => (usize::MAX, is_path_segment, SEGMENT),
         _ => (253, is_dns_subdomain, SUBDOMAIN),
     }

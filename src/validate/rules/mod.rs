@@ -98,12 +98,24 @@ pub(super) struct Faults(pub(super) Vec<Fault>);
 
 impl Faults {
     /// Of a field, which may be missing.
-    pub(super) fn field(&mut self, rule: ViolationRule, of: Subject<'_>, field: &str, message: impl Into<String>) {
+    pub(super) fn field(
+        &mut self,
+        rule: ViolationRule,
+        of: Subject<'_>,
+        field: &str,
+        message: impl Into<String>,
+    ) {
         self.below(rule, &[Below::Field(field)], of.place(field), message);
     }
 
     /// Of something below the value.
-    pub(super) fn below(&mut self, rule: ViolationRule, path: &[Below<'_>], at: Span, message: impl Into<String>) {
+    pub(super) fn below(
+        &mut self,
+        rule: ViolationRule,
+        path: &[Below<'_>],
+        at: Span,
+        message: impl Into<String>,
+    ) {
         let path = path.iter().map(|step| step.element()).collect();
         self.0.push(Fault { rule, path, at, message: message.into() });
     }

@@ -25,7 +25,12 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
 
 fn ingress(of: Subject<'_>, faults: &mut Faults) {
     if of.list("rules").is_empty() && of.get("defaultBackend").is_none() {
-        faults.below(ViolationRule::IngressBackend, &[], of.node.span(), "an ingress needs `rules` or a `defaultBackend`");
+        faults.below(
+            ViolationRule::IngressBackend,
+            &[],
+            of.node.span(),
+            "an ingress needs `rules` or a `defaultBackend`",
+        );
     }
 }
 
@@ -44,7 +49,12 @@ fn tls(of: Subject<'_>, faults: &mut Faults) {
     for (i, host) in of.list("hosts").iter().enumerate() {
         if host.as_str().is_some_and(|host| !is_host(host)) {
             let path = [Below::Field("hosts"), Below::Entry(i)];
-            faults.below(ViolationRule::Host, &path, host.span(), "this must be the name of a host, or `*.` and one");
+            faults.below(
+                ViolationRule::Host,
+                &path,
+                host.span(),
+                "this must be the name of a host, or `*.` and one",
+            );
         }
     }
 }
@@ -66,7 +76,12 @@ fn path(of: Subject<'_>, faults: &mut Faults) {
     } else if kind == "ImplementationSpecific" && !path.is_empty() && !path.starts_with('/') {
         faults.field(ViolationRule::IngressPath, of, "path", "this path must begin with `/`");
     } else if kind.is_empty() && of.get("pathType").is_some() {
-        faults.field(ViolationRule::IngressPath, of, "pathType", "this must be `Exact`, `Prefix` or `ImplementationSpecific`");
+        faults.field(
+            ViolationRule::IngressPath,
+            of,
+            "pathType",
+            "this must be `Exact`, `Prefix` or `ImplementationSpecific`",
+        );
     }
 }
 
@@ -75,12 +90,22 @@ fn backend(of: Subject<'_>, faults: &mut Faults) {
         return;
     }
     if count_of(of, &["service", "resource"]) != 1 {
-        faults.below(ViolationRule::IngressBackend, &[], of.node.span(), "a backend is a `service` or a `resource`");
+        faults.below(
+            ViolationRule::IngressBackend,
+            &[],
+            of.node.span(),
+            "a backend is a `service` or a `resource`",
+        );
     }
     let service = of.get("service").filter(|service| service.get("port").is_none_or(Node::is_null));
     if let Some(service) = service {
         let path = [Below::Field("service"), Below::Field("port")];
-        faults.below(ViolationRule::IngressBackend, &path, service.span(), "the port of the service is missing");
+        faults.below(
+            ViolationRule::IngressBackend,
+            &path,
+            service.span(),
+            "the port of the service is missing",
+        );
     }
 }
 
@@ -88,7 +113,12 @@ fn backend_port(of: Subject<'_>, faults: &mut Faults) {
     let name = !of.text_or_empty("name").is_empty();
     let number = of.int("number").unwrap_or(0) != 0;
     if name == number {
-        faults.below(ViolationRule::IngressBackend, &[], of.node.span(), "the port of a service has a `name` or a `number`");
+        faults.below(
+            ViolationRule::IngressBackend,
+            &[],
+            of.node.span(),
+            "the port of a service has a `name` or a `number`",
+        );
     }
 }
 
@@ -105,7 +135,12 @@ fn policy_port(of: Subject<'_>, faults: &mut Faults) {
     let Some(end) = of.int("endPort") else { return };
     match of.int("port") {
         Some(port) if port <= end => {}
-        _ => faults.field(ViolationRule::NetworkPeer, of, "endPort", "`endPort` needs a `port` that is a number and not larger"),
+        _ => faults.field(
+            ViolationRule::NetworkPeer,
+            of,
+            "endPort",
+            "`endPort` needs a `port` that is a number and not larger",
+        ),
     }
 }
 
@@ -126,7 +161,12 @@ fn block(of: Subject<'_>, faults: &mut Faults) {
         let same = bits == 0 || (whole ^ part) >> (128 - bits) == 0;
         if own != v4 || own_bits <= bits || !same {
             let path = [Below::Field("except"), Below::Entry(i)];
-            faults.below(ViolationRule::NetworkPeer, &path, except.span(), "this must be a part of the network of `cidr`");
+            faults.below(
+                ViolationRule::NetworkPeer,
+                &path,
+                except.span(),
+                "this must be a part of the network of `cidr`",
+            );
         }
     }
 }
@@ -143,8 +183,14 @@ fn slice(of: Subject<'_>, faults: &mut Faults) {
                 _ => is_dns_subdomain(text),
             };
             if !fits {
-                let path = [Below::Field("endpoints"), Below::Entry(i), Below::Field("addresses"), Below::Entry(k)];
-                faults.below(ViolationRule::Address, &path, address.span(), "this is no address of `addressType`");
+                let path =
+                    [Below::Field("endpoints"), Below::Entry(i), Below::Field("addresses"), Below::Entry(k)];
+                faults.below(
+                    ViolationRule::Address,
+                    &path,
+                    address.span(),
+                    "this is no address of `addressType`",
+                );
             }
         }
     }
@@ -158,11 +204,18 @@ fn address(of: Subject<'_>, faults: &mut Faults) {
 
 fn subset(of: Subject<'_>, faults: &mut Faults) {
     if of.list("addresses").is_empty() && of.list("notReadyAddresses").is_empty() {
-        faults.field(ViolationRule::Address, of, "addresses", "there must be `addresses` or `notReadyAddresses`");
+        faults.field(
+            ViolationRule::Address,
+            of,
+            "addresses",
+            "there must be `addresses` or `notReadyAddresses`",
+        );
     }
     let ports = of.list("ports");
     for (i, port) in ports.iter().enumerate() {
-        let number = port.get("port").filter(|p| p.resolve().and_then(integer).is_some_and(|n| !(1..=65535).contains(&n)));
+        let number = port
+            .get("port")
+            .filter(|p| p.resolve().and_then(integer).is_some_and(|n| !(1..=65535).contains(&n)));
         if let Some(number) = number {
             let path = [Below::Field("ports"), Below::Entry(i), Below::Field("port")];
             faults.below(ViolationRule::Port, &path, number.span(), "this must be a port, from 1 to 65535");
@@ -171,7 +224,12 @@ fn subset(of: Subject<'_>, faults: &mut Faults) {
     for (i, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
         if port.get("name").and_then(Node::as_str).is_none_or(str::is_empty) {
             let path = [Below::Field("ports"), Below::Entry(i), Below::Field("name")];
-            faults.below(ViolationRule::ServicePorts, &path, port.span(), "each of several ports needs a name");
+            faults.below(
+                ViolationRule::ServicePorts,
+                &path,
+                port.span(),
+                "each of several ports needs a name",
+            );
         }
     }
 }

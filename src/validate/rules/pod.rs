@@ -1,6 +1,7 @@
 //! Pods and their templates.
 
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 use super::super::violation::ViolationRule;
 use super::{Below, Faults, RuleOfType, Subject};
@@ -42,10 +43,16 @@ fn containers(of: Subject<'_>, faults: &mut Faults) {
         let is_sidecar = text(container, "restartPolicy") == "Always";
         let probes = ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
         if list == "initContainers" && !is_sidecar {
-            for field in probes.into_iter().filter(|field| container.get(field).is_some_and(|v| !v.is_null())) {
+            for field in probes.into_iter().filter(|field| container.get(field).is_some_and(|v| !v.is_null()))
+            {
                 let path = [Below::Field(list), Below::Entry(i), Below::Field(field)];
                 let at = container.get(field).map_or(container.span(), Node::span);
-                faults.below(ViolationRule::Handler, &path, at, "an init container has no probes and no lifecycle, unless it restarts always");
+                faults.below(
+                    ViolationRule::Handler,
+                    &path,
+                    at,
+                    "an init container has no probes and no lifecycle, unless it restarts always",
+                );
             }
         }
     }
@@ -85,7 +92,7 @@ fn host_network(of: Subject<'_>, faults: &mut Faults) {
     for (i, container) in of.list("containers").iter().enumerate() {
         let ports = container.get("ports").and_then(Node::as_list);
         for (k, port) in ports.into_iter().flatten().enumerate() {
-            let number = |field| port.get(field).and_then(Node::scalar_text).map(|text| text.as_str());
+            let number = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
             let Some(host) = number("hostPort").filter(|number| *number != "0") else { continue };
             let path = [
                 Below::Field("containers"),
@@ -101,7 +108,12 @@ fn host_network(of: Subject<'_>, faults: &mut Faults) {
             }
             let protocol = port.get("protocol").and_then(Node::as_str).unwrap_or("TCP");
             if !used.insert((host, protocol, text(port, "hostIP"))) {
-                faults.below(ViolationRule::HostPort, &path, at, "another port has the same port of the host");
+                faults.below(
+                    ViolationRule::HostPort,
+                    &path,
+                    at,
+                    "another port has the same port of the host",
+                );
             }
         }
     }
@@ -136,7 +148,12 @@ fn images(of: Subject<'_>, faults: &mut Faults) {
 fn dns(of: Subject<'_>, faults: &mut Faults) {
     let servers = of.get("dnsConfig").and_then(|config| config.get("nameservers")).and_then(Node::as_list);
     if of.text("dnsPolicy") == Some("None") && servers.is_none_or(Vec::is_empty) {
-        faults.field(ViolationRule::Dns, of, "dnsPolicy", "`dnsPolicy: None` needs `nameservers` in `dnsConfig`");
+        faults.field(
+            ViolationRule::Dns,
+            of,
+            "dnsPolicy",
+            "`dnsPolicy: None` needs `nameservers` in `dnsConfig`",
+        );
     }
 }
 

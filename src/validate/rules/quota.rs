@@ -25,7 +25,12 @@ fn range(of: Subject<'_>, faults: &mut Faults) {
             let larger = amounts(more).and_then(|map| map.get(name));
             if quantity(amount).zip(larger.and_then(quantity)).is_some_and(|(less, more)| less > more) {
                 let path = [Below::Field(less), Below::Field(name)];
-                faults.below(ViolationRule::LimitOrder, &path, amount.span(), format!("this is more than in `{more}`"));
+                faults.below(
+                    ViolationRule::LimitOrder,
+                    &path,
+                    amount.span(),
+                    format!("this is more than in `{more}`"),
+                );
             }
         }
     }
@@ -39,7 +44,10 @@ fn range(of: Subject<'_>, faults: &mut Faults) {
 fn quota(of: Subject<'_>, faults: &mut Faults) {
     for (name, amount) in of.get("hard").and_then(Node::as_map).into_iter().flat_map(Map::iter) {
         let is_count = name.starts_with("count/")
-            || matches!(name, "pods" | "services" | "secrets" | "configmaps" | "replicationcontrollers" | "resourcequotas")
+            || matches!(
+                name,
+                "pods" | "services" | "secrets" | "configmaps" | "replicationcontrollers" | "resourcequotas"
+            )
             || matches!(name, "persistentvolumeclaims" | "services.loadbalancers" | "services.nodeports");
         if is_count && !quantity(amount).is_none_or(Quantity::is_countable) {
             let path = [Below::Field("hard"), Below::Field(name)];

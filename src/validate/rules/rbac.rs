@@ -5,8 +5,13 @@ use super::super::violation::ViolationRule;
 use super::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::Node;
 
-pub(super) const RULES: &[(&str, RuleOfType)] =
-    &[("PolicyRule", policy), ("RoleBinding", binding), ("ClusterRoleBinding", binding), ("RoleBinding", subjects), ("ClusterRoleBinding", subjects)];
+pub(super) const RULES: &[(&str, RuleOfType)] = &[
+    ("PolicyRule", policy),
+    ("RoleBinding", binding),
+    ("ClusterRoleBinding", binding),
+    ("RoleBinding", subjects),
+    ("ClusterRoleBinding", subjects),
+];
 
 fn policy(of: Subject<'_>, faults: &mut Faults) {
     if of.list("verbs").is_empty() {
@@ -15,13 +20,26 @@ fn policy(of: Subject<'_>, faults: &mut Faults) {
     let has = |field| !of.list(field).is_empty();
     if has("nonResourceURLs") {
         if has("apiGroups") || has("resources") || has("resourceNames") {
-            faults.field(ViolationRule::PolicyRule, of, "nonResourceURLs", "a rule is about resources or about URLs");
+            faults.field(
+                ViolationRule::PolicyRule,
+                of,
+                "nonResourceURLs",
+                "a rule is about resources or about URLs",
+            );
         } else if of.kind() == "Role" {
-            faults.field(ViolationRule::PolicyRule, of, "nonResourceURLs", "only a ClusterRole has rules about URLs");
+            faults.field(
+                ViolationRule::PolicyRule,
+                of,
+                "nonResourceURLs",
+                "only a ClusterRole has rules about URLs",
+            );
         }
         return;
     }
-    for (field, message) in [("apiGroups", "a rule needs `apiGroups`; `\"\"` is the core group"), ("resources", "a rule needs resources")] {
+    for (field, message) in [
+        ("apiGroups", "a rule needs `apiGroups`; `\"\"` is the core group"),
+        ("resources", "a rule needs resources"),
+    ] {
         if !has(field) {
             faults.field(ViolationRule::PolicyRule, of, field, message);
         }
@@ -35,16 +53,27 @@ fn binding(of: Subject<'_>, faults: &mut Faults) {
     let is_cluster = of.kind() == "ClusterRoleBinding";
     if text("apiGroup") != "rbac.authorization.k8s.io" && !text("apiGroup").is_empty() {
         let path = [Below::Field("roleRef"), Below::Field("apiGroup")];
-        faults.below(ViolationRule::RoleRef, &path, at("apiGroup"), "this must be `rbac.authorization.k8s.io`");
+        faults.below(
+            ViolationRule::RoleRef,
+            &path,
+            at("apiGroup"),
+            "this must be `rbac.authorization.k8s.io`",
+        );
     }
     if !(text("kind") == "ClusterRole" || (text("kind") == "Role" && !is_cluster)) {
         let path = [Below::Field("roleRef"), Below::Field("kind")];
-        let message = if is_cluster { "this must be `ClusterRole`" } else { "this must be `Role` or `ClusterRole`" };
+        let message =
+            if is_cluster { "this must be `ClusterRole`" } else { "this must be `Role` or `ClusterRole`" };
         faults.below(ViolationRule::RoleRef, &path, at("kind"), message);
     }
     if !super::super::names::is_path_segment(text("name")) {
         let path = [Below::Field("roleRef"), Below::Field("name")];
-        faults.below(ViolationRule::RoleRef, &path, at("name"), "the name of the role is missing, or has `/` or `%`");
+        faults.below(
+            ViolationRule::RoleRef,
+            &path,
+            at("name"),
+            "the name of the role is missing, or has `/` or `%`",
+        );
     }
 }
 
@@ -72,7 +101,10 @@ fn subjects(of: Subject<'_>, faults: &mut Faults) {
         if !text("apiGroup").is_empty() && text("apiGroup") != group {
             tell("apiGroup", "this is not the group of the subject's kind");
         }
-        if of.kind() == "ClusterRoleBinding" && text("kind") == "ServiceAccount" && text("namespace").is_empty() {
+        if of.kind() == "ClusterRoleBinding"
+            && text("kind") == "ServiceAccount"
+            && text("namespace").is_empty()
+        {
             tell("namespace", "a service account needs its namespace");
         }
     }

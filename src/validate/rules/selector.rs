@@ -35,7 +35,12 @@ fn scope_requirement(of: Subject<'_>, faults: &mut Faults) {
 
 fn key(of: Subject<'_>, faults: &mut Faults) {
     if of.text("key").is_some_and(|key| !is_qualified_name(key)) {
-        faults.field(ViolationRule::QualifiedName, of, "key", "this must be a name such as `app` or `example.com/app`");
+        faults.field(
+            ViolationRule::QualifiedName,
+            of,
+            "key",
+            "this must be a name such as `app` or `example.com/app`",
+        );
     }
 }
 
@@ -59,18 +64,33 @@ fn operator(of: Subject<'_>, known: &[&str], faults: &mut Faults) {
 fn toleration(of: Subject<'_>, faults: &mut Faults) {
     let operator = of.text_or_empty("operator");
     if of.text_or_empty("key").is_empty() && operator != "Exists" {
-        faults.field(ViolationRule::Toleration, of, "operator", "a toleration without a key needs the operator `Exists`");
+        faults.field(
+            ViolationRule::Toleration,
+            of,
+            "operator",
+            "a toleration without a key needs the operator `Exists`",
+        );
     }
     if operator == "Exists" && !of.text_or_empty("value").is_empty() {
         faults.field(ViolationRule::Toleration, of, "value", "a toleration with `Exists` has no value");
     }
     if of.get("tolerationSeconds").is_some() && of.text("effect") != Some("NoExecute") {
-        faults.field(ViolationRule::Toleration, of, "effect", "`tolerationSeconds` needs the effect `NoExecute`");
+        faults.field(
+            ViolationRule::Toleration,
+            of,
+            "effect",
+            "`tolerationSeconds` needs the effect `NoExecute`",
+        );
     }
 }
 
 fn spread(of: Subject<'_>, faults: &mut Faults) {
     if of.get("minDomains").is_some() && of.text("whenUnsatisfiable") != Some("DoNotSchedule") {
-        faults.field(ViolationRule::Spread, of, "minDomains", "`minDomains` needs `whenUnsatisfiable: DoNotSchedule`");
+        faults.field(
+            ViolationRule::Spread,
+            of,
+            "minDomains",
+            "`minDomains` needs `whenUnsatisfiable: DoNotSchedule`",
+        );
     }
 }

@@ -1,14 +1,20 @@
 //! Services.
 
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 use super::super::names::is_dns_subdomain;
 use super::super::violation::ViolationRule;
 use super::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::Node;
 
-pub(super) const RULES: &[(&str, RuleOfType)] =
-    &[("ServiceSpec", ports), ("ServiceSpec", kind), ("ServiceSpec", addresses), ("ServiceSpec", sources)];
+pub(super) const RULES: &[(&str, RuleOfType)] = &[
+    ("ServiceSpec", ports),
+    ("ServiceSpec", kind),
+    ("ServiceSpec", no_address),
+    ("ServiceSpec", addresses),
+    ("ServiceSpec", sources),
+];
 
 fn ports(of: Subject<'_>, faults: &mut Faults) {
     let ports = of.list("ports");
@@ -18,7 +24,7 @@ fn ports(of: Subject<'_>, faults: &mut Faults) {
     }
     let (mut names, mut numbers) = (FxHashSet::default(), FxHashSet::default());
     for (i, port) in ports.iter().enumerate() {
-        let text = |field| port.get(field).and_then(Node::scalar_text).map(|text| text.as_str());
+        let text = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
         let name = text("name").unwrap_or_default();
         let at = |field| port.get(field).map_or(port.span(), Node::span);
         let path = |field| [Below::Field("ports"), Below::Entry(i), Below::Field(field)];
@@ -26,7 +32,12 @@ fn ports(of: Subject<'_>, faults: &mut Faults) {
             let message = "each of several ports needs a name";
             faults.below(ViolationRule::ServicePorts, &path("name"), at("name"), message);
         } else if !name.is_empty() && !names.insert(name) {
-            faults.below(ViolationRule::PortName, &path("name"), at("name"), "another port has the same name");
+            faults.below(
+                ViolationRule::PortName,
+                &path("name"),
+                at("name"),
+                "another port has the same name",
+            );
         }
         let key = (text("port"), text("protocol").unwrap_or("TCP"));
         if key.0.is_some() && !numbers.insert(key) {
@@ -51,17 +62,21 @@ fn kind(of: Subject<'_>, faults: &mut Faults) {
     let is_balanced = name == "LoadBalancer";
     let target = of.text_or_empty("externalName");
     if is_external && (target.is_empty() || !is_dns_subdomain(target.trim_end_matches('.'))) {
-        faults.field(ViolationRule::ServiceType, of, "externalName", "a service of type `ExternalName` needs the name of a host");
-    }
-    if is_external && of.text("clusterIP").is_some_and(|ip| !ip.is_empty()) {
-        faults.field(ViolationRule::ClusterIp, of, "clusterIP", "a service of type `ExternalName` has no address");
-    }
-    if matches!(name, "NodePort" | "LoadBalancer") && of.text("clusterIP") == Some("None") {
-        faults.field(ViolationRule::ClusterIp, of, "clusterIP", "a service without an address is of type `ClusterIP`");
+        faults.field(
+            ViolationRule::ServiceType,
+            of,
+            "externalName",
+            "a service of type `ExternalName` needs the name of a host",
+        );
     }
     let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
     for field in balanced.into_iter().filter(|field| !is_balanced && has_content(of, field)) {
-        faults.field(ViolationRule::ServiceType, of, field, format!("`{field}` needs the type `LoadBalancer`"));
+        faults.field(
+            ViolationRule::ServiceType,
+            of,
+            field,
+            format!("`{field}` needs the type `LoadBalancer`"),
+        );
     }
     let is_plain = matches!(name, "" | "ClusterIP" | "ExternalName");
     if is_plain && has_content(of, "externalTrafficPolicy") && of.list("externalIPs").is_empty() {
@@ -70,8 +85,33 @@ fn kind(of: Subject<'_>, faults: &mut Faults) {
     }
 }
 
+fn no_address(of: Subject<'_>, faults: &mut Faults) {
+    let own = of.text_or_empty("clusterIP");
+    match of.text_or_empty("type") {
+        "ExternalName" if !own.is_empty() => {
+            faults.field(
+                ViolationRule::ClusterIp,
+                of,
+                "clusterIP",
+                "a service of type `ExternalName` has no address",
+            );
+        }
+        "NodePort" | "LoadBalancer" if own == "None" => {
+            faults.field(
+                ViolationRule::ClusterIp,
+                of,
+                "clusterIP",
+                "a service without an address is of type `ClusterIP`",
+            );
+        }
+        _ => {}
+    }
+}
+
 fn has_content(of: Subject<'_>, field: &str) -> bool {
-    of.get(field).is_some_and(|value| value.as_str() != Some("") && value.as_list().is_none_or(|list| !list.is_empty()))
+    of.get(field).is_some_and(|value| {
+        value.as_str() != Some("") && value.as_list().is_none_or(|list| !list.is_empty())
+    })
 }
 
 fn addresses(of: Subject<'_>, faults: &mut Faults) {
@@ -94,7 +134,12 @@ fn sources(of: Subject<'_>, faults: &mut Faults) {
     for (i, entry) in of.list("loadBalancerSourceRanges").iter().enumerate() {
         if entry.as_str().is_some_and(|text| !super::super::formats::is_cidr(text.trim())) {
             let path = [Below::Field("loadBalancerSourceRanges"), Below::Entry(i)];
-            faults.below(ViolationRule::Address, &path, entry.span(), "this must be a network such as `10.0.0.0/8`");
+            faults.below(
+                ViolationRule::Address,
+                &path,
+                entry.span(),
+                "this must be a network such as `10.0.0.0/8`",
+            );
         }
     }
 }

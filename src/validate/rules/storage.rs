@@ -24,7 +24,12 @@ fn modes(of: Subject<'_>, faults: &mut Faults) {
         faults.field(ViolationRule::AccessModes, of, "accessModes", "there must be an access mode");
     }
     if modes.len() > 1 && modes.iter().any(|mode| mode.as_str() == Some("ReadWriteOncePod")) {
-        faults.field(ViolationRule::AccessModes, of, "accessModes", "`ReadWriteOncePod` goes with no other mode");
+        faults.field(
+            ViolationRule::AccessModes,
+            of,
+            "accessModes",
+            "`ReadWriteOncePod` goes with no other mode",
+        );
     }
 }
 
@@ -35,7 +40,12 @@ fn claim(of: Subject<'_>, faults: &mut Faults) {
     let path = [Below::Field("resources"), Below::Field("requests"), Below::Field("storage")];
     let at = storage.map_or(of.node.span(), Node::span);
     if storage.is_none_or(Node::is_null) {
-        faults.below(ViolationRule::StorageRequest, &path, at, "a claim must say how much storage it requests");
+        faults.below(
+            ViolationRule::StorageRequest,
+            &path,
+            at,
+            "a claim must say how much storage it requests",
+        );
     } else if !is_positive(storage) {
         faults.below(ViolationRule::StorageRequest, &path, at, "a claim must request more than 0");
     }
@@ -60,9 +70,19 @@ fn volume(of: Subject<'_>, faults: &mut Faults) {
     modes(of, faults);
     let capacity = of.get("capacity").and_then(Node::as_map);
     if capacity.is_none_or(|capacity| capacity.len() != 1 || !capacity.contains_key("storage")) {
-        faults.field(ViolationRule::StorageRequest, of, "capacity", "the capacity of a volume is its `storage`");
+        faults.field(
+            ViolationRule::StorageRequest,
+            of,
+            "capacity",
+            "the capacity of a volume is its `storage`",
+        );
     } else if !is_positive(capacity.and_then(|capacity| capacity.get("storage"))) {
-        faults.field(ViolationRule::StorageRequest, of, "capacity", "the capacity of a volume must be more than 0");
+        faults.field(
+            ViolationRule::StorageRequest,
+            of,
+            "capacity",
+            "the capacity of a volume must be more than 0",
+        );
     }
     let is_source = |(name, value): &(&str, &Node)| {
         !NO_SOURCES.contains(name) && *name != "volumeAttributesClassName" && !value.is_null()
@@ -73,7 +93,12 @@ fn volume(of: Subject<'_>, faults: &mut Faults) {
         _ => faults.below(ViolationRule::VolumeSource, &[], of.node.span(), "a volume has one source"),
     }
     if of.get("local").is_some() && of.get("nodeAffinity").is_none() {
-        faults.field(ViolationRule::VolumeSource, of, "nodeAffinity", "a local volume needs its `nodeAffinity`");
+        faults.field(
+            ViolationRule::VolumeSource,
+            of,
+            "nodeAffinity",
+            "a local volume needs its `nodeAffinity`",
+        );
     }
 }
 

@@ -44,7 +44,12 @@ fn selector(of: Subject<'_>, faults: &mut Faults) {
     let matched = selector.get("matchLabels").and_then(Node::as_map);
     let wanted = selector.get("matchExpressions").and_then(Node::as_list);
     if matched.is_none_or(Map::is_empty) && wanted.is_none_or(Vec::is_empty) {
-        return faults.field(ViolationRule::SelectorMismatch, of, "selector", "an empty selector would select all pods");
+        return faults.field(
+            ViolationRule::SelectorMismatch,
+            of,
+            "selector",
+            "an empty selector would select all pods",
+        );
     }
     for (key, value) in matched.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
         let path = [Below::Field("selector"), Below::Field("matchLabels"), Below::Field(key)];
@@ -76,7 +81,12 @@ fn plain_selector(of: Subject<'_>, faults: &mut Faults) {
     let selector = of.get("selector").and_then(Node::as_map);
     let labels = labels(of);
     if selector.is_none_or(Map::is_empty) && labels.is_none_or(Map::is_empty) {
-        return faults.field(ViolationRule::SelectorMismatch, of, "selector", "the selector or the labels of the template are missing");
+        return faults.field(
+            ViolationRule::SelectorMismatch,
+            of,
+            "selector",
+            "the selector or the labels of the template are missing",
+        );
     }
     for (key, value) in selector.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
         mismatch(of, &[Below::Field("selector"), Below::Field(key)], key, value.span(), faults);
@@ -88,8 +98,12 @@ fn claims(of: Subject<'_>, faults: &mut Faults) {
     for (i, claim) in of.list("volumeClaimTemplates").iter().enumerate() {
         let Some(name) = claim.get_path(&["metadata", "name"]) else { continue };
         if name.as_str().is_some_and(|text| !is_dns_label(text)) {
-            let path =
-                [Below::Field("volumeClaimTemplates"), Below::Entry(i), Below::Field("metadata"), Below::Field("name")];
+            let path = [
+                Below::Field("volumeClaimTemplates"),
+                Below::Entry(i),
+                Below::Field("metadata"),
+                Below::Field("name"),
+            ];
             let message = "this must be a name of small letters, digits and `-`, of at most 63 characters";
             faults.below(ViolationRule::FieldName, &path, name.span(), message);
         }
@@ -98,13 +112,24 @@ fn claims(of: Subject<'_>, faults: &mut Faults) {
 
 fn strategy(of: Subject<'_>, faults: &mut Faults) {
     if of.text("type") == Some("Recreate") && of.get("rollingUpdate").is_some() {
-        faults.field(ViolationRule::Strategy, of, "rollingUpdate", "`rollingUpdate` does not go with `type: Recreate`");
+        faults.field(
+            ViolationRule::Strategy,
+            of,
+            "rollingUpdate",
+            "`rollingUpdate` does not go with `type: Recreate`",
+        );
     }
 }
 
 fn update_strategy(of: Subject<'_>, faults: &mut Faults) {
-    if of.text("type") == Some("OnDelete") && of.get("rollingUpdate").is_some() && of.kind() == "StatefulSet" {
-        faults.field(ViolationRule::Strategy, of, "rollingUpdate", "`rollingUpdate` does not go with `type: OnDelete`");
+    if of.text("type") == Some("OnDelete") && of.get("rollingUpdate").is_some() && of.kind() == "StatefulSet"
+    {
+        faults.field(
+            ViolationRule::Strategy,
+            of,
+            "rollingUpdate",
+            "`rollingUpdate` does not go with `type: OnDelete`",
+        );
     }
 }
 
@@ -125,7 +150,12 @@ fn rolling(of: Subject<'_>, faults: &mut Faults) {
     let surge = of.get("maxSurge");
     let none = is_zero(of.get("maxUnavailable"));
     if none && (is_zero(surge) || (of_set && surge.is_none())) {
-        faults.field(ViolationRule::Strategy, of, "maxUnavailable", "`maxSurge` and `maxUnavailable` cannot both be 0");
+        faults.field(
+            ViolationRule::Strategy,
+            of,
+            "maxUnavailable",
+            "`maxSurge` and `maxUnavailable` cannot both be 0",
+        );
     }
     let text = |field| of.text(field).and_then(|text| text.strip_suffix('%')?.parse::<u32>().ok());
     if text("maxUnavailable").is_some_and(|percent| percent > 100) {
@@ -135,7 +165,12 @@ fn rolling(of: Subject<'_>, faults: &mut Faults) {
 
 fn job(of: Subject<'_>, faults: &mut Faults) {
     if of.text("completionMode") == Some("Indexed") && of.get("completions").is_none() {
-        faults.field(ViolationRule::Job, of, "completions", "a job with `completionMode: Indexed` needs `completions`");
+        faults.field(
+            ViolationRule::Job,
+            of,
+            "completions",
+            "a job with `completionMode: Indexed` needs `completions`",
+        );
     }
     if of.get("selector").is_some() && !of.is_true("manualSelector") {
         faults.field(ViolationRule::Job, of, "selector", "the selector of a job is made for it");
@@ -147,12 +182,22 @@ fn cron(of: Subject<'_>, faults: &mut Faults) {
     if schedule.is_empty() {
         faults.field(ViolationRule::Schedule, of, "schedule", "the schedule is empty");
     } else if schedule.starts_with("TZ=") || schedule.starts_with("CRON_TZ=") {
-        faults.field(ViolationRule::Schedule, of, "schedule", "the zone is not part of the schedule: use `timeZone`");
+        faults.field(
+            ViolationRule::Schedule,
+            of,
+            "schedule",
+            "the zone is not part of the schedule: use `timeZone`",
+        );
     } else if !is_schedule(schedule) {
-        let message = "this must be a schedule of five fields such as `*/5 * * * *`, or a word such as `@daily`";
+        let message =
+            "this must be a schedule of five fields such as `*/5 * * * *`, or a word such as `@daily`";
         faults.field(ViolationRule::Schedule, of, "schedule", message);
     }
 }
+
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// A schedule as robfig/cron reads it.
 fn is_schedule(text: &str) -> bool {
@@ -161,17 +206,20 @@ fn is_schedule(text: &str) -> bool {
         let words = ["yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly"];
         return words.contains(&word) || duration.is_some();
     }
-    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
     let bounds: [(u32, u32, &[&str], u32); 5] =
         [(0, 59, &[], 0), (0, 23, &[], 0), (1, 31, &[], 0), (1, 12, &MONTHS, 1), (0, 6, &DAYS, 0)];
     let fields: Vec<&str> = text.split_whitespace().collect();
-    fields.len() == 5 && fields.iter().zip(bounds).all(|(field, bounds)| field.split(',').all(|part| is_range(part, bounds)))
+    fields.len() == 5
+        && fields
+            .iter()
+            .zip(bounds)
+            .all(|(field, bounds)| field.split(',').all(|part| is_range(part, bounds)))
 }
 
 fn is_range(part: &str, (least, most, words, first): (u32, u32, &[&str], u32)) -> bool {
     let number = |text: &str| {
-        let word = words.iter().position(|word| text.eq_ignore_ascii_case(word)).and_then(|i| u32::try_from(i).ok());
+        let word =
+            words.iter().position(|word| text.eq_ignore_ascii_case(word)).and_then(|i| u32::try_from(i).ok());
         word.map(|i| i + first).or_else(|| text.parse().ok())
     };
     let (range, step) = part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));
@@ -200,10 +248,22 @@ mod tests {
 
     #[test]
     fn schedules() {
-        for text in ["* * * * *", "*/5 0-3 1,15 JAN MON-FRI", "@daily", "@every 1h", "0 0 ? * 0", "5/10 * * * *"] {
+        for text in
+            ["* * * * *", "*/5 0-3 1,15 JAN MON-FRI", "@daily", "@every 1h", "0 0 ? * 0", "5/10 * * * *"]
+        {
             assert!(is_schedule(text), "{text}");
         }
-        for text in ["", "* * * *", "* * * * * *", "60 * * * *", "* * 0 * *", "*/0 * * * *", "@never", "5-1 * * * *", "a * * * *"] {
+        for text in [
+            "",
+            "* * * *",
+            "* * * * * *",
+            "60 * * * *",
+            "* * 0 * *",
+            "*/0 * * * *",
+            "@never",
+            "5-1 * * * *",
+            "a * * * *",
+        ] {
             assert!(!is_schedule(text), "{text}");
         }
     }

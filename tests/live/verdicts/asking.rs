@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use kubectl_smp::schema::{Gvk, Scope, Schema};
+use kubectl_smp::schema::{Gvk, Schema, Scope};
 use serde_json::{Value, json};
 
 use crate::rig::Rig;
@@ -73,7 +73,9 @@ impl<'r> Asked<'r> {
                 let (part, schema) = (part.to_vec(), schema.clone());
                 scope.spawn(move || {
                     let mut connection = Connection::open(&self.address);
-                    part.iter().map(|object| self.verdict(&mut connection, object, &schema)).collect::<Vec<_>>()
+                    part.iter()
+                        .map(|object| self.verdict(&mut connection, object, &schema))
+                        .collect::<Vec<_>>()
                 })
             };
             let threads: Vec<_> = parts.iter().map(start).collect();
@@ -100,7 +102,8 @@ impl<'r> Asked<'r> {
         let text = |key: &str| object[key].as_str().unwrap_or_default();
         let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
         let plural = schema.graphs().find_map(|(_, graph)| graph.plural(&gvk))?;
-        let root = if gvk.group.is_empty() { "/api/v1".into() } else { format!("/apis/{}", gvk.api_version()) };
+        let root =
+            if gvk.group.is_empty() { "/api/v1".into() } else { format!("/apis/{}", gvk.api_version()) };
         Some(match schema.scope(&gvk)? {
             Scope::Namespaced => format!("{root}/namespaces/{}/{plural}", self.namespace()),
             Scope::Cluster => format!("{root}/{plural}"),

@@ -30,6 +30,22 @@ struct Site<'s> {
     parent: Cursor<'s>,
 }
 
+/// Makes a mistake of one kind somewhere in an object.
+type Mistake = fn(&mut Value, &[Site<'_>], &mut Dice) -> Option<Mutation>;
+
+const MISTAKES: [Mistake; 10] = [
+    unknown_field,
+    wrong_type,
+    missing_required,
+    wrong_enum,
+    wrong_name,
+    wrong_label,
+    wrong_port,
+    wrong_quantity,
+    duplicate_key,
+    wrong_constraint,
+];
+
 /// Changes an object in one place. None where nothing of the kind that was chosen is there.
 pub fn mutate(object: &mut Value, schema: &Schema, dice: &mut Dice) -> Option<Mutation> {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
@@ -37,22 +53,16 @@ pub fn mutate(object: &mut Value, schema: &Schema, dice: &mut Dice) -> Option<Mu
     let root = schema.kind(&gvk)?;
     let mut sites = Vec::new();
     collect(object, root, Cursor::unknown(), (String::new(), ""), &mut sites);
-    const KINDS: [fn(&mut Value, &[Site<'_>], &mut Dice) -> Option<Mutation>; 10] = [
-        unknown_field,
-        wrong_type,
-        missing_required,
-        wrong_enum,
-        wrong_name,
-        wrong_label,
-        wrong_port,
-        wrong_quantity,
-        duplicate_key,
-        wrong_constraint,
-    ];
-    dice.pick(&KINDS)(object, &sites, dice)
+    dice.pick(&MISTAKES)(object, &sites, dice)
 }
 
-fn collect<'s>(value: &Value, here: Cursor<'s>, parent: Cursor<'s>, at: (String, &str), out: &mut Vec<Site<'s>>) {
+fn collect<'s>(
+    value: &Value,
+    here: Cursor<'s>,
+    parent: Cursor<'s>,
+    at: (String, &str),
+    out: &mut Vec<Site<'s>>,
+) {
     let (pointer, field) = at;
     // What a server sets is not what is in manifests.
     let is_own = ["/apiVersion", "/kind", "/status", "/metadata/managedFields"].contains(&pointer.as_str());
@@ -80,7 +90,11 @@ fn changed(name: &'static str, place: &str, to: impl fmt::Display) -> Mutation {
     Mutation { name, place: place.into(), to: to.to_string().chars().take(60).collect() }
 }
 
-fn pick<'a, 's>(sites: &'a [Site<'s>], dice: &mut Dice, fits: impl Fn(&Site<'s>) -> bool) -> Option<&'a Site<'s>> {
+fn pick<'a, 's>(
+    sites: &'a [Site<'s>],
+    dice: &mut Dice,
+    fits: impl Fn(&Site<'s>) -> bool,
+) -> Option<&'a Site<'s>> {
     let fitting: Vec<&Site<'s>> = sites.iter().filter(|site| fits(site)).collect();
     (!fitting.is_empty()).then(|| dice.pick(&fitting))
 }
@@ -126,7 +140,8 @@ fn wrong_type(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Option
         TypeKind::Object => dice.pick(&[4, 9, 0]),
         TypeKind::Any => return None,
     };
-    let values = [json!(8080), json!(true), json!(["x"]), json!({"x": 1}), json!("text"), json!(true), json!(1.5)];
+    let values =
+        [json!(8080), json!(true), json!(["x"]), json!({"x": 1}), json!("text"), json!(true), json!(1.5)];
     let more = [json!("true"), json!({}), json!([])];
     let to = values.iter().chain(&more).nth(to)?.clone();
     set(object, site, "wrong-type", to)
@@ -147,7 +162,9 @@ fn wrong_enum(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Option
 fn wrong_name(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Option<Mutation> {
     let is_name = |site: &Site<'_>| {
         site.pointer == "/metadata/name"
-            || (site.field == "name" && site.here.type_kind() == TypeKind::String && site.pointer.starts_with("/spec"))
+            || (site.field == "name"
+                && site.here.type_kind() == TypeKind::String
+                && site.pointer.starts_with("/spec"))
     };
     let site = pick(sites, dice, is_name)?;
     let names = ["Bad_Name!", "-web", "we b", "web.", "", "a/b"];
@@ -187,7 +204,8 @@ fn wrong_port(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Option
 }
 
 fn wrong_quantity(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Option<Mutation> {
-    let is_quantity = |site: &Site<'_>| site.here.type_name().is_some_and(|name| name.ends_with("resource.Quantity"));
+    let is_quantity =
+        |site: &Site<'_>| site.here.type_name().is_some_and(|name| name.ends_with("resource.Quantity"));
     let site = pick(sites, dice, is_quantity)?;
     let to = dice.pick(&["12 potatoes", "1gi", "-1", "1.5Gi", "", "0", "100000Ti", "0.0001"]);
     set(object, site, "quantity", json!(to))
@@ -212,7 +230,10 @@ fn wrong_constraint(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> 
             || demands.minimum.is_some()
             || demands.maximum.is_some()
             || demands.pattern.is_some();
-        own || of_parent || !demands.rules.is_empty() || !demands.any_of.is_empty() || !demands.one_of.is_empty()
+        own || of_parent
+            || !demands.rules.is_empty()
+            || !demands.any_of.is_empty()
+            || !demands.one_of.is_empty()
     };
     let site = pick(sites, dice, is_bound)?;
     let value = object.pointer(&site.pointer)?;

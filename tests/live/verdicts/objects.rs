@@ -32,7 +32,13 @@ pub fn schema(asked: &Asked<'_>) -> Schema {
         let definitions = definitions();
         for definition in &definitions {
             let file = asked.rig().file("crd.json", &definition.to_string());
-            asked.rig().kubectl(&["apply", "--server-side", "--force-conflicts", "-f", &file.to_string_lossy()]);
+            asked.rig().kubectl(&[
+                "apply",
+                "--server-side",
+                "--force-conflicts",
+                "-f",
+                &file.to_string_lossy(),
+            ]);
         }
         asked.rig().kubectl(&["wait", "--for=condition=established", "--timeout=60s", "crd", "--all"]);
         Schema::embedded().with_crds(&definitions).expect("definitions")
@@ -78,7 +84,9 @@ fn real(folder: &Path) -> Vec<(String, Value)> {
         objects.into_iter().map(move |object| (file.clone(), object))
     });
     let whole = objects.filter(|(_, object)| {
-        object["apiVersion"].is_string() && object["kind"].is_string() && object["metadata"]["name"].is_string()
+        object["apiVersion"].is_string()
+            && object["kind"].is_string()
+            && object["metadata"]["name"].is_string()
     });
     whole.map(|(file, object)| (name(&file), object)).collect()
 }
