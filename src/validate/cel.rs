@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map as CelMap};
-use kube_cel::cel::{Context, ExecutionError, Program, Value as CelValue};
+use kube_cel::cel::{Context, ExecutionError, FunctionContext, Program, ResolveResult, Value as CelValue};
 
 use crate::schema::{CelRule, Cursor, TypeKind};
 use crate::yaml::{Map, Node, Resolved, Value};
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Expression {
 
 /// What became of an expression that is to be true.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CelOutcome {
     Kept,
     Broken,
     /// A server cannot evaluate it either: something that it needs is not there.
@@ -59,26 +59,28 @@ impl Expression {
     }
 
     /// The value of the expression.
-    pub(super) fn value(&self, context: &Context<'_>) -> Result<CelValue, Outcome> {
-        let program = self.program.as_ref().map_err(|why| Outcome::Unknown(why.clone()))?;
+    pub(super) fn value(&self, context: &Context<'_>) -> Result<CelValue, CelOutcome> {
+        let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
         program.execute(context).map_err(|error| match error {
-            ExecutionError::NoSuchKey(key) => Outcome::Failed(format!("there is no `{key}`")),
-            ExecutionError::IndexOutOfBounds(_) => Outcome::Failed("a list has too few entries".into()),
+            ExecutionError::NoSuchKey(key) => CelOutcome::Failed(format!("there is no `{key}`")),
+            ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("a list has too few entries".into()),
             ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
-                Outcome::Failed("it divides by zero".into())
+                CelOutcome::Failed("it divides by zero".into())
             }
-            ExecutionError::UndeclaredReference(name) => Outcome::Unknown(format!("`{name}` is not known")),
+            ExecutionError::UndeclaredReference(name) => {
+                CelOutcome::Unknown(format!("`{name}` is not known"))
+            }
             // Others quote values.
-            _ => Outcome::Unknown("it uses what is not supported here".into()),
+            _ => CelOutcome::Unknown("it uses what is not supported here".into()),
         })
     }
 
     /// Whether the expression is true.
-    pub(super) fn outcome(&self, context: &Context<'_>) -> Outcome {
+    pub(super) fn outcome(&self, context: &Context<'_>) -> CelOutcome {
         match self.value(context) {
-            Ok(CelValue::Bool(true)) => Outcome::Kept,
-            Ok(CelValue::Bool(false)) => Outcome::Broken,
-            Ok(_) => Outcome::Unknown("it is neither true nor false".into()),
+            Ok(CelValue::Bool(true)) => CelOutcome::Kept,
+            Ok(CelValue::Bool(false)) => CelOutcome::Broken,
+            Ok(_) => CelOutcome::Unknown("it is neither true nor false".into()),
             Err(outcome) => outcome,
         }
     }
@@ -110,7 +112,7 @@ pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
 /// A rule that is not kept, or was not asked.
 pub(super) struct UnkeptRule<'r> {
     pub(super) rule: &'r CelRule,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: CelOutcome,
 }
 
 /// Asks the rules of a value.
@@ -119,15 +121,37 @@ pub(super) fn unkept<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<
         let mut context = base.new_inner_scope();
         context.add_variable_from_value("self", value_of(node, cursor));
         let outcomes = rules.iter().map(|compiled| (&compiled.rule, compiled.expression.outcome(&context)));
-        let unkept = outcomes.filter(|(_, outcome)| *outcome != Outcome::Kept);
+        let unkept = outcomes.filter(|(_, outcome)| *outcome != CelOutcome::Kept);
         unkept.map(|(rule, outcome)| UnkeptRule { rule, outcome }).collect()
     })
 }
 
 thread_local! {
-    static CONTEXT: Context<'static> = Context::default().with_all();
+    static CONTEXT: Context<'static> = {
+        let mut context = Context::default().with_all();
+        context.add_function("size", size);
+        context
+    };
     static TIMESTAMP: Expression = Expression::compile("timestamp(text)");
     static DURATION: Expression = Expression::compile("duration(text)");
+}
+
+/// How many entries, fields, characters or bytes there are. The crate's own counts the bytes of texts, and hides why an
+/// argument has no value.
+fn size(call: &FunctionContext<'_, '_>) -> ResolveResult {
+    let value = match (&call.this, call.args.first()) {
+        (Some(value), _) => value.clone(),
+        (None, Some(argument)) => CelValue::resolve(argument, call.ptx)?,
+        (None, None) => return Err(call.error("an argument is missing")),
+    };
+    let count = match value {
+        CelValue::List(list) => list.len(),
+        CelValue::Map(map) => map.map.len(),
+        CelValue::String(text) => text.chars().count(),
+        CelValue::Bytes(bytes) => bytes.len(),
+        _ => return Err(call.error("this has no size")),
+    };
+    Ok(CelValue::Int(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
 /// Lends the functions of CEL, which are registered once for each thread.
@@ -235,7 +259,7 @@ fn escaped(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn outcome(expression: &str, object: &str) -> Outcome {
+    fn outcome(expression: &str, object: &str) -> CelOutcome {
         let node: Node = object.parse().expect("test text");
         with_context(|base| {
             let mut context = base.new_inner_scope();
@@ -246,21 +270,33 @@ mod tests {
 
     #[test]
     fn expressions_are_kept_broken_or_not_known() {
-        assert_eq!(outcome("self.a < 3", "{a: 1}"), Outcome::Kept);
-        assert_eq!(outcome("self.a < 3", "{a: 5}"), Outcome::Broken);
-        assert_eq!(outcome("!has(self.b) || self.b == 'x'", "{a: 5}"), Outcome::Kept);
-        assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), Outcome::Kept);
-        assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), Outcome::Kept);
-        assert!(matches!(outcome("self.b == 1", "{a: 1}"), Outcome::Failed(_)));
-        assert!(matches!(outcome("size(self.a) > 0 || size(self.b) > 0", "{a: []}"), Outcome::Failed(_)));
-        assert!(matches!(outcome("nobody(self)", "{a: 1}"), Outcome::Unknown(_)));
-        assert!(matches!(outcome("self.a +", "{a: 1}"), Outcome::Unknown(_)));
-        assert!(matches!(outcome(&"(".repeat(100_000), "{}"), Outcome::Unknown(_)));
+        assert_eq!(outcome("self.a < 3", "{a: 1}"), CelOutcome::Kept);
+        assert_eq!(outcome("self.a < 3", "{a: 5}"), CelOutcome::Broken);
+        assert_eq!(outcome("!has(self.b) || self.b == 'x'", "{a: 5}"), CelOutcome::Kept);
+        assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), CelOutcome::Kept);
+        assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), CelOutcome::Kept);
+        assert_eq!(outcome("size(self.t) == 2 && self.t.size() == 2", "{t: \u{e4}\u{f6}}"), CelOutcome::Kept);
+        assert!(matches!(outcome("self.b == 1", "{a: 1}"), CelOutcome::Failed(_)));
+        for text in [
+            "size(self.b)",
+            "size(self.b) > 0",
+            "size(self.a) > 0 || size(self.b) > 0",
+            "self.b > 0 || self.c > 0",
+        ] {
+            assert!(
+                matches!(outcome(text, "{a: []}"), CelOutcome::Failed(_)),
+                "{text} {:?}",
+                outcome(text, "{a: []}")
+            );
+        }
+        assert!(matches!(outcome("nobody(self)", "{a: 1}"), CelOutcome::Unknown(_)));
+        assert!(matches!(outcome("self.a +", "{a: 1}"), CelOutcome::Unknown(_)));
+        assert!(matches!(outcome(&"(".repeat(100_000), "{}"), CelOutcome::Unknown(_)));
     }
 
     #[test]
     fn messages_quote_no_values() {
-        let Outcome::Unknown(why) = outcome("self.password + 1 == 2", "{password: hunter2}") else {
+        let CelOutcome::Unknown(why) = outcome("self.password + 1 == 2", "{password: hunter2}") else {
             panic!("known")
         };
         assert!(!why.contains("hunter2"), "{why}");

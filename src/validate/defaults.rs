@@ -82,17 +82,17 @@ mod tests {
                         "empty": {"type": "string", "default": ""},
                         "parts": {"type": "array", "default": [{"a": 1}], "items": {"type": "object", "properties": {
                             "a": {"type": "integer"}, "b": {"type": "string", "default": "x"}}}},
-                        "maybe": {"type": "string", "nullable": true, "default": "y"},
+                        "maybe": {"type": "string", "nullable": true, "default": "w"},
                     }},
                 }}}}]},
         });
         let schema = Schema::embedded().with_crds(&[crd]).expect("a definition");
         let cursor = schema.kind(&Gvk::from_manifest("example.com/v1", "Thing")).expect("defined");
         let table = [
-            ("{}", "{spec: {empty: '', maybe: y, parts: [{a: 1, b: x}], size: 3}}"),
+            ("{}", "{spec: {empty: '', maybe: w, parts: [{a: 1, b: x}], size: 3}}"),
             (
                 "{spec: {size: 1, parts: [{}], empty: a}}",
-                "{spec: {size: 1, parts: [{b: x}], empty: a, maybe: y}}",
+                "{spec: {size: 1, parts: [{b: x}], empty: a, maybe: w}}",
             ),
             (
                 "{spec: {size: null, maybe: null, parts: []}}",

@@ -173,7 +173,7 @@ impl<'n> SchemaWalk<'n> {
     /// The rules of a definition that speak of this value.
     #[cfg(feature = "cel")]
     fn expressions(&mut self, node: &'n Node, cursor: Cursor<'n>, demands: &Demands) {
-        use super::cel::{Outcome, unkept};
+        use super::cel::{CelOutcome, unkept};
         for unkept in unkept(&demands.rules, node, cursor) {
             let expression = &unkept.rule.rule;
             let said = || {
@@ -184,12 +184,12 @@ impl<'n> SchemaWalk<'n> {
                 }
             };
             let (message, severity) = match unkept.outcome {
-                Outcome::Kept => continue,
-                Outcome::Broken => (said(), Severity::Error),
-                Outcome::Failed(why) => {
+                CelOutcome::Kept => continue,
+                CelOutcome::Broken => (said(), Severity::Error),
+                CelOutcome::Failed(why) => {
                     (format!("the rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
                 }
-                Outcome::Unknown(why) => {
+                CelOutcome::Unknown(why) => {
                     (format!("the rule `{expression}` was not checked: {why}"), Severity::Note)
                 }
             };
@@ -297,7 +297,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    fn faults(&mut self, faults: Vec<rules::Fault>) {
+    fn faults(&mut self, faults: Vec<rules::RuleFault>) {
         for fault in faults {
             let steps = self.path();
             let path = steps.elements().iter().chain(fault.path.elements()).cloned().collect();

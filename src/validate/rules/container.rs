@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::super::quantity::Quantity;
 use super::super::violation::ViolationRule;
 use super::forms::quantity;
-use super::{Below, Faults, RuleOfType, Subject, count_of};
+use super::subject::{Below, Faults, RuleOfType, Subject, count_of};
 use crate::yaml::{Map, Node};
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[

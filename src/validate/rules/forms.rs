@@ -10,7 +10,7 @@ use super::super::names::{
 use super::super::quantity::Quantity;
 use super::super::scalar::integer;
 use super::super::violation::ViolationRule;
-use super::{Below, Faults};
+use super::subject::{Below, Faults};
 use crate::yaml::{Map, Node, Value};
 
 /// What a field takes.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::Node;
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[

@@ -1,8 +1,9 @@
 //! Deployments and their like, jobs and their schedules.
 
+use super::super::labels::holds;
 use super::super::names::is_dns_label;
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::{Map, Node};
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[
@@ -59,20 +60,6 @@ fn selector(of: Subject<'_>, faults: &mut Faults) {
         let key = expression.get("key").and_then(Node::as_str).unwrap_or_default();
         let path = [Below::Field("selector"), Below::Field("matchExpressions"), Below::Entry(i)];
         mismatch(of, &path, key, expression.span(), faults);
-    }
-}
-
-fn holds(labels: Option<&Map>, expression: &Node) -> bool {
-    let text = |field| expression.get(field).and_then(Node::as_str).unwrap_or_default();
-    let own = labels.and_then(|labels| labels.get(text("key")));
-    let values = expression.get("values").and_then(Node::as_list);
-    let is_listed = |own: &Node| values.into_iter().flatten().any(|value| value == own);
-    match text("operator") {
-        "In" => own.is_some_and(is_listed),
-        "NotIn" => own.is_none_or(|own| !is_listed(own)),
-        "Exists" => own.is_some(),
-        "DoesNotExist" => own.is_none(),
-        _ => true,
     }
 }
 

@@ -122,7 +122,9 @@ fn compare(
             );
         }
     }
-    figures.iter().for_each(|(name, (of, same))| println!("{name}: {same} of {of}"));
+    for (name, (of, same)) in &figures {
+        println!("{name}: {same} of {of}");
+    }
     figures.values().fold((0, 0), |(all, same), (of, equal)| (all + of, same + equal))
 }
 
