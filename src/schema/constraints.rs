@@ -11,33 +11,35 @@ use smol_str::SmolStr;
 
 use crate::yaml::{Map, Node};
 
-/// The keywords of a schema that [`Constraints`] are made of.
-const KEYWORDS: [&str; 24] = [
-    "default",
-    "format",
-    "nullable",
-    "enum",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "x-kubernetes-validations",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "additionalProperties",
-    "$ref",
-];
+/// Whether [`Constraints`] are made of the keyword.
+fn is_constraint(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "default"
+            | "format"
+            | "nullable"
+            | "enum"
+            | "pattern"
+            | "minLength"
+            | "maxLength"
+            | "minItems"
+            | "maxItems"
+            | "uniqueItems"
+            | "minProperties"
+            | "maxProperties"
+            | "minimum"
+            | "maximum"
+            | "exclusiveMinimum"
+            | "exclusiveMaximum"
+            | "multipleOf"
+            | "x-kubernetes-validations"
+            | "allOf"
+            | "anyOf"
+            | "oneOf"
+            | "not"
+            | "additionalProperties"
+    )
+}
 
 /// What a schema says of a value beside its type, its fields and how it merges.
 ///
@@ -166,7 +168,7 @@ impl Constraints {
     pub(super) fn read(schema: &Map) -> Self {
         let mut found: Vec<(&str, &Node)> = Vec::new();
         for (name, value) in schema.iter() {
-            if KEYWORDS.contains(&name) && !value.is_null() {
+            if is_constraint(name) && !value.is_null() {
                 found.push((name, value));
             }
         }
@@ -176,13 +178,13 @@ impl Constraints {
         let free_fields = found.iter().any(|(name, value)| {
             *name == "additionalProperties" && value.scalar_text().is_some_and(|text| text == "true")
         });
-        // A reference beside them, or within, means another thing than a constraint.
-        found.retain(|(name, _)| !matches!(*name, "additionalProperties" | "$ref"));
+        found.retain(|(name, _)| *name != "additionalProperties");
         let keywords: serde_json::Map<String, Value> =
             found.iter().map(|(name, value)| ((*name).to_string(), value.to_json_value())).collect();
         Self { free_fields, ..Self::of_keywords(keywords) }
     }
 
+    /// A reference within is more than a constraint.
     fn of_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {
         for word in ["allOf", "anyOf", "oneOf", "not"] {
             if keywords.get(word).is_some_and(refers) {

@@ -343,7 +343,7 @@ impl AdmissionPolicy {
                     found.push(self.violation(created, message, severity));
                 }
                 CelOutcome::Failed(why) | CelOutcome::Unknown(why) => {
-                    found.push(self.unchecked(created, &why))
+                    found.push(self.unchecked(created, &why));
                 }
             }
         }
