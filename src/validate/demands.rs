@@ -22,7 +22,7 @@ pub(super) struct Demands {
     any_of: Vec<Demands>,
     one_of: Vec<Demands>,
     not: Option<Box<Demands>>,
-    properties: BTreeMap<SmolStr, Demands>,
+    pub(super) properties: BTreeMap<SmolStr, Demands>,
     items: Option<Box<Demands>>,
     #[cfg(feature = "cel")]
     pub(super) rules: Vec<super::cel::CompiledRule>,

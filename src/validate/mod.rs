@@ -67,3 +67,6 @@ pub fn validate(node: &Node, schema: &Schema, options: &ValidateOptions) -> Vec<
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

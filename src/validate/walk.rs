@@ -228,14 +228,28 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// The metadata of a custom resource are those of any object.
+    /// The metadata of a custom resource are those of any object. Its definition may say more of names.
     fn field(&mut self, value: &'n Node, cursor: Cursor<'n>) {
         let outside = self.decoding;
         if cursor.type_name().is_some_and(|name| name.ends_with(".meta.v1.ObjectMeta")) {
+            if self.decoding == Decoding::Structural {
+                self.names(value, cursor);
+            }
             self.decoding = Decoding::BuiltIn;
         }
         self.value(value, cursor);
         self.decoding = outside;
+    }
+
+    fn names(&mut self, metadata: &'n Node, cursor: Cursor<'n>) {
+        let demands = cursor.constraints_text().map(|text| self.options.demands(text));
+        for (name, demands) in demands.iter().flat_map(|demands| &demands.properties) {
+            let Some(value) = metadata.get(name) else { continue };
+            for (rule, message) in demands.unmet(value) {
+                let path = self.path().field(name.clone());
+                self.found.push(Violation::error(rule, path, value.span(), message));
+            }
+        }
     }
 
     /// Whether a map may have fields that are not declared.
