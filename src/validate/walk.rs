@@ -343,15 +343,13 @@ impl<'n> SchemaWalk<'n> {
         let element = cursor.element();
         let mut seen: FxHashMap<Vec<PathValue>, usize> = FxHashMap::default();
         for (index, entry) in list.iter().enumerate() {
-            let key = |name: &str| match entry.get(name).filter(|value| !value.is_null()) {
-                Some(value) => PathValue::of(value),
-                None => Some(
-                    element
-                        .key_default(name)
-                        .map_or(PathValue::Null, |d| PathValue::Str(d.trim_matches('"').into())),
-                ),
+            let Some(keys) = cursor
+                .list_map_keys()
+                .map(|name| key_value(entry, element, name))
+                .collect::<Option<Vec<_>>>()
+            else {
+                continue;
             };
-            let Some(keys) = cursor.list_map_keys().map(key).collect::<Option<Vec<_>>>() else { continue };
             if seen.insert(keys, index).is_some() {
                 let names: Vec<String> = cursor.list_map_keys().map(|name| format!("`{name}`")).collect();
                 let message = format!("an entry before this one has the same {}", names.join(" and "));
@@ -379,6 +377,18 @@ impl<'n> SchemaWalk<'n> {
             WalkStep::Entry { .. } => None,
         });
         last.unwrap_or_default()
+    }
+}
+
+/// The value of a key of an entry, or its default; none for what is no scalar.
+fn key_value(entry: &Node, element: Cursor<'_>, name: &str) -> Option<PathValue> {
+    match entry.get(name).filter(|value| !value.is_null()) {
+        Some(value) => PathValue::of(value),
+        None => Some(
+            element
+                .key_default(name)
+                .map_or(PathValue::Null, |text| PathValue::Str(text.trim_matches('"').into())),
+        ),
     }
 }
 
@@ -418,7 +428,9 @@ impl WalkStep<'_> {
             Some(key) => key.split(',').map(str::trim).collect(),
             None => Vec::new(),
         };
-        let key = |name: &&str| Some((SmolStr::from(*name), PathValue::of(entry.get(name)?)?));
+        let value =
+            |name: &str| key_value(entry, list.element(), name).filter(|value| *value != PathValue::Null);
+        let key = |name: &&str| Some((SmolStr::from(*name), value(name)?));
         match names.iter().map(key).collect::<Option<Vec<_>>>() {
             Some(keys) if !keys.is_empty() => PathElement::Key(keys),
             _ => PathElement::Index(index),
