@@ -294,6 +294,54 @@ mod tests {
         assert!(matches!(outcome(&"(".repeat(100_000), "{}"), CelOutcome::Unknown(_)));
     }
 
+    /// Pieces of expressions in any order: most are none, and some have no value.
+    #[test]
+    fn no_expression_panics() {
+        const PIECES: [&str; 32] = [
+            "self",
+            ".a",
+            "[0]",
+            "['a']",
+            "(",
+            ")",
+            "==",
+            "&&",
+            "||",
+            "!",
+            "?",
+            ":",
+            "size(",
+            "has(",
+            "1",
+            "-1",
+            "1u",
+            "'x'",
+            "\"",
+            "{",
+            "}",
+            ",",
+            ".all(x, ",
+            ".map(x, ",
+            ".matches('(')",
+            "quantity(",
+            "optional.none()",
+            "/0",
+            "in",
+            " * 9223372036854775807",
+            "\u{e4}",
+            "\\",
+        ];
+        let mut state = 7_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from((state >> 33) % below).expect("small")
+        };
+        for _ in 0..2000 {
+            let text: String = (0..=next(9)).map(|_| PIECES[next(32)]).collect();
+            let _ = outcome(&text, "{a: [1, b, {c: 2}], b: null}");
+        }
+    }
+
     #[test]
     fn messages_quote_no_values() {
         let CelOutcome::Unknown(why) = outcome("self.password + 1 == 2", "{password: hunter2}") else {

@@ -1,30 +1,13 @@
 //! What a server fills in before it validates a custom resource: the defaults of its definition.
 
-use std::borrow::Cow;
-
 use crate::schema::{Cursor, TypeKind};
 use crate::yaml::{Node, Value};
 
 /// The object with the defaults of its schema, at all levels that it has.
-pub(super) fn filled<'n>(node: &'n Node, cursor: Cursor<'_>) -> Cow<'n, Node> {
-    let mut filled = Cow::Borrowed(node);
-    if has_defaults(cursor, 0) {
-        fill(filled.to_mut(), cursor);
-    }
+pub(super) fn filled(node: &Node, cursor: Cursor<'_>) -> Node {
+    let mut filled = node.clone();
+    fill(&mut filled, cursor);
     filled
-}
-
-/// How deep a schema is looked at before it is taken to have defaults.
-const DEEPEST: usize = 32;
-
-/// Whether there is a default at some level.
-fn has_defaults(cursor: Cursor<'_>, depth: usize) -> bool {
-    let below = |cursor: Cursor<'_>| cursor.is_known() && has_defaults(cursor, depth + 1);
-    depth > DEEPEST
-        || cursor.has_default()
-        || below(cursor.element())
-        || below(cursor.additional())
-        || cursor.fields().any(|(_, field)| !is_metadata(field) && below(field))
 }
 
 /// The fields that all objects have are those of Kubernetes.
@@ -101,7 +84,7 @@ mod tests {
         ];
         for (before, after) in table {
             let node: Node = before.parse().expect("test text");
-            assert_eq!(*filled(&node, cursor), after.parse().expect("test text"), "{before}");
+            assert_eq!(filled(&node, cursor), after.parse().expect("test text"), "{before}");
         }
     }
 }

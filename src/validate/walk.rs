@@ -1,7 +1,5 @@
 //! The walk over an object by its schema: unknown fields, types, what is required, constraints, equal entries.
 
-use std::borrow::Cow;
-
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
@@ -50,11 +48,14 @@ pub(super) fn walk(
     decoding: Decoding,
     options: &ValidateOptions,
 ) -> Vec<Violation> {
-    let filled = match decoding {
-        Decoding::BuiltIn => Cow::Borrowed(node),
-        Decoding::Structural => filled(node, cursor),
+    let with_defaults;
+    let node = match decoding {
+        Decoding::BuiltIn => node,
+        Decoding::Structural => {
+            with_defaults = filled(node, cursor);
+            &with_defaults
+        }
     };
-    let node = &*filled;
     let (steps, found) = (Vec::new(), Vec::new());
     let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
     walk.value(node, cursor);

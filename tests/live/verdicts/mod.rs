@@ -1,8 +1,8 @@
 //! What we call refused is what the server refuses: valid objects and changed ones, created for a try, strictly.
 //!
-//! The valid objects are those in `objects/`, one for each kind, and, where `SMP_TEST_SHARED` names a folder with
-//! `realworld/dev` and `crds/`, those that its manifests define and random ones of its definitions. Each is changed in
-//! `SMP_TEST_VERDICTS` (5,000) ways in all, from `SMP_TEST_VERDICTS_SEED`; what differs is printed.
+//! The valid objects are those in `objects.yaml`, one at least for each kind, and, where `SMP_TEST_SHARED` names a folder
+//! with `realworld/dev` and `crds/`, the manifests there. They get `SMP_TEST_VERDICTS` (5,000) mistakes in all, which
+//! `SMP_TEST_VERDICTS_SEED` decides; what differs is printed.
 
 #![allow(clippy::print_stdout, reason = "what differs is for those who run this test")]
 
@@ -50,8 +50,9 @@ fn number(variable: &str, or: usize) -> usize {
 }
 
 /// The objects that the server takes. What is refused by it and not by us is counted, too: by its reason.
-fn valid_objects(asked: &Asked, schema: &Schema, options: &ValidateOptions) -> (Vec<Valid>, usize) {
-    let candidates = objects::all(schema, asked.namespace());
+fn valid_objects(asked: &Asked<'_>, options: &ValidateOptions) -> (Vec<Valid>, usize) {
+    let schema = asked.schema();
+    let candidates = objects::all(asked);
     let verdicts = asked.all(candidates.iter().map(|(_, object)| object));
     let (mut valid, mut wrong, mut unseen) = (Vec::new(), 0, 0);
     for ((from, object), verdict) in candidates.into_iter().zip(verdicts) {
@@ -134,12 +135,12 @@ fn a_server_refuses_what_we_refuse() {
     let rig = Rig::new();
     rig.create_namespace();
     let asked = Asked::new(&rig);
-    let schema = objects::schema(&asked);
+    let schema = asked.schema();
     let options = ValidateOptions::for_kubernetes(1, 36);
-    let (valid, wrong) = valid_objects(&asked, &schema, &options);
-    let cases = cases(&valid, &schema);
+    let (valid, wrong) = valid_objects(&asked, &options);
+    let cases = cases(&valid, schema);
     let verdicts = asked.all(cases.iter().map(|case| &case.object));
-    let (all, same) = compare(&cases, verdicts, |object| refusals(object, &schema, &options));
+    let (all, same) = compare(&cases, verdicts, |object| refusals(object, schema, &options));
     println!("in all: {same} of {all}");
     assert_eq!(wrong, 0, "objects that the server takes are refused");
     assert!(all * 10 >= cases.len() * 9, "only {all} verdicts");
