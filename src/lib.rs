@@ -308,6 +308,7 @@
 //! - [`merge`] applies strategic merge patches by the rules of the API server, overlays and kustomize, and
 //!   merges two or three versions of an object, with nothing lost or as kyaml does.
 //! - [`patch`] makes patches of all types, and applies JSON patches and JSON merge patches; [`diff`] compares.
+//! - [`validate`] says what an API server would refuse of an object, without one.
 //! - [`resource`] gives manifests an identity, [`transform`] holds kustomize's transformers and generators.
 //! - [`overlay`] builds kustomizations and plain directories; [`package`] patches and merges files and directories in
 //!   their own texts.
@@ -321,6 +322,7 @@
 //!
 //! # Features
 //!
+//! - `cel`: the rules of custom resources and of admission policies, which are expressions.
 //! - `cli`: the program.
 //! - `cluster`: everything that talks to an API server.
 //! - `remote`: remote files over HTTP; remote bases need only the git of the system.

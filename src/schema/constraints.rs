@@ -11,39 +11,42 @@ use smol_str::SmolStr;
 
 use crate::yaml::{Map, Node};
 
-/// The keywords of a schema that [`Constraints`] are made of.
-const KEYWORDS: [&str; 24] = [
-    "default",
-    "format",
-    "nullable",
-    "enum",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "x-kubernetes-validations",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "additionalProperties",
-    "$ref",
-];
+/// Whether [`Constraints`] are made of the keyword.
+fn is_constraint(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "default"
+            | "format"
+            | "nullable"
+            | "enum"
+            | "pattern"
+            | "minLength"
+            | "maxLength"
+            | "minItems"
+            | "maxItems"
+            | "uniqueItems"
+            | "minProperties"
+            | "maxProperties"
+            | "minimum"
+            | "maximum"
+            | "exclusiveMinimum"
+            | "exclusiveMaximum"
+            | "multipleOf"
+            | "x-kubernetes-validations"
+            | "allOf"
+            | "anyOf"
+            | "oneOf"
+            | "not"
+            | "additionalProperties"
+    )
+}
 
 /// What a schema says of a value beside its type, its fields and how it merges.
 ///
 /// What stands in `allOf`, `anyOf`, `oneOf` and `not` says the same of fields and entries, too.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own")]
 pub struct Constraints {
     /// `format`, such as `int32` or `date-time`
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,9 +114,9 @@ pub struct Constraints {
     /// `additionalProperties: true`: there may be any field.
     #[serde(skip_serializing_if = "is_false")]
     pub free_fields: bool,
-    /// `default`: a server fills the value in.
-    #[serde(skip_serializing_if = "is_false")]
-    pub has_default: bool,
+    /// `default`, of whatever type: a server fills it in. Only definitions of custom resources mean it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
     /// In `allOf` and its like: `type`
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_name: Option<SmolStr>,
@@ -160,29 +163,27 @@ impl Constraints {
         *self == Self::default()
     }
 
-    /// What the keywords of a schema object say; one that has no meaning says nothing.
-    #[must_use]
-    pub(super) fn read(schema: &Map) -> Self {
+    /// What the keywords of a schema object say, if they say something; one that has no meaning says nothing.
+    pub(super) fn read(schema: &Map) -> Option<Box<Self>> {
         let mut found: Vec<(&str, &Node)> = Vec::new();
         for (name, value) in schema.iter() {
-            if KEYWORDS.contains(&name) && !value.is_null() {
+            if is_constraint(name) && !value.is_null() {
                 found.push((name, value));
             }
         }
         if found.is_empty() {
-            return Self::default();
+            return None;
         }
         let free_fields = found.iter().any(|(name, value)| {
             *name == "additionalProperties" && value.scalar_text().is_some_and(|text| text == "true")
         });
-        // A reference beside them, or within, means another thing than a constraint.
-        let has_default = found.iter().any(|(name, _)| *name == "default");
-        found.retain(|(name, _)| !matches!(*name, "additionalProperties" | "default" | "$ref"));
+        found.retain(|(name, _)| *name != "additionalProperties");
         let keywords: serde_json::Map<String, Value> =
             found.iter().map(|(name, value)| ((*name).to_string(), value.to_json_value())).collect();
-        Self { free_fields, has_default, ..Self::of_keywords(keywords) }
+        Some(Box::new(Self { free_fields, ..Self::of_keywords(keywords) })).filter(|read| !read.is_empty())
     }
 
+    /// A reference within is more than a constraint.
     fn of_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {
         for word in ["allOf", "anyOf", "oneOf", "not"] {
             if keywords.get(word).is_some_and(refers) {
@@ -197,9 +198,9 @@ impl Constraints {
         read(&keywords).unwrap_or_default()
     }
 
-    /// The text in which they stand in a compiled schema; none where nothing is demanded.
+    /// The text in which they stand in a compiled schema.
     pub(super) fn to_text(&self) -> Option<String> {
-        if self.is_empty() { None } else { serde_json::to_string(self).ok() }
+        serde_json::to_string(self).ok()
     }
 
     /// Reads such a text; one that is damaged demands nothing.
@@ -233,7 +234,7 @@ mod tests {
 
     fn read(text: &str) -> Constraints {
         let node: Node = text.parse().expect("test text");
-        Constraints::read(node.as_map().expect("a map"))
+        Constraints::read(node.as_map().expect("a map")).map(|read| *read).unwrap_or_default()
     }
 
     #[test]
@@ -252,8 +253,8 @@ mod tests {
 
     #[test]
     fn what_says_nothing_has_no_text() {
-        assert_eq!(read("{type: object, properties: {a: {}}, description: x}").to_text(), None);
-        assert_eq!(read("{allOf: [{$ref: '#/components/schemas/A'}]}").to_text(), None);
+        assert!(read("{type: object, properties: {a: {}}, description: x}").is_empty());
+        assert!(read("{allOf: [{$ref: '#/components/schemas/A'}]}").is_empty());
     }
 
     #[test]

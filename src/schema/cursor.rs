@@ -148,11 +148,10 @@ impl<'s> Cursor<'s> {
         self.optional(self.record.default)
     }
 
-    /// Whether a server fills this field in, with whatever value.
+    /// Whether the definition of a custom resource has a default for this, of whatever type.
     #[must_use]
     pub(crate) fn has_default(self) -> bool {
-        self.record.default != 0
-            || self.constraints_text().is_some_and(|text| text.contains("\"hasDefault\":true"))
+        self.constraints_text().is_some_and(|text| text.contains("\"default\":"))
     }
 
     /// Whether a declared field must be there.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::{Cursor, Gvk, ListType, MapType, Schema, Scope, find_kind};
@@ -42,6 +43,14 @@ pub struct Description {
     pub required: bool,
     /// The JSON text of the default.
     pub default: Option<String>,
+    /// The format of its values, such as `int32`.
+    pub format: Option<String>,
+    /// The values that are possible; all when there are none.
+    pub values: Vec<String>,
+    /// The regular expression that a text must match.
+    pub pattern: Option<String>,
+    /// What must be true, in CEL.
+    pub rules: Vec<String>,
     /// `atomic`, `set` or `map`.
     pub list_type: Option<&'static str>,
     /// The keys of a list of type map.
@@ -192,19 +201,21 @@ fn description(
         name: name.into(),
         default: element.key_default(name).map(str::to_string),
     };
+    let constraints = here.constraints();
     Description {
         path,
         api_version: gvk.api_version().into(),
-        scope: schema.scope(&gvk).map(|scope| match scope {
-            Scope::Namespaced => "Namespaced",
-            Scope::Cluster => "Cluster",
-        }),
+        scope: schema.scope(&gvk).map(scope_name),
         kind: gvk.kind.into(),
         source: source.into(),
         type_name: type_name(here),
         definition: here.type_name().or(inner.type_name()).map(str::to_string),
         required: field.parent.is_required(field.name),
         default: here.default().map(str::to_string),
+        format: constraints.format.map(String::from),
+        values: constraints.enumeration.iter().map(plain_text).collect(),
+        pattern: constraints.pattern.map(String::from),
+        rules: constraints.rules.into_iter().map(|rule| rule.rule).collect(),
         list_type: here.list_type().map(|list_type| match list_type {
             ListType::Atomic => "atomic",
             ListType::Set => "set",
@@ -221,6 +232,18 @@ fn description(
         preserves_unknown_fields: here.preserves_unknown_fields(),
         fields: inner.fields().map(|(name, _)| name.to_string()).collect(),
     }
+}
+
+fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Namespaced => "Namespaced",
+        Scope::Cluster => "Cluster",
+    }
+}
+
+/// A text as it is, anything else as JSON.
+fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
 /// `array of object`, `map of string`, `integer`.
@@ -258,6 +281,12 @@ impl fmt::Display for Description {
         line("type", &(self.type_name.clone() + &definition))?;
         line("required", if self.required { "yes" } else { "" })?;
         line("default", self.default.as_deref().unwrap_or_default())?;
+        line("format", self.format.as_deref().unwrap_or_default())?;
+        line("possible values", &self.values.join(", "))?;
+        line("pattern", self.pattern.as_deref().unwrap_or_default())?;
+        for rule in &self.rules {
+            line("rule", rule.trim())?;
+        }
         line("list type", self.list_type.unwrap_or_default())?;
         let keys: Vec<String> = self.list_map_keys.iter().map(ToString::to_string).collect();
         line("list map keys", &keys.join(", "))?;
@@ -323,6 +352,9 @@ mod tests {
         assert_eq!(show("svc.spec.ports.targetPort").type_name, "int-or-string");
         assert!(show("svc.spec.ports.port").required);
         assert_eq!(show("svc.spec.ports.protocol").default.as_deref(), Some("\"TCP\""));
+        assert_eq!(show("svc.spec.type").values, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
+        let port = show("svc.spec.ports.port").to_string();
+        assert!(port.contains("format:                 int32\n"), "{port}");
         assert!(show("pod").path.is_empty());
         assert!(show("crd.spec.versions.schema.openAPIV3Schema.items").type_name.len() > 2);
     }

@@ -22,8 +22,10 @@ pub(super) struct Demands {
     any_of: Vec<Demands>,
     one_of: Vec<Demands>,
     not: Option<Box<Demands>>,
-    properties: BTreeMap<SmolStr, Demands>,
+    pub(super) properties: BTreeMap<SmolStr, Demands>,
     items: Option<Box<Demands>>,
+    #[cfg(feature = "cel")]
+    pub(super) rules: Vec<super::cel::CompiledRule>,
 }
 
 /// A demand that is not met.
@@ -49,6 +51,8 @@ impl Demands {
                 .into_iter()
                 .map(|(name, inner)| (name, Self::of(inner)))
                 .collect(),
+            #[cfg(feature = "cel")]
+            rules: super::cel::compile_rules(&own.rules),
             own,
         }
     }

@@ -215,8 +215,12 @@ mod tests {
             ("nobody-knows", &["", "x"], &[]),
         ];
         for (format, right, wrong) in table {
-            right.iter().for_each(|text| assert!(has_format(format, text), "{format} {text}"));
-            wrong.iter().for_each(|text| assert!(!has_format(format, text), "{format} {text}"));
+            for text in right {
+                assert!(has_format(format, text), "{format} {text}");
+            }
+            for text in wrong {
+                assert!(!has_format(format, text), "{format} {text}");
+            }
         }
     }
 }

@@ -19,11 +19,17 @@
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 
+#[cfg(feature = "cel")]
+mod cel;
+mod defaults;
 mod demands;
 mod formats;
+mod labels;
 mod lists;
 mod names;
 mod options;
+#[cfg(feature = "cel")]
+mod policy;
 mod quantity;
 mod rules;
 mod scalar;
@@ -33,12 +39,14 @@ mod violation;
 mod walk;
 
 pub use options::ValidateOptions;
+#[cfg(feature = "cel")]
+pub use policy::AdmissionPolicies;
 pub use violation::{Violation, ViolationRule};
 
 use crate::schema::{Gvk, Schema};
 use crate::yaml::Node;
 
-/// What a server would refuse of an object, in the order of the object's fields.
+/// What a server would refuse of an object, by its kind, its schema, the rules beside it, and policies.
 ///
 /// What the schema does not know of is judged only as far as all objects are alike. A list of objects (`kind: List`)
 /// is no object; its entries are.
@@ -53,5 +61,12 @@ pub fn validate(node: &Node, schema: &Schema, options: &ValidateOptions) -> Vec<
     if let Some(cursor) = schema.kind(&gvk) {
         found.extend(walk::walk(node, cursor, versions::decoding(&gvk), options));
     }
+    #[cfg(feature = "cel")]
+    if let Some(policies) = &options.policies {
+        found.extend(policies.judge(node, schema));
+    }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -91,9 +91,11 @@ pub(super) fn is_env_name(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    type Form = fn(&str) -> bool;
+
     #[test]
     fn each_name_has_its_form() {
-        let table: [(fn(&str) -> bool, &[&str], &[&str]); 8] = [
+        let table: [(Form, &[&str], &[&str]); 8] = [
             (is_dns_label, &["a", "a-1", "1a"], &["", "-a", "a-", "A", "a.b", "a_b"]),
             (is_dns_1035_label, &["a1"], &["1a"]),
             (is_dns_subdomain, &["a.b", "a"], &["a..b", ".a", "a.", "a_b", "A.b", "a-.b"]),
@@ -104,8 +106,12 @@ mod tests {
             (is_env_name, &["A", "a.b", "a b", "1"], &["", "a=b", "\u{e4}"]),
         ];
         for (form, right, wrong) in table {
-            right.iter().for_each(|text| assert!(form(text), "{text}"));
-            wrong.iter().for_each(|text| assert!(!form(text), "{text}"));
+            for text in right {
+                assert!(form(text), "{text}");
+            }
+            for text in wrong {
+                assert!(!form(text), "{text}");
+            }
         }
         assert!(!is_dns_label(&"a".repeat(64)) && is_dns_subdomain(&"a".repeat(253)));
     }

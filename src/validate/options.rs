@@ -5,6 +5,10 @@ use std::sync::{Arc, RwLock};
 use rustc_hash::FxHashMap;
 
 use super::demands::Demands;
+#[cfg(feature = "cel")]
+use super::policy::AdmissionPolicies;
+#[cfg(feature = "cel")]
+use crate::yaml::Node;
 
 /// How objects are judged. What is compiled for one object (regular expressions, rules) is kept for the next one, of
 /// clones, too.
@@ -13,6 +17,8 @@ pub struct ValidateOptions {
     /// The release of Kubernetes, such as `(1, 34)`, by which API versions are removed or deprecated; the newest one
     /// that is known when there is none.
     pub kubernetes: Option<(u32, u32)>,
+    #[cfg(feature = "cel")]
+    pub(super) policies: Option<Arc<AdmissionPolicies>>,
     compiled: Arc<RwLock<FxHashMap<Box<str>, Arc<Demands>>>>,
 }
 
@@ -21,6 +27,13 @@ impl ValidateOptions {
     #[must_use]
     pub fn for_kubernetes(major: u32, minor: u32) -> Self {
         Self { kubernetes: Some((major, minor)), ..Self::default() }
+    }
+
+    /// Asks the admission policies among these manifests, too, which have their bindings and parameters beside them.
+    #[cfg(feature = "cel")]
+    #[must_use]
+    pub fn with_policies(self, manifests: &[Node]) -> Self {
+        Self { policies: Some(Arc::new(AdmissionPolicies::of(manifests))), ..self }
     }
 
     /// What a text of constraints demands; equal texts are compiled once.

@@ -8,7 +8,7 @@ use crate::schema::{Cursor, TypeKind};
 use crate::yaml::Resolved;
 
 /// Why a scalar is not taken: the rule, and what the place needs.
-pub(super) type Refused = (ViolationRule, &'static str);
+pub(super) type RefusedScalar = (ViolationRule, &'static str);
 
 const QUANTITY: &str = "a quantity such as `500m` or `1Gi`";
 
@@ -18,7 +18,11 @@ fn special(cursor: Cursor<'_>) -> Option<&str> {
 }
 
 /// Whether a built-in kind's field takes this scalar, which is not null.
-pub(super) fn decode(value: Resolved<'_>, cursor: Cursor<'_>, format: Option<&str>) -> Result<(), Refused> {
+pub(super) fn decode(
+    value: Resolved<'_>,
+    cursor: Cursor<'_>,
+    format: Option<&str>,
+) -> Result<(), RefusedScalar> {
     use ViolationRule::{Format, WrongType};
     let check = |fits: bool, rule, wanted| if fits { Ok(()) } else { Err((rule, wanted)) };
     if let Some(special) = special(cursor) {
@@ -55,7 +59,7 @@ pub(super) fn text_of(value: Resolved<'_>) -> Option<&str> {
     }
 }
 
-fn time(value: Resolved<'_>, form: fn(&str) -> bool, wanted: &'static str) -> Result<(), Refused> {
+fn time(value: Resolved<'_>, form: fn(&str) -> bool, wanted: &'static str) -> Result<(), RefusedScalar> {
     match text_of(value) {
         Some(text) if form(text) => Ok(()),
         Some(_) => Err((ViolationRule::Format, wanted)),
@@ -63,7 +67,7 @@ fn time(value: Resolved<'_>, form: fn(&str) -> bool, wanted: &'static str) -> Re
     }
 }
 
-fn int_or_string(value: Resolved<'_>) -> Result<(), Refused> {
+fn int_or_string(value: Resolved<'_>) -> Result<(), RefusedScalar> {
     match integer(value) {
         Some(number) if i32::try_from(number).is_ok() => Ok(()),
         _ if text_of(value).is_some() => Ok(()),
@@ -82,7 +86,7 @@ pub(super) fn integer(value: Resolved<'_>) -> Option<i128> {
     }
 }
 
-fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<(), Refused> {
+fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<(), RefusedScalar> {
     let wrong = |wanted| Err((ViolationRule::WrongType, wanted));
     match kind {
         TypeKind::Any => Ok(()),
@@ -122,7 +126,7 @@ fn in_range(number: i128, format: Option<&str>) -> bool {
 }
 
 /// Whether a custom resource's field of a type takes this scalar, which is not null.
-pub(super) fn structural(value: Resolved<'_>, kind: TypeKind) -> Result<(), Refused> {
+pub(super) fn structural(value: Resolved<'_>, kind: TypeKind) -> Result<(), RefusedScalar> {
     let wrong = |wanted| Err((ViolationRule::WrongType, wanted));
     match kind {
         TypeKind::IntOrString if integer(value).is_some() || text_of(value).is_some() => Ok(()),

@@ -9,11 +9,14 @@ pub(super) fn is_free(cursor: Cursor<'_>, field: &str) -> bool {
 }
 
 /// The type and the field.
-const FREE: [(&str, &str); 6] = [
+const FREE: [(&str, &str); 9] = [
     ("CSIDriver", "spec"),
     ("CSINode", "spec"),
+    ("CustomResourceDefinitionVersion", "served"),
     ("DeviceClass", "spec"),
     ("LimitRangeSpec", "limits"),
+    ("PreferredSchedulingTerm", "preference"),
     ("ResourceClaim", "spec"),
     ("ResourceClaimTemplate", "spec"),
+    ("TokenRequest", "audience"),
 ];

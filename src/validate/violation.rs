@@ -83,7 +83,7 @@ rules! {
     RestartPolicy "restart-policy" "Pods restart as their kind demands."
     VolumeSource "volume-source" "A volume has just one source."
     VolumeMount "volume-mount" "What is mounted is a volume of the pod."
-    MountPath "mount-path" "Mounts have paths of their own, and none leads out of its volume."
+    MountPath "mount-path" "Paths within volumes are relative, and none leads out of its volume."
     Requirement "requirement" "Requirements of selectors have an operator and the values that it takes."
     Toleration "toleration" "Tolerations have the fields that go together."
     Spread "spread" "Spread constraints have the fields that go together."
@@ -113,8 +113,8 @@ rules! {
 }
 
 /// What can be done about all of them.
-const REMEDY: &str = "Correct the value as the message says. An API server refuses the object as it is, or the next release \
-                      will.";
+const REMEDY: &str =
+    "Correct the value as the message says. An API server refuses the object as it is, or the next release will.";
 
 impl ViolationRule {
     /// What its findings are called in messages. Some are called as elsewhere.

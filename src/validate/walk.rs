@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::demands::equal_entry;
+use super::defaults::filled;
+use super::demands::{Demands, equal_entry};
 use super::options::ValidateOptions;
 use super::scalar;
 use super::violation::{Violation, ViolationRule};
@@ -41,12 +42,20 @@ struct SchemaWalk<'n> {
 }
 
 /// What the schema has against an object.
-pub(super) fn walk<'n>(
-    node: &'n Node,
-    cursor: Cursor<'n>,
+pub(super) fn walk(
+    node: &Node,
+    cursor: Cursor<'_>,
     decoding: Decoding,
-    options: &'n ValidateOptions,
+    options: &ValidateOptions,
 ) -> Vec<Violation> {
+    let with_defaults;
+    let node = match decoding {
+        Decoding::BuiltIn => node,
+        Decoding::Structural => {
+            with_defaults = filled(node, cursor);
+            &with_defaults
+        }
+    };
     let (steps, found) = (Vec::new(), Vec::new());
     let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
     walk.value(node, cursor);
@@ -61,7 +70,7 @@ pub(super) fn walk<'n>(
 
 impl<'n> SchemaWalk<'n> {
     fn path(&self) -> FieldPath {
-        self.steps.iter().map(|step| step.element()).collect()
+        self.steps.iter().map(WalkStep::element).collect()
     }
 
     fn tell(&mut self, rule: ViolationRule, at: Span, message: impl Into<String>) -> &mut Violation {
@@ -104,10 +113,10 @@ impl<'n> SchemaWalk<'n> {
         self.tell(ViolationRule::WrongType, node.span(), message).help = help;
     }
 
-    /// Null is absent for built-in kinds, and for fields of custom ones that have a default.
+    /// Null is absent for built-in kinds.
     fn null(&mut self, node: &Node, cursor: Cursor<'n>) {
         let typed = cursor.type_kind() != TypeKind::Any && !cursor.preserves_unknown_fields();
-        if self.decoding == Decoding::BuiltIn || self.in_status || !typed || cursor.has_default() {
+        if self.decoding == Decoding::BuiltIn || self.in_status || !typed {
             return;
         }
         let text = cursor.constraints_text();
@@ -142,7 +151,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    fn demands(&mut self, node: &Node, cursor: Cursor<'n>) {
+    fn demands(&mut self, node: &'n Node, cursor: Cursor<'n>) {
         let Some(text) = cursor.constraints_text().filter(|_| !self.in_status) else { return };
         let demands = self.options.demands(text);
         let unmet = match self.decoding {
@@ -157,6 +166,44 @@ impl<'n> SchemaWalk<'n> {
             let help = node.as_str().and_then(|text| suggestion(text, &possible));
             self.tell(rule, node.span(), message).help = help;
         }
+        if self.decoding == Decoding::Structural && !demands.own.rules.is_empty() {
+            self.expressions(node, cursor, &demands);
+        }
+    }
+
+    /// The rules of a definition that speak of this value.
+    #[cfg(feature = "cel")]
+    fn expressions(&mut self, node: &'n Node, cursor: Cursor<'n>, demands: &Demands) {
+        use super::cel::{CelOutcome, unkept};
+        for unkept in unkept(&demands.rules, node, cursor) {
+            let expression = &unkept.rule.rule;
+            let said = || {
+                if unkept.rule.message.is_empty() {
+                    format!("the rule `{expression}` is not kept")
+                } else {
+                    unkept.rule.message.trim().to_string()
+                }
+            };
+            let (message, severity) = match unkept.outcome {
+                CelOutcome::Kept => continue,
+                CelOutcome::Broken => (said(), Severity::Error),
+                CelOutcome::Failed(why) => {
+                    (format!("the rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
+                }
+                CelOutcome::Unknown(why) => {
+                    (format!("the rule `{expression}` was not checked: {why}"), Severity::Note)
+                }
+            };
+            self.tell(ViolationRule::Cel, node.span(), message).severity = severity;
+        }
+    }
+
+    /// Without CEL nothing is known of them.
+    #[cfg(not(feature = "cel"))]
+    fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, demands: &Demands) {
+        let count = demands.own.rules.len();
+        let message = format!("{count} rules of the definition were not checked: this program has no CEL");
+        self.tell(ViolationRule::Cel, node.span(), message).severity = Severity::Note;
     }
 
     fn map(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {
@@ -182,14 +229,28 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// The metadata of a custom resource are those of any object.
+    /// The metadata of a custom resource are those of any object. Its definition may say more of names.
     fn field(&mut self, value: &'n Node, cursor: Cursor<'n>) {
         let outside = self.decoding;
         if cursor.type_name().is_some_and(|name| name.ends_with(".meta.v1.ObjectMeta")) {
+            if self.decoding == Decoding::Structural {
+                self.names(value, cursor);
+            }
             self.decoding = Decoding::BuiltIn;
         }
         self.value(value, cursor);
         self.decoding = outside;
+    }
+
+    fn names(&mut self, metadata: &'n Node, cursor: Cursor<'n>) {
+        let demands = cursor.constraints_text().map(|text| self.options.demands(text));
+        for (name, demands) in demands.iter().flat_map(|demands| &demands.properties) {
+            let Some(value) = metadata.get(name) else { continue };
+            for (rule, message) in demands.unmet(value) {
+                let path = self.path().field(name.clone());
+                self.found.push(Violation::error(rule, path, value.span(), message));
+            }
+        }
     }
 
     /// Whether a map may have fields that are not declared.
@@ -225,11 +286,7 @@ impl<'n> SchemaWalk<'n> {
                 None => true,
                 Some(value) => self.decoding == Decoding::BuiltIn && value.is_null(),
             };
-            let has_default = || cursor.declared(name).is_some_and(Cursor::has_default);
-            let counts = match self.decoding {
-                Decoding::BuiltIn => !unenforced::is_free(cursor, name),
-                Decoding::Structural => !has_default(),
-            };
+            let counts = self.decoding == Decoding::Structural || !unenforced::is_free(cursor, name);
             if missing && counts {
                 let path = self.path().field(name);
                 let message = format!("the required field `{name}` is missing");
@@ -247,13 +304,15 @@ impl<'n> SchemaWalk<'n> {
         let faults = rules::judge(name, rules::Subject { node, map, object: self.object, is_whole });
         let before = self.found.len();
         self.faults(faults);
-        // A CronJob is taken, whatever the metadata of its jobs are; the jobs are not.
-        if let [.., WalkStep::Field("jobTemplate"), WalkStep::Field("metadata")] = self.steps[..] {
+        // A CronJob is taken, whatever the metadata of its jobs are; the jobs are not. Nobody looks at selectors of metrics.
+        if let [.., WalkStep::Field("jobTemplate"), WalkStep::Field("metadata")]
+        | [.., WalkStep::Field("metric"), WalkStep::Field("selector")] = self.steps[..]
+        {
             self.found[before..].iter_mut().for_each(|violation| violation.severity = Severity::Warning);
         }
     }
 
-    fn faults(&mut self, faults: Vec<rules::Fault>) {
+    fn faults(&mut self, faults: Vec<rules::RuleFault>) {
         for fault in faults {
             let steps = self.path();
             let path = steps.elements().iter().chain(fault.path.elements()).cloned().collect();
@@ -285,15 +344,13 @@ impl<'n> SchemaWalk<'n> {
         let element = cursor.element();
         let mut seen: FxHashMap<Vec<PathValue>, usize> = FxHashMap::default();
         for (index, entry) in list.iter().enumerate() {
-            let key = |name: &str| match entry.get(name).filter(|value| !value.is_null()) {
-                Some(value) => PathValue::of(value),
-                None => Some(
-                    element
-                        .key_default(name)
-                        .map_or(PathValue::Null, |d| PathValue::Str(d.trim_matches('"').into())),
-                ),
+            let Some(keys) = cursor
+                .list_map_keys()
+                .map(|name| key_value(entry, element, name))
+                .collect::<Option<Vec<_>>>()
+            else {
+                continue;
             };
-            let Some(keys) = cursor.list_map_keys().map(key).collect::<Option<Vec<_>>>() else { continue };
             if seen.insert(keys, index).is_some() {
                 let names: Vec<String> = cursor.list_map_keys().map(|name| format!("`{name}`")).collect();
                 let message = format!("an entry before this one has the same {}", names.join(" and "));
@@ -304,8 +361,8 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn equal_entries(&mut self, list: &'n [Node], index: usize, cursor: Cursor<'n>, message: String) {
-        let refused =
-            self.decoding == Decoding::Structural || lists::refuses_equal_keys(&self.steps_names(), cursor);
+        let refused = self.decoding == Decoding::Structural
+            || lists::refuses_equal_keys(self.object, self.last_field(), (cursor, &list[index]));
         self.steps.push(WalkStep::Entry { index, entry: &list[index], keys: cursor });
         let violation = self.tell(ViolationRule::DuplicateKey, list[index].span(), message);
         if !refused {
@@ -315,13 +372,24 @@ impl<'n> SchemaWalk<'n> {
         self.steps.pop();
     }
 
-    /// The names of the last fields, the innermost first.
-    fn steps_names(&self) -> Vec<&'n str> {
-        let names = self.steps.iter().rev().filter_map(|step| match step {
+    fn last_field(&self) -> &'n str {
+        let last = self.steps.iter().rev().find_map(|step| match step {
             WalkStep::Field(name) => Some(*name),
             WalkStep::Entry { .. } => None,
         });
-        names.take(2).collect()
+        last.unwrap_or_default()
+    }
+}
+
+/// The value of a key of an entry, or its default; none for what is no scalar.
+fn key_value(entry: &Node, element: Cursor<'_>, name: &str) -> Option<PathValue> {
+    match entry.get(name).filter(|value| !value.is_null()) {
+        Some(value) => PathValue::of(value),
+        None => Some(
+            element
+                .key_default(name)
+                .map_or(PathValue::Null, |text| PathValue::Str(text.trim_matches('"').into())),
+        ),
     }
 }
 
@@ -361,7 +429,9 @@ impl WalkStep<'_> {
             Some(key) => key.split(',').map(str::trim).collect(),
             None => Vec::new(),
         };
-        let key = |name: &&str| Some((SmolStr::from(*name), PathValue::of(entry.get(name)?)?));
+        let value =
+            |name: &str| key_value(entry, list.element(), name).filter(|value| *value != PathValue::Null);
+        let key = |name: &&str| Some((SmolStr::from(*name), value(name)?));
         match names.iter().map(key).collect::<Option<Vec<_>>>() {
             Some(keys) if !keys.is_empty() => PathElement::Key(keys),
             _ => PathElement::Index(index),

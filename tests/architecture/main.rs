@@ -20,7 +20,7 @@ const ORDER: &[&[&str]] = &[
     &["cause"],
     &["schema"],
     &["merge"],
-    &["diff", "patch"],
+    &["diff", "patch", "validate"],
     &["resource"],
     &["transform"],
     &["overlay", "package"],

@@ -4,12 +4,13 @@
 //! Kubernetes adds. A field that is not there, which in CEL is an error, is one that does not hold yet.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::thread::Builder;
 
-use cel::common::ast::{EntryExpr, Expr};
-use cel::objects::Key;
-use cel::{Context, Env, ExecutionError, IdedExpr, Program, Value, extensions};
+use kube_cel::KubeCelExt as _;
+use kube_cel::cel::common::ast::{EntryExpr, Expr};
+use kube_cel::cel::objects::Key;
+use kube_cel::cel::{Context, ExecutionError, IdedExpr, Program, Value};
 
 use crate::yaml::{Node, Resolved};
 
@@ -25,13 +26,6 @@ const TYPES: [&str; 10] =
 const LONGEST: usize = 1000;
 const DEEPEST: usize = 20;
 const STACK: usize = 64 << 20;
-
-/// Fails to be made only where two extensions have the same function; then it has none of them.
-static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| {
-    let mut env = Env::stdlib();
-    let extended = env.add_extension(extensions::lists).and_then(|()| env.add_extension(extensions::strings));
-    Arc::new(if extended.is_ok() { env } else { Env::stdlib() })
-});
 
 /// An expression that was compiled.
 #[derive(Debug, Clone)]
@@ -53,7 +47,7 @@ impl ReadyExpression {
     }
 
     fn compiled(text: &str) -> Result<Self, String> {
-        let program = ENV.compile(text).map_err(|errors| {
+        let program = Program::compile(text).map_err(|errors| {
             let said = errors.errors.first().map_or("it cannot be read", |error| error.msg.as_str());
             format!("`{text}` is no expression in CEL: {said}")
         })?;
@@ -84,7 +78,8 @@ impl ReadyExpression {
 
     /// The errors of the language may hold values of the object, which may be secret: they are told in other words.
     fn answer(&self, object: &Value) -> Result<bool, Unanswered> {
-        let mut context = Context::with_env(Arc::clone(&ENV));
+        let mut context = Context::default();
+        context.register_all();
         for name in NAMES {
             context.add_variable_from_value(name, object);
         }
@@ -101,11 +96,6 @@ impl ReadyExpression {
             Err(ExecutionError::NoSuchKey(key)) => {
                 Err(Unanswered::NotYet(format!("`{text}` must be true, and the object has no `{key}` yet")))
             }
-            Err(ExecutionError::NoSuchOverload(error)) => Err(Unanswered::NotYet(format!(
-                "`{text}` must be true, and has no answer yet: `{}` does not take a {}",
-                error.function(),
-                error.argument_types().join(" and a ")
-            ))),
             Err(_) => Err(Unanswered::NotYet(format!("`{text}` must be true, and has no answer yet"))),
         }
     }

@@ -1,10 +1,13 @@
 //! Custom resource definitions, `apiextensions.k8s.io/v1` and `v1beta1`.
 
+use std::collections::BTreeMap;
+
 use smol_str::{SmolStr, format_smolstr};
 
 use super::keywords::{list_at, map_at, str_at, strings_at, wrong_type};
 use super::schema_object::read_schema;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::schema::constraints::Constraints;
 use crate::schema::directives::TypeKind;
 use crate::schema::embedded;
 use crate::schema::model::{KindDef, Model, TypeDef};
@@ -162,8 +165,19 @@ fn add_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {
         def.fields.insert(name.into(), TypeDef::of(TypeKind::String));
     }
     if let Some(metadata) = metadata {
-        def.fields.insert("metadata".into(), metadata.clone());
+        let own = def.fields.remove("metadata").unwrap_or_default();
+        def.fields.insert("metadata".into(), TypeDef { constraints: of_names(own), ..metadata.clone() });
     }
+}
+
+/// All that a definition can demand of metadata: the form of names.
+fn of_names(metadata: TypeDef) -> Option<Box<Constraints>> {
+    let named = |(name, field): (SmolStr, TypeDef)| {
+        let is_name = matches!(name.as_str(), "name" | "generateName");
+        field.constraints.filter(|_| is_name).map(|constraints| (name, *constraints))
+    };
+    let properties: BTreeMap<SmolStr, Constraints> = metadata.fields.into_iter().filter_map(named).collect();
+    (!properties.is_empty()).then(|| Box::new(Constraints { properties, ..Constraints::default() }))
 }
 
 /// Objects in the middle of a schema (`x-kubernetes-embedded-resource`) have metadata, too.

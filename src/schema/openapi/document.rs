@@ -38,7 +38,7 @@ pub fn read_document(node: &Node) -> Result<Model> {
 /// Documents of servers list a default for most fields, without meaning it.
 fn forget_defaults(def: &mut TypeDef) {
     if let Some(constraints) = &mut def.constraints {
-        constraints.has_default = false;
+        constraints.default = None;
     }
     if def.constraints.as_deref().is_some_and(Constraints::is_empty) {
         def.constraints = None;

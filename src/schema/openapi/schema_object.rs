@@ -24,7 +24,7 @@ pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
         default: map.get("default").and_then(scalar_json),
         embedded_resource: is_true(map, "x-kubernetes-embedded-resource"),
         preserve_unknown_fields: is_true(map, "x-kubernetes-preserve-unknown-fields"),
-        constraints: constraints(map),
+        constraints: Constraints::read(map),
         required: strings_at(map, "required").unwrap_or_default().into_iter().map(SmolStr::from).collect(),
         ..TypeDef::default()
     };
@@ -43,11 +43,6 @@ pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
     guess_kind(&mut def);
     drop_empty_defaults(&mut def);
     Ok(def)
-}
-
-fn constraints(map: &Map) -> Option<Box<Constraints>> {
-    let constraints = Constraints::read(map);
-    if constraints.is_empty() { None } else { Some(Box::new(constraints)) }
 }
 
 /// Takes what a part of `allOf` says and the whole does not.

@@ -2,7 +2,7 @@
 
 use super::super::names::is_dns_subdomain;
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject, count_of};
+use super::subject::{Below, Faults, RuleOfType, Subject, count_of, is_true};
 use crate::yaml::Node;
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[
@@ -90,7 +90,7 @@ fn star(of: Subject<'_>, faults: &mut Faults) {
 }
 
 fn versions(of: Subject<'_>, faults: &mut Faults) {
-    let stored = of.list("versions").iter().filter(|version| super::is_true(version.get("storage"))).count();
+    let stored = of.list("versions").iter().filter(|version| is_true(version.get("storage"))).count();
     if !of.list("versions").is_empty() && stored != 1 {
         faults.field(
             ViolationRule::DefinitionVersions,

@@ -3,7 +3,7 @@
 use super::super::quantity::Quantity;
 use super::super::violation::ViolationRule;
 use super::forms::quantity;
-use super::{Below, Faults, RuleOfType, Subject, count_of};
+use super::subject::{Below, Faults, RuleOfType, Subject, count_of};
 use crate::yaml::Node;
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[

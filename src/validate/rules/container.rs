@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::super::quantity::Quantity;
 use super::super::violation::ViolationRule;
 use super::forms::quantity;
-use super::{Below, Faults, RuleOfType, Subject, count_of};
+use super::subject::{Below, Faults, RuleOfType, Subject, count_of};
 use crate::yaml::{Map, Node};
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[
@@ -42,14 +42,8 @@ fn ports(of: Subject<'_>, faults: &mut Faults) {
 }
 
 fn mounts(of: Subject<'_>, faults: &mut Faults) {
-    let mut paths = FxHashSet::default();
     for (i, mount) in of.list("volumeMounts").iter().enumerate() {
         let text = |field| mount.get(field).and_then(Node::as_str);
-        if text("mountPath").is_some_and(|path| !path.is_empty() && !paths.insert(path)) {
-            let path = [Below::Field("volumeMounts"), Below::Entry(i), Below::Field("mountPath")];
-            let at = mount.get("mountPath").map_or(mount.span(), Node::span);
-            faults.below(ViolationRule::MountPath, &path, at, "another volume is mounted at the same path");
-        }
         for field in ["subPath", "subPathExpr"] {
             if text(field)
                 .is_some_and(|path| path.starts_with('/') || path.split('/').any(|part| part == ".."))

@@ -10,7 +10,7 @@ use super::super::names::{
 use super::super::quantity::Quantity;
 use super::super::scalar::integer;
 use super::super::violation::ViolationRule;
-use super::{Below, Faults};
+use super::subject::{Below, Faults};
 use crate::yaml::{Map, Node, Value};
 
 /// What a field takes.
@@ -134,9 +134,9 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("ContainerPort", "hostIP", Text(ADDRESS)),
     ("EnvVar", "name", FilledText(ENV_NAME)),
     ("ConfigMapKeySelector", "key", FilledText(DATA_KEY)),
-    ("ConfigMapKeySelector", "name", Text(SUBDOMAIN)),
+    ("ConfigMapKeySelector", "name", FilledText(SUBDOMAIN)),
     ("SecretKeySelector", "key", FilledText(DATA_KEY)),
-    ("SecretKeySelector", "name", Text(SUBDOMAIN)),
+    ("SecretKeySelector", "name", FilledText(SUBDOMAIN)),
     ("ConfigMapEnvSource", "name", FilledText(SUBDOMAIN)),
     ("SecretEnvSource", "name", FilledText(SUBDOMAIN)),
     ("VolumeMount", "name", Filled),
@@ -165,6 +165,10 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("NodeSelector", "nodeSelectorTerms", Entries),
     ("ResourceFieldSelector", "resource", Filled),
     ("ObjectFieldSelector", "fieldPath", Filled),
+    ("ConfigMapVolumeSource", "name", Filled),
+    ("ConfigMapProjection", "name", Filled),
+    ("SecretProjection", "name", Filled),
+    ("SecretVolumeSource", "secretName", Filled),
     ("SecretVolumeSource", "defaultMode", Int(0, 0o777)),
     ("ConfigMapVolumeSource", "defaultMode", Int(0, 0o777)),
     ("ProjectedVolumeSource", "defaultMode", Int(0, 0o777)),
@@ -197,7 +201,6 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("RollingUpdateDeployment", "maxUnavailable", IntOrPercent),
     ("RollingUpdateDaemonSet", "maxSurge", IntOrPercent),
     ("RollingUpdateDaemonSet", "maxUnavailable", IntOrPercent),
-    ("RollingUpdateStatefulSetStrategy", "maxUnavailable", IntOrPercent),
     ("RollingUpdateStatefulSetStrategy", "partition", COUNT),
     ("StatefulSetSpec", "replicas", COUNT),
     ("StatefulSetSpec", "minReadySeconds", COUNT),
@@ -277,7 +280,6 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("TopologySelectorLabelRequirement", "values", Entries),
     ("CSIStorageCapacity", "storageClassName", FilledText(SUBDOMAIN)),
     ("CSIStorageCapacity", "capacity", Amount),
-    ("CSIStorageCapacity", "maximumVolumeSize", Amount),
     ("VolumeAttributesClass", "driverName", Filled),
     ("VolumeAttachmentSpec", "attacher", Filled),
     ("VolumeAttachmentSpec", "nodeName", Filled),
@@ -328,6 +330,18 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("ObjectMeta", "creationTimestamp", Text(TIME)),
 ];
 
+/// Types and fields that a server demands and no schema does.
+pub(super) const NEEDED: [(&str, &str); 8] = [
+    ("ConfigMapEnvSource", "name"),
+    ("ConfigMapKeySelector", "name"),
+    ("ConfigMapProjection", "name"),
+    ("ConfigMapVolumeSource", "name"),
+    ("SecretEnvSource", "name"),
+    ("SecretKeySelector", "name"),
+    ("SecretProjection", "name"),
+    ("SecretVolumeSource", "secretName"),
+];
+
 impl ValueForm {
     /// Tells what is wrong with a value.
     pub(super) fn check(self, value: &Node, field: &str, faults: &mut Faults) {
@@ -336,7 +350,6 @@ impl ValueForm {
             Filled if value.as_str() == Some("") => {
                 faults.below(ViolationRule::MissingRequired, &here, value.span(), "this must not be empty");
             }
-            Filled => {}
             Entries if value.as_list().is_some_and(Vec::is_empty) => {
                 faults.below(
                     ViolationRule::MissingRequired,
@@ -345,7 +358,7 @@ impl ValueForm {
                     "this needs an entry at least",
                 );
             }
-            Entries => {}
+            Filled | Entries => {}
             Text(form) => text(value, form, &here, faults),
             FilledText(form) => {
                 Filled.check(value, field, faults);
@@ -357,9 +370,8 @@ impl ValueForm {
                 }
             }
             Int(least, most) => int(value, (least, most), &here, faults),
-            PortOrName => port_or_name(value, &here, faults),
             ValueForm::TargetPort if matches!(value.scalar_text().map(SmolStr::as_str), Some("" | "0")) => {}
-            ValueForm::TargetPort => port_or_name(value, &here, faults),
+            PortOrName | ValueForm::TargetPort => port_or_name(value, &here, faults),
             IntOrPercent => int_or_percent(value, &here, faults),
             Labels => labels(value, field, faults),
             Annotations => annotations(value, field, faults),

@@ -2,7 +2,7 @@
 
 use super::super::names::{is_dns_label, is_dns_subdomain, is_path_segment, is_qualified_name};
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject, is_true};
 use crate::yaml::Node;
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[("ObjectMeta", finalizers), ("ObjectMeta", owners)];
@@ -90,7 +90,7 @@ fn finalizers(of: Subject<'_>, faults: &mut Faults) {
 }
 
 fn owners(of: Subject<'_>, faults: &mut Faults) {
-    let is_controller = |entry: &&Node| super::is_true(entry.get("controller"));
+    let is_controller = |entry: &&Node| is_true(entry.get("controller"));
     let owners = of.list("ownerReferences");
     if owners.iter().filter(is_controller).count() > 1 {
         let message = "only one owner can be the controller";

@@ -4,7 +4,7 @@ use super::super::formats::is_cidr;
 use super::super::names::{is_dns_subdomain, is_wildcard_subdomain};
 use super::super::scalar::integer;
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject, count_of};
+use super::subject::{Below, Faults, RuleOfType, Subject, count_of};
 use crate::yaml::Node;
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[

@@ -1,9 +1,10 @@
 //! Pods and their templates.
 
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::Node;
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[
@@ -91,7 +92,7 @@ fn host_network(of: Subject<'_>, faults: &mut Faults) {
     for (i, container) in of.list("containers").iter().enumerate() {
         let ports = container.get("ports").and_then(Node::as_list);
         for (k, port) in ports.into_iter().flatten().enumerate() {
-            let number = |field| port.get(field).and_then(Node::scalar_text).map(|text| text.as_str());
+            let number = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
             let Some(host) = number("hostPort").filter(|number| *number != "0") else { continue };
             let path = [
                 Below::Field("containers"),

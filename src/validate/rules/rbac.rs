@@ -2,7 +2,7 @@
 
 use super::super::names::is_dns_subdomain;
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::Node;
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[

@@ -2,7 +2,7 @@
 
 use super::super::names::{is_label_value, is_qualified_name};
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject};
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("LabelSelectorRequirement", label_requirement),

@@ -1,14 +1,20 @@
 //! Services.
 
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 use super::super::names::is_dns_subdomain;
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::Node;
 
-pub(super) const RULES: &[(&str, RuleOfType)] =
-    &[("ServiceSpec", ports), ("ServiceSpec", kind), ("ServiceSpec", addresses), ("ServiceSpec", sources)];
+pub(super) const RULES: &[(&str, RuleOfType)] = &[
+    ("ServiceSpec", ports),
+    ("ServiceSpec", kind),
+    ("ServiceSpec", no_address),
+    ("ServiceSpec", addresses),
+    ("ServiceSpec", sources),
+];
 
 fn ports(of: Subject<'_>, faults: &mut Faults) {
     let ports = of.list("ports");
@@ -18,7 +24,7 @@ fn ports(of: Subject<'_>, faults: &mut Faults) {
     }
     let (mut names, mut numbers) = (FxHashSet::default(), FxHashSet::default());
     for (i, port) in ports.iter().enumerate() {
-        let text = |field| port.get(field).and_then(Node::scalar_text).map(|text| text.as_str());
+        let text = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
         let name = text("name").unwrap_or_default();
         let at = |field| port.get(field).map_or(port.span(), Node::span);
         let path = |field| [Below::Field("ports"), Below::Entry(i), Below::Field(field)];
@@ -63,22 +69,6 @@ fn kind(of: Subject<'_>, faults: &mut Faults) {
             "a service of type `ExternalName` needs the name of a host",
         );
     }
-    if is_external && of.text("clusterIP").is_some_and(|ip| !ip.is_empty()) {
-        faults.field(
-            ViolationRule::ClusterIp,
-            of,
-            "clusterIP",
-            "a service of type `ExternalName` has no address",
-        );
-    }
-    if matches!(name, "NodePort" | "LoadBalancer") && of.text("clusterIP") == Some("None") {
-        faults.field(
-            ViolationRule::ClusterIp,
-            of,
-            "clusterIP",
-            "a service without an address is of type `ClusterIP`",
-        );
-    }
     let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
     for field in balanced.into_iter().filter(|field| !is_balanced && has_content(of, field)) {
         faults.field(
@@ -92,6 +82,29 @@ fn kind(of: Subject<'_>, faults: &mut Faults) {
     if is_plain && has_content(of, "externalTrafficPolicy") && of.list("externalIPs").is_empty() {
         let message = "`externalTrafficPolicy` needs the type `NodePort` or `LoadBalancer`";
         faults.field(ViolationRule::ServiceType, of, "externalTrafficPolicy", message);
+    }
+}
+
+fn no_address(of: Subject<'_>, faults: &mut Faults) {
+    let own = of.text_or_empty("clusterIP");
+    match of.text_or_empty("type") {
+        "ExternalName" if !own.is_empty() => {
+            faults.field(
+                ViolationRule::ClusterIp,
+                of,
+                "clusterIP",
+                "a service of type `ExternalName` has no address",
+            );
+        }
+        "NodePort" | "LoadBalancer" if own == "None" => {
+            faults.field(
+                ViolationRule::ClusterIp,
+                of,
+                "clusterIP",
+                "a service without an address is of type `ClusterIP`",
+            );
+        }
+        _ => {}
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::quantity::Quantity;
 use super::super::violation::ViolationRule;
 use super::forms::quantity;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject, count_of};
 use crate::yaml::{Map, Node};
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[
@@ -103,7 +103,7 @@ fn volume(of: Subject<'_>, faults: &mut Faults) {
 }
 
 fn attachment(of: Subject<'_>, faults: &mut Faults) {
-    if super::count_of(of, &["persistentVolumeName", "inlineVolumeSpec"]) != 1 {
+    if count_of(of, &["persistentVolumeName", "inlineVolumeSpec"]) != 1 {
         faults.below(ViolationRule::VolumeSource, &[], of.node.span(), "an attachment has one source");
     }
 }

@@ -1,7 +1,9 @@
 //! Deployments and their like, jobs and their schedules.
 
+use super::super::labels::holds;
+use super::super::names::is_dns_label;
 use super::super::violation::ViolationRule;
-use super::{Below, Faults, RuleOfType, Subject};
+use super::subject::{Below, Faults, RuleOfType, Subject};
 use crate::yaml::{Map, Node};
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[
@@ -9,6 +11,7 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("ReplicaSetSpec", selector),
     ("DaemonSetSpec", selector),
     ("StatefulSetSpec", selector),
+    ("StatefulSetSpec", claims),
     ("ReplicationControllerSpec", plain_selector),
     ("DeploymentStrategy", strategy),
     ("DaemonSetUpdateStrategy", update_strategy),
@@ -60,20 +63,6 @@ fn selector(of: Subject<'_>, faults: &mut Faults) {
     }
 }
 
-fn holds(labels: Option<&Map>, expression: &Node) -> bool {
-    let text = |field| expression.get(field).and_then(Node::as_str).unwrap_or_default();
-    let own = labels.and_then(|labels| labels.get(text("key")));
-    let values = expression.get("values").and_then(Node::as_list);
-    let is_listed = |own: &Node| values.into_iter().flatten().any(|value| value == own);
-    match text("operator") {
-        "In" => own.is_some_and(is_listed),
-        "NotIn" => own.is_none_or(|own| !is_listed(own)),
-        "Exists" => own.is_some(),
-        "DoesNotExist" => own.is_none(),
-        _ => true,
-    }
-}
-
 /// A controller without a selector has that of its template.
 fn plain_selector(of: Subject<'_>, faults: &mut Faults) {
     let selector = of.get("selector").and_then(Node::as_map);
@@ -88,6 +77,23 @@ fn plain_selector(of: Subject<'_>, faults: &mut Faults) {
     }
     for (key, value) in selector.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
         mismatch(of, &[Below::Field("selector"), Below::Field(key)], key, value.span(), faults);
+    }
+}
+
+/// The claims of a StatefulSet become volumes of its pods, with the names that volumes have.
+fn claims(of: Subject<'_>, faults: &mut Faults) {
+    for (i, claim) in of.list("volumeClaimTemplates").iter().enumerate() {
+        let Some(name) = claim.get_path(&["metadata", "name"]) else { continue };
+        if name.as_str().is_some_and(|text| !is_dns_label(text)) {
+            let path = [
+                Below::Field("volumeClaimTemplates"),
+                Below::Entry(i),
+                Below::Field("metadata"),
+                Below::Field("name"),
+            ];
+            let message = "this must be a name of small letters, digits and `-`, of at most 63 characters";
+            faults.below(ViolationRule::FieldName, &path, name.span(), message);
+        }
     }
 }
 
@@ -176,6 +182,10 @@ fn cron(of: Subject<'_>, faults: &mut Faults) {
     }
 }
 
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
 /// A schedule as robfig/cron reads it.
 fn is_schedule(text: &str) -> bool {
     if let Some(word) = text.strip_prefix('@') {
@@ -183,9 +193,6 @@ fn is_schedule(text: &str) -> bool {
         let words = ["yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly"];
         return words.contains(&word) || duration.is_some();
     }
-    const MONTHS: [&str; 12] =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
     let bounds: [(u32, u32, &[&str], u32); 5] =
         [(0, 59, &[], 0), (0, 23, &[], 0), (1, 31, &[], 0), (1, 12, &MONTHS, 1), (0, 6, &DAYS, 0)];
     let fields: Vec<&str> = text.split_whitespace().collect();

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use kubectl_smp::schema::{Gvk, Schema, Scope};
 use serde_json::{Value, json};
 
+use super::objects::Definitions;
 use crate::rig::Rig;
 
 /// What the server says of an object.
@@ -34,12 +35,15 @@ pub struct Asked<'r> {
     rig: &'r Rig,
     proxy: Child,
     address: String,
+    definitions: Definitions,
+    schema: Schema,
 }
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
         let _ = self.proxy.kill();
         let _ = self.proxy.wait();
+        self.definitions.delete(self.rig);
     }
 }
 
@@ -52,30 +56,35 @@ impl<'r> Asked<'r> {
         let stdout = proxy.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut line).expect("a line");
         let address = line.trim().rsplit(' ').next().expect("an address").to_string();
-        Self { rig, proxy, address }
+        let definitions = Definitions::of(&rig.name);
+        definitions.create(rig);
+        let schema = Schema::embedded().with_crds(definitions.all()).expect("definitions");
+        Self { rig, proxy, address, definitions, schema }
     }
 
     pub fn namespace(&self) -> &str {
         &self.rig.name
     }
 
-    pub fn rig(&self) -> &Rig {
-        self.rig
+    /// The built-in kinds, and those of the definitions, which the server has.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    pub fn definitions(&self) -> &Definitions {
+        &self.definitions
     }
 
     /// The verdicts of all objects, in their order.
     pub fn all<'o>(&self, objects: impl Iterator<Item = &'o Value>) -> Vec<Verdict> {
         let objects: Vec<&Value> = objects.collect();
-        let schema = super::objects::schema(self);
         let parts: Vec<&[&Value]> = objects.chunks(objects.len().div_ceil(4).max(1)).collect();
         std::thread::scope(|scope| {
             let start = |part: &&[&'o Value]| {
-                let (part, schema) = (part.to_vec(), schema.clone());
+                let part = part.to_vec();
                 scope.spawn(move || {
                     let mut connection = Connection::open(&self.address);
-                    part.iter()
-                        .map(|object| self.verdict(&mut connection, object, &schema))
-                        .collect::<Vec<_>>()
+                    part.iter().map(|object| self.verdict(&mut connection, object)).collect::<Vec<_>>()
                 })
             };
             let threads: Vec<_> = parts.iter().map(start).collect();
@@ -83,8 +92,8 @@ impl<'r> Asked<'r> {
         })
     }
 
-    fn verdict(&self, connection: &mut Connection, object: &Value, schema: &Schema) -> Verdict {
-        let Some(path) = self.path(object, schema) else { return Verdict::None("no path".into()) };
+    fn verdict(&self, connection: &mut Connection, object: &Value) -> Verdict {
+        let Some(path) = self.path(object) else { return Verdict::None("no path".into()) };
         let path = format!("{path}?dryRun=All&fieldValidation=Strict");
         let (status, body) = connection.post(&path, &object.to_string());
         let body: Value = serde_json::from_str(&body).unwrap_or(json!({"message": body}));
@@ -98,7 +107,8 @@ impl<'r> Asked<'r> {
         }
     }
 
-    fn path(&self, object: &Value, schema: &Schema) -> Option<String> {
+    fn path(&self, object: &Value) -> Option<String> {
+        let schema = &self.schema;
         let text = |key: &str| object[key].as_str().unwrap_or_default();
         let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
         let plural = schema.graphs().find_map(|(_, graph)| graph.plural(&gvk))?;

@@ -30,6 +30,22 @@ struct Site<'s> {
     parent: Cursor<'s>,
 }
 
+/// Makes a mistake of one kind somewhere in an object.
+type Mistake = fn(&mut Value, &[Site<'_>], &mut Dice) -> Option<Mutation>;
+
+const MISTAKES: [Mistake; 10] = [
+    unknown_field,
+    wrong_type,
+    missing_required,
+    wrong_enum,
+    wrong_name,
+    wrong_label,
+    wrong_port,
+    wrong_quantity,
+    duplicate_key,
+    wrong_constraint,
+];
+
 /// Changes an object in one place. None where nothing of the kind that was chosen is there.
 pub fn mutate(object: &mut Value, schema: &Schema, dice: &mut Dice) -> Option<Mutation> {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
@@ -37,19 +53,7 @@ pub fn mutate(object: &mut Value, schema: &Schema, dice: &mut Dice) -> Option<Mu
     let root = schema.kind(&gvk)?;
     let mut sites = Vec::new();
     collect(object, root, Cursor::unknown(), (String::new(), ""), &mut sites);
-    const KINDS: [fn(&mut Value, &[Site<'_>], &mut Dice) -> Option<Mutation>; 10] = [
-        unknown_field,
-        wrong_type,
-        missing_required,
-        wrong_enum,
-        wrong_name,
-        wrong_label,
-        wrong_port,
-        wrong_quantity,
-        duplicate_key,
-        wrong_constraint,
-    ];
-    dice.pick(&KINDS)(object, &sites, dice)
+    dice.pick(&MISTAKES)(object, &sites, dice)
 }
 
 fn collect<'s>(

@@ -5,49 +5,73 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubectl_smp::schema::{Gvk, Schema, Scope};
+use kubectl_smp::schema::{Gvk, Scope};
 use kubectl_smp::source::SourceMap;
 use kubectl_smp::yaml::{ParseOptions, parse_documents};
 use serde_json::{Value, json};
 
 use super::asking::Asked;
+use crate::rig::Rig;
 
 /// How many real objects of one kind are tried at most.
 const MOST_OF_KIND: usize = 120;
 
-/// The definitions of the shared folder and of `crds/`.
-fn definitions() -> Vec<Value> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/crds");
-    let shared = env::var_os("SMP_TEST_SHARED").map(|folder| PathBuf::from(folder).join("crds"));
-    let folders = [Some(own), shared];
-    let files = folders.into_iter().flatten().flat_map(|folder| manifests_in(&folder));
-    let all = files.flat_map(|file| documents(&fs::read_to_string(file).expect("a text")));
-    all.filter(|object| object["kind"] == "CustomResourceDefinition").collect()
+/// Definitions of custom resources, in groups of this test's own: other tests look at all others.
+pub struct Definitions {
+    all: Vec<Value>,
+    suffix: String,
 }
 
-/// The built-in kinds, and those of the definitions, which the server gets.
-pub fn schema(asked: &Asked<'_>) -> Schema {
-    static ONCE: std::sync::OnceLock<Schema> = std::sync::OnceLock::new();
-    let make = || {
-        let definitions = definitions();
-        for definition in &definitions {
-            let file = asked.rig().file("crd.json", &definition.to_string());
-            asked.rig().kubectl(&[
-                "apply",
-                "--server-side",
-                "--force-conflicts",
-                "-f",
-                &file.to_string_lossy(),
-            ]);
+impl Definitions {
+    /// Those of the shared folder and of `crds/`.
+    pub fn of(name: &str) -> Self {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/crds");
+        let shared = env::var_os("SMP_TEST_SHARED").map(|folder| PathBuf::from(folder).join("crds"));
+        let files = [Some(own), shared].into_iter().flatten().flat_map(|folder| manifests_in(&folder));
+        let all = files.flat_map(|file| documents(&fs::read_to_string(file).expect("a text")));
+        let mut all: Vec<Value> = all.filter(|object| object["kind"] == "CustomResourceDefinition").collect();
+        let suffix = format!(".{name}.example.com");
+        for definition in &mut all {
+            let group = format!("{}{suffix}", definition["spec"]["group"].as_str().expect("a group"));
+            let plural = definition["spec"]["names"]["plural"].as_str().expect("a plural");
+            definition["metadata"]["name"] = json!(format!("{plural}.{group}"));
+            definition["spec"]["group"] = json!(group);
         }
-        asked.rig().kubectl(&["wait", "--for=condition=established", "--timeout=60s", "crd", "--all"]);
-        Schema::embedded().with_crds(&definitions).expect("definitions")
-    };
-    ONCE.get_or_init(make).clone()
+        Self { all, suffix }
+    }
+
+    pub fn all(&self) -> &[Value] {
+        &self.all
+    }
+
+    pub fn create(&self, rig: &Rig) {
+        for definition in &self.all {
+            let file = rig.file("crd.json", &definition.to_string());
+            rig.kubectl(&["create", "-f", &file.to_string_lossy()]);
+            let name = format!("crd/{}", definition["metadata"]["name"].as_str().expect("a name"));
+            rig.kubectl(&["wait", "--for=condition=established", "--timeout=60s", &name]);
+        }
+    }
+
+    pub fn delete(&self, rig: &Rig) {
+        let names: Vec<&str> = self.all.iter().filter_map(|one| one["metadata"]["name"].as_str()).collect();
+        rig.try_kubectl(&[&["delete", "--wait=false", "--ignore-not-found", "crd"], &names[..]].concat());
+    }
+
+    /// Puts an object into the group that its definition is in here.
+    fn adopt(&self, object: &mut Value) {
+        let api_version = object["apiVersion"].as_str().unwrap_or_default();
+        let Some((group, version)) = api_version.split_once('/') else { return };
+        let own = format!("{group}{}", self.suffix);
+        if self.all.iter().any(|one| one["spec"]["group"] == own.as_str()) {
+            object["apiVersion"] = json!(format!("{own}/{version}"));
+        }
+    }
 }
 
 /// All objects, with where they come from.
-pub fn all(schema: &Schema, namespace: &str) -> Vec<(String, Value)> {
+pub fn all(asked: &Asked<'_>) -> Vec<(String, Value)> {
+    let (schema, namespace) = (asked.schema(), asked.namespace());
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/verdicts/objects.yaml");
     let own = documents(&fs::read_to_string(own).expect("a text"));
     let own = own.into_iter().map(|object| ("objects.yaml".to_string(), object));
@@ -56,6 +80,7 @@ pub fn all(schema: &Schema, namespace: &str) -> Vec<(String, Value)> {
     let mut counts = std::collections::BTreeMap::new();
     let mut seen = BTreeSet::new();
     let known = own.chain(real).filter_map(|(from, mut object)| {
+        asked.definitions().adopt(&mut object);
         let gvk = Gvk::of(&object)?;
         schema.kind(&gvk)?;
         let count: &mut usize = counts.entry(gvk.to_string()).or_default();

@@ -1,0 +1,371 @@
+//! ValidatingAdmissionPolicies that are among the manifests, with their bindings and parameters.
+//!
+//! Asks them of what is created. Who creates it is not known, nor what else is in the cluster: an expression that needs
+//! that is told as a note.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use kube_cel::cel::objects::{Key, Map as CelMap};
+use kube_cel::cel::{Context, Value as CelValue};
+
+use super::cel::{CelOutcome, Expression, value_of, with_context};
+use super::labels::selects;
+use super::violation::{Violation, ViolationRule};
+use crate::diagnostic::Severity;
+use crate::path::FieldPath;
+use crate::schema::{Cursor, Gvk, Schema, Scope, is_built_in_group};
+use crate::yaml::{Map, Node};
+
+/// Policies, their bindings, and the objects that those may refer to.
+#[derive(Debug, Default)]
+pub struct AdmissionPolicies {
+    policies: Vec<AdmissionPolicy>,
+    /// Parameters and namespaces.
+    others: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct AdmissionPolicy {
+    name: String,
+    spec: Node,
+    bindings: Vec<Node>,
+    conditions: Vec<Expression>,
+    variables: Vec<(String, Expression)>,
+    validations: Vec<PolicyValidation>,
+}
+
+#[derive(Debug)]
+struct PolicyValidation {
+    text: String,
+    message: Option<String>,
+    expression: Expression,
+}
+
+/// An object that is created, and what is known of it.
+struct Created<'o> {
+    object: &'o Node,
+    gvk: Gvk,
+    cursor: Cursor<'o>,
+    plural: &'o str,
+    /// None for objects of the cluster.
+    namespace: Option<&'o str>,
+    name: &'o str,
+}
+
+fn text<'n>(node: &'n Node, path: &[&str]) -> &'n str {
+    node.get_path(path).and_then(Node::as_str).unwrap_or_default()
+}
+
+fn list<'n>(node: &'n Node, field: &str) -> &'n [Node] {
+    node.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn labels(node: &Node) -> Option<&Map> {
+    node.get_path(&["metadata", "labels"])?.as_map()
+}
+
+impl AdmissionPolicies {
+    /// The policies among manifests; the other manifests may be their parameters.
+    #[must_use]
+    pub fn of(manifests: &[Node]) -> Self {
+        let is = |node: &&Node, kind: &str| {
+            text(node, &["kind"]) == kind
+                && text(node, &["apiVersion"]).starts_with("admissionregistration.k8s.io/")
+        };
+        let bindings: Vec<&Node> =
+            manifests.iter().filter(|node| is(node, "ValidatingAdmissionPolicyBinding")).collect();
+        let policies = manifests.iter().filter(|node| is(node, "ValidatingAdmissionPolicy"));
+        let policies: Vec<AdmissionPolicy> =
+            policies.map(|node| AdmissionPolicy::of(node, &bindings)).collect();
+        let others = if policies.is_empty() { Vec::new() } else { manifests.to_vec() };
+        Self { policies, others }
+    }
+
+    /// What the policies have against an object.
+    pub(super) fn judge(&self, object: &Node, schema: &Schema) -> Vec<Violation> {
+        if self.policies.is_empty() {
+            return Vec::new();
+        }
+        let gvk = Gvk::from_manifest(text(object, &["apiVersion"]), text(object, &["kind"]));
+        let Some(plural) = schema.graphs().find_map(|(_, graph)| graph.plural(&gvk)) else {
+            return Vec::new();
+        };
+        let cursor = schema.kind(&gvk).unwrap_or_else(Cursor::unknown);
+        let namespace = match schema.scope(&gvk) {
+            Some(Scope::Cluster) => None,
+            _ => Some(text(object, &["metadata", "namespace"])),
+        };
+        let name = text(object, &["metadata", "name"]);
+        let created = Created { object, gvk, cursor, plural, namespace, name };
+        self.policies.iter().flat_map(|policy| self.judge_one(policy, &created)).collect()
+    }
+
+    fn judge_one(&self, policy: &AdmissionPolicy, created: &Created<'_>) -> Vec<Violation> {
+        if !policy.spec.get("matchConstraints").is_some_and(|wanted| self.matches(wanted, created, true)) {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for binding in &policy.bindings {
+            let matched =
+                binding.get("matchResources").is_none_or(|wanted| self.matches(wanted, created, false));
+            let Some(severity) = severity(binding).filter(|_| matched) else { continue };
+            match self.parameters(policy, binding, created) {
+                Ok(parameters) => {
+                    for parameter in parameters {
+                        found.extend(policy.ask(created, parameter, self.namespace_of(created), severity));
+                    }
+                }
+                Err(why) => found.push(policy.unchecked(created, why)),
+            }
+        }
+        found
+    }
+
+    /// Whether the resources that are meant have this object among them. A policy's have rules, a binding's may have none.
+    fn matches(&self, wanted: &Node, created: &Created<'_>, of_policy: bool) -> bool {
+        let exact = text(wanted, &["matchPolicy"]) == "Exact";
+        let rules = list(wanted, "resourceRules");
+        let meant =
+            (rules.is_empty() && !of_policy) || rules.iter().any(|rule| created.is_meant(rule, exact));
+        let excluded = list(wanted, "excludeResourceRules").iter().any(|rule| created.is_meant(rule, exact));
+        let selected =
+            |field: &str, labels: Option<&Map>| wanted.get(field).is_none_or(|s| selects(s, labels));
+        let of_namespace = self.namespace_labels(created);
+        meant
+            && !excluded
+            && selected("objectSelector", labels(created.object))
+            && (created.is_of_cluster() || selected("namespaceSelector", of_namespace.as_ref()))
+    }
+
+    fn namespace_of(&self, created: &Created<'_>) -> Option<&Node> {
+        let name = created.namespace?;
+        let is_it = |node: &&Node| {
+            text(node, &["kind"]) == "Namespace"
+                && text(node, &["apiVersion"]) == "v1"
+                && text(node, &["metadata", "name"]) == name
+        };
+        self.others.iter().find(is_it)
+    }
+
+    /// A server gives each namespace a label with its name.
+    fn namespace_labels(&self, created: &Created<'_>) -> Option<Map> {
+        let is_namespace = created.gvk.kind == "Namespace" && created.gvk.group.is_empty();
+        let namespace = if is_namespace { Some(created.object) } else { self.namespace_of(created) };
+        let mut all = namespace.and_then(labels).cloned().unwrap_or_default();
+        let name = if is_namespace { created.name } else { created.namespace? };
+        all.insert("kubernetes.io/metadata.name", Node::string(name));
+        Some(all)
+    }
+
+    /// The parameters that a binding names; one that is none where the policy has none.
+    fn parameters(
+        &self,
+        policy: &AdmissionPolicy,
+        binding: &Node,
+        created: &Created<'_>,
+    ) -> Result<Vec<Option<&Node>>, &'static str> {
+        let (Some(kind), Some(wanted)) = (policy.spec.get("paramKind"), binding.get("paramRef")) else {
+            return Ok(vec![None]);
+        };
+        let namespace = match text(wanted, &["namespace"]) {
+            "" => created.namespace.unwrap_or_default(),
+            name => name,
+        };
+        let name = text(wanted, &["name"]);
+        let is_meant = |node: &&Node| {
+            let own = text(node, &["metadata", "namespace"]);
+            text(node, &["kind"]) == text(kind, &["kind"])
+                && text(node, &["apiVersion"]) == text(kind, &["apiVersion"])
+                && (own.is_empty() || own == namespace)
+                && (name.is_empty() || text(node, &["metadata", "name"]) == name)
+                && wanted.get("selector").is_none_or(|selector| selects(selector, labels(node)))
+        };
+        let found: Vec<Option<&Node>> = self.others.iter().filter(is_meant).map(Some).collect();
+        match found.is_empty() {
+            true if text(wanted, &["parameterNotFoundAction"]) == "Allow" => Ok(found),
+            true => Err("its parameters are not among the manifests"),
+            false => Ok(found),
+        }
+    }
+}
+
+/// What becomes of an object that a policy refuses, by a binding; none where that is only noted by the server.
+fn severity(binding: &Node) -> Option<Severity> {
+    let has = |word| list(binding, "validationActions").iter().any(|action| action.as_str() == Some(word));
+    if has("Deny") { Some(Severity::Error) } else { has("Warn").then_some(Severity::Warning) }
+}
+
+impl Created<'_> {
+    /// Namespaces are of the cluster, and selected by their own labels.
+    fn is_of_cluster(&self) -> bool {
+        self.namespace.is_none() && self.gvk.kind != "Namespace"
+    }
+
+    /// Whether a rule is about creating this. Unless it says otherwise, it is about all versions.
+    fn is_meant(&self, rule: &Node, exact: bool) -> bool {
+        let has = |field: &str, own: &str| {
+            list(rule, field)
+                .iter()
+                .any(|entry| entry.as_str().is_some_and(|word| word == "*" || word == own))
+        };
+        let any_resource = || list(rule, "resources").iter().any(|entry| entry.as_str() == Some("*/*"));
+        let scope = match text(rule, &["scope"]) {
+            "Namespaced" => self.namespace.is_some(),
+            "Cluster" => self.namespace.is_none(),
+            _ => true,
+        };
+        let names = list(rule, "resourceNames");
+        has("apiGroups", &self.gvk.group)
+            && (!exact || has("apiVersions", &self.gvk.version))
+            && (has("resources", self.plural) || any_resource())
+            && has("operations", "CREATE")
+            && scope
+            && (names.is_empty() || names.iter().any(|name| name.as_str() == Some(self.name)))
+    }
+
+    /// The variable `request`, without who asks.
+    fn request(&self) -> CelValue {
+        let group = self.gvk.group.as_str();
+        let version = self.gvk.version.as_str();
+        let kind = map_of([
+            ("group", string(group)),
+            ("version", string(version)),
+            ("kind", string(&self.gvk.kind)),
+        ]);
+        let resource = map_of([
+            ("group", string(group)),
+            ("version", string(version)),
+            ("resource", string(self.plural)),
+        ]);
+        map_of([
+            ("operation", string("CREATE")),
+            ("name", string(self.name)),
+            ("namespace", string(self.namespace.unwrap_or_default())),
+            ("dryRun", CelValue::Bool(false)),
+            ("kind", kind),
+            ("resource", resource),
+        ])
+    }
+}
+
+fn string(text: &str) -> CelValue {
+    CelValue::String(Arc::new(text.to_string()))
+}
+
+fn map_of<'k>(fields: impl IntoIterator<Item = (&'k str, CelValue)>) -> CelValue {
+    let key = |name: &str| Key::String(Arc::new(name.to_string()));
+    let map: HashMap<Key, CelValue> = fields.into_iter().map(|(name, value)| (key(name), value)).collect();
+    CelValue::Map(CelMap { map: Arc::new(map) })
+}
+
+impl AdmissionPolicy {
+    fn of(node: &Node, bindings: &[&Node]) -> Self {
+        let name = text(node, &["metadata", "name"]);
+        let spec = node.get("spec").cloned().unwrap_or_else(Node::null);
+        let own = bindings.iter().filter(|binding| text(binding, &["spec", "policyName"]) == name);
+        let expression = |entry: &Node| Expression::compile(text(entry, &["expression"]));
+        let validation = |entry: &Node| PolicyValidation {
+            text: text(entry, &["expression"]).trim().to_string(),
+            message: Some(text(entry, &["message"]).trim().to_string()).filter(|message| !message.is_empty()),
+            expression: expression(entry),
+        };
+        Self {
+            name: name.to_string(),
+            bindings: own.filter_map(|binding| binding.get("spec")).cloned().collect(),
+            conditions: list(&spec, "matchConditions").iter().map(expression).collect(),
+            variables: list(&spec, "variables")
+                .iter()
+                .map(|entry| (text(entry, &["name"]).to_string(), expression(entry)))
+                .collect(),
+            validations: list(&spec, "validations").iter().map(validation).collect(),
+            spec,
+        }
+    }
+
+    fn ask(
+        &self,
+        created: &Created<'_>,
+        parameter: Option<&Node>,
+        namespace: Option<&Node>,
+        severity: Severity,
+    ) -> Vec<Violation> {
+        with_context(|base| {
+            let mut context = base.new_inner_scope();
+            context.add_variable_from_value("object", value_of(created.object, created.cursor));
+            context.add_variable_from_value("oldObject", CelValue::Null);
+            context.add_variable_from_value("request", created.request());
+            let untyped = |node: &Node| value_of(node, Cursor::unknown());
+            context.add_variable_from_value("params", parameter.map_or(CelValue::Null, untyped));
+            if let Some(namespace) = namespace {
+                context.add_variable_from_value("namespaceObject", untyped(namespace));
+            }
+            self.bind_variables(&mut context);
+            self.ask_in(&context, created, severity)
+        })
+    }
+
+    /// What cannot be computed is not there; who uses it fails then, as on a server.
+    fn bind_variables(&self, context: &mut Context<'_>) {
+        let mut known: Vec<(&str, CelValue)> = Vec::new();
+        for (name, expression) in &self.variables {
+            context.add_variable_from_value("variables", map_of(known.iter().cloned()));
+            if let Ok(value) = expression.value(context) {
+                known.push((name, value));
+            }
+        }
+        context.add_variable_from_value("variables", map_of(known));
+    }
+
+    fn ask_in(&self, context: &Context<'_>, created: &Created<'_>, severity: Severity) -> Vec<Violation> {
+        for condition in &self.conditions {
+            match condition.outcome(context) {
+                CelOutcome::Kept => {}
+                CelOutcome::Broken => return Vec::new(),
+                CelOutcome::Failed(why) | CelOutcome::Unknown(why) => {
+                    return vec![self.unchecked(created, &why)];
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for validation in &self.validations {
+            match validation.expression.outcome(context) {
+                CelOutcome::Kept => {}
+                CelOutcome::Broken => {
+                    let said = || format!("`{}` is not true", validation.text);
+                    let said = validation.message.clone().unwrap_or_else(said);
+                    let message = format!("the policy {} refuses this: {said}", self.name);
+                    found.push(self.violation(created, message, severity));
+                }
+                CelOutcome::Failed(_) if text(&self.spec, &["failurePolicy"]) == "Ignore" => {}
+                CelOutcome::Failed(why) if self.is_certain(created) => {
+                    let message = format!("the policy {} cannot be evaluated: {why}", self.name);
+                    found.push(self.violation(created, message, severity));
+                }
+                CelOutcome::Failed(why) | CelOutcome::Unknown(why) => {
+                    found.push(self.unchecked(created, &why));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether what is missing here is missing on a server: it fills in defaults of its own kinds, and knows who asks.
+    fn is_certain(&self, created: &Created<'_>) -> bool {
+        !is_built_in_group(&created.gvk.group) && self.variables.is_empty()
+    }
+
+    fn unchecked(&self, created: &Created<'_>, why: &str) -> Violation {
+        let message = format!("the policy {} was not checked: {why}", self.name);
+        self.violation(created, message, Severity::Note)
+    }
+
+    #[expect(clippy::unused_self, reason = "all that a policy says is said in one way")]
+    fn violation(&self, created: &Created<'_>, message: String, severity: Severity) -> Violation {
+        let at = created.object.span();
+        Violation::error(ViolationRule::Cel, FieldPath::root(), at, message).severity(severity)
+    }
+}
+
+#[cfg(test)]
+mod tests;
