@@ -57,9 +57,10 @@ impl<'r> Asked<'r> {
         BufReader::new(stdout).read_line(&mut line).expect("a line");
         let address = line.trim().rsplit(' ').next().expect("an address").to_string();
         let definitions = Definitions::of(&rig.name);
-        definitions.create(rig);
         let schema = Schema::embedded().with_crds(definitions.all()).expect("definitions");
-        Self { rig, proxy, address, definitions, schema }
+        let asked = Self { rig, proxy, address, definitions, schema };
+        asked.definitions.create(rig);
+        asked
     }
 
     pub fn namespace(&self) -> &str {

@@ -11,7 +11,7 @@ use kubectl_smp::yaml::{ParseOptions, parse_documents};
 use serde_json::{Value, json};
 
 use super::asking::Asked;
-use crate::rig::Rig;
+use crate::rig::{Rig, eventually};
 
 /// How many real objects of one kind are tried at most.
 const MOST_OF_KIND: usize = 120;
@@ -49,7 +49,9 @@ impl Definitions {
             let file = rig.file("crd.json", &definition.to_string());
             rig.kubectl(&["create", "-f", &file.to_string_lossy()]);
             let name = format!("crd/{}", definition["metadata"]["name"].as_str().expect("a name"));
-            rig.kubectl(&["wait", "--for=condition=established", "--timeout=60s", &name]);
+            // One that has no conditions yet is an error at once.
+            let wait = ["wait", "--for=condition=established", "--timeout=60s", &name];
+            eventually("the definitions", || rig.try_kubectl(&wait).status == 0);
         }
     }
 
