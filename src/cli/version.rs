@@ -57,8 +57,11 @@ struct KustomizeLevel {
     main: &'static str,
 }
 
-const OPTIONAL_PARTS: [(&str, bool); 2] =
-    [("cluster", cfg!(feature = "cluster")), ("remote", cfg!(feature = "remote"))];
+const OPTIONAL_PARTS: [(&str, bool); 3] = [
+    ("cel", cfg!(feature = "cel")),
+    ("cluster", cfg!(feature = "cluster")),
+    ("remote", cfg!(feature = "remote")),
+];
 
 impl ThisProgram {
     fn new() -> Self {

@@ -113,8 +113,7 @@ rules! {
 }
 
 /// What can be done about all of them.
-const REMEDY: &str =
-    "Correct the value as the message says. An API server refuses the object as it is, or the next release will.";
+const REMEDY: &str = "Correct the value as the message says. An API server refuses the object as it is, or the next release will.";
 
 impl ViolationRule {
     /// What its findings are called in messages. Some are called as elsewhere.

@@ -1,7 +1,7 @@
 //! Expressions in CEL about one object, which is called `object` and `self`, with true or false for an answer.
 //!
-//! They have the standard functions and macros of CEL and those for lists and strings, but no times, and nothing of what
-//! Kubernetes adds. A field that is not there, which in CEL is an error, is one that does not hold yet.
+//! They have the standard functions and macros of CEL, but for `type`, and what Kubernetes adds. A field that is not
+//! there, which in CEL is an error, is one that does not hold yet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,10 +16,6 @@ use crate::yaml::{Node, Resolved};
 
 /// The names of the object.
 const NAMES: [&str; 2] = ["object", "self"];
-
-/// Names of types, which an expression may compare others with.
-const TYPES: [&str; 10] =
-    ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"];
 
 /// The longest expression, in bytes, and how deep its brackets may be. Whoever may write the object writes it, and all
 /// that is nested or chained takes stack, of which there is enough for that.
@@ -78,8 +74,7 @@ impl ReadyExpression {
 
     /// The errors of the language may hold values of the object, which may be secret: they are told in other words.
     fn answer(&self, object: &Value) -> Result<bool, Unanswered> {
-        let mut context = Context::default();
-        context.register_all();
+        let mut context = Context::default().with_all();
         for name in NAMES {
             context.add_variable_from_value(name, object);
         }
@@ -134,7 +129,7 @@ fn undeclared<'e>(expression: &'e IdedExpr, scope: &mut Vec<&'e str>) -> Option<
         Expr::Unspecified | Expr::Literal(_) => None,
         Expr::Ident(name) => {
             let name = name.as_str();
-            let is_known = name.starts_with('@') || scope.contains(&name) || TYPES.contains(&name);
+            let is_known = name.starts_with('@') || scope.contains(&name);
             (!is_known).then_some(name)
         }
         Expr::Select(select) => undeclared(&select.operand, scope),
@@ -212,7 +207,7 @@ mod tests {
             "!has(object.status.other)",
             "object.status.phase in ['Running', 'Succeeded']",
             "object.status.phase.matches('^R.*g$') && object.status.phase.startsWith('Run')",
-            "type(object.status.phase) == string && object.spec.none == null",
+            "object.spec.none == null",
             "object.status.ratio < 0.6 ? true : false",
             "true",
         ] {
