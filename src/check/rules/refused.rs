@@ -1,5 +1,6 @@
 //! What an API server would refuse: a rule for each that `validate` has.
 
+use super::misspelled_directive;
 use crate::check::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -25,28 +26,64 @@ const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample, good: Rul
     }
 }
 
-/// Declares the rules with their examples: a kustomization that lists one manifest.
+/// The files of an example: a manifest, and the definition of its kind where it has one of its own.
+macro_rules! files {
+    ($object:expr) => {
+        &[("kustomization.yaml", "resources: [object.yaml]\n"), ("object.yaml", $object)]
+    };
+    ($object:expr, $spec:literal) => {
+        &[
+            ("kustomization.yaml", "resources: [definition.yaml, object.yaml]\n"),
+            (
+                "definition.yaml",
+                concat!(
+                    "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n",
+                    "metadata: {name: widgets.example.com}\nspec:\n  group: example.com\n",
+                    "  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n",
+                    "  - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n",
+                    "        type: object\n        properties:\n          spec: ",
+                    $spec,
+                    "\n"
+                ),
+            ),
+            ("object.yaml", $object),
+        ]
+    };
+}
+
+/// Declares rules, each with a manifest that breaks it and one that does not. Behind `of` stands the schema of the
+/// `spec` of a custom resource.
 macro_rules! refused {
-    ($($variant:ident $severity:ident $bad:literal $good:literal)*) => {
-        pub(in crate::check) static RULES: &[Rule] = &[$(
+    ($($variant:ident $severity:ident $bad:expr => $good:expr $(, of $spec:literal)?;)*) => {
+        pub(super) static RULES: &[Rule] = &[$(
             rule(
                 ViolationRule::$variant,
                 Severity::$severity,
-                &[("kustomization.yaml", "resources: [object.yaml]\n"), ("object.yaml", $bad)],
-                &[("kustomization.yaml", "resources: [object.yaml]\n"), ("object.yaml", $good)],
+                files!($bad $(, $spec)?),
+                files!($good $(, $spec)?),
             ),
         )*];
     };
 }
 
-refused! {
-    UnknownField Error
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  lables: {app: web}\ndata: {a: b}\n"
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {app: web}\ndata: {a: b}\n"
-    WrongType Error
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {retries: 3}\n"
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {retries: \"3\"}\n"
-}
+mod access;
+mod names;
+mod network;
+mod pods;
+mod schema;
+mod storage;
+mod workloads;
+
+/// The rules, by what they are about.
+pub(in crate::check) static RULES: [&[Rule]; 7] = [
+    schema::RULES,
+    names::RULES,
+    pods::RULES,
+    workloads::RULES,
+    network::RULES,
+    access::RULES,
+    storage::RULES,
+];
 
 /// The version of configurations of kustomize's own plugins, which some directories hold alone.
 const PLUGINS: &str = "builtin";
@@ -65,19 +102,26 @@ fn violations(target: &CheckedTarget<'_>, resource: &Resource, options: &Validat
     let is_told = |violation: &Violation| {
         let written = target.sources.written(violation.at).unwrap_or_default();
         let holds_place = written.contains("${") || written.contains("$(");
-        let names_directive = || matches!(violation.path.elements().last(), Some(PathElement::Field(name)) if name.starts_with('$'));
-        let is_told_elsewhere = match violation.rule {
-            ViolationRule::Image => violation.message.contains("no image"),
-            ViolationRule::UnknownField => names_directive(),
-            _ => false,
-        };
         !(holds_place && is_scalar_place(&written))
             && !(is_encrypted && violation.rule != ViolationRule::UnknownKind)
-            && !is_told_elsewhere
+            && !is_told_elsewhere(violation)
     };
     let violations = validate(resource.node(), target.schema, options);
     let told = violations.into_iter().filter(is_told);
     told.map(|violation| violation.into_diagnostic().resource(resource.id())).collect()
+}
+
+/// Whether another rule tells it better.
+fn is_told_elsewhere(violation: &Violation) -> bool {
+    let is_directive = || match violation.path.elements().last() {
+        Some(PathElement::Field(name)) => misspelled_directive::meant(name).is_some(),
+        _ => false,
+    };
+    match violation.rule {
+        ViolationRule::Image => violation.message.contains("no image"),
+        ViolationRule::UnknownField | ViolationRule::DataKey => is_directive(),
+        _ => false,
+    }
 }
 
 /// Whether what is written at a place is one value: of a map or list, one of many may hold a place.
