@@ -23,7 +23,7 @@ fn found(example: RuleExample) -> Vec<&'static str> {
         Ok(built) => built,
         Err(problem) => return vec![problem.code().name()],
     };
-    let schema = builder.types_of(target, &built).expect("types").value;
+    let schema = builder.types_of(target, &built.resources).expect("types").value;
     let (sources, config) = (builder.sources(), Arc::new(CheckConfig::default()));
     let checked = CheckedTarget { path: target, built: &built, schema: &schema, sources, config: &config };
     let selection = RuleSelection::new(["all"], []).expect("a selection");

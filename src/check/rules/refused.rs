@@ -1,12 +1,12 @@
 //! What an API server would refuse: a rule for each that `validate` has.
 
 use super::misspelled_directive;
+use crate::check::refusals::{ObjectJudgement, Unfinished};
 use crate::check::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::path::PathElement;
-use crate::resource::Resource;
-use crate::validate::{ValidateOptions, Violation, ViolationRule, validate};
+use crate::validate::{ValidateOptions, Violation, ViolationRule};
 
 /// A rule that finds what violates one of `validate`.
 const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample, good: RuleExample) -> Rule {
@@ -85,30 +85,17 @@ pub(in crate::check) static RULES: [&[Rule]; 7] = [
     storage::RULES,
 ];
 
-/// The version of configurations of kustomize's own plugins, which some directories hold alone.
-const PLUGINS: &str = "builtin";
-
-/// The field in which SOPS keeps what it needs to decrypt a document; whoever decrypts it takes that out.
-const SOPS: &str = "sops";
-
-/// What the objects of a target violate. Values that hold a place for others (`${NAME}`, `$(NAME)`) are nobody's yet.
+/// What the objects of a target violate.
 pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptions) -> Vec<Diagnostic> {
-    let resources = target.resources().filter(|resource| resource.id().gvk.version != PLUGINS);
-    resources.flat_map(|resource| violations(target, resource, options)).collect()
-}
-
-fn violations(target: &CheckedTarget<'_>, resource: &Resource, options: &ValidateOptions) -> Vec<Diagnostic> {
-    let is_encrypted = resource.node().get(SOPS).is_some();
-    let is_told = |violation: &Violation| {
-        let written = target.sources.written(violation.at).unwrap_or_default();
-        let holds_place = written.contains("${") || written.contains("$(");
-        !(holds_place && is_scalar_place(&written))
-            && !(is_encrypted && violation.rule != ViolationRule::UnknownKind)
-            && !is_told_elsewhere(violation)
-    };
-    let violations = validate(resource.node(), target.schema, options);
-    let told = violations.into_iter().filter(is_told);
-    told.map(|violation| violation.into_diagnostic().resource(resource.id())).collect()
+    let CheckedTarget { schema, sources, .. } = *target;
+    let judgement = ObjectJudgement { schema, sources, options, unfinished: Unfinished::Spared };
+    let mut found = Vec::new();
+    for resource in target.resources() {
+        let violations = judgement.violations(resource).into_iter();
+        let told = violations.filter(|violation| !is_told_elsewhere(violation));
+        found.extend(told.map(|violation| violation.into_diagnostic().resource(resource.id())));
+    }
+    found
 }
 
 /// Whether another rule tells it better.
@@ -122,9 +109,4 @@ fn is_told_elsewhere(violation: &Violation) -> bool {
         ViolationRule::UnknownField | ViolationRule::DataKey => is_directive(),
         _ => false,
     }
-}
-
-/// Whether what is written at a place is one value: of a map or list, one of many may hold a place.
-fn is_scalar_place(written: &str) -> bool {
-    !written.contains('\n') && !written.trim_start().starts_with(['{', '['])
 }
