@@ -27,6 +27,10 @@ use crate::overlay::Builder;
 use crate::source::{SourceMap, as_seen_from};
 use crate::validate::ValidateOptions;
 
+/// What asks for a check, and not for what rules are about. What the environment says is no part of it.
+const CHECKING: [&str; 8] =
+    ["targets", "kustomize", "recursive", "rules", "ignore", "fix", "baseline", "kubernetes"];
+
 /// Say what is wrong with overlays, or most likely is, though they build.
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
@@ -62,11 +66,11 @@ pub(super) struct CheckArgs {
     kubernetes: Option<KubernetesVersion>,
 
     /// Say what a rule is about, with an example
-    #[arg(long, value_name = "CODE", exclusive = true)]
+    #[arg(long, value_name = "CODE", conflicts_with_all = CHECKING)]
     explain: Option<String>,
 
     /// List all rules
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = CHECKING, conflicts_with = "explain")]
     list: bool,
 
     #[command(flatten)]
