@@ -81,6 +81,8 @@ pub(super) struct CheckArgs {
 enum CheckFormArg {
     /// Paragraphs with excerpts
     Text,
+    /// A line for each: file:line:column: warning[code]: message
+    Short,
     /// A JSON array of findings
     Json,
     /// SARIF 2.1.0, for code scanning
@@ -97,6 +99,7 @@ impl From<CheckFormArg> for CheckForm {
     fn from(form: CheckFormArg) -> Self {
         match form {
             CheckFormArg::Text => Self::Text,
+            CheckFormArg::Short => Self::Short,
             CheckFormArg::Json => Self::Json,
             CheckFormArg::Sarif => Self::Sarif,
             CheckFormArg::Junit => Self::Junit,
