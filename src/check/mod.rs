@@ -9,6 +9,7 @@ mod config;
 mod controllers;
 mod fix;
 mod names;
+mod quoting;
 mod reference;
 mod refusals;
 mod registry;

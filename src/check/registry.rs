@@ -24,6 +24,7 @@ static OWN: &[&Rule] = &[
     &rules::container_without_image::RULE,
     &rules::misspelled_directive::RULE,
     &rules::changed_selector::RULE,
+    &rules::yaml_surprise::RULE,
     &rules::dangling_reference::RULE,
     &rules::dangling_key::RULE,
     &rules::external_reference::RULE,

@@ -1,11 +1,15 @@
 //! What an API server would refuse: a rule for each that `validate` has.
 
-use super::misspelled_directive;
+use super::yaml_surprise::PlainScalar;
+use super::{misspelled_directive, yaml_surprise};
+use crate::check::quoting::Quoting;
 use crate::check::refusals::{ObjectJudgement, Unfinished};
 use crate::check::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::path::PathElement;
+use crate::path::{FieldPath, PathElement};
+use crate::resource::Resource;
+use crate::source::Span;
 use crate::validate::{ValidateOptions, Violation, ViolationRule};
 
 /// A rule that finds what violates one of `validate`.
@@ -89,13 +93,59 @@ pub(in crate::check) static RULES: [&[Rule]; 7] = [
 pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptions) -> Vec<Diagnostic> {
     let CheckedTarget { schema, sources, .. } = *target;
     let judgement = ObjectJudgement { schema, sources, options, unfinished: Unfinished::Spared };
-    let mut found = Vec::new();
+    let quoting = Quoting::new(target);
+    let mut found = yaml_surprise::dates(target, &quoting);
     for resource in target.resources() {
         let violations = judgement.violations(resource).into_iter();
         let told = violations.filter(|violation| !is_told_elsewhere(violation));
-        found.extend(told.map(|violation| violation.into_diagnostic().resource(resource.id())));
+        found.extend(told.map(|violation| told_of(violation, resource, target, &quoting)));
     }
     found
+}
+
+/// A violation as it is told, with what mends it.
+fn told_of(
+    violation: Violation,
+    resource: &Resource,
+    target: &CheckedTarget<'_>,
+    quoting: &Quoting<'_>,
+) -> Diagnostic {
+    let (rule, at, path) = (violation.rule, violation.at, violation.path.clone());
+    let finding = violation.into_diagnostic().resource(resource.id());
+    match rule {
+        ViolationRule::WrongType | ViolationRule::NullValue => {
+            let value = target.value_at(resource, path.elements());
+            let value = value.filter(|(node, _)| node.span() == at);
+            let plain = value.and_then(|(node, cursor)| PlainScalar::of(node, cursor, target.sources));
+            let Some(plain) = plain else { return finding };
+            match plain.surprise(quoting) {
+                Some(surprise) => surprise.resource(resource.id()).field(&path),
+                None => plain.quoted(finding, quoting),
+            }
+        }
+        ViolationRule::UnknownField => match field_in_its_case(resource, target, &path, at) {
+            Some(name) => finding.certain_fix(at, name),
+            None => finding,
+        },
+        _ => finding,
+    }
+}
+
+/// What replaces the key of an unknown field where a field of the same letters is the only one, and is not there.
+fn field_in_its_case(
+    resource: &Resource,
+    target: &CheckedTarget<'_>,
+    path: &FieldPath,
+    at: Span,
+) -> Option<String> {
+    let (PathElement::Field(name), around) = path.elements().split_last()? else { return None };
+    let (node, cursor) = target.value_at(resource, around)?;
+    let map = node.as_map().filter(|map| map.entry(name).is_some_and(|entry| entry.key.meta.span == at))?;
+    let mut alike = cursor.fields().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+    let (field, _) = alike.next()?;
+    let is_free = alike.next().is_none() && !map.contains_key(field);
+    let written = target.sources.written(at)?;
+    (is_free && written.trim_matches(['"', '\'']) == name).then(|| written.replace(name.as_str(), field))
 }
 
 /// Whether another rule tells it better.
