@@ -73,6 +73,8 @@ fn each_form_has_all_findings() {
     assert!(
         told("junit").contains("<testcase classname=\".\" name=\"unmatched-image kustomization.yaml:3:9\">")
     );
+    assert!(told("short").starts_with("kustomization.yaml:3:9: warning[unmatched-image]: "));
+    assert_eq!(told("short").lines().count(), 1);
     assert!(told("github").starts_with("::warning file=kustomization.yaml,line=3,"));
     assert!(told("markdown").contains("| warning | `kustomization.yaml:3:9` |"));
 }
@@ -154,4 +156,110 @@ fn a_base_is_judged_by_what_all_targets_make_of_it() {
     ]);
     assert_eq!(found(home.path(), &["one"]).0, ["unmatched-image part/kustomization.yaml:4"]);
     assert_eq!(found(home.path(), &["one", "two"]).0, [""; 0], "it does something in one of them");
+}
+
+/// A manifest that kustomize reads, and the same as kubectl does: in a directory without a kustomization.
+fn judged(manifest: &str) -> [Vec<String>; 2] {
+    let home = folder(&[
+        ("app/object.yaml", manifest),
+        ("app/kustomization.yaml", "resources: [object.yaml]\n"),
+        ("base/object.yaml", manifest),
+        ("plain/patch.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"),
+    ]);
+    let told = |found: Vec<String>| {
+        found
+            .into_iter()
+            .map(|line| line.replace("app/object.yaml", "").replace("base/object.yaml", ""))
+            .collect()
+    };
+    let plain = found(home.path(), &["plain", "--base", "base"]).0;
+    [told(found(home.path(), &["app"]).0), told(plain)]
+}
+
+#[test]
+fn scalars_that_surprise_are_told_by_how_they_are_read() {
+    let map = |value: &str| {
+        judged(&format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web}}\ndata:\n  a: {value}\n"))
+    };
+    let none: [Vec<String>; 2] = Default::default();
+    let (surprise, wrong) = (vec!["yaml-surprise :5".to_string()], vec!["wrong-type :5".to_string()]);
+    for value in ["0777", "1.10", "12e3", "1_000", "True", "+1", "0x1F", "2.0"] {
+        assert_eq!(map(value), [surprise.clone(), surprise.clone()], "{value}");
+    }
+    for value in ["true", "3", "1.5", "-7", "[a]"] {
+        assert_eq!(map(value), [wrong.clone(), wrong.clone()], "{value}");
+    }
+    for value in ["on", "yes", "N"] {
+        assert_eq!(map(value), [vec![], surprise.clone()], "{value}");
+    }
+    for value in ["2024-01-01", "2024-1-1"] {
+        assert_eq!(map(value), [surprise.clone(), vec![]], "a date: {value}");
+    }
+    for value in ["1:30", "2024-01-01T10:20:30Z", "\"0777\"", "'on'", "1.2.3", "08:00", "Yes!"] {
+        assert_eq!(map(value), none, "{value}");
+    }
+    let pod = |value: &str| {
+        let spec = format!("spec:\n  hostNetwork: {value}\n  containers:\n  - {{name: web, image: nginx}}\n");
+        judged(&format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\n{spec}"))
+    };
+    assert_eq!(pod("yes"), [surprise, vec![]]);
+    assert_eq!(pod("true"), none);
+    assert_eq!(pod("\"yes\""), [wrong.clone(), wrong]);
+}
+
+#[test]
+fn scalars_and_fields_are_mended_where_that_is_certain() {
+    let wrong = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {release: 1.10, on: yes} # kept\ndata:\n  \
+                 a: 3\n  b: true\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  hostNetwork: no\n  \
+                 containers:\n  - name: web\n    image: nginx\n    ports: [{containerport: 80}]\n    env: [{name: A, value: \
+                 0777}]\n";
+    let right = wrong
+        .replace("1.10", "\"1.10\"")
+        .replace("a: 3", "a: \"3\"")
+        .replace("b: true", "b: \"true\"")
+        .replace("hostNetwork: no", "hostNetwork: false")
+        .replace("containerport", "containerPort")
+        .replace("0777", "\"0777\"");
+    let patch = "\npatches:\n- patch: |-\n    {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {c: 5}}\n- patch: \
+                 \"{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {d: 6}}\"\n";
+    let kustomization = format!("resources: [objects.yaml]{patch}");
+    let home = folder(&[("objects.yaml", wrong), ("kustomization.yaml", &kustomization)]);
+    let output = run(home.path(), &["check", "--fix"]);
+    let read = |name: &str| fs::read_to_string(home.path().join(name)).expect("read");
+    assert_eq!(read("objects.yaml"), right);
+    assert_eq!(
+        read("kustomization.yaml"),
+        kustomization.replace("c: 5", "c: \"5\""),
+        "quotes end a text in quotes"
+    );
+    assert_eq!(output.status.code(), Some(1), "one is left: {}", stdout(&output));
+    assert_eq!(found(home.path(), &[]).0, ["wrong-type kustomization.yaml:5"]);
+}
+
+#[test]
+fn what_is_copied_elsewhere_is_not_mended_at_its_source() {
+    let objects = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 3\n  selector: \
+                   {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: \
+                   web, image: nginx}]}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {count: \"\"}\n";
+    let kustomization = "resources: [objects.yaml]\nreplacements:\n- source: {kind: Deployment, fieldPath: \
+                         spec.replicas}\n  targets:\n  - select: {kind: ConfigMap}\n    fieldPaths: [data.count]\n";
+    let home = folder(&[("objects.yaml", objects), ("kustomization.yaml", kustomization)]);
+    let _ = run(home.path(), &["check", "--fix"]);
+    assert_eq!(fs::read_to_string(home.path().join("objects.yaml")).expect("read"), objects);
+}
+
+#[test]
+fn no_value_of_a_secret_is_told() {
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\nstringData:\n  pin: 0471\n  code: 4711\n";
+    let home = folder(&[("secret.yaml", secret), ("kustomization.yaml", "resources: [secret.yaml]\n")]);
+    for form in ["text", "short", "json", "sarif", "junit", "github", "markdown"] {
+        let output = run(home.path(), &["check", "-o", form]);
+        let said = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{form}");
+        assert!(said.contains("secret.yaml") && !said.contains("471"), "{form}: {said}");
+    }
+    let _ = run(home.path(), &["check", "--fix"]);
+    let mended = secret.replace("0471", "\"0471\"").replace("4711", "\"4711\"");
+    assert_eq!(fs::read_to_string(home.path().join("secret.yaml")).expect("read"), mended);
 }

@@ -10,7 +10,7 @@ use kubectl_smp::check::{
 use kubectl_smp::diagnostic::{Code, MessageFormat, MessageRenderer};
 use kubectl_smp::files::MemoryTree;
 use kubectl_smp::overlay::{BuildOptions, Builder, Histories};
-use kubectl_smp::validate::ValidateOptions;
+use kubectl_smp::validate::{ValidateOptions, ViolationRule};
 
 /// The codes of what is found in an example, by all rules.
 fn found(example: RuleExample) -> Vec<&'static str> {
@@ -23,7 +23,7 @@ fn found(example: RuleExample) -> Vec<&'static str> {
         Ok(built) => built,
         Err(problem) => return vec![problem.code().name()],
     };
-    let schema = builder.types_of(target, &built).expect("types").value;
+    let schema = builder.types_of(target, &built.resources).expect("types").value;
     let (sources, config) = (builder.sources(), Arc::new(CheckConfig::default()));
     let checked = CheckedTarget { path: target, built: &built, schema: &schema, sources, config: &config };
     let selection = RuleSelection::new(["all"], []).expect("a selection");
@@ -56,6 +56,16 @@ fn rules_have_codes_of_their_own() {
     let all = names.len();
     names.dedup();
     assert_eq!(names.len(), all);
+}
+
+/// A container without an image has a rule of its own, and nobody asks the rules of definitions yet.
+const TOLD_ELSEWHERE: [ViolationRule; 2] = [ViolationRule::Cel, ViolationRule::Image];
+
+#[test]
+fn all_that_validation_finds_has_a_rule() {
+    let is_told = |rule: &ViolationRule| RULES.iter().any(|known| known.code == rule.diagnostic_code());
+    let untold: Vec<_> = ViolationRule::ALL.iter().filter(|rule| !is_told(rule)).collect();
+    assert_eq!(untold, TOLD_ELSEWHERE.iter().collect::<Vec<_>>());
 }
 
 fn contents() -> String {

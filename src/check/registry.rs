@@ -9,7 +9,7 @@ use crate::yaml::nearest;
 
 /// All rules, in the order in which they are told.
 pub static RULES: LazyLock<Vec<&'static Rule>> =
-    LazyLock::new(|| OWN.iter().copied().chain(rules::refused::RULES).collect());
+    LazyLock::new(|| OWN.iter().copied().chain(rules::refused::RULES.into_iter().flatten()).collect());
 
 /// Those that no schema says.
 static OWN: &[&Rule] = &[
@@ -24,6 +24,7 @@ static OWN: &[&Rule] = &[
     &rules::container_without_image::RULE,
     &rules::misspelled_directive::RULE,
     &rules::changed_selector::RULE,
+    &rules::yaml_surprise::RULE,
     &rules::dangling_reference::RULE,
     &rules::dangling_key::RULE,
     &rules::external_reference::RULE,

@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use smol_str::SmolStr;
+
 use super::config::CheckConfig;
 use super::walk::{FieldVisit, walk};
 use crate::overlay::Built;
+use crate::path::{PathElement, PathValue};
 use crate::resource::Resource;
 use crate::schema::{Cursor, Schema};
 use crate::source::SourceMap;
+use crate::yaml::Node;
 
 /// A target that was built with histories.
 #[derive(Clone, Copy)]
@@ -34,6 +38,25 @@ impl<'c> CheckedTarget<'c> {
     #[must_use]
     pub fn cursor(&self, resource: &Resource) -> Cursor<'c> {
         self.schema.kind(&resource.id().gvk).unwrap_or_else(Cursor::unknown)
+    }
+
+    /// A value of a resource, with its type; of equal entries of a list the first.
+    #[must_use]
+    pub fn value_at(&self, resource: &'c Resource, path: &[PathElement]) -> Option<(&'c Node, Cursor<'c>)> {
+        path.iter().try_fold((resource.node(), self.cursor(resource)), |(node, cursor), step| {
+            let is_entry = |keys: &[(SmolStr, PathValue)], entry: &Node| {
+                keys.iter().all(|(key, value)| entry.get(key).and_then(PathValue::of).as_ref() == Some(value))
+            };
+            let entry = match step {
+                PathElement::Field(name) => return Some((node.get(name)?, cursor.field(name))),
+                PathElement::Index(index) => node.as_list()?.get(*index),
+                PathElement::Key(keys) => node.as_list()?.iter().find(|entry| is_entry(keys, entry)),
+                PathElement::Value(value) => {
+                    node.as_list()?.iter().find(|entry| PathValue::of(entry).as_ref() == Some(value))
+                }
+            };
+            Some((entry?, cursor.element()))
+        })
     }
 
     /// Visits all values of a resource, with their types.

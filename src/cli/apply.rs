@@ -13,8 +13,10 @@ use super::ending::{stop_at_first_signal, stop_at_second_signal};
 use super::form::{Joined, OutputForm};
 use super::objects::ObjectArgs;
 use super::prune::{self, PruneArgs};
+use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, unused, wait_quietly};
 use super::{Failure, INTERRUPTED, Outcome, render};
+use crate::check::Unfinished;
 use crate::cluster::{
     self, AppliedObject, ApplyChange, ApplySetEvent, ApplySetOptions, ApplySetRun, ApplySummary, Cluster,
     DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, PruneSummary, ServerSideApplyOptions,
@@ -51,9 +53,14 @@ pub(super) struct ApplyArgs {
     #[arg(hide_short_help = true, long, value_name = "NAME", default_value = FIELD_MANAGER)]
     field_manager: String,
 
-    /// What the server does about unknown and repeated fields
+    /// What the server does about unknown and repeated fields; local: as strict, and nothing is sent when a server
+    /// would refuse one of the objects
     #[arg(hide_short_help = true, long, value_enum, default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     validate: ValidateArg,
+
+    /// With --validate=local: the release of Kubernetes that objects are for, such as 1.34
+    #[arg(hide_short_help = true, long, value_name = "VERSION")]
+    kubernetes: Option<KubernetesVersion>,
 
     /// Most objects that are sent at a time
     #[arg(hide_short_help = true, long, value_name = "N", default_value_t = PARALLEL)]
@@ -107,10 +114,11 @@ enum DryRunArg {
     Server,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ValidateArg {
     #[value(alias = "true")]
     Strict,
+    Local,
     Warn,
     #[value(alias = "false")]
     Ignore,
@@ -129,6 +137,10 @@ impl ApplyArgs {
 
     /// Says what does not fit together.
     fn check(&self) -> Result<(), Failure> {
+        if self.kubernetes.is_some() && self.validate != ValidateArg::Local {
+            let message = "--kubernetes says for which release objects are judged: it needs --validate=local";
+            return Err(Failure::Usage(message.into()));
+        }
         match self.awaited() {
             None => unused(&self.wait_flags),
             Some(_) if !matches!(self.dry_run, DryRunArg::None) => {
@@ -136,6 +148,13 @@ impl ApplyArgs {
             }
             Some(_) => Ok(()),
         }
+    }
+
+    /// What judges objects before they are sent, if something does.
+    fn validation<'s>(&self, sources: &'s SourceMap) -> Option<Validation<'s>> {
+        let is_local = self.validate == ValidateArg::Local;
+        // They are sent as they are: nobody fills anything in.
+        is_local.then(|| Validation::new(self.kubernetes, Unfinished::Judged, sources))
     }
 
     /// What a line says of an object that was pruned.
@@ -179,7 +198,7 @@ impl ApplyArgs {
                 DryRunArg::Server => DryRun::Server,
             },
             field_validation: match self.validate {
-                ValidateArg::Strict => FieldValidation::Strict,
+                ValidateArg::Strict | ValidateArg::Local => FieldValidation::Strict,
                 ValidateArg::Warn => FieldValidation::Warn,
                 ValidateArg::Ignore => FieldValidation::Ignore,
             },
@@ -199,7 +218,7 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     args.check()?;
     let options = args.options();
     let set = args.prune.options(args.objects.is_selective(), args.concurrency, options.stop.as_ref())?;
-    let mut resources = args.objects.load(sources)?;
+    let mut resources = args.objects.load_judged(args.validation(sources).as_ref(), sources)?;
     if args.awaited().is_some() {
         cluster::check_ready_rules(&resources)?;
     }

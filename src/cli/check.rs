@@ -6,7 +6,6 @@ mod mend;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
@@ -16,6 +15,7 @@ use rustc_hash::FxHashMap;
 use super::report::print;
 use super::select::{SelectArgs, Selection};
 use super::target::TargetArgs;
+use super::validation::KubernetesVersion;
 use super::{Failure, Outcome, render};
 use crate::check::report::{CheckForm, render as render_report, summary};
 use crate::check::{
@@ -26,6 +26,10 @@ use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::Builder;
 use crate::source::{SourceMap, as_seen_from};
 use crate::validate::ValidateOptions;
+
+/// What asks for a check, and not for what rules are about. What the environment says is no part of it.
+const CHECKING: [&str; 8] =
+    ["targets", "kustomize", "recursive", "rules", "ignore", "fix", "baseline", "kubernetes"];
 
 /// Say what is wrong with overlays, or most likely is, though they build.
 #[derive(Debug, Args)]
@@ -62,41 +66,23 @@ pub(super) struct CheckArgs {
     kubernetes: Option<KubernetesVersion>,
 
     /// Say what a rule is about, with an example
-    #[arg(long, value_name = "CODE", exclusive = true)]
+    #[arg(long, value_name = "CODE", conflicts_with_all = CHECKING)]
     explain: Option<String>,
 
     /// List all rules
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = CHECKING, conflicts_with = "explain")]
     list: bool,
 
     #[command(flatten)]
     target: TargetArgs,
 }
 
-/// A release of Kubernetes.
-#[derive(Debug, Clone, Copy)]
-struct KubernetesVersion {
-    major: u32,
-    minor: u32,
-}
-
-impl FromStr for KubernetesVersion {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let parts: Vec<&str> = text.trim_start_matches('v').split('.').collect();
-        let number = |part: &str| part.parse().map_err(|_| "write it as 1.34".to_string());
-        match parts.as_slice() {
-            [major, minor] | [major, minor, _] => Ok(Self { major: number(major)?, minor: number(minor)? }),
-            _ => Err("write it as 1.34".into()),
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckFormArg {
     /// Paragraphs with excerpts
     Text,
+    /// A line for each: file:line:column: warning[code]: message
+    Short,
     /// A JSON array of findings
     Json,
     /// SARIF 2.1.0, for code scanning
@@ -113,6 +99,7 @@ impl From<CheckFormArg> for CheckForm {
     fn from(form: CheckFormArg) -> Self {
         match form {
             CheckFormArg::Text => Self::Text,
+            CheckFormArg::Short => Self::Short,
             CheckFormArg::Json => Self::Json,
             CheckFormArg::Sarif => Self::Sarif,
             CheckFormArg::Junit => Self::Junit,
@@ -152,10 +139,7 @@ fn reported(args: &CheckArgs, sources: &SourceMap) -> std::result::Result<CheckR
         args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose()?.flatten();
     let selection = args.select.select(args.target.bases(), sources)?;
     let builder = args.target.builder_with_histories(sources, &selection.targets)?;
-    let options = match &args.kubernetes {
-        Some(KubernetesVersion { major, minor }) => ValidateOptions::for_kubernetes(*major, *minor),
-        None => ValidateOptions::default(),
-    };
+    let options = KubernetesVersion::options(args.kubernetes);
     let checker = Checker { builder: &builder, wanted: &wanted, sources, options, configs: Mutex::default() };
     let found: Vec<TargetFindings> = selection
         .targets
@@ -212,7 +196,7 @@ impl Checker<'_> {
             Err(problem) => return Ok(failed(&problem)),
         };
         let mut built = built;
-        let schema = match self.builder.types_of(target, &built) {
+        let schema = match self.builder.types_of(target, &built.resources) {
             Ok(schema) => schema.note_in(&mut built.warnings),
             Err(problem) => return Ok(failed(&problem)),
         };

@@ -8,7 +8,9 @@ use clap::Args;
 use super::connect::ServerSideArg;
 use super::objects::ObjectArgs;
 use super::prune::{self, SetArgs};
+use super::validation::ValidateArgs;
 use super::{Failure, Outcome, render, report};
+use crate::check::Unfinished;
 use crate::cluster::{
     self, ApplyConflict, ApplySetOptions, ApplySetRun, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
     Object, ObjectDiff, PARALLEL, ServerSideApplyOptions,
@@ -49,6 +51,9 @@ pub(super) struct DiffArgs {
     concurrency: usize,
 
     #[command(flatten)]
+    validate: ValidateArgs,
+
+    #[command(flatten)]
     set: SetArgs,
 
     #[command(flatten)]
@@ -70,7 +75,9 @@ pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
 
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let set = args.set.options(args.objects.is_selective())?;
-    let mut resources = args.objects.load(sources)?;
+    // They are compared as they are: nobody fills anything in.
+    let validation = args.validate.validation(Unfinished::Judged, sources);
+    let mut resources = args.objects.load_judged(validation.as_ref(), sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = DiffOptions {
         field_manager: args.field_manager.clone(),

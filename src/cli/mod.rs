@@ -46,6 +46,7 @@ mod schema;
 mod select;
 mod target;
 mod tree;
+mod validation;
 mod version;
 #[cfg(feature = "cluster")]
 mod wait;

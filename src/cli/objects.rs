@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::select::{SelectArgs, is_stream};
 use super::target::{ClusterUse, TargetArgs, has_kustomization};
+use super::validation::Validation;
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -51,15 +52,27 @@ impl ObjectArgs {
 
     /// Builds the target or reads the manifests.
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
+        self.load_judged(None, sources)
+    }
+
+    /// The same; nothing where a server would refuse something.
+    pub(super) fn load_judged(
+        &self,
+        validation: Option<&Validation<'_>>,
+        sources: &SourceMap,
+    ) -> std::result::Result<Vec<Resource>, Failure> {
         if self.filename.is_empty() && self.select.is_empty() {
             let message = "name a TARGET to build, such as overlays/prod, or manifests with --filename";
             return Err(Failure::Usage(message.into()));
         }
-        let labels = LabelSelector::parse(&self.selector)?;
-        let mut resources =
-            if self.filename.is_empty() { self.built(sources)? } else { self.manifests(sources)? };
+        let chosen = ChosenObjects { labels: LabelSelector::parse(&self.selector)?, validation };
+        let mut resources = if self.filename.is_empty() {
+            self.built(&chosen, sources)?
+        } else {
+            self.manifests(&chosen, sources)?
+        };
         let all = resources.len();
-        resources.retain(|resource| is_selected(&labels, resource));
+        resources.retain(|resource| chosen.has(resource));
         match (resources.is_empty(), all) {
             (false, _) => Ok(resources),
             (true, 0) => Err(Diagnostic::error(Code::NoMatch, "there are no objects").into()),
@@ -78,7 +91,11 @@ impl ObjectArgs {
     }
 
     /// What the targets are built to.
-    fn built(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
+    fn built(
+        &self,
+        chosen: &ChosenObjects<'_>,
+        sources: &SourceMap,
+    ) -> std::result::Result<Vec<Resource>, Failure> {
         let selection = self.select.select(self.target.bases(), sources)?;
         let builder = self.target.builder(sources, &selection.targets, ClusterUse::Needed)?;
         let (mut resources, mut problems) = (Vec::new(), Vec::new());
@@ -94,6 +111,13 @@ impl ObjectArgs {
                     problems.extend(guesses.into_iter().map(|guess| of_target(refused(guess))));
                     let warnings: Vec<_> = warnings.into_iter().map(of_target).collect();
                     render::print_before(&warnings, sources)?;
+                    match chosen.judge(&builder, target, &built.resources) {
+                        Ok(found) => {
+                            let found: Vec<_> = found.into_iter().map(of_target).collect();
+                            render::print_before(&found, sources)?;
+                        }
+                        Err(found) => problems.extend(found.into_iter().map(of_target)),
+                    }
                     resources.extend(built.resources);
                 }
                 Err(problem) => problems.push(of_target(problem)),
@@ -104,7 +128,11 @@ impl ObjectArgs {
         if problems.is_empty() { Ok(resources) } else { Err(Failure::Problems(problems)) }
     }
 
-    fn manifests(&self, sources: &SourceMap) -> Result<Vec<Resource>> {
+    fn manifests(
+        &self,
+        chosen: &ChosenObjects<'_>,
+        sources: &SourceMap,
+    ) -> std::result::Result<Vec<Resource>, Failure> {
         let schema = Schema::embedded();
         let mut resources = Vec::new();
         let inputs = self.filename.iter().map(|path| self.inputs(path)).collect::<Result<Vec<_>>>()?;
@@ -116,6 +144,11 @@ impl ObjectArgs {
             for node in documents {
                 resources.push(Resource::new(node, &schema)?);
             }
+        }
+        if chosen.validation.is_some() {
+            let builder = self.target.builder(sources, &[], ClusterUse::Needed)?;
+            let found = chosen.judge(&builder, Path::new("."), &resources)?;
+            render::print_before(&found, sources)?;
         }
         Ok(resources)
     }
@@ -211,9 +244,33 @@ fn unreadable(path: &Path, code: Code, error: &dyn std::fmt::Display) -> Diagnos
     Diagnostic::error(code, format!("{} cannot be read: {error}", path.display()))
 }
 
-fn is_selected(labels: &LabelSelector, resource: &Resource) -> bool {
-    let own: BTreeMap<&str, &str> = resource.labels().collect();
-    labels.matches(|name| own.get(name).copied())
+/// Which of the objects are used, and what judges those.
+struct ChosenObjects<'o> {
+    labels: LabelSelector,
+    validation: Option<&'o Validation<'o>>,
+}
+
+impl ChosenObjects<'_> {
+    fn has(&self, resource: &Resource) -> bool {
+        let own: BTreeMap<&str, &str> = resource.labels().collect();
+        self.labels.matches(|name| own.get(name).copied())
+    }
+
+    /// What there is to say of those that are used.
+    fn judge<'r>(
+        &self,
+        builder: &Builder,
+        target: &Path,
+        all: impl IntoIterator<Item = &'r Resource> + Clone,
+    ) -> std::result::Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let Some(validation) = self.validation else { return Ok(Vec::new()) };
+        let chosen = all.clone().into_iter().filter(|resource| self.has(resource));
+        let mut found = validation.judge(builder, target, all, chosen);
+        validation.once(match &mut found {
+            Ok(found) | Err(found) => found,
+        });
+        found
+    }
 }
 
 /// A list of one kind, such as a ConfigMapList, whose items say what they are: servers leave that out.

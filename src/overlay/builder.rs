@@ -19,6 +19,7 @@ use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::RepoSpec;
 use super::types::{LockedTypes, Types, TypesInBuild};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use crate::resource::Resource;
 use crate::schema::{Gvk, Links, Schema, SchemaChain, SchemaChoice};
 use crate::source::SourceMap;
 use crate::yaml;
@@ -147,15 +148,19 @@ impl Builder {
         Ok(built)
     }
 
-    /// The types by which what was built of a target is looked at: those of the CRDs that are among it or in the lock
+    /// The types by which the resources of a target are looked at: those of the CRDs that are among them or in the lock
     /// file, then those that are built in, then those of the chosen schema.
     ///
     /// # Errors
     /// The lock file or a chosen schema cannot be read.
-    pub fn types_of(&self, target: &Path, built: &Built) -> Result<Warned<Arc<Schema>>> {
+    pub fn types_of<'r>(
+        &self,
+        target: &Path,
+        resources: impl IntoIterator<Item = &'r Resource>,
+    ) -> Result<Warned<Arc<Schema>>> {
         let run = self.run(target)?;
         let mut in_build = TypesInBuild::default();
-        built.resources.iter().for_each(|resource| in_build.add(resource.node()));
+        resources.into_iter().for_each(|resource| in_build.add(resource.node()));
         self.types.of_built(&in_build, &run.locked_types)
     }
 

@@ -5,6 +5,7 @@ mod json;
 mod junit;
 mod markdown;
 mod sarif;
+mod short;
 mod text;
 
 use crate::diagnostic::{Diagnostic, MessageRenderer, RenderedPlace};
@@ -21,6 +22,8 @@ pub enum CheckForm {
     /// Paragraphs with excerpts.
     #[default]
     Text,
+    /// A line for each: `file:line:column: warning[code]: message`.
+    Short,
     /// A JSON array of findings, each as a message for programs.
     Json,
     /// SARIF 2.1.0: one run.
@@ -38,6 +41,7 @@ pub enum CheckForm {
 pub fn render(report: &CheckReport, form: CheckForm, renderer: &MessageRenderer<'_>) -> String {
     match form {
         CheckForm::Text => text::render(report, renderer),
+        CheckForm::Short => short::render(report, renderer),
         CheckForm::Json => json::render(report, renderer),
         CheckForm::Sarif => sarif::render(report, renderer),
         CheckForm::Junit => junit::render(report, renderer),

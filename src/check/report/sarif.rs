@@ -131,13 +131,12 @@ fn artifact(path: &str) -> Json {
 }
 
 fn fix(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<Json> {
-    let fix = finding.known_fix()?;
-    let place = renderer.place(fix.span)?;
+    let (place, replacement) = renderer.fix(finding)?;
     Some(json!({"artifactChanges": [{
         "artifactLocation": artifact(&place.file),
         "replacements": [{
             "deletedRegion": region(&place),
-            "insertedContent": {"text": renderer.shown(&fix.replacement)},
+            "insertedContent": {"text": replacement},
         }],
     }]}))
 }

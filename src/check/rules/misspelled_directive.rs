@@ -52,23 +52,27 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         target.walk(resource, &mut |visit| {
             let Some(key) = visit.entry.map(|entry| &entry.key) else { return };
             let name = key.text.as_str();
-            let (word, field) =
-                name.split_once('/').map_or((name, ""), |(word, _)| (word, &name[word.len()..]));
-            let Some(meant) = word.strip_prefix('$').and_then(|_| nearest(word, &DIRECTIVES)) else { return };
+            let Some(meant) = meant(name) else { return };
             let told = |message: String| {
                 let error = Diagnostic::error(RULE.code, message).at(key.meta.span);
                 error.resource(resource.id()).field(visit.path())
             };
-            let meant_whole = format!("{meant}{field}");
-            found.push(if meant == word {
+            found.push(if meant == name {
                 told(format!("`{name}` is left in the object: it stands where nothing is merged"))
                     .help("write out the whole value as it shall be, or give the kind a schema")
             } else {
                 told(format!("`{name}` is no directive, and becomes a field"))
-                    .help(format!("did you mean `{meant_whole}`?"))
-                    .certain_fix(key.meta.span, meant_whole)
+                    .help(format!("did you mean `{meant}`?"))
+                    .certain_fix(key.meta.span, meant)
             });
         });
     }
     found
+}
+
+/// The directive that a field is, or is a misspelling of.
+pub(in crate::check) fn meant(field: &str) -> Option<String> {
+    let (word, rest) = field.split_once('/').map_or((field, ""), |(word, _)| (word, &field[word.len()..]));
+    let meant = word.strip_prefix('$').and_then(|_| nearest(word, &DIRECTIVES))?;
+    Some(format!("{meant}{rest}"))
 }

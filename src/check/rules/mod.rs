@@ -17,3 +17,4 @@ pub(super) mod unmatched_selector;
 pub(super) mod unused_generator;
 pub(super) mod unused_silence;
 pub(super) mod unused_variable;
+pub(super) mod yaml_surprise;

@@ -1,11 +1,16 @@
 //! What an API server would refuse: a rule for each that `validate` has.
 
+use super::yaml_surprise::PlainScalar;
+use super::{misspelled_directive, yaml_surprise};
+use crate::check::quoting::Quoting;
+use crate::check::refusals::{ObjectJudgement, Unfinished};
 use crate::check::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::path::PathElement;
+use crate::path::{FieldPath, PathElement};
 use crate::resource::Resource;
-use crate::validate::{ValidateOptions, Violation, ViolationRule, validate};
+use crate::source::Span;
+use crate::validate::{ValidateOptions, Violation, ViolationRule};
 
 /// A rule that finds what violates one of `validate`.
 const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample, good: RuleExample) -> Rule {
@@ -25,62 +30,133 @@ const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample, good: Rul
     }
 }
 
-/// Declares the rules with their examples: a kustomization that lists one manifest.
+/// The files of an example: a manifest, and the definition of its kind where it has one of its own.
+macro_rules! files {
+    ($object:expr) => {
+        &[("kustomization.yaml", "resources: [object.yaml]\n"), ("object.yaml", $object)]
+    };
+    ($object:expr, $spec:literal) => {
+        &[
+            ("kustomization.yaml", "resources: [definition.yaml, object.yaml]\n"),
+            (
+                "definition.yaml",
+                concat!(
+                    "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n",
+                    "metadata: {name: widgets.example.com}\nspec:\n  group: example.com\n",
+                    "  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n",
+                    "  - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n",
+                    "        type: object\n        properties:\n          spec: ",
+                    $spec,
+                    "\n"
+                ),
+            ),
+            ("object.yaml", $object),
+        ]
+    };
+}
+
+/// Declares rules, each with a manifest that breaks it and one that does not. Behind `of` stands the schema of the
+/// `spec` of a custom resource.
 macro_rules! refused {
-    ($($variant:ident $severity:ident $bad:literal $good:literal)*) => {
-        pub(in crate::check) static RULES: &[Rule] = &[$(
+    ($($variant:ident $severity:ident $bad:expr => $good:expr $(, of $spec:literal)?;)*) => {
+        pub(super) static RULES: &[Rule] = &[$(
             rule(
                 ViolationRule::$variant,
                 Severity::$severity,
-                &[("kustomization.yaml", "resources: [object.yaml]\n"), ("object.yaml", $bad)],
-                &[("kustomization.yaml", "resources: [object.yaml]\n"), ("object.yaml", $good)],
+                files!($bad $(, $spec)?),
+                files!($good $(, $spec)?),
             ),
         )*];
     };
 }
 
-refused! {
-    UnknownField Error
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  lables: {app: web}\ndata: {a: b}\n"
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {app: web}\ndata: {a: b}\n"
-    WrongType Error
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {retries: 3}\n"
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {retries: \"3\"}\n"
-}
+mod access;
+mod names;
+mod network;
+mod pods;
+mod schema;
+mod storage;
+mod workloads;
 
-/// The version of configurations of kustomize's own plugins, which some directories hold alone.
-const PLUGINS: &str = "builtin";
+/// The rules, by what they are about.
+pub(in crate::check) static RULES: [&[Rule]; 7] = [
+    schema::RULES,
+    names::RULES,
+    pods::RULES,
+    workloads::RULES,
+    network::RULES,
+    access::RULES,
+    storage::RULES,
+];
 
-/// The field in which SOPS keeps what it needs to decrypt a document; whoever decrypts it takes that out.
-const SOPS: &str = "sops";
-
-/// What the objects of a target violate. Values that hold a place for others (`${NAME}`, `$(NAME)`) are nobody's yet.
+/// What the objects of a target violate.
 pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptions) -> Vec<Diagnostic> {
-    let resources = target.resources().filter(|resource| resource.id().gvk.version != PLUGINS);
-    resources.flat_map(|resource| violations(target, resource, options)).collect()
+    let CheckedTarget { schema, sources, .. } = *target;
+    let judgement = ObjectJudgement { schema, sources, options, unfinished: Unfinished::Spared };
+    let quoting = Quoting::new(target);
+    let mut found = yaml_surprise::dates(target, &quoting);
+    for resource in target.resources() {
+        let violations = judgement.violations(resource).into_iter();
+        let told = violations.filter(|violation| !is_told_elsewhere(violation));
+        found.extend(told.map(|violation| told_of(violation, resource, target, &quoting)));
+    }
+    found
 }
 
-fn violations(target: &CheckedTarget<'_>, resource: &Resource, options: &ValidateOptions) -> Vec<Diagnostic> {
-    let is_encrypted = resource.node().get(SOPS).is_some();
-    let is_told = |violation: &Violation| {
-        let written = target.sources.written(violation.at).unwrap_or_default();
-        let holds_place = written.contains("${") || written.contains("$(");
-        let names_directive = || matches!(violation.path.elements().last(), Some(PathElement::Field(name)) if name.starts_with('$'));
-        let is_told_elsewhere = match violation.rule {
-            ViolationRule::Image => violation.message.contains("no image"),
-            ViolationRule::UnknownField => names_directive(),
-            _ => false,
-        };
-        !(holds_place && is_scalar_place(&written))
-            && !(is_encrypted && violation.rule != ViolationRule::UnknownKind)
-            && !is_told_elsewhere
+/// A violation as it is told, with what mends it.
+fn told_of(
+    violation: Violation,
+    resource: &Resource,
+    target: &CheckedTarget<'_>,
+    quoting: &Quoting<'_>,
+) -> Diagnostic {
+    let (rule, at, path) = (violation.rule, violation.at, violation.path.clone());
+    let finding = violation.into_diagnostic().resource(resource.id());
+    match rule {
+        ViolationRule::WrongType | ViolationRule::NullValue => {
+            let value = target.value_at(resource, path.elements());
+            let value = value.filter(|(node, _)| node.span() == at);
+            let plain = value.and_then(|(node, cursor)| PlainScalar::of(node, cursor, target.sources));
+            let Some(plain) = plain else { return finding };
+            match plain.surprise(quoting) {
+                Some(surprise) => surprise.resource(resource.id()).field(&path),
+                None => plain.quoted(finding, quoting),
+            }
+        }
+        ViolationRule::UnknownField => match field_in_its_case(resource, target, &path, at) {
+            Some(name) => finding.certain_fix(at, name),
+            None => finding,
+        },
+        _ => finding,
+    }
+}
+
+/// What replaces the key of an unknown field where a field of the same letters is the only one, and is not there.
+fn field_in_its_case(
+    resource: &Resource,
+    target: &CheckedTarget<'_>,
+    path: &FieldPath,
+    at: Span,
+) -> Option<String> {
+    let (PathElement::Field(name), around) = path.elements().split_last()? else { return None };
+    let (node, cursor) = target.value_at(resource, around)?;
+    let map = node.as_map().filter(|map| map.entry(name).is_some_and(|entry| entry.key.meta.span == at))?;
+    let mut alike = cursor.fields().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+    let (field, _) = alike.next()?;
+    let is_free = alike.next().is_none() && !map.contains_key(field);
+    let written = target.sources.written(at)?;
+    (is_free && written.trim_matches(['"', '\'']) == name).then(|| written.replace(name.as_str(), field))
+}
+
+/// Whether another rule tells it better.
+fn is_told_elsewhere(violation: &Violation) -> bool {
+    let is_directive = || match violation.path.elements().last() {
+        Some(PathElement::Field(name)) => misspelled_directive::meant(name).is_some(),
+        _ => false,
     };
-    let violations = validate(resource.node(), target.schema, options);
-    let told = violations.into_iter().filter(is_told);
-    told.map(|violation| violation.into_diagnostic().resource(resource.id())).collect()
-}
-
-/// Whether what is written at a place is one value: of a map or list, one of many may hold a place.
-fn is_scalar_place(written: &str) -> bool {
-    !written.contains('\n') && !written.trim_start().starts_with(['{', '['])
+    match violation.rule {
+        ViolationRule::Image => violation.message.contains("no image"),
+        ViolationRule::UnknownField | ViolationRule::DataKey => is_directive(),
+        _ => false,
+    }
 }

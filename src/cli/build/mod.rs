@@ -13,7 +13,9 @@ use self::output::{OutputArgs, Sink};
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
 use super::select::{SelectArgs, Selection};
 use super::target::{ClusterUse, TargetArgs};
+use super::validation::{ValidateArgs, Validation};
 use super::{Failure, Outcome, render};
+use crate::check::Unfinished;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::overlay::{Builder, Built, Targets};
 use crate::source::SourceMap;
@@ -28,6 +30,9 @@ pub(super) struct BuildArgs {
     output: OutputArgs,
 
     #[command(flatten)]
+    validate: ValidateArgs,
+
+    #[command(flatten)]
     target: TargetArgs,
 
     #[command(flatten)]
@@ -37,8 +42,8 @@ pub(super) struct BuildArgs {
 /// Targets built at a time: enough to keep all processors busy, few enough to bound memory.
 const WINDOW: usize = 64;
 
-/// Builds all targets. Of several that are printed, one that fails leaves the others; files are written
-/// only when none fails, and not by what was in a sandbox.
+/// Builds all targets. Of several that are printed, one that fails leaves the others, unless objects are judged; files
+/// are written only when none fails, and not by what was in a sandbox.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let selection = args.select.select(args.target.bases(), sources)?;
     let targets = &selection.targets;
@@ -47,28 +52,65 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let cluster = if confinement == Confinement::None { ClusterUse::Asked } else { ClusterUse::Refused };
     let builder = args.target.builder(sources, targets, cluster)?;
     let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets };
-    let (sink, failed) =
-        sandboxed.run(confinement, || fill(Sink::new(destination), &selection, &builder, sources))?;
+    // Who applies what is rendered sees to what holds a place for others.
+    let validation = args.validate.validation(Unfinished::Spared, sources);
+    let sink = if validation.is_some() { Sink::held(destination) } else { Sink::new(destination) };
+    let build = TargetBuild { selection: &selection, builder: &builder, validation: validation.as_ref() };
+    let (sink, failed) = sandboxed.run(confinement, || fill(sink, &build, sources))?;
     if failed.is_empty() || (sink.is_printed() && failed.len() < targets.len()) {
         sink.finish()?;
     }
     Ok(ended(&failed, targets.len()))
 }
 
+/// How targets are built.
+#[derive(Clone, Copy)]
+struct TargetBuild<'b> {
+    selection: &'b Selection,
+    builder: &'b Builder,
+    validation: Option<&'b Validation<'b>>,
+}
+
+impl TargetBuild<'_> {
+    /// Builds one of the targets, and judges what comes of it where that is asked for.
+    fn build(&self, target: &Path) -> Result<Built, Vec<Diagnostic>> {
+        let mut built = self.selection.build(self.builder, target).map_err(|problem| vec![problem])?;
+        if let Some(validation) = self.validation {
+            let resources = &built.resources;
+            match validation.judge(self.builder, target, resources, resources.iter()) {
+                Ok(found) => built.warnings.extend(found),
+                Err(found) => return Err([built.warnings, found].concat()),
+            }
+        }
+        Ok(built)
+    }
+
+    fn build_window(&self, targets: &[PathBuf]) -> Vec<Result<Built, Vec<Diagnostic>>> {
+        if let [one] = targets {
+            // Threads are not worth their start for a single small target.
+            return vec![self.build(one)];
+        }
+        targets.par_iter().map(|target| self.build(target)).collect()
+    }
+}
+
 /// Builds all targets into the output; returns those that failed, too.
-fn fill<'a>(
+fn fill<'b>(
     mut sink: Sink,
-    selection: &'a Selection,
-    builder: &Builder,
+    build: &TargetBuild<'b>,
     sources: &SourceMap,
-) -> Result<(Sink, Vec<&'a PathBuf>), Failure> {
+) -> Result<(Sink, Vec<&'b PathBuf>), Failure> {
+    let TargetBuild { selection, builder, .. } = *build;
     let mut failed = Vec::new();
     let count = Targets::count(selection.targets.len());
     for window in selection.targets.chunks(WINDOW) {
-        let built = build_window(builder, selection, window);
+        let built = build.build_window(window);
         // They belong to no one of many targets.
         render::print_before(&builder.take_warnings(), sources)?;
-        for (target, built) in window.iter().zip(built) {
+        for (target, mut built) in window.iter().zip(built) {
+            if let Some(validation) = build.validation {
+                validation.once(built.as_mut().map_or_else(|problems| problems, |built| &mut built.warnings));
+            }
             let added =
                 built.map_err(Failure::from).and_then(|built| add(&mut sink, count, target, built, sources));
             match added {
@@ -121,16 +163,4 @@ fn ended(failed: &[&PathBuf], all: usize) -> ExitCode {
         render::print_plain(Severity::Error, &message);
     }
     ExitCode::FAILURE
-}
-
-fn build_window(
-    builder: &Builder,
-    selection: &Selection,
-    targets: &[PathBuf],
-) -> Vec<Result<Built, Diagnostic>> {
-    if let [one] = targets {
-        // Threads are not worth their start for a single small target.
-        return vec![selection.build(builder, one)];
-    }
-    targets.par_iter().map(|target| selection.build(builder, target)).collect()
 }

@@ -1,6 +1,6 @@
 //! Where a build goes.
 
-use std::io::{self, BufWriter, Stdout};
+use std::io::{self, BufWriter, Stdout, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -85,6 +85,8 @@ impl Destination {
 #[derive(Debug)]
 pub(super) enum Sink {
     Stdout(Joined<BufWriter<Stdout>>),
+    /// For standard output, when all is well.
+    Held(Joined<Vec<u8>>),
     File(PathBuf, Joined<Vec<u8>>),
     Directory(OutputDirectory),
 }
@@ -100,6 +102,14 @@ impl Sink {
         }
     }
 
+    /// One that shows nothing before it is finished.
+    pub(super) fn held(destination: Destination) -> Self {
+        match destination {
+            Destination::Stdout(form) => Self::Held(Joined::new(form, Vec::new())),
+            other => Self::new(other),
+        }
+    }
+
     /// Whether each target is shown as it comes, whatever becomes of the others.
     pub(super) fn is_printed(&self) -> bool {
         matches!(self, Self::Stdout(_))
@@ -109,7 +119,7 @@ impl Sink {
     pub(super) fn add(&mut self, target: &Path, resources: &ResourceSet) -> Result<(), Failure> {
         match self {
             Self::Stdout(joined) => joined.add(resources),
-            Self::File(_, joined) => joined.add(resources),
+            Self::Held(joined) | Self::File(_, joined) => joined.add(resources),
             Self::Directory(directory) => Ok(directory.add(target, resources)?),
         }
     }
@@ -118,6 +128,7 @@ impl Sink {
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Stdout(joined) => joined.finish().map(drop),
+            Self::Held(joined) => Ok(io::stdout().write_all(&joined.finish()?)?),
             Self::File(path, joined) => Ok(replace_file(&path, &joined.finish()?)?),
             Self::Directory(directory) => Ok(directory.write()?),
         }

@@ -49,6 +49,11 @@ impl MessageLayout<'_> {
         Some(TextPlace { file: self.path(source.name()), span, source })
     }
 
+    /// Whether all that a span has may be seen, in its own text and in the file.
+    pub(super) fn may_show(&self, span: Span) -> bool {
+        self.sources.may_show(span) && self.sources.may_show(self.sources.outermost(span))
+    }
+
     /// A path as the user sees it.
     pub(super) fn path(&self, path: &Path) -> String {
         let shown = match &self.directory {

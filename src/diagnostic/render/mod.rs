@@ -99,6 +99,13 @@ impl<'s> MessageRenderer<'s> {
         Some(RenderedPlace::new(&self.layout.place(span)?, ""))
     }
 
+    /// What most likely mends a problem: where, and by what; none where nobody shall see the line.
+    #[must_use]
+    pub fn fix(&self, problem: &Diagnostic) -> Option<(RenderedPlace, String)> {
+        let fix = problem.known_fix().filter(|fix| self.layout.may_show(fix.span))?;
+        Some((self.place(fix.span)?, clean(&fix.replacement)))
+    }
+
     /// A path as the user sees it.
     #[must_use]
     pub fn path(&self, path: &Path) -> String {

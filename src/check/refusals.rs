@@ -1,0 +1,70 @@
+//! What an API server would refuse of the resources of a build, or of others.
+
+use crate::diagnostic::Diagnostic;
+use crate::resource::Resource;
+use crate::schema::Schema;
+use crate::source::SourceMap;
+use crate::validate::{ValidateOptions, Violation, ViolationRule, validate};
+
+/// The version of configurations of kustomize's own plugins, which some directories hold alone.
+const PLUGINS: &str = "builtin";
+
+/// The field in which SOPS keeps what it needs to decrypt a document; whoever decrypts it takes that out.
+const SOPS: &str = "sops";
+
+/// What is said of what somebody else finishes before a server has it: values that hold a place for others (`${NAME}`,
+/// `$(NAME)`), documents that SOPS encrypted, configurations of kustomize's plugins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfinished {
+    /// Nothing.
+    Spared,
+    /// The same as of anything else.
+    Judged,
+}
+
+/// How resources are judged.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectJudgement<'j> {
+    /// Their types.
+    pub schema: &'j Schema,
+    /// The texts that they were read from.
+    pub sources: &'j SourceMap,
+    /// How each is validated.
+    pub options: &'j ValidateOptions,
+    /// What is not finished.
+    pub unfinished: Unfinished,
+}
+
+impl ObjectJudgement<'_> {
+    /// What there is to say of a resource; errors are what a server refuses.
+    #[must_use]
+    pub fn of(&self, resource: &Resource) -> Vec<Diagnostic> {
+        let violations = self.violations(resource).into_iter();
+        violations.map(|violation| violation.into_diagnostic().resource(resource.id())).collect()
+    }
+
+    /// The same as data.
+    pub(super) fn violations(&self, resource: &Resource) -> Vec<Violation> {
+        let mut violations = validate(resource.node(), self.schema, self.options);
+        if self.unfinished == Unfinished::Spared {
+            let is_plugin = resource.id().gvk.version == PLUGINS;
+            let is_encrypted = resource.node().get(SOPS).is_some();
+            violations.retain(|violation| {
+                // Whoever decrypts an object does not change its kind.
+                let is_kept = !is_encrypted || violation.rule == ViolationRule::UnknownKind;
+                is_kept && !is_plugin && !self.holds_place(violation)
+            });
+        }
+        violations
+    }
+
+    fn holds_place(&self, violation: &Violation) -> bool {
+        let written = self.sources.written(violation.at).unwrap_or_default();
+        (written.contains("${") || written.contains("$(")) && is_scalar_place(&written)
+    }
+}
+
+/// Whether what is written at a place is one value: of a map or list, one of many may hold a place.
+fn is_scalar_place(written: &str) -> bool {
+    !written.contains('\n') && !written.trim_start().starts_with(['{', '['])
+}

@@ -1,0 +1,138 @@
+//! `--validate`: whether an API server would take what was built, asked here, and before anything is done with it.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+
+use clap::Args;
+use rustc_hash::FxHashSet;
+
+use super::select::is_stream;
+use crate::check::{ObjectJudgement, Unfinished};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::overlay::Builder;
+use crate::resource::Resource;
+use crate::schema::is_built_in_group;
+use crate::source::SourceMap;
+use crate::validate::ValidateOptions;
+
+/// Whether objects are judged.
+#[derive(Debug, Args)]
+pub(super) struct ValidateArgs {
+    /// Fail when an API server would refuse an object, before anything is printed, written or compared
+    #[arg(long)]
+    validate: bool,
+
+    /// The release of Kubernetes that objects are for, such as 1.34
+    #[arg(long, value_name = "VERSION", requires = "validate", hide_short_help = true)]
+    kubernetes: Option<KubernetesVersion>,
+}
+
+impl ValidateArgs {
+    /// What judges objects, if something does.
+    pub(super) fn validation<'s>(
+        &self,
+        unfinished: Unfinished,
+        sources: &'s SourceMap,
+    ) -> Option<Validation<'s>> {
+        self.validate.then(|| Validation::new(self.kubernetes, unfinished, sources))
+    }
+}
+
+/// A release of Kubernetes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KubernetesVersion {
+    major: u32,
+    minor: u32,
+}
+
+impl KubernetesVersion {
+    /// How objects for it are judged; for none those for the newest one.
+    pub(super) fn options(version: Option<Self>) -> ValidateOptions {
+        match version {
+            Some(Self { major, minor }) => ValidateOptions::for_kubernetes(major, minor),
+            None => ValidateOptions::default(),
+        }
+    }
+}
+
+impl FromStr for KubernetesVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.trim_start_matches('v').split('.').collect();
+        let number = |part: &str| part.parse().map_err(|_| "write it as 1.34".to_string());
+        match parts.as_slice() {
+            [major, minor] | [major, minor, _] => Ok(Self { major: number(major)?, minor: number(minor)? }),
+            _ => Err("write it as 1.34".into()),
+        }
+    }
+}
+
+/// Judges objects, those of all targets in one way.
+#[derive(Debug)]
+pub(super) struct Validation<'s> {
+    options: ValidateOptions,
+    unfinished: Unfinished,
+    sources: &'s SourceMap,
+    /// What was said of kinds that nobody knows.
+    unknown: Mutex<FxHashSet<String>>,
+}
+
+impl<'s> Validation<'s> {
+    pub(super) fn new(
+        version: Option<KubernetesVersion>,
+        unfinished: Unfinished,
+        sources: &'s SourceMap,
+    ) -> Self {
+        let options = KubernetesVersion::options(version);
+        Self { options, unfinished, sources, unknown: Mutex::default() }
+    }
+
+    /// Judges resources of a target, by the types that all resources of the target give.
+    ///
+    /// Returns what there is to say though a server would take them.
+    ///
+    /// # Errors
+    /// What it would refuse, and what else there is to say; the types cannot be read.
+    pub(super) fn judge<'r>(
+        &self,
+        builder: &Builder,
+        target: &Path,
+        all: impl IntoIterator<Item = &'r Resource>,
+        judged: impl Iterator<Item = &'r Resource>,
+    ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let directory = if is_stream(target) { Path::new(".") } else { target };
+        let mut found = Vec::new();
+        let schema = builder.types_of(directory, all).map_err(|problem| vec![problem])?.note_in(&mut found);
+        let (schema, sources) = (schema.as_ref(), self.sources);
+        let judgement =
+            ObjectJudgement { schema, sources, options: &self.options, unfinished: self.unfinished };
+        let mut unknown = FxHashSet::default();
+        for resource in judged {
+            let gvk = &resource.id().gvk;
+            if !is_built_in_group(&gvk.group) && schema.kind(gvk).is_none() && unknown.insert(gvk) {
+                found.push(not_judged(resource));
+            }
+            found.extend(judgement.of(resource));
+        }
+        let is_refused = found.iter().any(|problem| problem.severity() == Severity::Error);
+        if is_refused { Err(found) } else { Ok(found) }
+    }
+
+    /// Leaves out what was said before of kinds that nobody knows. To be asked of one target behind the other.
+    pub(super) fn once(&self, said: &mut Vec<Diagnostic>) {
+        let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_of_kind =
+            |problem: &Diagnostic| problem.severity() == Severity::Note && problem.code() == Code::NoSchema;
+        said.retain(|problem| !is_of_kind(problem) || unknown.insert(problem.message().to_string()));
+    }
+}
+
+/// That nobody knows the kind of a resource.
+fn not_judged(resource: &Resource) -> Diagnostic {
+    let gvk = &resource.id().gvk;
+    Diagnostic::info(Code::NoSchema, format!("no schema of {gvk} is known: its objects are not judged"))
+        .at(resource.node().span().at_start())
+        .help("add the CRD to the build, or give a schema by `--schema`")
+}
