@@ -104,6 +104,8 @@ pub struct Source {
     hidden: OnceLock<HiddenLines>,
     /// Whether something beside its looks says that it is secret as a whole.
     kept_secret: OnceLock<()>,
+    /// Whether a program printed it.
+    printed: OnceLock<()>,
     /// Where it stands, when that is in another text.
     outer: Option<Outer>,
 }
@@ -165,6 +167,12 @@ impl Source {
     #[must_use]
     pub fn is_kept_secret(&self) -> bool {
         self.kept_secret.get().is_some()
+    }
+
+    /// Whether a program printed it, so that no file has it.
+    #[must_use]
+    pub fn is_printed(&self) -> bool {
+        self.printed.get().is_some()
     }
 
     fn lines(&self) -> &[u32] {
@@ -270,6 +278,7 @@ impl SourceMap {
             characters: OnceLock::new(),
             hidden: OnceLock::new(),
             kept_secret: OnceLock::new(),
+            printed: OnceLock::new(),
             outer,
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
@@ -297,6 +306,15 @@ impl SourceMap {
         if let Some(source) = self.get(id) {
             source.kept_secret.get_or_init(|| ());
         }
+    }
+
+    /// Adds what a program printed, and returns its id.
+    pub(crate) fn add_printed(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
+        let id = self.add(name, text);
+        if let Some(source) = self.get(id) {
+            source.printed.get_or_init(|| ());
+        }
+        id
     }
 
     /// What is written at a place; none for what is no place.

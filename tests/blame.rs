@@ -1,11 +1,14 @@
 //! `blame`: each value says where it was written, and a change there changes it.
 
+#[path = "needs/mod.rs"]
+mod needs;
 #[path = "program/mod.rs"]
 #[allow(dead_code, reason = "not every test needs all of it")]
 mod program;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -209,7 +212,10 @@ fn each_step_is_told() {
         named["pointer"].as_str().expect("a pointer").replace("/name", "")
     };
     let value = origin(&all, "Deployment", &format!("{}/value", env("A")));
-    assert_eq!(value, "\"example.org\" - vars < \"$(HOST)\" base/web.yaml:16:18 resources[0]");
+    assert_eq!(
+        value,
+        "\"example.org\" base/web.yaml:22:43 vars[0] < \"$(HOST)\" base/web.yaml:16:18 resources[0]"
+    );
     let reference = origin(&all, "Deployment", &format!("{}/valueFrom/configMapKeyRef/name", env("CM")));
     assert_eq!(reference, "\"p-cfg-4h2mbtbbt6\" - nameReference < \"cfg\" base/web.yaml:18:47 resources[0]");
     let name = origin(&all, "ConfigMap", "/metadata/name");
@@ -303,4 +309,94 @@ fn a_change_at_the_place_changes_the_value() {
         }
     }
     assert!(tried > 15, "{tried} were tried");
+}
+
+const CHART: [(&str, &str); 5] = [
+    ("kustomization.yaml", "helmCharts: [{name: app, releaseName: r}]\ncommonAnnotations: {note: some}\n"),
+    ("charts/app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
+    ("charts/app/values.yaml", "x: y\n"),
+    (
+        "charts/app/templates/two.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: two}\n",
+    ),
+    (
+        "charts/app/templates/list.yaml",
+        "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]\n",
+    ),
+];
+
+#[test]
+#[ignore = "needs helm"]
+fn charts_name_their_templates() {
+    let helm = needs::needed("SMP_TEST_HELM", "helm");
+    let generated = [
+        ("kustomization.yaml", "generators: [chart.yaml]\ncommonAnnotations: {note: some}\n"),
+        (
+            "chart.yaml",
+            "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: g}\nname: app\nreleaseName: r\n",
+        ),
+    ];
+    let apart: Vec<_> = CHART[1..].iter().chain(&generated).copied().collect();
+    for (files, entry) in [(CHART.to_vec(), "helmCharts[0]"), (apart, "generators[0]")] {
+        let home = folder(&files);
+        let text =
+            printed(home.path(), &["blame", ".", "-o", "json", "--enable-helm", "--helm-command", &helm]);
+        let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+        let table = [("ConfigMap", "one", "two"), ("Secret", "two", "two"), ("Pod", "p", "list")];
+        for (kind, name, template) in table {
+            assert_eq!(
+                origin(&all, kind, "/metadata/name"),
+                format!("\"{name}\" - {entry} (app/templates/{template}.yaml)")
+            );
+        }
+        assert!(origin(&all, "Pod", "/metadata/annotations/note").ends_with(" commonAnnotations"));
+    }
+}
+
+/// A repository of what is in a folder; returns its commit.
+fn committed(repository: &Path) -> String {
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(args).current_dir(repository);
+        let output = git.output().expect("git runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8").trim().to_string()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "one"]);
+    git(&["rev-parse", "HEAD"])
+}
+
+#[test]
+fn files_of_fetched_repositories_are_told_by_their_address() {
+    let home = folder(&[
+        ("repository/base/kustomization.yaml", "resources: [deep/web.yaml]\nnamePrefix: p-\n"),
+        (
+            "repository/base/deep/web.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n",
+        ),
+        ("own/kustomization.yaml", ""),
+    ]);
+    let repository = home.path().join("repository");
+    let commit = committed(&repository);
+    let url = format!("file://{}", repository.display());
+    let own = home.path().join("own/kustomization.yaml");
+    fs::write(own, format!("resources: ['{url}//base?ref=main']\nnameSuffix: -s\n")).expect("written");
+    for (target, suffix) in [("own".to_string(), " < "), (format!("{url}//base?ref=main"), "")] {
+        let text = printed(home.path(), &["blame", &target, "-o", "json"]);
+        let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+        let there = |path: &str| format!("{url}//base/{path}?ref={commit}");
+        assert_eq!(
+            origin(&all, "ConfigMap", "/data/a"),
+            format!("\"b\" {}:4:11 resources[0]", there("deep/web.yaml"))
+        );
+        let data = all[0]["fields"].as_array().expect("fields").iter().find(|f| f["pointer"] == "/data/a");
+        assert_eq!(data.expect("there")["in"], there("kustomization.yaml"));
+        let name = origin(&all, "ConfigMap", "/metadata/name");
+        let prefixed = format!("\"p-web\" {}:2:13 namePrefix < ", there("kustomization.yaml"));
+        assert!(name.contains(&prefixed) && name.contains(suffix), "{name}");
+    }
+    let text = printed(home.path(), &["blame", "own"]);
+    assert!(text.contains(&format!("//base/deep/web.yaml?ref={commit}:4:11")), "{text}");
 }

@@ -117,7 +117,16 @@ impl<'f> HistoryFollower<'f> {
                 *known = written(node, self.writer);
             }
             _ => {
-                let old = std::mem::replace(known, written(node, self.writer));
+                let mut new = written(node, self.writer);
+                // Of what became empty, nothing stands where it was written.
+                if let KnownValue::Leaf(writes) = &mut new
+                    && is_emptied(known, node)
+                {
+                    for write in writes {
+                        write.at = Span::default();
+                    }
+                }
+                let old = std::mem::replace(known, new);
                 self.remove(old, None);
             }
         }
@@ -125,7 +134,7 @@ impl<'f> HistoryFollower<'f> {
 
     /// A value is another one when its text is, or when it was written once more at another place.
     fn leaf(&mut self, writes: &mut Vec<Write>, node: &Node) {
-        let Some(last) = writes.first() else { return };
+        let Some(last) = writes.first_mut() else { return };
         let seen = last.value.span();
         let is_same = match (&last.value.value, &node.value) {
             (Value::Scalar(old), Value::Scalar(new)) => old == new,
@@ -135,7 +144,11 @@ impl<'f> HistoryFollower<'f> {
         let has_moved =
             self.writer.places == PlaceKeeping::Kept && !node.span().is_none() && node.span() != seen;
         let at = match (is_same, has_moved) {
-            (true, false) => return,
+            (true, false) => {
+                // Where it stands for now, in the output of a program, is no news for the steps behind.
+                last.value.meta.span = node.span();
+                return;
+            }
             (_, true) => node.span(),
             // What changed in its place was computed.
             (false, false) => Span::default(),
@@ -220,6 +233,19 @@ fn is_leaf(node: &Node) -> bool {
         Value::Map(map) => map.is_empty(),
         Value::List(list) => list.is_empty(),
     }
+}
+
+/// Whether a map or list with nothing in it is the one that something of what is known stood in.
+fn is_emptied(known: &KnownValue, node: &Node) -> bool {
+    let place = node.span();
+    let is_within = |at: Span| at.source == place.source && (place.start..place.end).contains(&at.start);
+    !is_scalar(node)
+        && !place.is_none()
+        && match known {
+            KnownValue::Leaf(writes) => writes.iter().any(|write| is_within(write.at)),
+            KnownValue::Map(fields) => fields.iter().any(|(_, value)| is_emptied(value, node)),
+            KnownValue::List(entries) => entries.iter().any(|(_, value)| is_emptied(value, node)),
+        }
 }
 
 fn is_scalar(node: &Node) -> bool {

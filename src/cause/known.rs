@@ -68,5 +68,5 @@ fn place(node: &Node, writer: &Writer) -> Span {
 pub(super) fn write(node: &Node, at: Span, writer: &Arc<Writer>) -> Write {
     let mut value = node.clone();
     value.meta.comments = None;
-    Write { value, at, by: Cause::new(writer, at) }
+    Write { at, by: Cause::new(writer, node.span()), value }
 }

@@ -14,4 +14,4 @@ mod writer;
 
 pub use history::History;
 pub use known::{KnownValue, RemovedValue, Write};
-pub use writer::{Cause, PlaceKeeping, Writer};
+pub use writer::{Cause, PlaceKeeping, Writer, WriterEntry};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{History, KnownValue, PlaceKeeping, Writer};
+use super::{History, KnownValue, PlaceKeeping, Writer, WriterEntry};
 use crate::source::{SourceMap, Span};
-use crate::yaml::{Node, ParseOptions, parse_one};
+use crate::yaml::{Node, ParseOptions, Value, parse_one};
 
 struct Texts {
     sources: SourceMap,
@@ -110,11 +110,12 @@ fn shapes_that_change_are_removed_and_made() {
 fn entries_of_a_step_are_told_apart_by_their_places() {
     let texts = Texts { sources: SourceMap::default() };
     let (first, second) = (texts.read("k.yaml", "one: 1\n"), texts.read("k.yaml", "two: 2\n"));
-    let mut entries: Vec<_> = [("images[0]", &first, "one"), ("images[1]", &second, "two")]
-        .map(|(name, node, field)| (node.get(field).expect("there").span(), name.into()))
-        .to_vec();
-    entries.sort_by_key(|(span, _)| (span.source, span.start));
-    let images = Arc::new(Writer { entries, ..Writer::new("images", Span::default()) });
+    let entries = [("images[1]", &second, "two"), ("images[0]", &first, "one")];
+    let entries = entries.map(|(name, node, field)| {
+        let place = node.get(field).expect("there").span();
+        WriterEntry { place, name: name.into(), at: place }
+    });
+    let images = Arc::new(Writer::of_entries("images", Span::default(), entries.to_vec()));
     let mut history = History::new(&texts.read("a.yaml", "{a: x, b: y}"), &writer("base"));
     let mut changed = texts.read("a.yaml", "{a: x, b: y}");
     *changed.get_mut("a").expect("there") = second.get("two").expect("there").clone();
@@ -122,4 +123,40 @@ fn entries_of_a_step_are_told_apart_by_their_places() {
     history.follow(&changed, &images);
     let by = |field| history.leaf(&[field]).expect("a leaf")[0].by.name().to_string();
     assert_eq!((by("a"), by("b")), ("images[1]".into(), "images[0]".into()));
+}
+
+#[test]
+fn what_two_entries_may_have_written_is_told_of_the_step() {
+    let texts = Texts { sources: SourceMap::default() };
+    let taken = texts.read("k.yaml", "one: 1\n");
+    let place = taken.get("one").expect("there").span();
+    let entries = ["vars[0]", "vars[1]"].map(|name| WriterEntry { place, name: name.into(), at: place });
+    let vars = Arc::new(Writer::of_entries("vars", Span::default(), entries.to_vec()));
+    let history = History::new(&taken, &vars);
+    assert_eq!(texts.story(&history, &["one"]), "1 k.yaml:1:6 vars");
+}
+
+#[test]
+fn what_goes_through_a_program_unchanged_stays_where_it_was_written() {
+    let texts = Texts { sources: SourceMap::default() };
+    let mut history = History::new(&texts.read("a.yaml", "{a: x, b: y}"), &writer("base"));
+    let program = Writer { places: PlaceKeeping::Lost, ..Writer::new("function", Span::default()) };
+    let printed = texts.read("output", "{a: x,    b: z}");
+    history.follow(&printed, &Arc::new(program));
+    history.follow(&printed, &writer("later"));
+    assert_eq!(texts.story(&history, &["a"]), "x a.yaml:1:5 base");
+    assert_eq!(texts.story(&history, &["b"]), "z computed function < y a.yaml:1:11 base");
+}
+
+#[test]
+fn what_became_empty_was_computed() {
+    let texts = Texts { sources: SourceMap::default() };
+    let base = texts.read("a.yaml", "{a: [1], b: [2]}");
+    let mut history = History::new(&base, &writer("base"));
+    let mut changed = base.clone();
+    changed.get_mut("a").expect("there").value = Value::List(Vec::new());
+    *changed.get_mut("b").expect("there") = texts.read("b.yaml", "[]");
+    history.follow(&changed, &writer("patch"));
+    let at = |field| texts.sources.describe(history.leaf(&[field]).expect("a leaf")[0].at);
+    assert_eq!((at("a"), at("b")), (None, Some("b.yaml:1:1".into())));
 }

@@ -16,6 +16,17 @@ pub enum PlaceKeeping {
     Lost,
 }
 
+/// One of several things that a step does, known by the place that what it writes has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriterEntry {
+    /// Where what it writes stands.
+    pub place: Span,
+    /// What it is called, such as `images[2]`.
+    pub name: SmolStr,
+    /// Where it is asked for.
+    pub at: Span,
+}
+
 /// Something that makes or changes resources, once for all that it does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Writer {
@@ -24,9 +35,9 @@ pub struct Writer {
     pub name: SmolStr,
     /// Where it is asked for; no place for what a build does of itself.
     pub at: Span,
-    /// Where the values of its entries stand and what the entries are called, ascending by place. Empty for a step that
-    /// is one entry.
-    pub entries: Vec<(Span, SmolStr)>,
+    /// The entries that it has, ascending by place; an entry of several places stands here several times. Empty for a
+    /// step that is one entry.
+    pub entries: Vec<WriterEntry>,
     /// Whether places survive it.
     pub places: PlaceKeeping,
 }
@@ -38,10 +49,36 @@ impl Writer {
         Self { name: name.into(), at, ..Self::default() }
     }
 
-    /// The entry that has a value at a place.
+    /// A step of several entries. Of a place that differently named entries have, nobody can say which one wrote it, so
+    /// that the step as a whole did.
+    #[must_use]
+    pub fn of_entries(name: impl Into<SmolStr>, at: Span, mut entries: Vec<WriterEntry>) -> Self {
+        let key = |entry: &WriterEntry| (entry.place.source, entry.place.start);
+        entries.retain(|entry| !entry.place.is_none());
+        entries.sort_by_key(key);
+        let mut told: Vec<WriterEntry> = Vec::with_capacity(entries.len());
+        for same in entries.chunk_by(|a, b| key(a) == key(b)) {
+            if same.iter().all(|entry| entry.name == same[0].name) {
+                told.push(same[0].clone());
+            }
+        }
+        Self { entries: told, ..Self::new(name, at) }
+    }
+
+    /// The entry that wrote a value which stands at a place; of the output of a program, the one in whose part it stands.
     pub(super) fn entry_at(&self, place: Span) -> Option<usize> {
         let key = |span: Span| (span.source, span.start);
-        self.entries.binary_search_by_key(&key(place), |(span, _)| key(*span)).ok()
+        match self.places {
+            PlaceKeeping::Kept => {
+                self.entries.binary_search_by_key(&key(place), |entry| key(entry.place)).ok()
+            }
+            PlaceKeeping::Lost => {
+                let behind = self.entries.partition_point(|entry| key(entry.place) <= key(place));
+                let found = behind.checked_sub(1)?;
+                let part = self.entries.get(found)?.place;
+                (part.source == place.source && place.start < part.end).then_some(found)
+            }
+        }
     }
 }
 
@@ -59,6 +96,7 @@ impl Cause {
         Self { writer: Arc::clone(writer), entry: None }
     }
 
+    /// The entry of a step that wrote a value, which stands at a place.
     pub(super) fn new(writer: &Arc<Writer>, place: Span) -> Self {
         Self { writer: Arc::clone(writer), entry: writer.entry_at(place) }
     }
@@ -73,13 +111,13 @@ impl Cause {
     #[must_use]
     pub fn name(&self) -> &SmolStr {
         let entry = self.entry.and_then(|entry| self.writer.entries.get(entry));
-        entry.map_or(&self.writer.name, |(_, name)| name)
+        entry.map_or(&self.writer.name, |entry| &entry.name)
     }
 
     /// Where it is asked for; no place for what a build does of itself.
     #[must_use]
     pub fn at(&self) -> Span {
         let entry = self.entry.and_then(|entry| self.writer.entries.get(entry));
-        entry.map_or(self.writer.at, |(span, _)| *span)
+        entry.map_or(self.writer.at, |entry| entry.at)
     }
 }

@@ -95,7 +95,7 @@ fn sources_of(node: &Node, sources: &mut FxHashSet<SourceId>) {
 }
 
 fn places_of(writer: &Writer) -> impl Iterator<Item = Span> {
-    writer.entries.iter().map(|(span, _)| *span).chain([writer.at])
+    writer.entries.iter().map(|entry| entry.place).chain([writer.at])
 }
 
 /// A finding is as bad as its rule.

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use crate::cause::{Cause, KnownValue, Write};
 use crate::diagnostic::MessageRenderer;
-use crate::overlay::Built;
+use crate::overlay::{Built, OutlineCheckout};
 use crate::path::below;
 use crate::resource::{ResId, Resource};
 use crate::source::{Source, SourceId, SourceMap, Span};
@@ -87,7 +87,8 @@ pub struct Blame {
 /// are seen.
 #[must_use]
 pub fn blame(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> Blame {
-    let teller = || BlameTeller { sources, renderer, known: RefCell::default() };
+    let checkouts = &built.outline.checkouts;
+    let teller = || BlameTeller { checkouts, sources, renderer, known: RefCell::default() };
     let present = built.resources.as_slice().par_iter();
     let mut resources: Vec<_> =
         present.map_init(teller, |teller, resource| teller.resource(resource)).collect();
@@ -96,7 +97,19 @@ pub fn blame(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>)
     Blame { resources }
 }
 
+/// What a text is called; one of a fetched repository by where the repository is.
+pub(super) fn file_name(
+    id: SourceId,
+    source: &Source,
+    checkouts: &[OutlineCheckout],
+    renderer: &MessageRenderer<'_>,
+) -> Option<String> {
+    let address = checkouts.iter().find_map(|checkout| checkout.address_of(source.name()));
+    address.map(|address| renderer.shown(&address)).or_else(|| renderer.file(id))
+}
+
 struct BlameTeller<'t> {
+    checkouts: &'t [OutlineCheckout],
     sources: &'t SourceMap,
     renderer: &'t MessageRenderer<'t>,
     /// Texts that were asked for, with their paths: nearly all values are in few of them.
@@ -197,8 +210,9 @@ impl BlameTeller<'_> {
         let outer = self.sources.outermost(span);
         let mut known = self.known.borrow_mut();
         let text = known.entry(outer.source).or_insert_with(|| {
-            let file = self.renderer.file(outer.source)?;
-            Some((self.sources.get(outer.source)?, file.into()))
+            let source = self.sources.get(outer.source).filter(|source| !source.is_printed())?;
+            let file = file_name(outer.source, &source, self.checkouts, self.renderer)?;
+            Some((source, file.into()))
         });
         let (source, file) = text.as_ref()?;
         let (line, column) = source.line_column(outer.start);

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use crate::cause::{Cause, History, KnownValue, Write, Writer};
+use super::blame::file_name;
+use crate::cause::{Cause, History, KnownValue, PlaceKeeping, Write, Writer};
 use crate::diagnostic::MessageRenderer;
-use crate::overlay::{Built, OutlinePart, OutlinePartKind};
+use crate::overlay::{Built, OutlineCheckout, OutlinePart, OutlinePartKind};
 use crate::resource::{ResId, Resource};
 use crate::source::{SourceMap, Span};
 
@@ -165,7 +166,7 @@ pub(super) fn title(part: &OutlinePart) -> String {
         title.extend([" ", &part.value]);
     }
     let is_entry = part.entry.ends_with(']') && part.entry != part.name;
-    if is_entry && part.kind != OutlinePartKind::Resource {
+    if is_entry && !matches!(part.kind, OutlinePartKind::Resource | OutlinePartKind::Var) {
         title.extend([" (", &part.entry, ")"]);
     }
     title
@@ -180,6 +181,7 @@ type StepKey = (*const Writer, SmolStr);
 struct TreePlanter<'p> {
     sources: &'p SourceMap,
     renderer: &'p MessageRenderer<'p>,
+    checkouts: Vec<OutlineCheckout>,
     tree: BuildTree,
     /// The node of each step.
     known: FxHashMap<StepKey, usize>,
@@ -195,6 +197,7 @@ impl<'p> TreePlanter<'p> {
         let mut planter = Self {
             sources,
             renderer,
+            checkouts: built.outline.checkouts.clone(),
             tree: BuildTree::default(),
             known: FxHashMap::default(),
             found: Vec::new(),
@@ -205,8 +208,8 @@ impl<'p> TreePlanter<'p> {
                 // Of a step with several entries, those that are none of them go to the first.
                 known.entry((Arc::as_ptr(writer), writer.name.clone())).or_insert(i);
                 known.insert((Arc::as_ptr(writer), part.entry.clone()), i);
-                if part.is_repeated {
-                    let entries = writer.entries.iter().map(|(_, name)| name.clone());
+                if part.is_repeated || writer.places == PlaceKeeping::Lost {
+                    let entries = writer.entries.iter().map(|entry| entry.name.clone());
                     known.extend(entries.map(|name| ((Arc::as_ptr(writer), name), i)));
                 }
             }
@@ -223,7 +226,8 @@ impl<'p> TreePlanter<'p> {
 
     fn place(&self, span: Span) -> Option<PartPlace> {
         let outer = self.sources.outermost(span);
-        let (source, file) = (self.sources.get(outer.source)?, self.renderer.file(outer.source)?);
+        let source = self.sources.get(outer.source)?;
+        let file = file_name(outer.source, &source, &self.checkouts, self.renderer)?;
         let (line, column) = source.line_column(outer.start);
         Some(PartPlace { file, line, column })
     }
@@ -269,6 +273,9 @@ impl<'p> TreePlanter<'p> {
     /// The node of a step; of one that no outline has, one that is made for it. `role` is what a file of a plain
     /// directory is that did that.
     fn node_of(&mut self, cause: &Cause, role: OutlinePartKind) -> &mut TreeNode {
+        // What a build does of itself is one part, whatever it does that for.
+        let whole = Cause::of(cause.writer());
+        let cause = if whole.at().is_none() { &whole } else { cause };
         let key = (Arc::as_ptr(cause.writer()), cause.name().clone());
         let position = self.known.get(&key).copied();
         let position = position.unwrap_or_else(|| self.found(cause, role));

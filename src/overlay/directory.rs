@@ -107,7 +107,8 @@ impl Directories<'_> {
         let part = OutlinePart::new(OutlinePartKind::Target, name, Span::default());
         let directory = root.map(|root| root.path().to_path_buf());
         let parts = self.context.keeps_histories().then_some(OutlinePart { directory, ..part });
-        BuildOutline { parts: parts.into_iter().collect() }
+        let checkouts = root.filter(|_| parts.is_some()).and_then(Root::outline_checkout);
+        BuildOutline { parts: parts.into_iter().collect(), checkouts: checkouts.into_iter().collect() }
     }
 
     /// Merges manifests over bases.

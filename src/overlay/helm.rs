@@ -6,6 +6,7 @@
 
 mod values;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -215,7 +216,7 @@ impl Helm {
         let release = Release::new(self, chart, globals, site).map_err(named)?;
         let output = release.render().map_err(named)?;
         let text = decode(output).map_err(named)?;
-        let id = site.sources.add(format!("<helm template {}>", chart.name), text);
+        let id = site.sources.add_printed(format!("<helm template {}>", chart.name), text);
         let mut documents = parse_documents(site.sources, id, ParseOptions::default()).map_err(named)?;
         // Some versions of helm talk before they print.
         if documents.len() > 1 && documents[0].get("kind").is_none() {
@@ -291,6 +292,24 @@ impl Helm {
         };
         self.usable.get_or_init(check).clone()
     }
+}
+
+/// The parts of what helm prints, each with the template that it comes from, as helm says in a comment above it.
+pub(super) fn templates_of(output: &str) -> Vec<(Range<usize>, &str)> {
+    const SOURCE: &str = "# Source: ";
+
+    let lines = output.split_inclusive('\n').scan(0, |next, line| {
+        let start = *next;
+        *next += line.len();
+        Some((start, line))
+    });
+    let named = lines.filter_map(|(start, line)| Some((start, line.strip_prefix(SOURCE)?.trim_end())));
+    let mut parts: Vec<(Range<usize>, &str)> =
+        named.map(|(start, name)| (start..output.len(), name)).collect();
+    for i in 1..parts.len() {
+        parts[i - 1].0.end = parts[i].0.start;
+    }
+    parts
 }
 
 /// The first number of the first `1.2.3` in a text.

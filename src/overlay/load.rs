@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use self::trail::RootTrail;
+use super::outline::OutlineCheckout;
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -540,6 +541,13 @@ impl Root {
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.checkout.is_none()
+    }
+
+    /// The repository that it is in, for an outline.
+    pub(super) fn outline_checkout(&self) -> Option<OutlineCheckout> {
+        let checkout = self.checkout()?;
+        let directory = self.reader.shown(&checkout.clone_dir);
+        Some(OutlineCheckout { directory, url: checkout.spec.shown(), commit: checkout.commit.clone() })
     }
 
     /// The repository that it is in, when it was fetched.

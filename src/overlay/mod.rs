@@ -6,6 +6,7 @@
 mod added;
 mod build;
 mod builder;
+mod data_files;
 mod directory;
 mod fetch;
 mod function;
@@ -35,7 +36,7 @@ pub use lock::{LOCK_FILE, LockFile, RemoteReference};
 pub use options::{
     BuildOptions, BuildRules, Built, ChainUse, Histories, LockUse, MakeChain, Reorder, Targets,
 };
-pub use outline::{BuildOutline, OutlinePart, OutlinePartKind};
+pub use outline::{BuildOutline, OutlineCheckout, OutlinePart, OutlinePartKind};
 pub use remote::RemoteCache;
 #[cfg(all(feature = "cli", feature = "cluster"))]
 pub(crate) use remote::{Remotes, is_remote_file};

@@ -112,11 +112,31 @@ impl OutlinePart {
         }
     }
 
-    /// The same for a step.
+    /// The same for a step. What the step says of a program behind its entry, the part says as its name.
     pub(super) fn by(mut self, writer: &Arc<Writer>) -> Self {
-        self.entry = writer.name.clone();
+        self.entry = writer.name.split_once(" (").map_or(writer.name.as_str(), |(entry, _)| entry).into();
         self.writers = vec![Arc::clone(writer)];
         self
+    }
+}
+
+/// A repository that was fetched for a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutlineCheckout {
+    /// Where its copy is, as texts of it are named.
+    pub directory: PathBuf,
+    /// Its address, without passwords.
+    pub url: String,
+    /// The commit.
+    pub commit: String,
+}
+
+impl OutlineCheckout {
+    /// A file of it as somebody else finds it: `URL//path?ref=COMMIT`; none for what is no file of it.
+    #[must_use]
+    pub fn address_of(&self, file: &Path) -> Option<String> {
+        let path = file.strip_prefix(&self.directory).ok()?;
+        Some(format!("{}//{}?ref={}", self.url, path.display(), self.commit))
     }
 }
 
@@ -125,15 +145,27 @@ impl OutlinePart {
 pub struct BuildOutline {
     /// The target first; nothing where no histories are kept.
     pub parts: Vec<OutlinePart>,
+    /// The repositories that parts are in, each once.
+    pub checkouts: Vec<OutlineCheckout>,
 }
 
 impl BuildOutline {
     /// Adds another outline within the first part of this one, as a base.
     pub(super) fn add_base(&mut self, base: Self) {
+        for checkout in base.checkouts {
+            self.note_checkout(checkout);
+        }
         self.parts.extend(base.parts.into_iter().map(|part| {
             let kind = if part.kind == OutlinePartKind::Target { OutlinePartKind::Base } else { part.kind };
             OutlinePart { kind, depth: part.depth + 1, ..part }
         }));
+    }
+
+    /// Notes a repository, unless it is known.
+    pub(super) fn note_checkout(&mut self, checkout: OutlineCheckout) {
+        if !self.checkouts.contains(&checkout) {
+            self.checkouts.push(checkout);
+        }
     }
 }
 
@@ -167,6 +199,13 @@ impl OutlineRecorder {
         let position = self.outline.parts.len();
         self.push(part);
         self.open.push(position);
+    }
+
+    /// Notes the repository that the directory is in.
+    pub(super) fn note_checkout(&mut self, checkout: Option<OutlineCheckout>) {
+        if let Some(checkout) = checkout {
+            self.outline.note_checkout(checkout);
+        }
     }
 
     /// Ends with the directory that was begun with last.

@@ -8,9 +8,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use smol_str::SmolStr;
 
+use super::data_files::{DataFiles, Secrecy};
 use super::function;
 use super::helm::{HelmChart, HelmGlobals};
 use super::load::Root;
+use super::options::Histories;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
@@ -24,6 +26,8 @@ use crate::yaml::{self, DecodeOptions, Node, Spanned};
 pub(super) struct PluginContext<'c> {
     /// The kustomization that names it.
     pub root: &'c Root,
+    /// Whether values shall know of the files that they were made of.
+    pub histories: Histories,
     pub schema: &'c Schema,
     pub patch: PatchContext<'c>,
 }
@@ -181,9 +185,10 @@ pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result
     let named = || -> Result<GeneratorArgs> {
         Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<MetadataConfig>(plugin)?.metadata))
     };
+    let data = |secrecy| DataFiles { root: context.root, histories: context.histories, secrecy };
     match plugin.id().gvk.kind.as_str() {
-        "ConfigMapGenerator" => transform::config_map(&named()?, None, context.root, context.schema),
-        "SecretGenerator" => transform::secret(&named()?, None, context.root, context.schema),
+        "ConfigMapGenerator" => transform::config_map(&named()?, None, &data(Secrecy::Open), context.schema),
+        "SecretGenerator" => transform::secret(&named()?, None, &data(Secrecy::Secret), context.schema),
         "IAMPolicyGenerator" => {
             transform::iam_policy(&config::<IamPolicy>(plugin)?, context.schema).map(Warned::from)
         }

@@ -161,6 +161,12 @@ impl ResourceSet {
         self.changes.get_or_insert_default();
     }
 
+    /// Whether histories are kept.
+    #[must_use]
+    pub fn has_histories(&self) -> bool {
+        self.changes.is_some()
+    }
+
     /// Takes note in all histories of what a step made and changed, if they are kept.
     pub fn note(&mut self, writer: &Arc<Writer>) {
         if let Some(changes) = &mut self.changes {

@@ -28,10 +28,10 @@ pub fn config_map(
     let mut manifest = GeneratedManifest::new("ConfigMap", args, global)?;
     Ok(sorted(args, files)?.and_then(|pairs| {
         let (mut data, mut binary) = (Map::new(), Map::new());
-        for DataPair { key, value, span, .. } in pairs {
+        for DataPair { key, value, written, .. } in pairs {
             match String::from_utf8(value) {
-                Ok(text) => data.push(key.as_str(), string(text, span)),
-                Err(error) => binary.push(key.as_str(), string(base64_lines(error.as_bytes()), span)),
+                Ok(text) => data.push(key.as_str(), string(text, written)),
+                Err(error) => binary.push(key.as_str(), string(base64_lines(error.as_bytes()), written)),
             }
         }
         for (field, values) in [("data", data), ("binaryData", binary)] {

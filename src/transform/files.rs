@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::diagnostic::Result;
-use crate::source::Span;
+use crate::source::{SourceId, Span};
 
 /// Reads the files that generators and transformers name.
 ///
@@ -15,6 +15,11 @@ pub trait Files {
     /// # Errors
     /// A file that is not there, is none, or must not be read.
     fn read(&self, path: &str, at: Span) -> Result<Vec<u8>>;
+
+    /// The text that values made of a file stand in; none where nobody asks for it.
+    fn text_of(&self, _path: &str, _content: &[u8]) -> Option<SourceId> {
+        None
+    }
 
     /// What messages call the file.
     fn name(&self, path: &str) -> PathBuf {

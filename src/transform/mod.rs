@@ -59,4 +59,4 @@ pub use replicas::{Replica, replicas};
 pub use secret::secret;
 pub use sort::{LegacySortOptions, SortOptions, SortOrder, sort};
 pub(crate) use value_add::{ValueAdd, value_add};
-pub(crate) use vars::{Var, VarSet, bind_vars, resolve_vars};
+pub(crate) use vars::{Var, VarSet, bind_vars, resolve_vars, var_places};

@@ -1,7 +1,7 @@
 //! References by name, which follow changes of names and namespaces.
 
 use super::field_spec::NameReferences;
-use super::references::{Candidates, UpdatedReferences, update_references};
+use super::references::{CandidatePlaces, Candidates, UpdatedReferences, update_references};
 use crate::diagnostic::Result;
 use crate::resource::ResourceSet;
 use crate::schema::Schema;
@@ -22,9 +22,9 @@ pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schem
     let mut copied = set.copied();
     let resources = set.resources_mut();
     // Apart from their manifests, resources can be looked at while manifests are changed.
+    let places = resources.iter().map(CandidatePlaces::of).collect();
     let mut nodes: Vec<Node> =
         resources.iter_mut().map(|r| std::mem::replace(r.node_mut(), Node::null())).collect();
-    let places = nodes.iter().map(Node::span).collect();
     let candidates = Candidates::new(resources, places);
     let updates = resources.iter().zip(&mut nodes);
     let updates = updates.map(|(resource, node)| update_references(&candidates, resource, node, references));

@@ -23,7 +23,7 @@ pub fn secret(
     Ok(sorted(args, files)?.and_then(|pairs| {
         let mut data = Map::new();
         for pair in &pairs {
-            data.push(pair.key.as_str(), string(base64_lines(&pair.value), pair.span));
+            data.push(pair.key.as_str(), string(base64_lines(&pair.value), pair.written));
         }
         manifest.push("data", Node::map(data));
         manifest.finish(schema)

@@ -7,10 +7,11 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::field_spec::{Create, FieldSpecs};
-use super::references::{Contents, Uses, content_at, replace};
+use super::references::{Contents, Uses, VarValue, replace, value_at};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Likely, ResId, ResourceSet};
 use crate::schema::{Gvk, Schema};
+use crate::source::Span;
 use crate::yaml::{Node, Spanned};
 
 /// An entry of a kustomization's `vars`.
@@ -169,6 +170,16 @@ pub fn resolve_vars(
     }))
 }
 
+/// Where the value of each variable stands, and where the variable does.
+///
+/// # Errors
+/// As [`resolve_vars`].
+pub fn var_places(set: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Vec<(Span, Span)>> {
+    let contents = contents(set, vars, &Likely::new(schema))?;
+    let declared = vars.0.values().map(|var| var.name.span);
+    Ok(contents.values().map(|value| value.place).zip(declared).collect())
+}
+
 fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Contents> {
     let mut sources: FxHashMap<&str, &Node> = FxHashMap::default();
     for resource in set {
@@ -176,7 +187,7 @@ fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Con
             sources.entry(name).or_insert(resource.node());
         }
     }
-    let content = |var: &Var| {
+    let value = |var: &Var| -> Result<VarValue> {
         let source = sources.get(var.name.as_str()).ok_or_else(|| {
             let id = var.object.id();
             let message = format!("the variable `{}` is of a resource that is not there: {id}", var.name);
@@ -188,7 +199,7 @@ fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Con
             }
         })?;
         let path = if var.field.field_path.is_empty() { "metadata.name" } else { &var.field.field_path };
-        content_at(source, path).ok_or_else(|| {
+        value_at(source, path).ok_or_else(|| {
             let message = format!("the variable `{}` is of a field that is not there: `{path}`", var.name);
             Diagnostic::error(Code::NoMatch, message)
                 .at(var.name.span)
@@ -196,7 +207,7 @@ fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Con
                 .field("vars")
         })
     };
-    vars.0.iter().map(|(name, var)| Ok((name.clone(), content(var)?))).collect()
+    vars.0.iter().map(|(name, var)| Ok((name.clone(), value(var)?))).collect()
 }
 
 #[cfg(test)]

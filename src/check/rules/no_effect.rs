@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-use crate::cause::{Cause, History, KnownValue, Writer};
+use crate::cause::{Cause, History, KnownValue, Writer, WriterEntry};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -93,10 +93,10 @@ fn entries(writer: &Writer) -> Vec<(Vec<Span>, SmolStr)> {
         return Vec::new();
     }
     let mut all: Vec<(Vec<Span>, SmolStr)> = Vec::new();
-    for (span, name) in &writer.entries {
+    for WriterEntry { place, name, .. } in &writer.entries {
         match all.last_mut().filter(|(_, last)| last == name) {
-            Some((places, _)) => places.push(*span),
-            None => all.push((vec![*span], name.clone())),
+            Some((places, _)) => places.push(*place),
+            None => all.push((vec![*place], name.clone())),
         }
     }
     if all.is_empty() { vec![(vec![writer.at], writer.name.clone())] } else { all }

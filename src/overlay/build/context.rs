@@ -2,6 +2,7 @@
 
 use super::shared::Shared;
 use crate::merge::MergeOptions;
+use crate::overlay::data_files::{DataFiles, Secrecy};
 use crate::overlay::function::{FunctionSite, Functions};
 use crate::overlay::helm::{ChartSite, Helm, Pulling};
 use crate::overlay::kustomization::Kustomization;
@@ -56,7 +57,17 @@ impl<'s> Site<'s> {
 
     /// For built-in plugins with a configuration of their own.
     pub(super) fn plugins(&self) -> PluginContext<'s> {
-        PluginContext { root: self.root, schema: self.schema, patch: self.patches() }
+        PluginContext {
+            root: self.root,
+            histories: self.run.options.histories,
+            schema: self.schema,
+            patch: self.patches(),
+        }
+    }
+
+    /// For generators, of data that are secret or not.
+    pub(super) fn data(&self, secrecy: Secrecy) -> DataFiles<'s> {
+        DataFiles { root: self.root, histories: self.run.options.histories, secrecy }
     }
 
     /// For functions and other programs.

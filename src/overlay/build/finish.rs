@@ -4,14 +4,16 @@
 use std::sync::Arc;
 
 use super::accumulated::Accumulated;
-use crate::cause::Writer;
+use rustc_hash::FxHashMap;
+
+use crate::cause::{Writer, WriterEntry};
 use crate::diagnostic::{Result, Warned};
 use crate::overlay::options::Reorder;
 use crate::overlay::origin::Tracker;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::Span;
-use crate::transform::{self, SortOptions};
+use crate::transform::{self, SortOptions, VarSet};
 use crate::yaml::{self, Style};
 
 /// The resources as they are printed, but for their order.
@@ -24,9 +26,14 @@ pub(super) fn finish(
     transform::name_hashes(&mut resources)?;
     resources.note(&computed("nameHash"));
     transform::name_references(&mut resources, &config.name_reference, schema)?;
-    resources.note(&computed("nameReference"));
+    if resources.has_histories() {
+        resources.note(&name_references(&resources));
+    }
+    let of_vars = if resources.has_histories() { Some(variables(&resources, &vars, schema)?) } else { None };
     let unused = transform::resolve_vars(&mut resources, &vars, &config.var_reference, schema)?;
-    resources.note(&computed("vars"));
+    if let Some(writer) = of_vars {
+        resources.note(&writer);
+    }
     resources.resources_mut().retain(|r| !is_local(r));
     for resource in resources.resources_mut() {
         clean_annotations(resource);
@@ -37,6 +44,27 @@ pub(super) fn finish(
     }
     resources.note(&computed("buildMetadata"));
     Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
+}
+
+/// What writes names anew where they are referred to: what changed them.
+fn name_references(resources: &ResourceSet) -> Arc<Writer> {
+    let changes = ["namePrefix", "nameSuffix", "namespace"];
+    let writers = resources.writers().iter().filter(|writer| changes.contains(&writer.name.as_str()));
+    let entries = writers.map(|writer| entry(writer.at, writer)).collect();
+    Arc::new(Writer::of_entries("nameReference", Span::default(), entries))
+}
+
+/// What writes the values of variables, each known by where its value was taken from.
+fn variables(resources: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Arc<Writer>> {
+    let writers = resources.writers().iter().filter(|writer| writer.name.starts_with("vars["));
+    let by_place: FxHashMap<Span, &Arc<Writer>> = writers.map(|writer| (writer.at, writer)).collect();
+    let places = transform::var_places(resources, vars, schema)?.into_iter();
+    let entries = places.filter_map(|(value, var)| Some(entry(value, by_place.get(&var)?))).collect();
+    Ok(Arc::new(Writer::of_entries("vars", Span::default(), entries)))
+}
+
+fn entry(place: Span, writer: &Writer) -> WriterEntry {
+    WriterEntry { place, name: writer.name.clone(), at: writer.at }
 }
 
 /// What a build does of itself.

@@ -140,6 +140,7 @@ impl TargetBuild<'_> {
         let name = path.map_or(shown, |path| without_secrets(path));
         let part = OutlinePart::new(kind, &name, path.map_or_else(Span::default, |path| path.span));
         let commit = tree.root.checkout().map(|checkout| checkout.commit.as_str().into());
+        outline.note_checkout(tree.root.outline_checkout());
         outline.enter(OutlinePart { commit, ..part }, tree.root.path());
         let documents = tree.kustomization.openapi.get("path");
         outline.add(documents.map(|path| OutlinePart::new(OutlinePartKind::OpenApi, path, path.span)));
@@ -231,8 +232,7 @@ impl TargetBuild<'_> {
                 odd = plugins::validate(&self.site(root, k), &validators, resources, writers)?;
             }
             Step::Generate(generator) => {
-                odd = steps::generate(&self.site(root, k), generator, resources)?;
-                resources.note(&writers.generator(generator));
+                odd = steps::generate(&self.site(root, k), generator, resources, writers)?;
             }
             Step::Transform(transformer) => {
                 odd = steps::transform(&self.site(root, k), transformer, resources, config, writers)?;

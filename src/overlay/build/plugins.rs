@@ -5,10 +5,10 @@ use std::sync::Arc;
 use smol_str::{SmolStr, format_smolstr};
 
 use super::context::Site;
-use super::writers::Writers;
+use super::writers::{ProgramEntry, Template, Writers};
 use crate::cause::Writer;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
-use crate::overlay::helm::{HelmChart, HelmGlobals};
+use crate::overlay::helm::{HelmChart, HelmGlobals, templates_of};
 use crate::overlay::origin::Tracker;
 use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plugin;
@@ -29,8 +29,9 @@ pub(super) fn generate(
     let mut warnings = Vec::new();
     for generator in generators {
         let made = made_by(site, generator)?.note_in(&mut warnings);
+        let templates = templates(site, &made);
         absorb(site, made, site.tracker.plugin(generator).as_ref(), resources)?;
-        resources.note(&writer(writers, OutlinePartKind::Generator, generator));
+        resources.note(&writer(writers, OutlinePartKind::Generator, generator, &templates));
     }
     Ok(warnings)
 }
@@ -44,6 +45,19 @@ fn made_by(site: &Site<'_>, generator: &Resource) -> Result<Warned<Vec<Resource>
         return inflate(site, &chart, &globals).map(Warned::from);
     }
     plugin::generate(generator, &site.plugins()).map(|made| made.map(|one| vec![one]))
+}
+
+/// The templates of a chart that made resources, if histories are kept and helm did.
+pub(super) fn templates(site: &Site<'_>, made: &[Resource]) -> Vec<Template> {
+    let Some(first) = made.first().filter(|first| first.from_helm && site.run.keeps_histories()) else {
+        return Vec::new();
+    };
+    let id = first.node().span().source;
+    let text = site.root.reader().sources().get(id).map(|source| Arc::clone(source.text()));
+    let named = text.iter().flat_map(|text| templates_of(text));
+    named
+        .map(|(range, name)| Template { output: Span::new(id, range.start, range.end), name: name.into() })
+        .collect()
 }
 
 /// The resources of a helm chart.
@@ -86,19 +100,30 @@ pub(super) fn transform(
     for transformer in transformers {
         warnings.extend(transform_by(site, transformer, resources)?);
         Tracker::transformed(resources, site.tracker.plugin(transformer).as_ref(), 1);
-        resources.note(&writer(writers, OutlinePartKind::Transformer, transformer));
+        resources.note(&writer(writers, OutlinePartKind::Transformer, transformer, &[]));
     }
     Ok(warnings)
 }
 
-/// What a plugin is called. Those that are built in write in place, as the fields of a kustomization do.
-fn writer(writers: &mut Writers, kind: OutlinePartKind, plugin: &Resource) -> Arc<Writer> {
-    let at = plugin.node().span().at_start();
-    let field = if kind == OutlinePartKind::Generator { "generators" } else { "transformers" };
-    let (kind, writer) = if plugin::is_builtin(plugin) {
-        (kind, writers.next(field, at))
-    } else {
-        (OutlinePartKind::Function, writers.program(field, at))
+/// What a plugin is called. Those that are built in write in place, as the fields of a kustomization do, but for charts,
+/// which are known by their templates.
+fn writer(
+    writers: &mut Writers,
+    kind: OutlinePartKind,
+    plugin: &Resource,
+    templates: &[Template],
+) -> Arc<Writer> {
+    let entry = ProgramEntry {
+        field: if kind == OutlinePartKind::Generator { "generators" } else { "transformers" },
+        at: plugin.node().span().at_start(),
+        subject: name(plugin),
+    };
+    let (kind, writer) = match plugin::is_builtin(plugin) {
+        true if plugin.id().gvk.kind == "HelmChartInflationGenerator" => {
+            (OutlinePartKind::Chart, writers.program(&entry, templates))
+        }
+        true => (kind, writers.plugin(&entry)),
+        false => (OutlinePartKind::Function, writers.program(&entry, templates)),
     };
     writers.note_step(kind, &writer, || name(plugin));
     writer

@@ -7,6 +7,7 @@ use super::context::Site;
 use super::plugins;
 use super::writers::Writers;
 use crate::diagnostic::{Diagnostic, Result};
+use crate::overlay::data_files::Secrecy;
 use crate::overlay::helm::HelmChart;
 use crate::overlay::load::Root;
 use crate::overlay::origin::Tracker;
@@ -51,9 +52,11 @@ pub(super) fn remember_vars(
     writers: &mut Writers,
 ) -> Result<()> {
     for var in vars {
-        writers.note(OutlinePartKind::Var, var.name.span, || var.name.value.clone());
+        transform::bind_vars(resources, std::slice::from_ref(var))?;
+        let writer = writers.next("vars", var.name.span);
+        writers.note_step(OutlinePartKind::Var, &writer, || var.name.value.clone());
+        resources.note(&writer);
     }
-    transform::bind_vars(resources, vars)?;
     known.extend(vars.iter().cloned())
 }
 
@@ -67,16 +70,17 @@ pub(super) fn generate(
     site: &Site<'_>,
     generator: BuiltinGenerator<'_>,
     resources: &mut ResourceSet,
+    writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
-    let (global, root) = (site.kustomization.generator_options.as_ref(), site.root);
+    let global = site.kustomization.generator_options.as_ref();
     let mut warnings = Vec::new();
     let (kind, made) = match generator {
         BuiltinGenerator::ConfigMap(args) => {
-            let made = transform::config_map(args, global, root, site.schema)?;
+            let made = transform::config_map(args, global, &site.data(Secrecy::Open), site.schema)?;
             ("ConfigMapGenerator", vec![made.note_in(&mut warnings)])
         }
         BuiltinGenerator::Secret(args) => {
-            let made = transform::secret(args, global, root, site.schema)?;
+            let made = transform::secret(args, global, &site.data(Secrecy::Secret), site.schema)?;
             ("SecretGenerator", vec![made.note_in(&mut warnings)])
         }
         BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(site, chart)?),
@@ -84,7 +88,9 @@ pub(super) fn generate(
     if let BuiltinGenerator::ConfigMap(args) | BuiltinGenerator::Secret(args) = generator {
         count_repeated(site, args, &made, resources)?;
     }
+    let writer = writers.generator(generator, &plugins::templates(site, &made));
     plugins::absorb(site, made, site.tracker.builtin(kind).as_ref(), resources)?;
+    resources.note(&writer);
     Ok(warnings)
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 
-use crate::cause::{PlaceKeeping, Writer};
+use crate::cause::{PlaceKeeping, Writer, WriterEntry};
 use crate::overlay::kustomization::Kustomization;
 use crate::overlay::outline::{OutlinePart, OutlinePartKind};
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
@@ -16,6 +16,28 @@ use crate::overlay::tree::Item;
 use crate::source::Span;
 use crate::transform::{Patch, Replacement, is_path_of_patch};
 use crate::yaml::Spanned;
+
+/// An entry of a field that is configured apart, or runs a program.
+pub(super) struct ProgramEntry {
+    pub field: &'static str,
+    /// Where it is asked for.
+    pub at: Span,
+    /// What is configured: a plugin's configuration, or a chart.
+    pub subject: SmolStr,
+}
+
+/// A template of a helm chart.
+pub(super) struct Template {
+    /// The part of helm's output that comes from it.
+    pub output: Span,
+    /// Its path, the chart first.
+    pub name: SmolStr,
+}
+
+/// `helmCharts[0] (web/templates/deployment.yaml)`.
+fn about(entry: &str, subject: &str) -> SmolStr {
+    format_smolstr!("{entry} ({subject})")
+}
 
 /// Numbers the entries of the fields of one kustomization in the order in which they are taken.
 #[derive(Debug, Default)]
@@ -76,9 +98,23 @@ impl Writers {
         Arc::new(self.entry(field, at))
     }
 
-    /// The next entry of a field that hands what it makes or changes through a program.
-    pub(super) fn program(&mut self, field: &'static str, at: Span) -> Arc<Writer> {
-        Arc::new(Writer { places: PlaceKeeping::Lost, ..self.entry(field, at) })
+    /// The next plugin that is built in.
+    pub(super) fn plugin(&mut self, plugin: &ProgramEntry) -> Arc<Writer> {
+        let entry = self.entry(plugin.field, plugin.at);
+        Arc::new(Writer { name: about(&entry.name, &plugin.subject), ..entry })
+    }
+
+    /// The next entry that hands what it makes or changes through a program; with the parts of the program's output.
+    pub(super) fn program(&mut self, program: &ProgramEntry, templates: &[Template]) -> Arc<Writer> {
+        let entry = self.entry(program.field, program.at);
+        let part = |template: &Template| WriterEntry {
+            place: template.output,
+            name: about(&entry.name, &template.name),
+            at: program.at,
+        };
+        let parts = templates.iter().map(part).collect();
+        let name = about(&entry.name, &program.subject);
+        Arc::new(Writer { places: PlaceKeeping::Lost, ..Writer::of_entries(name, program.at, parts) })
     }
 
     fn entry(&mut self, field: &'static str, at: Span) -> Writer {
@@ -89,7 +125,11 @@ impl Writers {
     }
 
     /// A generator that fields of the kustomization configure.
-    pub(super) fn generator(&mut self, generator: BuiltinGenerator<'_>) -> Arc<Writer> {
+    pub(super) fn generator(
+        &mut self,
+        generator: BuiltinGenerator<'_>,
+        templates: &[Template],
+    ) -> Arc<Writer> {
         let (kind, name, writer) = match generator {
             BuiltinGenerator::ConfigMap(args) => {
                 (OutlinePartKind::Generator, &args.name.value, self.next("configMapGenerator", args.place()))
@@ -98,7 +138,9 @@ impl Writers {
                 (OutlinePartKind::Generator, &args.name.value, self.next("secretGenerator", args.place()))
             }
             BuiltinGenerator::HelmChart(chart) => {
-                (OutlinePartKind::Chart, &chart.name, self.program("helmCharts", chart.span))
+                let entry =
+                    ProgramEntry { field: "helmCharts", at: chart.span, subject: chart.name.as_str().into() };
+                (OutlinePartKind::Chart, &chart.name, self.program(&entry, templates))
             }
         };
         self.note_step(kind, &writer, || name.as_str().into());
@@ -195,12 +237,11 @@ fn parts_of(
 
 /// A transformer of several entries, each with the places that it may give to what it writes.
 fn of_entries(field: &'static str, places: impl Iterator<Item = Vec<Span>>) -> Arc<Writer> {
-    let mut entries: Vec<(Span, SmolStr)> = places
-        .enumerate()
-        .flat_map(|(i, places)| places.into_iter().map(move |span| (span, format_smolstr!("{field}[{i}]"))))
-        .filter(|(span, _)| !span.is_none())
-        .collect();
-    entries.sort_by_key(|(span, _)| (span.source, span.start));
-    let at = entries.first().map(|(span, _)| *span).unwrap_or_default();
-    Arc::new(Writer { entries, ..Writer::new(field, at) })
+    let named = |(i, places): (usize, Vec<Span>)| {
+        let name = format_smolstr!("{field}[{i}]");
+        places.into_iter().map(move |place| WriterEntry { place, name: name.clone(), at: place })
+    };
+    let writer = Writer::of_entries(field, Span::default(), places.enumerate().flat_map(named).collect());
+    let at = writer.entries.first().map(|entry| entry.place).unwrap_or_default();
+    Arc::new(Writer { at, ..writer })
 }

@@ -177,7 +177,7 @@ pub(super) fn id_of(node: &Node) -> Result<String> {
 /// # Errors
 /// It is no YAML, or a list's items are none.
 pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> Result<FunctionOutput> {
-    let id = sources.add(name, decode(output)?);
+    let id = sources.add_printed(name, decode(output)?);
     let (mut items, mut findings) = (Vec::new(), Vec::new());
     for mut document in parse_documents(sources, id, ParseOptions::default())? {
         let is_wrapper =

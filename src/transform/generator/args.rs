@@ -12,9 +12,9 @@ use crate::yaml::Spanned;
 #[serde(default, rename_all = "camelCase")]
 pub struct GeneratorOptions {
     /// Labels of what is generated.
-    pub labels: BTreeMap<String, String>,
+    pub labels: BTreeMap<String, Spanned<String>>,
     /// Annotations of what is generated.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: BTreeMap<String, Spanned<String>>,
     /// Whether the name stays without the hash of the content.
     pub disable_name_suffix_hash: bool,
     /// Whether what is generated cannot be changed in the cluster.
@@ -114,19 +114,21 @@ impl GeneratorArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transform::testing::nodes;
+    use crate::yaml::{DecodeOptions, from_node_with};
 
     #[test]
     fn options_of_all_generators() {
-        let global: GeneratorOptions = serde_yaml::from_str(
+        let read = |text: &str| -> GeneratorOptions {
+            from_node_with(&nodes(text)[0], DecodeOptions::transformer_config()).expect("options")
+        };
+        let global = read(
             "{labels: {a: g, b: g}, annotations: {x: g}, disableNameSuffixHash: true, immutable: false}",
-        )
-        .expect("options");
-        let own: GeneratorOptions =
-            serde_yaml::from_str("{labels: {a: own}, immutable: true}").expect("options");
-        let want: GeneratorOptions = serde_yaml::from_str(
+        );
+        let own = read("{labels: {a: own}, immutable: true}");
+        let want = read(
             "{labels: {a: own, b: g}, annotations: {x: g}, disableNameSuffixHash: true, immutable: true}",
-        )
-        .expect("options");
+        );
         assert_eq!(own.completed_by(Some(&global)), want);
         assert_eq!(own.completed_by(None), own);
     }

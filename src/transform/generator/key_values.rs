@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::args::GeneratorArgs;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::gocompat;
-use crate::source::Span;
+use crate::source::{SourceId, Span};
 use crate::transform::Files;
 use crate::yaml::Spanned;
 
@@ -20,6 +20,8 @@ pub(in crate::transform) struct DataPair {
     pub(in crate::transform) value: Vec<u8>,
     /// The literal, or the path of the file.
     pub(in crate::transform) span: Span,
+    /// Where the value stands: in its file where that is known as a text, else as `span`.
+    pub(in crate::transform) written: Span,
     /// What it comes from.
     from: PairOrigin,
 }
@@ -83,7 +85,8 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
         warnings.push(Diagnostic::warning(Code::Unsupported, message).at(path.span).help(help));
     }
     for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
-        pairs.extend(env_file(&read(path, path, files)?, path)?);
+        let content = read(path, path, files)?;
+        pairs.extend(env_file(&content, path, files.text_of(path, &content))?);
     }
     for source in &args.literals {
         pairs.push(literal(source)?);
@@ -91,7 +94,8 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
     for source in &args.files {
         let (key, path) = file_source(source)?;
         let value = read(path, source, files)?;
-        pairs.push(DataPair { key: key.into(), value, span: source.span, from: PairOrigin::File });
+        let written = files.text_of(path, &value).map_or(source.span, |text| Span::new(text, 0, value.len()));
+        pairs.push(DataPair { key: key.into(), value, span: source.span, written, from: PairOrigin::File });
     }
     warnings.extend(check(args, &pairs)?);
     Ok(Warned { value: pairs, warnings })
@@ -150,7 +154,8 @@ fn literal(source: &Spanned<String>) -> Result<DataPair> {
         [b'"', inner @ .., b'"'] | [b'\'', inner @ .., b'\''] => inner,
         all => all,
     };
-    Ok(DataPair { key: key.into(), value: value.to_vec(), span: source.span, from: PairOrigin::Literal })
+    let (span, from) = (source.span, PairOrigin::Literal);
+    Ok(DataPair { key: key.into(), value: value.to_vec(), span, written: span, from })
 }
 
 /// `path`, whose last part is the key, or `key=path`.
@@ -171,10 +176,13 @@ fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
 
 /// The lines of an env file: `KEY=value`, or `KEY` for an empty value. Values are taken as they
 /// stand, with quotes and blanks.
-fn env_file(content: &[u8], path: &Spanned<String>) -> Result<Vec<DataPair>> {
-    let mut pairs = Vec::new();
+fn env_file(content: &[u8], path: &Spanned<String>, text: Option<SourceId>) -> Result<Vec<DataPair>> {
+    let (mut pairs, mut next) = (Vec::new(), 0);
     for (i, line) in content.split(|&b| b == b'\n').enumerate() {
+        let start = next;
+        next += line.len() + 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let end = start + line.len();
         let Ok(line) = str::from_utf8(line) else {
             let message = format!("line {} of the env file {} is not valid UTF-8", i + 1, **path);
             return Err(Diagnostic::error(Code::Syntax, message)
@@ -191,7 +199,8 @@ fn env_file(content: &[u8], path: &Spanned<String>) -> Result<Vec<DataPair>> {
         // A line without a key counts as empty.
         if !key.is_empty() {
             let from = PairOrigin::Line(i + 1);
-            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span, from });
+            let written = text.map_or(path.span, |text| Span::new(text, end - value.len(), end));
+            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span, written, from });
         }
     }
     Ok(pairs)
@@ -250,11 +259,11 @@ mod tests {
     #[test]
     fn env_files() {
         let content = "\u{feff}A=1\r\n  B = \"2\" \n\n=no key\n# C=3\n\tD\n\u{feff}E=1\u{a0}\nF=\r\r";
-        let pairs = env_file(content.as_bytes(), &"x.env".to_string().into()).expect("valid");
+        let pairs = env_file(content.as_bytes(), &"x.env".to_string().into(), None).expect("valid");
         let got: Vec<_> = pairs.iter().map(text).collect();
         let want = [("A", "1"), ("B ", " \"2\" "), ("D", ""), ("\u{feff}E", "1\u{a0}"), ("F", "\r")];
         assert_eq!(got, want.map(|(k, v)| (k.to_string(), v.to_string())));
-        assert!(env_file(b"A=\xff", &"x.env".to_string().into()).is_err());
+        assert!(env_file(b"A=\xff", &"x.env".to_string().into(), None).is_err());
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn metadata(args: &GeneratorArgs, options: &GeneratorOptions) -> Map {
     }
     for (field, pairs) in [("labels", &options.labels), ("annotations", &options.annotations)] {
         if !pairs.is_empty() {
-            let pairs = pairs.iter().map(|(k, v)| (k.as_str(), Node::string(v.as_str())));
+            let pairs = pairs.iter().map(|(k, v)| (k.as_str(), Node::string(v.as_str()).with_span(v.span)));
             metadata.push(field, Node::map(pairs.collect()));
         }
     }

@@ -11,6 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{ResId, Resource};
 use crate::source::Span;
 use crate::transform::field_spec::{NameBackReference, selects};
+use crate::yaml::Node;
 
 /// What refers to others.
 pub(super) struct Referrer<'r> {
@@ -43,11 +44,29 @@ pub(super) enum NamespaceBeside<'n> {
     Given(&'n str),
 }
 
+/// Where a manifest stands that may be referred to, and what references to it repeat.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::transform) struct CandidatePlaces {
+    manifest: Span,
+    /// None of a name with a hash, which was computed.
+    pub(super) name: Span,
+    pub(super) namespace: Span,
+}
+
+impl CandidatePlaces {
+    pub(in crate::transform) fn of(resource: &Resource) -> Self {
+        let place =
+            |field| resource.node().get_path(&["metadata", field]).map_or_else(Span::default, Node::span);
+        let has_hash = resource.generated.is_some_and(|generated| generated.name_hash);
+        let name = if has_hash { Span::default() } else { place("name") };
+        Self { manifest: resource.node().span(), name, namespace: place("namespace") }
+    }
+}
+
 /// All resources, by what they may be referred to with.
 pub(in crate::transform) struct Candidates<'r> {
     resources: &'r [Resource],
-    /// Where their manifests stand.
-    places: Vec<Span>,
+    places: Vec<CandidatePlaces>,
     /// By former names.
     by_name: FxHashMap<&'r str, Vec<usize>>,
     /// By former names and the effective namespace now.
@@ -94,7 +113,7 @@ impl<'r> FirstNamespaces<'r> {
 }
 
 impl<'r> Candidates<'r> {
-    pub(in crate::transform) fn new(resources: &'r [Resource], places: Vec<Span>) -> Self {
+    pub(in crate::transform) fn new(resources: &'r [Resource], places: Vec<CandidatePlaces>) -> Self {
         let (mut by_name, mut by_namespace): (FxHashMap<_, Vec<usize>>, FxHashMap<_, Vec<usize>>) =
             Default::default();
         for (i, resource) in resources.iter().enumerate() {
@@ -109,6 +128,11 @@ impl<'r> Candidates<'r> {
             }
         }
         Self { resources, places, by_name, by_namespace, first: OnceCell::new() }
+    }
+
+    /// Where the names of a resource stand.
+    pub(super) fn places(&self, position: usize) -> CandidatePlaces {
+        self.places.get(position).copied().unwrap_or_default()
     }
 
     /// The resources in order, to look into.
@@ -183,7 +207,7 @@ impl<'r> Candidates<'r> {
         let mut error = Diagnostic::error(Code::Ambiguous, message);
         for &i in found {
             let (Some(resource), Some(place)) = (self.get(i), self.places.get(i)) else { continue };
-            error = error.label(place.at_start(), format!("perhaps {}", resource.id()));
+            error = error.label(place.manifest.at_start(), format!("perhaps {}", resource.id()));
             error = error.note(format!("it may mean {}", resource.id()));
         }
         error

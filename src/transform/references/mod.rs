@@ -6,6 +6,6 @@ mod candidates;
 mod updater;
 mod variables;
 
-pub(super) use candidates::Candidates;
+pub(super) use candidates::{CandidatePlaces, Candidates};
 pub(super) use updater::{UpdatedReferences, update_references};
-pub(super) use variables::{Contents, Uses, content_at, replace};
+pub(super) use variables::{Contents, Uses, VarValue, replace, value_at};

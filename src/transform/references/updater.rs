@@ -3,11 +3,11 @@
 
 use smol_str::SmolStr;
 
-use super::candidates::{Candidates, NamespaceBeside, Reference, Referrer};
+use super::candidates::{CandidatePlaces, Candidates, NamespaceBeside, Reference, Referrer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{ResId, Resource};
 use crate::transform::field_spec::{Create, NameBackReference, NameReferences, SpecField, overwrite};
-use crate::yaml::{Map, Node, Tag, Value};
+use crate::yaml::{Map, Node, Spanned, Tag, Value};
 
 /// A field that names resources of a kind.
 type ReferenceField<'c> = SpecField<'c, NameBackReference>;
@@ -123,9 +123,9 @@ impl ReferenceUpdater<'_, '_> {
     }
 
     fn name(&mut self, node: &mut Node, reference: &Reference<'_>) -> Result<()> {
-        let Some(id) = self.find(reference)? else { return Ok(()) };
+        let Some((id, places)) = self.find(reference)? else { return Ok(()) };
         if id.name != reference.name {
-            overwrite(node, id.name.as_str().into(), Tag::Undecided);
+            overwrite(node, Spanned::new(id.name.as_str(), places.name), Tag::Undecided);
         }
         Ok(())
     }
@@ -144,27 +144,29 @@ impl ReferenceUpdater<'_, '_> {
         let namespace = map.get("namespace").map(text);
         let beside = namespace.as_deref().map_or(NamespaceBeside::Absent, NamespaceBeside::Given);
         let reference = Reference { name: &name, namespace: beside, target: field.entry, role };
-        let Some(id) = self.find(&reference)? else { return Ok(()) };
+        let Some((id, places)) = self.find(&reference)? else { return Ok(()) };
         if id.name == name && id.namespace.is_empty() {
             return Ok(());
         }
         if let Some(node) = map.get_mut("name") {
-            overwrite(node, id.name.as_str().into(), Tag::Undecided);
+            overwrite(node, Spanned::new(id.name.as_str(), places.name), Tag::Undecided);
         }
         if !id.namespace.is_empty() {
+            let namespace = Spanned::new(id.namespace.as_str(), places.namespace);
             match map.get_mut("namespace") {
-                Some(node) => overwrite(node, id.namespace.as_str().into(), Tag::Undecided),
-                None => map.push("namespace", Node::string(id.namespace.clone())),
+                Some(node) => overwrite(node, namespace, Tag::Undecided),
+                None => map.push("namespace", Node::string(id.namespace.clone()).with_span(places.namespace)),
             }
         }
         Ok(())
     }
 
-    /// The id of what is meant, which is remembered.
-    fn find(&mut self, reference: &Reference<'_>) -> Result<Option<ResId>> {
+    /// The id of what is meant, which is remembered, and where its names stand.
+    fn find(&mut self, reference: &Reference<'_>) -> Result<Option<(ResId, CandidatePlaces)>> {
         let found = self.candidates.find(&self.referrer, reference)?;
         let Some(i) = found else { return Ok(None) };
         self.updated.targets.push(i);
-        Ok(self.candidates.resources().get(i).map(|r| r.id().clone()))
+        let found = self.candidates.resources().get(i);
+        Ok(found.map(|resource| (resource.id().clone(), self.candidates.places(i))))
     }
 }

@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::strconv::format_float;
 use crate::resource::Copied;
+use crate::source::Span;
 use crate::yaml::{Node, Resolved, Style, Tag, Value, resolve_plain};
 
 /// The value of a variable.
@@ -21,9 +22,20 @@ pub(in crate::transform) enum Content {
     Tree,
 }
 
+/// The value of a variable, and where it was taken from.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::transform) struct VarValue {
+    pub(in crate::transform) content: Content,
+    pub(in crate::transform) place: Span,
+}
+
 /// The value below a path; none when there is none, or when kustomize cannot read it.
-pub(in crate::transform) fn content_at(node: &Node, path: &str) -> Option<Content> {
+pub(in crate::transform) fn value_at(node: &Node, path: &str) -> Option<VarValue> {
     let found = path_of(path).iter().try_fold(node, |node, step| child(node, step))?;
+    Some(VarValue { content: content(found)?, place: found.span() })
+}
+
+fn content(found: &Node) -> Option<Content> {
     let Value::Scalar(text) = &found.value else { return Some(Content::Tree) };
     let resolved = match found.meta.tag {
         Tag::Undecided => Resolved::Str(text),
@@ -95,7 +107,7 @@ fn step_parts(step: &str) -> Vec<String> {
 }
 
 /// The values of all variables.
-pub(in crate::transform) type Contents = BTreeMap<SmolStr, Content>;
+pub(in crate::transform) type Contents = BTreeMap<SmolStr, VarValue>;
 
 /// What was replaced so far.
 #[derive(Debug, Default)]
@@ -136,16 +148,22 @@ pub(in crate::transform) fn replace(field: &mut Node, contents: &Contents, uses:
 fn replace_scalar(node: &mut Node, contents: &Contents, uses: &mut Uses) -> Result<()> {
     decide(node);
     let Some(text) = node.as_str().filter(|text| text.contains('$')) else { return Ok(()) };
-    let (text, tag) = match whole(text).and_then(|name| Some((name, contents.get(name)?))) {
-        Some((_, Content::Tree)) => return Ok(()),
-        Some((name, content)) => {
+    let (text, tag, place) = match whole(text).and_then(|name| Some((name, contents.get(name)?))) {
+        Some((_, VarValue { content: Content::Tree, .. })) => return Ok(()),
+        Some((name, VarValue { content, place })) => {
             uses.names.insert(name.into());
             let text = content.to_string();
             uses.copied.add(text.len())?;
-            (text, content.tag())
+            (text, content.tag(), *place)
         }
-        None => (expand(text, contents, uses)?, Tag::Str),
+        None => {
+            let (text, place) = expand(text, contents, uses)?;
+            (text, Tag::Str, place)
+        }
     };
+    if !place.is_none() {
+        node.meta.span = place;
+    }
     node.value = Value::Scalar(text.into());
     node.meta.tag = tag;
     node.meta.style = Style::Plain;
@@ -196,8 +214,10 @@ impl std::fmt::Display for Content {
     }
 }
 
-/// Replaces all variables of a text: `$(NAME)` by its value, `$$` by `$`. Unknown names stay.
-fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<String> {
+/// Replaces all variables of a text: `$(NAME)` by its value, `$$` by `$`. Unknown names stay. Also says where the value of
+/// the first one stands.
+fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<(String, Span)> {
+    let mut place = Span::default();
     let mut out = String::with_capacity(text.len());
     // Behind the last one no variable ends, and looking for it each time would take long.
     let last_end = text.rfind(')').unwrap_or_default();
@@ -212,10 +232,13 @@ fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<String> {
             && let Some((name, after)) = after.strip_prefix('(').and_then(|a| a.split_once(')'))
         {
             rest = after;
-            match contents.get(name).filter(|content| **content != Content::Tree) {
-                Some(content) => {
+            match contents.get(name).filter(|value| value.content != Content::Tree) {
+                Some(value) => {
                     uses.names.insert(name.into());
-                    let value = content.within_text();
+                    if place.is_none() {
+                        place = value.place;
+                    }
+                    let value = value.content.within_text();
                     uses.copied.add(value.len())?;
                     out.push_str(&value);
                 }
@@ -226,7 +249,7 @@ fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<String> {
         }
     }
     out.push_str(rest);
-    Ok(out)
+    Ok((out, place))
 }
 
 #[cfg(test)]
@@ -266,13 +289,14 @@ date: 2020-01-01
             ("none", None),
         ];
         for (path, want) in table {
-            assert_eq!(content_at(node, path), want, "{path}");
+            assert_eq!(value_at(node, path).map(|value| value.content), want, "{path}");
         }
     }
 
     #[test]
     fn expansion() {
-        let contents: Contents = [("A".into(), Content::Text("x".into()))].into_iter().collect();
+        let value = VarValue { content: Content::Text("x".into()), place: Span::default() };
+        let contents: Contents = [("A".into(), value)].into_iter().collect();
         let table = [
             ("$(A)$(A)", "xx"),
             ("$$(A)", "$(A)"),
@@ -284,7 +308,7 @@ date: 2020-01-01
         ];
         for (text, want) in table {
             let got = expand(text, &contents, &mut Uses::default()).expect("short");
-            assert_eq!(got, want, "{text}");
+            assert_eq!(got.0, want, "{text}");
         }
     }
 

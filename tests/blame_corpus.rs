@@ -1,0 +1,333 @@
+//! What blame says of real overlays is held against what happens: the scalar at the place that it names is changed, and
+//! the value must change with it.
+//!
+//! `SMP_TEST_REALWORLD` names a folder with repositories, `SMP_TEST_BLAMES` says how many values are tried.
+
+#![allow(clippy::print_stderr, reason = "a test says how much it tried")]
+
+#[path = "needs/mod.rs"]
+mod needs;
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::{env, fs};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use kubectl_smp::diagnostic::{MessageFormat, MessageRenderer};
+use kubectl_smp::explain::{Blame, BlamedField, ResourceBlame, blame};
+use kubectl_smp::files::{DiskTree, FileTree, MemoryTree, RecordingTree};
+use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Histories, LockUse, Targets};
+use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
+use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span};
+use kubectl_smp::yaml::{Node, ParseOptions, Value, parse_documents};
+
+/// Files that are larger together take their time for other reasons.
+const LARGEST: usize = 3_000_000;
+
+/// What names a thing, or an entry of a list: with another name it is another thing.
+const NAMES: [&str; 12] = [
+    "apiVersion",
+    "kind",
+    "name",
+    "namespace",
+    "mountPath",
+    "devicePath",
+    "containerPort",
+    "port",
+    "key",
+    "topologyKey",
+    "type",
+    "ip",
+];
+
+/// An overlay in memory: the directory that is built, and all files that it reads.
+struct Overlay {
+    target: PathBuf,
+    files: Vec<(PathBuf, String)>,
+}
+
+impl Overlay {
+    fn read(target: &Path) -> Option<Self> {
+        let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
+        build(tree.clone(), target, &SourceMap::default())?;
+        let read = tree.read_set().files.into_iter();
+        let files: Vec<_> = read
+            .map(|path| fs::read_to_string(&path).ok().map(|text| (path, text)))
+            .collect::<Option<_>>()?;
+        let size: usize = files.iter().map(|(_, text)| text.len()).sum();
+        (!files.is_empty() && size <= LARGEST).then(|| Self { target: target.into(), files })
+    }
+
+    fn here(&self) -> &Path {
+        self.target.parent().unwrap_or(&self.target)
+    }
+
+    /// Builds it, with another text for one of its files.
+    fn blamed(&self, sources: &SourceMap, other: Option<(&Path, &str)>) -> Option<Blame> {
+        let files = self.files.iter().map(|(path, text)| match other {
+            Some((changed, text)) if changed == path => (path.clone(), text.to_string()),
+            _ => (path.clone(), text.clone()),
+        });
+        let tree = MemoryTree::new(files.collect::<Vec<_>>()).expect("distinct");
+        let built = build(Arc::new(tree.with_working_directory(self.here())), &self.target, sources)?;
+        Some(blame(&built, sources, &MessageRenderer::new(sources, MessageFormat::Short)))
+    }
+
+    /// The file that a text is called by, seen from where it was built.
+    fn file(&self, name: &Path) -> Option<&(PathBuf, String)> {
+        let mut path = PathBuf::new();
+        for part in self.here().join(name).components() {
+            if part == Component::ParentDir {
+                path.pop();
+            } else {
+                path.push(part);
+            }
+        }
+        self.files.iter().find(|(known, _)| *known == path)
+    }
+}
+
+fn build(tree: Arc<dyn FileTree>, target: &Path, sources: &SourceMap) -> Option<Built> {
+    let mut options = BuildOptions::default().tree(tree);
+    options.restrict_loads = false;
+    options.offline = true;
+    options.cache = Some("/nonexistent".into());
+    options.lock = LockUse::Ignore;
+    options.histories = Histories::Kept;
+    let chain = |used| {
+        let hermetic = used == ChainUse::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+    };
+    Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).ok()?.build(target).ok()
+}
+
+fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {
+    if KUSTOMIZATION_FILES.iter().any(|name| directory.join(name).is_file()) {
+        out.push(directory.to_path_buf());
+    }
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let mut below: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    below.sort();
+    let is_directory = |path: &&PathBuf| path.is_dir() && !path.is_symlink();
+    below.iter().filter(is_directory).for_each(|path| kustomizations(path, out));
+}
+
+/// Numbers that look like chance and are the same for the same seed (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % end.max(1)
+    }
+}
+
+/// What was found out about overlays.
+#[derive(Debug, Default)]
+struct Findings {
+    leaves: usize,
+    /// Leaves of which nothing is said.
+    without_origin: Vec<String>,
+    /// Leaves that stand in a file, and those of them whose text there is the value.
+    placed: usize,
+    same: usize,
+    tried: usize,
+    changed: usize,
+    failed_builds: usize,
+    unchanged: Vec<String>,
+    unlike: Vec<String>,
+}
+
+impl Findings {
+    fn join(mut self, other: Self) -> Self {
+        self.leaves += other.leaves;
+        self.placed += other.placed;
+        self.same += other.same;
+        self.tried += other.tried;
+        self.changed += other.changed;
+        self.failed_builds += other.failed_builds;
+        self.without_origin.extend(other.without_origin);
+        self.unchanged.extend(other.unchanged);
+        self.unlike.extend(other.unlike.into_iter().take(2));
+        self
+    }
+}
+
+/// The scalars of a text by where they begin.
+fn scalars(sources: &SourceMap, id: SourceId) -> FxHashMap<u32, String> {
+    fn gather(node: &Node, found: &mut FxHashMap<u32, String>) {
+        match &node.value {
+            Value::Scalar(text) => drop(found.insert(node.span().start, text.to_string())),
+            Value::Map(map) => map.iter().for_each(|(_, value)| gather(value, found)),
+            Value::List(list) => list.iter().for_each(|entry| gather(entry, found)),
+        }
+    }
+    let mut found = FxHashMap::default();
+    let documents = parse_documents(sources, id, ParseOptions::default()).unwrap_or_default();
+    documents.iter().for_each(|document| gather(document, &mut found));
+    found
+}
+
+/// Whether what stands at a place is the value: as YAML, as the value of a literal, or as it stands.
+fn is_there(
+    value: &Node,
+    span: Span,
+    sources: &SourceMap,
+    known: &mut FxHashMap<SourceId, FxHashMap<u32, String>>,
+) -> bool {
+    let Value::Scalar(value) = &value.value else { return true };
+    let decoded = STANDARD.decode(value.replace('\n', "")).ok();
+    let is_value = |text: &str| text == value || decoded.as_deref() == Some(text.as_bytes());
+    let Some(source) = sources.get(span.source) else { return false };
+    if source.text().get(span.start as usize..span.end as usize).is_some_and(is_value) {
+        return true;
+    }
+    let scalars = known.entry(span.source).or_insert_with(|| scalars(sources, span.source));
+    scalars.get(&span.start).is_some_and(|text| {
+        let literal = text.split_once('=').map(|(_, literal)| literal.trim_matches(['"', '\'']));
+        is_value(text) || literal.is_some_and(is_value)
+    })
+}
+
+/// A text with one character of the scalar at a place changed: a digit or a letter, so that a number stays one.
+fn changed(text: &str, span: Span, is_literal: bool) -> Option<String> {
+    let (start, end) = (span.start as usize, (span.end as usize).min(text.len()));
+    let scalar = text.get(start..end)?;
+    for (word, other) in [("true", "false"), ("false", "true"), ("True", "False"), ("False", "True")] {
+        if scalar == word {
+            return Some(format!("{}{other}{}", &text[..start], &text[end..]));
+        }
+    }
+    let skipped = if is_literal { scalar.find('=')? + 1 } else { 0 };
+    let mut characters = scalar.char_indices().skip_while(|(at, _)| *at < skipped);
+    let is_escaped = scalar.starts_with('"');
+    while let Some((at, character)) = characters.next() {
+        let other = match character {
+            '\\' if is_escaped => {
+                characters.next();
+                continue;
+            }
+            '9' | 'z' | 'Z' => char::from(character as u8 - 1),
+            'a'..='y' | 'A'..='Y' | '0'..='8' => char::from(character as u8 + 1),
+            _ => continue,
+        };
+        return Some(format!("{}{other}{}", &text[..start + at], &text[start + at + 1..]));
+    }
+    None
+}
+
+/// What a resource is called, without the hash of its content.
+fn key(resource: &ResourceBlame) -> (String, String, String) {
+    let name = resource.fields.iter().find(|field| field.pointer == "/metadata/name");
+    let hashed = name.and_then(|name| name.writes.iter().find(|write| write.by != "nameHash"));
+    let name = hashed.and_then(|write| write.value.scalar_text().map(ToString::to_string));
+    let id = &resource.id;
+    (id.gvk.to_string(), id.namespace.to_string(), name.unwrap_or_default())
+}
+
+fn leaves(node: &Node) -> usize {
+    match &node.value {
+        Value::Map(map) if !map.is_empty() => map.iter().map(|(_, value)| leaves(value)).sum(),
+        Value::List(list) if !list.is_empty() => list.iter().map(leaves).sum(),
+        _ => 1,
+    }
+}
+
+/// Holds what is said of one overlay against what happens.
+fn hold(overlay: &Overlay, tries: usize, seed: u64) -> Findings {
+    let (mut findings, sources) = (Findings::default(), SourceMap::default());
+    let Some(all) = overlay.blamed(&sources, None) else { return findings };
+    let shown = |resource: &ResourceBlame, field: &BlamedField| {
+        format!("{}: {} {}: {:?}", overlay.target.display(), resource.id, field.pointer, field.writes.first())
+    };
+    let (mut known, mut open) = (FxHashMap::default(), Vec::new());
+    for resource in &all.resources {
+        findings.leaves += resource.node.as_ref().map_or(0, leaves);
+        let silent =
+            resource.fields.iter().filter(|field| field.writes.first().is_none_or(|w| w.by.is_empty()));
+        findings.without_origin.extend(silent.map(|field| shown(resource, field)));
+        for field in &resource.fields {
+            let Some(write) = field.writes.first() else { continue };
+            let Some(at) = &write.at else { continue };
+            findings.placed += 1;
+            if is_there(&write.value, at.span, &sources, &mut known) {
+                findings.same += 1;
+            } else {
+                findings.unlike.push(shown(resource, field));
+            }
+            if !NAMES.contains(&field.pointer.rsplit('/').next().unwrap_or_default()) {
+                open.push((resource, field));
+            }
+        }
+    }
+    let mut dice = Dice((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    for _ in 0..tries.min(open.len()) {
+        let (resource, field) = open.swap_remove(dice.below(open.len()));
+        let write = &field.writes[0];
+        let outer = sources.outermost(write.at.as_ref().expect("it has a place").span);
+        let Some((path, text)) = sources.get(outer.source).and_then(|source| overlay.file(source.name()))
+        else {
+            findings.unchanged.push(format!("no such file: {}", shown(resource, field)));
+            findings.tried += 1;
+            continue;
+        };
+        let last = field.pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/");
+        let there = text.get(outer.start as usize..outer.end as usize).unwrap_or_default();
+        let is_literal = write.by.contains("enerator")
+            && there.trim_start_matches(['"', '\'']).starts_with(&format!("{last}="));
+        let Some(other) = changed(text, outer, is_literal) else { continue };
+        let Some(now) = overlay.blamed(&SourceMap::default(), Some((path, &other))) else {
+            findings.failed_builds += 1;
+            continue;
+        };
+        findings.tried += 1;
+        let same = now.resources.iter().filter(|other| key(other) == key(resource)).any(|other| {
+            let other = other.fields.iter().find(|other| other.pointer == field.pointer);
+            other.and_then(|other| other.writes.first()).is_some_and(|other| other.value == write.value)
+        });
+        if same {
+            findings.unchanged.push(shown(resource, field));
+        } else {
+            findings.changed += 1;
+        }
+    }
+    findings
+}
+
+#[test]
+#[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
+fn what_is_blamed_changes_the_value() {
+    let folder = PathBuf::from(needs::needed("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
+    let number = |name: &str, default: usize| {
+        env::var(name).map_or(default, |text| text.parse::<usize>().expect("a number"))
+    };
+    let (wanted, seed) = (number("SMP_TEST_BLAMES", 500), number("SMP_TEST_BLAMES_SEED", 0));
+    let mut targets = Vec::new();
+    kustomizations(&folder.canonicalize().expect("a folder"), &mut targets);
+    let overlays: Vec<Overlay> = targets.par_iter().filter_map(|target| Overlay::read(target)).collect();
+    let tries = wanted.div_ceil(overlays.len().max(1));
+    let found = overlays.par_iter().enumerate();
+    let found = found.map(|(i, overlay)| hold(overlay, tries, (seed + i) as u64));
+    let found = found.reduce(Findings::default, Findings::join);
+    let Findings { leaves, placed, same, tried, changed, failed_builds, .. } = found;
+    let silent = found.without_origin.len();
+    eprintln!(
+        "{} overlays, {leaves} leaves, {silent} without an origin; {placed} stand in a file, {same} of them as they are there;",
+        overlays.len()
+    );
+    eprintln!(
+        "{tried} changed at their place, {changed} of them in what is built; {failed_builds} failed to build"
+    );
+    found.unlike.iter().take(number("SMP_TEST_SHOWN", 0)).for_each(|one| eprintln!("unlike: {one}"));
+    found.unchanged.iter().for_each(|one| eprintln!("unchanged: {one}"));
+    assert!(found.without_origin.is_empty(), "{:#?}", found.without_origin);
+    assert!(tried * 4 > wanted, "{tried} were tried");
+    assert!(changed * 1000 >= tried * 999, "{changed} of {tried}");
+    assert!(same * 100 >= placed * 97, "{same} of {placed}");
+}
