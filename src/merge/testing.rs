@@ -54,6 +54,11 @@ definitions:
         x-kubernetes-list-map-keys: [port, protocol]
         x-kubernetes-patch-strategy: merge
         x-kubernetes-patch-merge-key: port
+      custom:
+        type: array
+        items: {$ref: "#/definitions/Port"}
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [port, protocol]
       both:
         type: array
         items: {$ref: "#/definitions/Pair"}

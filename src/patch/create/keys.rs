@@ -41,12 +41,13 @@ impl CreationKeys {
         } else {
             return Some(Self { keys, directive: None });
         };
+        let lacking = if default.is_empty() { KeyRule::Required } else { KeyRule::Optional };
         let rule = |name: &SmolStr| match rules {
-            _ if default.is_empty() || default.contains(name) => KeyRule::Required,
+            _ if default.contains(name) => KeyRule::Required,
             Rules::Overlay => {
-                default_of(list.element(), name, KeyComparison::Data).unwrap_or(KeyRule::Optional)
+                default_of(list.element(), name, KeyComparison::Data).unwrap_or(lacking.clone())
             }
-            _ => KeyRule::Optional,
+            _ => lacking.clone(),
         };
         // As one of several keys that must be there null is no value.
         let null = if default.len() > 1 { NullKey::Refused } else { null };
@@ -73,8 +74,8 @@ impl CreationKeys {
         self.keys.identify(entry).ok_or_else(|| lacks(&self.keys, entry, at))
     }
 
-    /// Whether an entry loses a key that has a default. A patch cannot say that of one entry: a key that
-    /// is null takes the first entry that has it.
+    /// Whether an entry loses a key that has a default. No change of the entry says that, as a key that is null
+    /// takes the first entry that has it: it is deleted and added anew.
     pub(super) fn loses_key(&self, before: &Node, after: &Node) -> bool {
         let lost = |key: &SmolStr| before.get(key).is_some() && after.get(key).is_none();
         self.directive.is_some() && self.names().iter().any(lost)

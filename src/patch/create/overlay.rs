@@ -79,10 +79,15 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     let association = keys.as_ref().map_or(association, CreationKeys::association);
     let rows = align::entries([after, before], &association)?;
     let mut patch = ListPatch::default();
+    let mut is_added_anew = false;
     for Aligned { name, at: [new, old] } in &rows {
         match (&keys, new.map(|i| &after[i]), old.map(|i| &before[i])) {
             (None, ..) if matches!(name, Identity::Whole(_)) => return None,
-            (Some(keys), Some(new), Some(old)) if keys.loses_key(old, new) => return None,
+            (Some(keys), Some(new), Some(old)) if keys.loses_key(old, new) => {
+                is_added_anew = true;
+                patch.entries.push(keys.deleted(old));
+                patch.entries.push(keys.added(new, cursor.element(), Rules::Overlay));
+            }
             (Some(keys), Some(new), Some(old)) => patch.entries.extend(diff_entry(old, new, keys, cursor)),
             (Some(keys), Some(new), None) => {
                 patch.entries.push(keys.added(new, cursor.element(), Rules::Overlay));
@@ -93,10 +98,10 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
             _ => {}
         }
     }
-    // Entries that stay keep their order, and new ones come behind them.
+    // Entries that stay keep their order, and new ones come behind them, where what is added anew comes each time.
     let natural =
         rows.iter().filter(|row| row.at[0].is_some()).is_sorted_by_key(|row| row.at[1].unwrap_or(usize::MAX));
-    if !natural {
+    if !natural || is_added_anew && after.len() > 1 {
         let keys_of =
             |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.of_entry(entry)));
         patch.order = after.iter().map(keys_of).collect();
