@@ -13,7 +13,7 @@ use crate::yaml::{Node, Value};
 
 /// A name of another object.
 #[derive(Debug)]
-pub(super) struct Reference<'n> {
+pub(super) struct ObjectReference<'n> {
     /// The object that has it.
     pub from: &'n Resource,
     /// The kind of the object that is meant.
@@ -28,7 +28,7 @@ pub(super) struct Reference<'n> {
     pub field: String,
 }
 
-impl Reference<'_> {
+impl ObjectReference<'_> {
     /// The name as text.
     pub fn text(&self) -> &str {
         self.name.as_str().unwrap_or_default()
@@ -77,7 +77,7 @@ pub(super) fn pod_containers(resource: &Resource) -> Vec<(String, &Node)> {
 }
 
 /// All references of an object that the kinds of Kubernetes have.
-pub(super) fn references(resource: &Resource) -> Vec<Reference<'_>> {
+pub(super) fn references(resource: &Resource) -> Vec<ObjectReference<'_>> {
     let mut found = ReferenceFinder { from: resource, found: Vec::new() };
     if let Some(template) = pod_template(resource) {
         found.pod(&template);
@@ -97,7 +97,7 @@ pub(super) fn references(resource: &Resource) -> Vec<Reference<'_>> {
 
 struct ReferenceFinder<'n> {
     from: &'n Resource,
-    found: Vec<Reference<'n>>,
+    found: Vec<ObjectReference<'n>>,
 }
 
 impl<'n> ReferenceFinder<'n> {
@@ -106,7 +106,7 @@ impl<'n> ReferenceFinder<'n> {
         let Some(name) = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty())) else {
             return;
         };
-        self.found.push(Reference { from: self.from, kind: kind.into(), name, namespace, key: None, field });
+        self.found.push(ObjectReference { from: self.from, kind: kind.into(), name, namespace, key: None, field });
     }
 
     fn pod(&mut self, template: &PodTemplate<'n>) {
@@ -221,12 +221,12 @@ fn shown(position: usize, entry: &Node) -> String {
 }
 
 /// The objects of a kind in a namespace, by name; none for what a controller makes.
-type Named<'n> = BTreeMap<SmolStr, Option<&'n Resource>>;
+type ObjectsByName<'n> = BTreeMap<SmolStr, Option<&'n Resource>>;
 
 /// Objects by kind and namespace.
 #[derive(Default)]
 pub(super) struct Objects<'n> {
-    by_kind: FxHashMap<(SmolStr, SmolStr), Named<'n>>,
+    by_kind: FxHashMap<(SmolStr, SmolStr), ObjectsByName<'n>>,
     /// Their names by what they are like, made when somebody asks.
     similar: RefCell<FxHashMap<(SmolStr, SmolStr), SimilarNames>>,
     /// The one of them that nothing names, if there is one alone.

@@ -14,23 +14,23 @@ pub struct FieldVisit<'w, 'n> {
     pub cursor: Cursor<'n>,
     /// The field that it is the value of; none for entries of lists and for the root.
     pub entry: Option<&'n Entry>,
-    way: &'w [WalkStep<'n>],
+    way: &'w [FieldStep<'n>],
 }
 
 impl FieldVisit<'_, '_> {
     /// Where it is. Entries of lists that have a `name` are told by it.
     #[must_use]
     pub fn path(&self) -> FieldPath {
-        self.way.iter().map(WalkStep::element).collect()
+        self.way.iter().map(FieldStep::element).collect()
     }
 }
 
-enum WalkStep<'n> {
+enum FieldStep<'n> {
     Field(&'n str),
     Entry(usize, &'n Node),
 }
 
-impl WalkStep<'_> {
+impl FieldStep<'_> {
     fn element(&self) -> PathElement {
         match self {
             Self::Field(name) => PathElement::Field(SmolStr::new(name)),
@@ -48,7 +48,7 @@ fn step<'n>(
     node: &'n Node,
     cursor: Cursor<'n>,
     entry: Option<&'n Entry>,
-    way: &mut Vec<WalkStep<'n>>,
+    way: &mut Vec<FieldStep<'n>>,
     visit: &mut dyn FnMut(&FieldVisit<'_, 'n>),
 ) {
     visit(&FieldVisit { node, cursor, entry, way });
@@ -57,14 +57,14 @@ fn step<'n>(
         Value::Map(map) => {
             for entry in map.entries() {
                 let name = entry.key.text.as_str();
-                way.push(WalkStep::Field(name));
+                way.push(FieldStep::Field(name));
                 step(&entry.value, cursor.field(name), Some(entry), way, visit);
                 way.pop();
             }
         }
         Value::List(list) => {
             for (i, entry) in list.iter().enumerate() {
-                way.push(WalkStep::Entry(i, entry));
+                way.push(FieldStep::Entry(i, entry));
                 step(entry, cursor.element(), None, way, visit);
                 way.pop();
             }

@@ -1,6 +1,6 @@
 //! A key that a ConfigMap or Secret of the build does not have.
 
-use crate::check::reference::{Objects, Reference, references};
+use crate::check::reference::{Objects, ObjectReference, references};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -47,7 +47,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     references.filter_map(|reference| told(&reference, &objects)).collect()
 }
 
-fn told(reference: &Reference<'_>, objects: &Objects<'_>) -> Option<Diagnostic> {
+fn told(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Diagnostic> {
     let key = reference.key?;
     let found = objects.find(&reference.kind, &reference.namespace, reference.text())??;
     let keys = keys(found)?;

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::controllers::is_everywhere;
-use crate::check::reference::{Objects, Reference, mentioned, references};
+use crate::check::reference::{Objects, ObjectReference, mentioned, references};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -16,7 +16,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the name, or the namespace. What is made by somebody else is declared under `check.external` in \
                  `.smp.yaml`, what a controller makes of an object under `check.controllers`.",
     }),
-    name: "Reference to something else than is there",
+    name: "ObjectReference to something else than is there",
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::On,
@@ -56,7 +56,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
 
 /// Whether a reference leads to nothing that is known.
 pub(super) fn is_missing(
-    reference: &Reference<'_>,
+    reference: &ObjectReference<'_>,
     objects: &Objects<'_>,
     target: &CheckedTarget<'_>,
 ) -> bool {
@@ -72,7 +72,7 @@ fn is_cluster_wide(kind: &str) -> bool {
 }
 
 /// Whether a StatefulSet makes a claim of that name for one of its Pods.
-fn is_claimed(reference: &Reference<'_>, objects: &Objects<'_>) -> bool {
+fn is_claimed(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
     reference.kind == "PersistentVolumeClaim"
         && objects
             .of_kind("StatefulSet", &reference.namespace)
@@ -89,7 +89,7 @@ pub(super) enum Meant {
 
 /// What was most likely meant; none where nothing in the build is like it.
 pub(super) fn meant(
-    reference: &Reference<'_>,
+    reference: &ObjectReference<'_>,
     objects: &Objects<'_>,
     texts: &FxHashSet<&str>,
 ) -> Option<Meant> {
@@ -105,7 +105,7 @@ pub(super) fn meant(
     objects.unnamed(kind, namespace, texts).map(Meant::Name)
 }
 
-fn told(reference: &Reference<'_>, meant: &Meant) -> Diagnostic {
+fn told(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
     let (kind, name) = (&reference.kind, reference.text());
     let help = match meant {
         Meant::Name(near) => format!("did you mean `{near}`?"),
