@@ -26,9 +26,10 @@ impl<'q> Quoting<'q> {
     pub(super) fn quoted(&self, finding: Diagnostic, at: Span) -> Diagnostic {
         let Some(written) = self.target.sources.written(at) else { return finding };
         let replacement = format!("\"{written}\"");
-        match self.is_only(at, TypeKind::String) && self.takes_quotes(at) {
-            true => finding.certain_fix(at, replacement),
-            false => finding.fix(at, replacement),
+        if self.is_only(at, TypeKind::String) && self.takes_quotes(at) {
+            finding.certain_fix(at, replacement)
+        } else {
+            finding.fix(at, replacement)
         }
     }
 

@@ -55,7 +55,7 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     // Who applies what is rendered sees to what holds a place for others.
     let validation = args.validate.validation(Unfinished::Spared, sources);
     let sink = if validation.is_some() { Sink::held(destination) } else { Sink::new(destination) };
-    let build = TargetBuild { selection: &selection, builder: &builder, validation: validation.as_ref() };
+    let build = TargetRun { selection: &selection, builder: &builder, validation: validation.as_ref() };
     let (sink, failed) = sandboxed.run(confinement, || fill(sink, &build, sources))?;
     if failed.is_empty() || (sink.is_printed() && failed.len() < targets.len()) {
         sink.finish()?;
@@ -65,13 +65,13 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
 
 /// How targets are built.
 #[derive(Clone, Copy)]
-struct TargetBuild<'b> {
+struct TargetRun<'b> {
     selection: &'b Selection,
     builder: &'b Builder,
     validation: Option<&'b Validation<'b>>,
 }
 
-impl TargetBuild<'_> {
+impl TargetRun<'_> {
     /// Builds one of the targets, and judges what comes of it where that is asked for.
     fn build(&self, target: &Path) -> Result<Built, Vec<Diagnostic>> {
         let mut built = self.selection.build(self.builder, target).map_err(|problem| vec![problem])?;
@@ -97,10 +97,10 @@ impl TargetBuild<'_> {
 /// Builds all targets into the output; returns those that failed, too.
 fn fill<'b>(
     mut sink: Sink,
-    build: &TargetBuild<'b>,
+    build: &TargetRun<'b>,
     sources: &SourceMap,
 ) -> Result<(Sink, Vec<&'b PathBuf>), Failure> {
-    let TargetBuild { selection, builder, .. } = *build;
+    let TargetRun { selection, builder, .. } = *build;
     let mut failed = Vec::new();
     let count = Targets::count(selection.targets.len());
     for window in selection.targets.chunks(WINDOW) {
