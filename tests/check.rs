@@ -263,3 +263,33 @@ fn no_value_of_a_secret_is_told() {
     let mended = secret.replace("0471", "\"0471\"").replace("4711", "\"4711\"");
     assert_eq!(fs::read_to_string(home.path().join("secret.yaml")).expect("read"), mended);
 }
+
+const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: \
+                      few.example.com}\nspec:\n  failurePolicy: Fail\n  matchConstraints:\n    resourceRules:\n    - apiGroups: \
+                      [apps]\n      apiVersions: [v1]\n      operations: [CREATE, UPDATE]\n      resources: [deployments]\n  \
+                      validations:\n  - expression: object.spec.replicas <= 5\n    message: at most five\n---\napiVersion: \
+                      admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: \
+                      few.example.com}\nspec:\n  policyName: few.example.com\n  validationActions: [Deny]\n";
+const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 9\n  selector: {matchLabels: \
+                          {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: web, image: \
+                          nginx}]}\n";
+
+#[cfg(feature = "cel")]
+#[test]
+fn policies_are_asked_that_are_built_or_named() {
+    let home = folder(&[
+        ("app/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("app/web.yaml", DEPLOYMENT),
+        ("both/kustomization.yaml", "resources: [../app, policy.yaml]\n"),
+        ("both/policy.yaml", POLICY),
+        ("policies/policy.yaml", POLICY),
+        ("empty/README", ""),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["app"]).0, [""; 0]);
+    let (told, status) = found(home, &["app", "--policies", "policies"]);
+    assert_eq!((told.len(), status), (1, Some(1)), "{told:?}");
+    assert!(told[0].starts_with("cel app/web.yaml:"), "{told:?}");
+    assert_eq!(found(home, &["both"]).0, told);
+    assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(1));
+}

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::report::FindingPlace;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, RenderedPlace, Result};
 
 /// Known findings, by what they say of which file; lines do not count, since they move.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +40,7 @@ struct BaselineEntry {
 const VERSION: u32 = 1;
 
 impl KnownFinding {
-    fn of(finding: &Diagnostic, place: Option<&FindingPlace>) -> Self {
+    fn of(finding: &Diagnostic, place: Option<&RenderedPlace>) -> Self {
         Self {
             file: place.map(|place| place.file.clone()).unwrap_or_default(),
             code: finding.code().name().into(),
@@ -55,7 +54,7 @@ impl KnownFinding {
 impl Baseline {
     /// The findings that there are now.
     #[must_use]
-    pub fn of<'f>(findings: impl Iterator<Item = (&'f Diagnostic, Option<FindingPlace>)>) -> Self {
+    pub fn of<'f>(findings: impl Iterator<Item = (&'f Diagnostic, Option<RenderedPlace>)>) -> Self {
         let mut known = BTreeMap::new();
         for (finding, place) in findings {
             *known.entry(KnownFinding::of(finding, place.as_ref())).or_default() += 1;
@@ -104,7 +103,7 @@ impl Baseline {
     }
 
     /// Whether a finding is known; each counts once.
-    pub fn takes(&mut self, finding: &Diagnostic, place: Option<&FindingPlace>) -> bool {
+    pub fn takes(&mut self, finding: &Diagnostic, place: Option<&RenderedPlace>) -> bool {
         match self.known.get_mut(&KnownFinding::of(finding, place)) {
             Some(count) if *count > 0 => {
                 *count -= 1;

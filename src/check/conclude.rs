@@ -7,15 +7,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::baseline::Baseline;
 use super::config::CheckConfig;
+use super::findings::{CheckReport, main_place};
 use super::registry::{RULES, rule_of};
-use super::report::FindingPlace;
 use super::rule::{Finder, Rule, RuleReach};
 use super::rules::{self, unused_silence};
 use super::selection::RuleSelection;
 use super::silence::Silences;
 use super::target::CheckedTarget;
 use crate::cause::Writer;
-use crate::diagnostic::{Diagnostic, MessageRenderer, Severity};
+use crate::diagnostic::{Diagnostic, MessageRenderer, RenderedPlace, Severity};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::validate::ValidateOptions;
 use crate::yaml::{Node, Value};
@@ -106,29 +106,6 @@ fn by_rule(rule: &Rule, finding: Diagnostic) -> Diagnostic {
     }
 }
 
-/// What was found in all targets.
-#[derive(Debug, Default)]
-pub struct CheckReport {
-    /// The findings, those of the first target first, by file and line.
-    pub findings: Vec<Diagnostic>,
-    /// How many targets were looked at.
-    pub targets: usize,
-    /// What they are called.
-    pub target_names: Vec<PathBuf>,
-    /// How many findings comments and `.smp.yaml` silence.
-    pub silenced: usize,
-    /// How many findings the baseline knows.
-    pub known: usize,
-}
-
-impl CheckReport {
-    /// Whether one of the findings is an error.
-    #[must_use]
-    pub fn has_errors(&self) -> bool {
-        self.findings.iter().any(|finding| finding.severity() == Severity::Error)
-    }
-}
-
 /// How findings become a report.
 #[derive(Clone, Copy)]
 pub struct Conclusion<'c> {
@@ -159,7 +136,7 @@ impl Conclusion<'_> {
                 {
                     continue;
                 }
-                let ignored = self.ignored_by(&one.config, &finding, place.as_ref());
+                let ignored = ignored_by(&one.config, &finding, place.as_ref());
                 let by_comment = finding
                     .labels()
                     .first()
@@ -185,30 +162,25 @@ impl Conclusion<'_> {
 
     /// The main place of a finding.
     #[must_use]
-    pub fn place(&self, finding: &Diagnostic) -> Option<FindingPlace> {
-        self.renderer.places(finding).into_iter().next()
-    }
-
-    /// The entry of `.smp.yaml` that silences a finding.
-    fn ignored_by(
-        &self,
-        config: &CheckConfig,
-        finding: &Diagnostic,
-        place: Option<&FindingPlace>,
-    ) -> Option<Span> {
-        let file = place.map(|place| Path::new(&place.file)).unwrap_or(Path::new(""));
-        config.ignored.iter().find(|entry| entry.covers(finding.code(), file)).map(|entry| entry.at)
+    pub fn place(&self, finding: &Diagnostic) -> Option<RenderedPlace> {
+        main_place(finding, self.renderer)
     }
 }
 
-fn by_place(place: Option<&FindingPlace>) -> (&str, usize, usize) {
+/// The entry of `.smp.yaml` that silences a finding.
+fn ignored_by(config: &CheckConfig, finding: &Diagnostic, place: Option<&RenderedPlace>) -> Option<Span> {
+    let file = place.map_or(Path::new(""), |place| Path::new(&place.file));
+    config.ignored.iter().find(|entry| entry.covers(finding.code(), file)).map(|entry| entry.at)
+}
+
+fn by_place(place: Option<&RenderedPlace>) -> (&str, usize, usize) {
     place.map_or(("", 0, 0), |place| (place.file.as_str(), place.line, place.column))
 }
 
 /// By what two findings are one: what is wrong with a base is told once.
 type FindingKey = (&'static str, String, Option<(String, usize, usize)>, Option<PathBuf>);
 
-fn key(finding: &Diagnostic, place: Option<&FindingPlace>, target: &Path) -> FindingKey {
+fn key(finding: &Diagnostic, place: Option<&RenderedPlace>, target: &Path) -> FindingKey {
     let at = place.map(|place| (place.file.clone(), place.line, place.column));
     let target = at.is_none().then(|| target.to_path_buf());
     let message = if at.is_some() { finding.message().to_string() } else { finding.to_string() };
@@ -232,7 +204,9 @@ impl Agreement {
                 .iter()
                 .flat_map(|finding| places(finding, sources).map(|place| (finding.code().name(), place)))
                 .collect();
-            found.into_iter().for_each(|key| *agreement.found.entry(key).or_default() += 1);
+            for key in found {
+                *agreement.found.entry(key).or_default() += 1;
+            }
             one.entries.iter().for_each(|place| *agreement.taken.entry(place.clone()).or_default() += 1);
             one.files.iter().for_each(|file| *agreement.read.entry(file.clone()).or_default() += 1);
         }

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
+use super::outside::{ControllerOutput, External, Outside, pattern};
 use super::selection::{RuleSelection, code_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::FileTree;
@@ -22,10 +23,8 @@ pub struct CheckConfig {
     pub rules: RuleSelection,
     /// What is not told.
     pub ignored: Vec<IgnoredRule>,
-    /// Objects that somebody else makes.
-    pub external: Vec<External>,
-    /// What controllers make of objects.
-    pub controllers: Vec<ControllerOutput>,
+    /// What is there though no build makes it.
+    pub outside: Outside,
 }
 
 /// Findings of a rule that are not told.
@@ -48,35 +47,6 @@ impl IgnoredRule {
         let below = file.strip_prefix(&self.directory).unwrap_or(file).to_string_lossy();
         code == self.code && (self.files.is_empty() || self.files.iter().any(|files| files.is_match(&below)))
     }
-}
-
-/// Objects that are there though no build makes them.
-#[derive(Debug)]
-pub struct External {
-    kind: SmolStr,
-    name: Regex,
-    namespace: Option<SmolStr>,
-}
-
-impl External {
-    /// Whether it speaks of an object.
-    #[must_use]
-    pub fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        self.kind == kind
-            && self.name.is_match(name)
-            && self.namespace.as_deref().is_none_or(|own| own == namespace)
-    }
-}
-
-/// What a controller makes of each object of a kind.
-#[derive(Debug, Clone)]
-pub struct ControllerOutput {
-    /// The kind of the objects that it makes others of.
-    pub kind: SmolStr,
-    /// The kind of those others.
-    pub makes: SmolStr,
-    /// The field of the first that has the name of the second, with dots between steps; none: they have the same name.
-    pub name: Option<SmolStr>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -166,12 +136,12 @@ impl Section {
         for entry in self.external {
             let (kind, name) = (needed(&entry.kind, "kind")?, pattern(&entry.name)?);
             let namespace = Some(entry.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
-            config.external.push(External { kind, name, namespace });
+            config.outside.external.push(External { kind, name, namespace });
         }
         for entry in self.controllers {
             let (kind, makes) = (needed(&entry.kind, "kind")?, needed(&entry.makes, "makes")?);
             let name = Some(entry.name).filter(|name| !name.is_empty()).map(SmolStr::from);
-            config.controllers.push(ControllerOutput { kind, makes, name });
+            config.outside.controllers.push(ControllerOutput { kind, makes, name });
         }
         Ok(config)
     }
@@ -183,12 +153,4 @@ fn needed(text: &Spanned<String>, field: &str) -> Result<SmolStr> {
         return Err(Diagnostic::error(Code::MissingField, message).at(text.span));
     }
     Ok(text.as_str().into())
-}
-
-/// A name in which `*` stands for any text; empty: any name.
-fn pattern(text: &Spanned<String>) -> Result<Regex> {
-    let parts: Vec<String> = text.split('*').map(regex::escape).collect();
-    let all = if text.is_empty() { ".*".to_string() } else { parts.join(".*") };
-    Regex::new(&format!("^{all}$"))
-        .map_err(|_| Diagnostic::error(Code::LimitExceeded, "this pattern is too long").at(text.span))
 }

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::config::CheckConfig;
+use super::outside::Outside;
 use crate::resource::Resource;
 use crate::yaml::Node;
 
@@ -37,7 +37,7 @@ const SERVING_CERTIFICATES: [&str; 2] = [
 ];
 
 /// The kinds and names of what controllers make of an object.
-pub(super) fn made_of(resource: &Resource, config: &CheckConfig) -> Vec<(SmolStr, SmolStr)> {
+pub(super) fn made_of(resource: &Resource, outside: &Outside) -> Vec<(SmolStr, SmolStr)> {
     let (node, kind) = (resource.node(), resource.id().gvk.kind.as_str());
     let text = |path: &[&str]| node.get_path(path).and_then(Node::as_str).map(SmolStr::from);
     let mut made: Vec<(SmolStr, SmolStr)> = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn made_of(resource: &Resource, config: &CheckConfig) -> Vec<(SmolStr
         let name = names.iter().find_map(|path| text(path));
         made.push(((*makes).into(), name.unwrap_or_else(|| resource.id().name.clone())));
     }
-    for controller in config.controllers.iter().filter(|controller| controller.kind == kind) {
+    for controller in outside.controllers.iter().filter(|controller| controller.kind == kind) {
         let path: Vec<&str> = controller.name.as_deref().unwrap_or("metadata.name").split('.').collect();
         made.extend(text(&path).map(|name| (controller.makes.clone(), name)));
     }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::config::CheckConfig;
 use super::names::is_slip;
+use super::outside::Outside;
 use crate::resource::{ResId, Resource, SimilarNames};
 use crate::yaml::{Node, Value};
 
@@ -53,7 +53,7 @@ const TEMPLATES: [(&[&str], &str); 3] = [
 /// The template of the Pods that an object makes or is.
 pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
     let node = resource.node();
-    let of = |object: &'_ Node| object.get("spec").filter(|spec| spec.get("containers").is_some()).is_some();
+    let of = |object: &Node| object.get("spec").is_some_and(|spec| spec.get("containers").is_some());
     if resource.id().gvk.kind == "Pod" {
         return Some(PodTemplate {
             labels: node.get_path(&["metadata", "labels"]),
@@ -85,7 +85,7 @@ pub(super) fn references(resource: &Resource) -> Vec<ObjectReference<'_>> {
     let node = resource.node();
     match resource.id().gvk.kind.as_str() {
         "HorizontalPodAutoscaler" => {
-            found.target(node.get_path(&["spec", "scaleTargetRef"]), "spec.scaleTargetRef")
+            found.target(node.get_path(&["spec", "scaleTargetRef"]), "spec.scaleTargetRef");
         }
         "Ingress" => found.ingress(node),
         "RoleBinding" | "ClusterRoleBinding" => found.binding(node),
@@ -106,7 +106,14 @@ impl<'n> ReferenceFinder<'n> {
         let Some(name) = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty())) else {
             return;
         };
-        self.found.push(ObjectReference { from: self.from, kind: kind.into(), name, namespace, key: None, field });
+        self.found.push(ObjectReference {
+            from: self.from,
+            kind: kind.into(),
+            name,
+            namespace,
+            key: None,
+            field,
+        });
     }
 
     fn pod(&mut self, template: &PodTemplate<'n>) {
@@ -223,6 +230,16 @@ fn shown(position: usize, entry: &Node) -> String {
 /// The objects of a kind in a namespace, by name; none for what a controller makes.
 type ObjectsByName<'n> = BTreeMap<SmolStr, Option<&'n Resource>>;
 
+/// What is called by a name.
+pub(super) enum FoundObject<'n> {
+    /// An object of the build.
+    Built(&'n Resource),
+    /// One that a controller makes.
+    Made,
+    /// Nothing.
+    Absent,
+}
+
 /// Objects by kind and namespace.
 #[derive(Default)]
 pub(super) struct Objects<'n> {
@@ -236,12 +253,12 @@ pub(super) struct Objects<'n> {
 
 impl<'n> Objects<'n> {
     /// Those of a build, with those that controllers make of them.
-    pub fn of(resources: impl Iterator<Item = &'n Resource>, config: &CheckConfig) -> Self {
+    pub fn of(resources: impl Iterator<Item = &'n Resource>, outside: &Outside) -> Self {
         let mut objects = Self::default();
         for resource in resources {
             let id = resource.id();
             objects.add(&id.gvk.kind, namespace_of(id), &id.name, Some(resource));
-            for (kind, name) in super::controllers::made_of(resource, config) {
+            for (kind, name) in super::controllers::made_of(resource, outside) {
                 objects.add(kind.as_str(), namespace_of(id), &name, None);
             }
         }
@@ -256,12 +273,16 @@ impl<'n> Objects<'n> {
         self.namespaces.entry((kind.into(), name.into())).or_default().push(namespace.into());
     }
 
-    /// Whether there is an object that is called so, and the object where a build has it. What says no namespace may be
-    /// in any.
-    pub fn find(&self, kind: &str, namespace: &str, name: &str) -> Option<Option<&'n Resource>> {
+    /// What is called so. What says no namespace may be in any.
+    pub fn find(&self, kind: &str, namespace: &str, name: &str) -> FoundObject<'n> {
         let mut namespaces = self.namespaces_of(kind, name).iter();
-        let found = namespaces.find(|own| namespace.is_empty() || own.is_empty() || *own == namespace)?;
-        self.by_kind.get(&(kind.into(), found.clone()))?.get(name).copied()
+        let found = namespaces.find(|own| namespace.is_empty() || own.is_empty() || *own == namespace);
+        let named = found.and_then(|own| self.by_kind.get(&(kind.into(), own.clone()))?.get(name));
+        match named {
+            Some(Some(resource)) => FoundObject::Built(resource),
+            Some(None) => FoundObject::Made,
+            None => FoundObject::Absent,
+        }
     }
 
     /// The object of a kind in a namespace whose name is in none of the texts, if there is one alone.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use smol_str::SmolStr;
 
-use super::config::CheckConfig;
+use super::outside::Outside;
 use super::walk::{FieldVisit, walk};
 use crate::overlay::Built;
 use crate::path::{PathElement, PathValue};
@@ -25,7 +25,7 @@ pub struct CheckedTarget<'c> {
     /// The texts of the run.
     pub sources: &'c SourceMap,
     /// What `.smp.yaml` says.
-    pub config: &'c CheckConfig,
+    pub outside: &'c Outside,
 }
 
 impl<'c> CheckedTarget<'c> {

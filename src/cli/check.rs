@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::report::print;
-use super::select::{SelectArgs, Selection};
+use super::select::{SelectArgs, Selection, is_stream};
 use super::target::TargetArgs;
-use super::validation::KubernetesVersion;
+use super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::{Failure, Outcome, render};
 use crate::check::report::{CheckForm, render as render_report, summary};
 use crate::check::{
@@ -26,6 +26,7 @@ use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::overlay::Builder;
 use crate::source::{SourceMap, as_seen_from};
 use crate::validate::ValidateOptions;
+use crate::yaml::Node;
 
 /// What asks for a check, and not for what rules are about. What the environment says is no part of it.
 const CHECKING: [&str; 8] =
@@ -64,6 +65,10 @@ pub(super) struct CheckArgs {
     /// The release of Kubernetes that objects are for, such as 1.34
     #[arg(long, value_name = "VERSION")]
     kubernetes: Option<KubernetesVersion>,
+
+    /// Also ask the admission policies in a directory; those that are built are asked in any case
+    #[arg(long, value_name = "DIR")]
+    policies: Option<PathBuf>,
 
     /// Say what a rule is about, with an example
     #[arg(long, value_name = "CODE", conflicts_with_all = CHECKING)]
@@ -134,13 +139,15 @@ fn reported(args: &CheckArgs, sources: &SourceMap) -> std::result::Result<CheckR
     let names = |names: &[String]| names.to_vec();
     let (select, ignore) = (names(&args.rules), names(&args.ignore));
     let wanted = RuleSelection::new(select.iter().map(String::as_str), ignore.iter().map(String::as_str))
-        .map_err(usage)?;
+        .map_err(|problem| usage(&problem))?;
     let baseline =
         args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose()?.flatten();
     let selection = args.select.select(args.target.bases(), sources)?;
     let builder = args.target.builder_with_histories(sources, &selection.targets)?;
     let options = KubernetesVersion::options(args.kubernetes);
-    let checker = Checker { builder: &builder, wanted: &wanted, sources, options, configs: Mutex::default() };
+    let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose()?;
+    let (policies, configs) = (policies.unwrap_or_default(), Mutex::default());
+    let checker = Checker { builder: &builder, wanted: &wanted, sources, options, policies, configs };
     let found: Vec<TargetFindings> = selection
         .targets
         .par_iter()
@@ -160,7 +167,7 @@ fn reported(args: &CheckArgs, sources: &SourceMap) -> std::result::Result<CheckR
 }
 
 /// What is wrong with the command line.
-fn usage(problem: Diagnostic) -> Failure {
+fn usage(problem: &Diagnostic) -> Failure {
     match problem.help_text() {
         Some(help) => Failure::Usage(format!("{}: {help}", problem.message())),
         None => Failure::Usage(problem.message().to_string()),
@@ -184,6 +191,8 @@ struct Checker<'c> {
     wanted: &'c RuleSelection,
     sources: &'c SourceMap,
     options: ValidateOptions,
+    /// Manifests with admission policies beside those that are built.
+    policies: Vec<Node>,
     configs: Mutex<FxHashMap<Option<PathBuf>, Arc<CheckConfig>>>,
 }
 
@@ -196,14 +205,17 @@ impl Checker<'_> {
             Err(problem) => return Ok(failed(&problem)),
         };
         let mut built = built;
-        let schema = match self.builder.types_of(target, &built.resources) {
+        let directory = if is_stream(target) { Path::new(".") } else { target };
+        let schema = match self.builder.types_of(directory, &built.resources) {
             Ok(schema) => schema.note_in(&mut built.warnings),
             Err(problem) => return Ok(failed(&problem)),
         };
         let rules = config.rules.clone().then(self.wanted);
         let (built, schema) = (&built, schema.as_ref());
-        let checked = CheckedTarget { path: target, built, schema, sources: self.sources, config: &config };
-        Ok(look_at(&checked, &rules, &self.options, Arc::clone(&config)))
+        let checked =
+            CheckedTarget { path: target, built, schema, sources: self.sources, outside: &config.outside };
+        let options = with_policies(&self.options, built.resources.iter(), &self.policies);
+        Ok(look_at(&checked, &rules, &options, Arc::clone(&config)))
     }
 
     fn config(&self, target: &Path) -> Result<Arc<CheckConfig>> {

@@ -11,10 +11,12 @@ use super::select::is_stream;
 use crate::check::{ObjectJudgement, Unfinished};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::overlay::Builder;
+use crate::package::Package;
 use crate::resource::Resource;
 use crate::schema::is_built_in_group;
-use crate::source::SourceMap;
+use crate::source::{Reading, SourceMap};
 use crate::validate::ValidateOptions;
+use crate::yaml::Node;
 
 /// Whether objects are judged.
 #[derive(Debug, Args)]
@@ -69,6 +71,51 @@ impl FromStr for KubernetesVersion {
     }
 }
 
+/// The group of admission policies and their bindings.
+const ADMISSION: &str = "admissionregistration.k8s.io";
+
+/// The same with the admission policies that are among objects and other manifests.
+pub(super) fn with_policies<'r>(
+    options: &ValidateOptions,
+    objects: impl Iterator<Item = &'r Resource> + Clone,
+    others: &'r [Node],
+) -> ValidateOptions {
+    let is_policy = |resource: &Resource| {
+        resource.id().gvk.group == ADMISSION
+            && resource.id().gvk.kind.starts_with("ValidatingAdmissionPolicy")
+    };
+    if others.is_empty() && !objects.clone().any(is_policy) {
+        return options.clone();
+    }
+    #[cfg(feature = "cel")]
+    {
+        let all: Vec<Node> = objects.map(Resource::node).chain(others).cloned().collect();
+        options.clone().with_policies(&all)
+    }
+    #[cfg(not(feature = "cel"))]
+    options.clone()
+}
+
+/// The manifests of a directory, or of a file, with policies.
+///
+/// # Errors
+/// They cannot be read; without the feature `cel` they cannot be asked.
+pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node>, Diagnostic> {
+    if !cfg!(feature = "cel") {
+        let message = "admission policies are asked only by a program with the feature `cel`";
+        return Err(Diagnostic::error(Code::Unsupported, message));
+    }
+    let package = Package::read(path, Reading::Kubectl, sources)?;
+    let manifests: Vec<Node> = package.manifests().cloned().collect();
+    if manifests.is_empty() {
+        let message = format!("{} has no manifests", path.display());
+        return Err(
+            Diagnostic::error(Code::NoMatch, message).help("name a directory with policies and bindings")
+        );
+    }
+    Ok(manifests)
+}
+
 /// Judges objects, those of all targets in one way.
 #[derive(Debug)]
 pub(super) struct Validation<'s> {
@@ -104,10 +151,11 @@ impl<'s> Validation<'s> {
     ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let directory = if is_stream(target) { Path::new(".") } else { target };
         let mut found = Vec::new();
+        let all: Vec<&Resource> = all.into_iter().collect();
+        let options = with_policies(&self.options, all.iter().copied(), &[]);
         let schema = builder.types_of(directory, all).map_err(|problem| vec![problem])?.note_in(&mut found);
         let (schema, sources) = (schema.as_ref(), self.sources);
-        let judgement =
-            ObjectJudgement { schema, sources, options: &self.options, unfinished: self.unfinished };
+        let judgement = ObjectJudgement { schema, sources, options: &options, unfinished: self.unfinished };
         let mut unknown = FxHashSet::default();
         for resource in judged {
             let gvk = &resource.id().gvk;

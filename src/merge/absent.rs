@@ -83,7 +83,7 @@ fn entries(live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> V
         match live {
             Some(live) => fields(live, map, list.element(), &here),
             None if is_deleted(entry) && told.insert(identity) => {
-                vec![no_entry(entry, live_names(&keys, by_name.values()), &keys, &here)]
+                vec![no_entry(entry, &live_names(&keys, by_name.values()), &keys, &here)]
             }
             None => Vec::new(),
         }
@@ -102,11 +102,11 @@ fn live_names<'n>(keys: &ListKeys<'_>, live: impl Iterator<Item = &'n &'n Node>)
 /// How many names are looked at for one that is alike.
 const NAMES: usize = 64;
 
-fn no_entry(entry: &Node, names: Vec<&str>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Diagnostic {
+fn no_entry(entry: &Node, names: &[&str], keys: &ListKeys<'_>, at: &Trail<'_>) -> Diagnostic {
     let key = keys.names().first().and_then(|key| entry.get(key));
     let message = "there is no such entry here that could be deleted";
     let warning = absent(message.into(), key.unwrap_or(entry).span(), at);
-    match key.and_then(Node::as_str).and_then(|name| nearest(name, &names)) {
+    match key.and_then(Node::as_str).and_then(|name| nearest(name, names)) {
         Some(near) => warning.help(format!("did you mean `{near}`?")),
         None => warning,
     }

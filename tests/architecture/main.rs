@@ -25,6 +25,7 @@ const ORDER: &[&[&str]] = &[
     &["transform"],
     &["overlay", "package"],
     &["explain"],
+    &["check"],
     &["cluster"],
     &["cli"],
 ];

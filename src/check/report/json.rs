@@ -1,6 +1,6 @@
 //! For programs: an array of what messages are for programs.
 
-use crate::check::conclude::CheckReport;
+use crate::check::findings::CheckReport;
 use crate::diagnostic::{MessageFormat, MessageRenderer};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {

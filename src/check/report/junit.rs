@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::check::conclude::CheckReport;
+use crate::check::findings::{CheckReport, main_place};
 use crate::diagnostic::{Diagnostic, MessageRenderer};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
@@ -28,7 +28,9 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
         if findings.is_empty() {
             let _ = writeln!(out, "    <testcase classname=\"{name}\" name=\"check\"/>");
         }
-        findings.iter().for_each(|finding| out.push_str(&case(finding, &name, renderer)));
+        for finding in findings {
+            out.push_str(&case(finding, &name, renderer));
+        }
         out.push_str("  </testsuite>\n");
     }
     out.push_str("</testsuites>\n");
@@ -36,7 +38,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 }
 
 fn case(finding: &Diagnostic, target: &str, renderer: &MessageRenderer<'_>) -> String {
-    let place = super::place(finding, renderer);
+    let place = main_place(finding, renderer);
     let at = place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column)).unwrap_or_default();
     let (code, message) = (finding.code(), escape(&renderer.shown(&finding.to_string())));
     let help = finding.help_text().map(|help| escape(&renderer.shown(help))).unwrap_or_default();

@@ -1,10 +1,10 @@
 //! For comments on changes: a table.
 
-use crate::check::conclude::CheckReport;
+use crate::check::findings::{CheckReport, main_place};
 use crate::diagnostic::{Diagnostic, MessageRenderer};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
-    let mut out = format!("**kubectl smp check**: {}\n", super::summary(report));
+    let mut out = format!("**kubectl smp check**: {}\n", super::text::summary(report));
     if report.findings.is_empty() {
         return out;
     }
@@ -16,7 +16,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 }
 
 fn row(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> String {
-    let at = super::place(finding, renderer)
+    let at = main_place(finding, renderer)
         .map(|place| format!("`{}:{}:{}`", place.file, place.line, place.column))
         .unwrap_or_default();
     let what = renderer.shown(&finding.to_string());

@@ -8,13 +8,10 @@ mod sarif;
 mod short;
 mod text;
 
-use crate::diagnostic::{Diagnostic, MessageRenderer, RenderedPlace};
+use crate::diagnostic::MessageRenderer;
 
 pub use self::text::summary;
-use super::conclude::CheckReport;
-
-/// Where a finding is.
-pub type FindingPlace = RenderedPlace;
+use super::findings::CheckReport;
 
 /// A form of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,9 +45,4 @@ pub fn render(report: &CheckReport, form: CheckForm, renderer: &MessageRenderer<
         CheckForm::Github => github::render(report, renderer),
         CheckForm::Markdown => markdown::render(report, renderer),
     }
-}
-
-/// The main place of a finding.
-fn place(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<FindingPlace> {
-    renderer.places(finding).into_iter().next()
 }

@@ -1,15 +1,14 @@
 //! SARIF 2.1.0 (OASIS), as code scanning reads it: one run, paths relative to the working directory.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use crate::check::conclude::CheckReport;
+use crate::check::findings::CheckReport;
 use crate::check::registry::rule_of;
-use crate::diagnostic::{Code, Diagnostic, MessageRenderer, Severity};
-
-use super::FindingPlace;
+use crate::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -94,7 +93,7 @@ fn result(finding: &Diagnostic, rule_index: usize, renderer: &MessageRenderer<'_
     }
 }
 
-fn location(place: &FindingPlace, id: Option<usize>) -> Json {
+fn location(place: &RenderedPlace, id: Option<usize>) -> Json {
     let mut location = json!({"physicalLocation": {
         "artifactLocation": artifact(&place.file),
         "region": region(place),
@@ -108,7 +107,7 @@ fn location(place: &FindingPlace, id: Option<usize>) -> Json {
     location
 }
 
-fn region(place: &FindingPlace) -> Json {
+fn region(place: &RenderedPlace) -> Json {
     json!({
         "startLine": place.line,
         "startColumn": place.column,
@@ -124,7 +123,8 @@ fn artifact(path: &str) -> Json {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=@".contains(&byte) {
             uri.push(char::from(byte));
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            // Writing to a string cannot fail.
+            let _ = write!(uri, "%{byte:02X}");
         }
     }
     if path.starts_with('/') { json!({"uri": format!("file://{uri}")}) } else { json!({ "uri": uri }) }

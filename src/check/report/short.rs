@@ -1,6 +1,6 @@
 //! A line for each finding, for editors and problem matchers.
 
-use crate::check::conclude::CheckReport;
+use crate::check::findings::CheckReport;
 use crate::diagnostic::{MessageFormat, MessageRenderer};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {

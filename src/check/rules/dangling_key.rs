@@ -1,6 +1,6 @@
 //! A key that a ConfigMap or Secret of the build does not have.
 
-use crate::check::reference::{Objects, ObjectReference, references};
+use crate::check::reference::{FoundObject, ObjectReference, Objects, references};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -42,14 +42,15 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let objects = Objects::of(target.resources(), target.config);
+    let objects = Objects::of(target.resources(), target.outside);
     let references = target.resources().flat_map(references);
     references.filter_map(|reference| told(&reference, &objects)).collect()
 }
 
 fn told(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Diagnostic> {
     let key = reference.key?;
-    let found = objects.find(&reference.kind, &reference.namespace, reference.text())??;
+    let found = objects.find(&reference.kind, &reference.namespace, reference.text());
+    let FoundObject::Built(found) = found else { return None };
     let keys = keys(found)?;
     let wanted = key.as_str().filter(|wanted| !keys.contains(wanted))?;
     let message = format!("the {} `{}` has no key `{wanted}`", reference.kind, reference.text());

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::controllers::is_everywhere;
-use crate::check::reference::{Objects, ObjectReference, mentioned, references};
+use crate::check::reference::{FoundObject, ObjectReference, Objects, mentioned, references};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -47,7 +47,7 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let objects = Objects::of(target.resources(), target.config);
+    let objects = Objects::of(target.resources(), target.outside);
     let texts = mentioned(target.resources());
     let references = target.resources().flat_map(references);
     let missing = references.filter(|reference| is_missing(reference, &objects, target));
@@ -61,8 +61,11 @@ pub(super) fn is_missing(
     target: &CheckedTarget<'_>,
 ) -> bool {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
-    let is_there = objects.find(kind, if is_cluster_wide(kind) { "" } else { namespace }, name).is_some();
-    let is_external = || target.config.external.iter().any(|external| external.is(kind, namespace, name));
+    let is_there = !matches!(
+        objects.find(kind, if is_cluster_wide(kind) { "" } else { namespace }, name),
+        FoundObject::Absent
+    );
+    let is_external = || target.outside.external.iter().any(|external| external.is(kind, namespace, name));
     !is_there && !is_everywhere(kind, name) && !is_external() && !is_claimed(reference, objects)
 }
 

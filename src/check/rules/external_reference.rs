@@ -40,7 +40,7 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let objects = Objects::of(target.resources(), target.config);
+    let objects = Objects::of(target.resources(), target.outside);
     let texts = mentioned(target.resources());
     let references = target.resources().flat_map(references);
     let missing = references.filter(|reference| is_missing(reference, &objects, target));

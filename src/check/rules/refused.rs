@@ -4,31 +4,13 @@ use super::yaml_surprise::PlainScalar;
 use super::{misspelled_directive, yaml_surprise};
 use crate::check::quoting::Quoting;
 use crate::check::refusals::{ObjectJudgement, Unfinished};
-use crate::check::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
+use crate::check::rule::Rule;
 use crate::check::target::CheckedTarget;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::path::{FieldPath, PathElement};
 use crate::resource::Resource;
 use crate::source::Span;
 use crate::validate::{ValidateOptions, Violation, ViolationRule};
-
-/// A rule that finds what violates one of `validate`.
-const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample, good: RuleExample) -> Rule {
-    Rule {
-        code: of.diagnostic_code(),
-        name: of.doc(),
-        group: RuleGroup::WouldBeRefused,
-        severity,
-        standing: RuleStanding::On,
-        // What a base lacks, its overlays may give.
-        reach: RuleReach::File,
-        why: "An API server that is asked strictly refuses the object. An object of a base is only told when it would be \
-              refused in all targets that were looked at.",
-        bad,
-        good,
-        finder: Finder::Schema,
-    }
-}
 
 /// The files of an example: a manifest, and the definition of its kind where it has one of its own.
 macro_rules! files {
@@ -74,6 +56,7 @@ mod access;
 mod names;
 mod network;
 mod pods;
+mod row;
 mod schema;
 mod storage;
 mod workloads;

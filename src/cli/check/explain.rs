@@ -20,7 +20,7 @@ pub(super) fn list() -> Outcome {
             let off = if rule.standing == RuleStanding::Off { " (off)" } else { "" };
             format!("  {:width$}  {:7}  {}{off}\n", rule.code.name(), rule.severity.name(), rule.name)
         });
-        out.push_str(&format!("{}:\n{}\n", group.title(), lines.collect::<String>()));
+        out.extend([group.title(), ":\n", &lines.collect::<String>(), "\n"]);
     }
     print(&out)?;
     Ok(ExitCode::SUCCESS)

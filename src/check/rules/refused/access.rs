@@ -1,6 +1,6 @@
 //! Rules of roles and their bindings, webhooks and definitions.
 
-use super::rule;
+use super::row::rule;
 use crate::check::rule::Rule;
 use crate::diagnostic::Severity;
 use crate::validate::ViolationRule;

@@ -1,6 +1,6 @@
 //! Rules of pods and their containers.
 
-use super::rule;
+use super::row::rule;
 use crate::check::rule::Rule;
 use crate::diagnostic::Severity;
 use crate::validate::ViolationRule;

@@ -1,6 +1,6 @@
 //! Rules that schemas say: of built-in kinds, and of definitions of custom resources.
 
-use super::rule;
+use super::row::rule;
 use crate::check::rule::Rule;
 use crate::diagnostic::Severity;
 use crate::validate::ViolationRule;

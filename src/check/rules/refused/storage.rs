@@ -1,6 +1,6 @@
 //! Rules of what keeps data: maps, secrets, claims, and limits of it.
 
-use super::rule;
+use super::row::rule;
 use crate::check::rule::Rule;
 use crate::diagnostic::Severity;
 use crate::validate::ViolationRule;

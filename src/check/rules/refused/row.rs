@@ -1,0 +1,23 @@
+//! What all rules on refused objects have in common.
+
+use crate::check::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
+use crate::diagnostic::Severity;
+use crate::validate::ViolationRule;
+
+/// A rule that finds what violates one of `validate`.
+pub(super) const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample, good: RuleExample) -> Rule {
+    Rule {
+        code: of.diagnostic_code(),
+        name: of.doc(),
+        group: RuleGroup::WouldBeRefused,
+        severity,
+        standing: RuleStanding::On,
+        // What a base lacks, its overlays may give.
+        reach: RuleReach::File,
+        why: "An API server that is asked strictly refuses the object. An object of a base is only told when it would be \
+              refused in all targets that were looked at.",
+        bad,
+        good,
+        finder: Finder::Schema,
+    }
+}
