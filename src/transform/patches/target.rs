@@ -4,16 +4,17 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Likely, ResId, Resource, ResourceSet};
+use crate::source::Span;
 
 /// The position of the one resource that a patch names by its kind, name and namespace, now or before.
 ///
 /// # Errors
 /// There is none, or there are several.
 pub(super) fn own_target(set: &ResourceSet, patch: &Resource, alike: &Likely<'_>) -> Result<usize> {
-    unique(set, patch.id(), alike).map_err(|error| error.at(patch.node().span().at_start()))
+    unique(set, patch.id(), patch.node().span().at_start(), alike)
 }
 
-fn unique(set: &ResourceSet, id: &ResId, alike: &Likely<'_>) -> Result<usize> {
+fn unique(set: &ResourceSet, id: &ResId, at: Span, alike: &Likely<'_>) -> Result<usize> {
     match set.by_any_id(id).as_slice() {
         [one] => Ok(*one),
         [first, second, ..] => {
@@ -22,16 +23,24 @@ fn unique(set: &ResourceSet, id: &ResId, alike: &Likely<'_>) -> Result<usize> {
             Err(Diagnostic::error(Code::Ambiguous, format!("the patch fits several resources: {id}"))
                 .label(place(*first), "this one")
                 .label(place(*second), "and this one")
+                .at(at)
                 .help("use a `target` that selects one of them"))
         }
-        [] => Err(no_match(set, id, alike)),
+        [] => Err(no_match(set, id, at, alike)),
     }
 }
 
-fn no_match(set: &ResourceSet, id: &ResId, likely: &Likely<'_>) -> Diagnostic {
-    let error = Diagnostic::error(Code::NoMatch, format!("no resource matches this patch: {id}"));
-    let mut alike = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i)).map(Resource::id);
-    match alike.find(|other| other.gvk.kind == id.gvk.kind) {
+/// Names the patch, and what is perhaps meant.
+fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Likely<'_>) -> Diagnostic {
+    let error = Diagnostic::error(Code::NoMatch, format!("no resource matches this patch: {id}")).at(at);
+    let mut alike = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i));
+    let found = alike.find(|other| other.id().gvk.kind == id.gvk.kind);
+    let place = found.map(|other| other.node().span().at_start()).or_else(|| likely.place(set, id));
+    let error = match place {
+        Some(place) => error.label(place, "perhaps this one is meant"),
+        None => error,
+    };
+    match found.map(Resource::id) {
         Some(other) if other.gvk != id.gvk => {
             let version = other.gvk.api_version();
             error.help(format!("there is one with `apiVersion: {version}`; the patch must have the same"))
@@ -92,12 +101,17 @@ mod tests {
         let mut set = set(THREE);
         let id = set.as_slice()[1].id().clone();
         let schema = Schema::none();
-        let unique = |set: &ResourceSet, id: &ResId| unique(set, id, &Likely::new(&schema));
+        let unique = |set: &ResourceSet, id: &ResId| unique(set, id, Span::default(), &Likely::new(&schema));
         assert_eq!(unique(&set, &id).expect("one"), 1);
         let unnamed = ResId { namespace: SmolStr::default(), ..id.clone() };
         let error = unique(&set, &unnamed).expect_err("another namespace");
         let help = "there is one in namespace n; the patch must name it, too";
         assert_eq!((error.code(), error.help_text()), (Code::NoMatch, Some(help)));
+        let meant = error.labels().last().expect("where it stands");
+        assert_eq!(
+            (meant.span, meant.text.as_str()),
+            (set.as_slice()[1].node().span().at_start(), "perhaps this one is meant")
+        );
 
         // The id counts when the resource had it before, and then two may have it.
         set.update(0, |first| first.previous.push(id.clone()));
