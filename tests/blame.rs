@@ -1,5 +1,7 @@
 //! `blame`: each value says where it was written, and a change there changes it.
 
+#[cfg(feature = "cluster")]
+mod fake_server;
 #[path = "needs/mod.rs"]
 mod needs;
 #[path = "program/mod.rs"]
@@ -399,4 +401,56 @@ fn files_of_fetched_repositories_are_told_by_their_address() {
     }
     let text = printed(home.path(), &["blame", "own"]);
     assert!(text.contains(&format!("//base/deep/web.yaml?ref={commit}:4:11")), "{text}");
+}
+
+#[test]
+#[cfg(feature = "cluster")]
+fn live_objects_say_who_manages_what() {
+    let server = fake_server::start(|body| (200, String::new(), body.into()));
+    let home = folder(&[
+        ("kustomization.yaml", "resources: [all.yaml]\nnamespace: managed\n"),
+        (
+            "all.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: '1', b: '2', c: '3'}\n---\n\
+             apiVersion: v1\nkind: Secret\nmetadata: {name: held}\ndata: {a: c2VjcmV0}\n---\n\
+             apiVersion: v1\nkind: ConfigMap\nmetadata: {name: missing}\n",
+        ),
+    ]);
+    let text = printed(home.path(), &["blame", ".", "-o", "json", "--live", "--server", &server]);
+    let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+    let named = |name: &str| all.iter().find(|object| object["name"] == name).expect("the object");
+    let live = |name: &str, pointer: &str| {
+        let fields = named(name)["fields"].as_array().expect("fields");
+        fields.iter().find(|field| field["pointer"] == pointer).expect("there")["live"].clone()
+    };
+    let told = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    let table = [
+        ("/data/a", r#"{"value": "1", "differs": false, "managers": ["first"]}"#),
+        ("/data/b", r#"{"value": "other", "differs": true, "managers": ["later", "first"]}"#),
+        ("/data/c", r#"{"differs": true, "managers": []}"#),
+    ];
+    for (pointer, want) in table {
+        assert_eq!(live("web", pointer), told(want), "{pointer}");
+    }
+    let unbuilt = r#"[{"pointer": "/data/own", "value": "x", "managers": ["later"]}]"#;
+    assert_eq!(named("web")["unbuilt"], told(unbuilt));
+    assert_eq!((&named("missing")["live"], &named("missing")["unbuilt"]), (&false.into(), &Value::Null));
+    assert_eq!(live("held", "/data/a")["value"], "***");
+    assert_eq!(named("held")["unbuilt"][0]["value"], "***");
+    assert!(!text.contains("b3RoZXI="), "{text}");
+    let text = printed(home.path(), &["blame", ".", "--live", "--server", &server]);
+    for line in [
+        "  b: \"2\"  # all.yaml:4:19  live other, managed by later, first",
+        "  c: \"3\"  # all.yaml:4:27  not live",
+        "# only live: /data/own is x, managed by later",
+        "# not live: ConfigMap missing in namespace managed",
+    ] {
+        let line: String = line.split_whitespace().collect();
+        let is_there = |one: &str| one.split_whitespace().collect::<String>().contains(&line);
+        assert!(text.lines().any(is_there), "{line}\n{text}");
+    }
+    let story = printed(home.path(), &["blame", ".", "configmap/web:data.b", "--live", "--server", &server]);
+    assert!(story.ends_with("  live other, managed by later, first\n"), "{story}");
+    let plain = printed(home.path(), &["blame", ".", "-o", "json"]);
+    assert!(!plain.contains("\"live\""), "{plain}");
 }

@@ -10,11 +10,18 @@ use super::report::print;
 use super::select::Selection;
 use super::target::TargetArgs;
 use super::{Outcome, render};
+#[cfg(feature = "cluster")]
+use crate::cluster::{Cluster, PARALLEL, live_objects};
 use crate::diagnostic::{Code, Diagnostic};
+#[cfg(feature = "cluster")]
+use crate::explain::add_live;
 use crate::explain::{
     Blame, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_to_json, blame_to_yaml,
     fields_at, nearest_field,
 };
+use crate::overlay::Built;
+#[cfg(feature = "cluster")]
+use crate::resource::Resource;
 use crate::source::SourceMap;
 use crate::yaml::nearest;
 
@@ -32,6 +39,11 @@ pub(super) struct BlameArgs {
     /// Also tell the fields, entries and resources that are no more, and what removed them
     #[arg(long)]
     removed: bool,
+
+    /// Also say who manages each field of the objects in the cluster, and where they differ from what is built
+    #[cfg(feature = "cluster")]
+    #[arg(long)]
+    live: bool,
 
     /// Form of the output
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
@@ -56,9 +68,12 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     let built = Selection::of(&args.path)?.build(&builder, &args.path)?;
     render::print_before(&built.warnings, sources)?;
     let mut all = blame(&built, sources, &render::place_names(sources));
-    // The program ends: to take a large set apart would only cost time.
-    std::mem::forget(built);
-    let Some(wanted) = args.object.as_deref() else { return show(args, &all) };
+    let Some(wanted) = args.object.as_deref() else {
+        look_into_cluster(args, &built, &mut all, sources)?;
+        // The program ends: to take a large set apart would only cost time.
+        std::mem::forget(built);
+        return show(args, &all);
+    };
     let (object, field) = match wanted.split_once(':') {
         Some((object, field)) => (object, Some(field)),
         None => (wanted, None),
@@ -68,6 +83,7 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     if all.resources.is_empty() {
         return Err(no_object(object, &names).into());
     }
+    look_into_cluster(args, &built, &mut all, sources)?;
     let Some(path) = field else { return show(args, &all) };
     let missing =
         all.resources.first().and_then(|resource| nearest_field(resource, path)).map(str::to_string);
@@ -90,12 +106,46 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     }
 }
 
+/// Adds what the cluster has of the resources that are told of, if that is asked for.
+#[cfg(feature = "cluster")]
+fn look_into_cluster(
+    args: &BlameArgs,
+    built: &Built,
+    all: &mut Blame,
+    sources: &SourceMap,
+) -> Result<(), Diagnostic> {
+    if !args.live {
+        return Ok(());
+    }
+    let mut told: Vec<&mut ResourceBlame> =
+        all.resources.iter_mut().filter(|resource| resource.node.is_some()).collect();
+    let wanted: Vec<Resource> = told
+        .iter()
+        .filter_map(|one| built.resources.position(&one.id))
+        .filter_map(|position| built.resources.as_slice().get(position).cloned())
+        .collect();
+    let cluster = Cluster::connect(&args.target.schema.connect.options(sources))?;
+    let live = live_objects(&cluster, &wanted, PARALLEL)?;
+    for (resource, live) in told.iter_mut().zip(&live) {
+        add_live(resource, live.as_ref());
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "cluster"))]
+fn look_into_cluster(_: &BlameArgs, _: &Built, _: &mut Blame, _: &SourceMap) -> Result<(), Diagnostic> {
+    Ok(())
+}
+
 /// Keeps the fields at a path and below.
 fn narrow(all: &mut Blame, path: &str) {
     for resource in &mut all.resources {
         resource.fields = fields_at(resource, path).into_iter().cloned().collect();
     }
     all.resources.retain(|resource| !resource.fields.is_empty());
+    for resource in &mut all.resources {
+        resource.unbuilt.clear();
+    }
 }
 
 fn show(args: &BlameArgs, all: &Blame) -> Outcome {

@@ -23,6 +23,7 @@ mod follow;
 mod json;
 mod kubeconfig;
 mod listing;
+mod live;
 mod lock;
 mod mapping;
 mod openapi;
@@ -55,6 +56,7 @@ pub use delete::{
 pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, removals};
 pub use external::external_diff;
 pub use kubeconfig::ConnectOptions;
+pub use live::live_objects;
 pub use lock::locked_schemas;
 pub use mapping::Mapping;
 pub use openapi::{FetchedFrom, LiveSchema};

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
+use super::live_field::{LiveField, LiveState, UnbuiltField};
 use crate::cause::{Cause, KnownValue, Write};
 use crate::diagnostic::MessageRenderer;
 use crate::overlay::{Built, OutlineCheckout};
@@ -48,6 +49,8 @@ pub struct BlamedField {
     pub pointer: String,
     /// What wrote it, the present value first.
     pub writes: Vec<BlamedWrite>,
+    /// What a cluster has there, if that was asked.
+    pub live: Option<LiveField>,
 }
 
 /// A value that is no more.
@@ -74,6 +77,10 @@ pub struct ResourceBlame {
     pub fields: Vec<BlamedField>,
     /// The values that it has no more.
     pub removed: Vec<BlamedRemoval>,
+    /// Whether a cluster has it.
+    pub live: LiveState,
+    /// The values that only the live object has, and somebody manages.
+    pub unbuilt: Vec<UnbuiltField>,
 }
 
 /// What was built, with what wrote it.
@@ -128,7 +135,8 @@ impl BlameTeller<'_> {
                 self.removals(&gone.value, &gone.by, &mut gone.pointer.clone(), &mut removed);
             }
         }
-        ResourceBlame { id: resource.id().clone(), node: Some(resource.node().clone()), fields, removed }
+        let (id, node) = (resource.id().clone(), Some(resource.node().clone()));
+        ResourceBlame { id, node, fields, removed, live: LiveState::Unasked, unbuilt: Vec::new() }
     }
 
     fn deleted(&self, resource: &Resource, by: &Cause) -> ResourceBlame {
@@ -136,7 +144,8 @@ impl BlameTeller<'_> {
         if let Some(history) = &resource.history {
             self.removals(history.root(), by, &mut String::new(), &mut removed);
         }
-        ResourceBlame { id: resource.id().clone(), node: None, fields: Vec::new(), removed }
+        let (id, fields, unbuilt) = (resource.id().clone(), Vec::new(), Vec::new());
+        ResourceBlame { id, node: None, fields, removed, live: LiveState::Unasked, unbuilt }
     }
 
     fn fields(
@@ -171,7 +180,7 @@ impl BlameTeller<'_> {
                     // Its type may be decided only when it is printed.
                     present.value = node.clone();
                 }
-                out.push(BlamedField { pointer: pointer.clone(), writes });
+                out.push(BlamedField { pointer: pointer.clone(), writes, live: None });
             }
         }
     }

@@ -2,9 +2,12 @@
 
 use serde::Serialize;
 use serde_json::Value as Json;
+use smol_str::SmolStr;
 
 use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, ResourceBlame};
+use super::live_field::{LiveField, LiveState, UnbuiltField};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::yaml::Node;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,6 +19,26 @@ struct JsonBlame<'b> {
     name: &'b str,
     fields: Vec<JsonField<'b>>,
     removed: Vec<JsonRemoval<'b>>,
+    /// Whether the cluster has it, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unbuilt: Option<Vec<JsonUnbuilt<'b>>>,
+}
+
+#[derive(Serialize)]
+struct JsonUnbuilt<'b> {
+    pointer: &'b str,
+    value: Json,
+    managers: &'b [SmolStr],
+}
+
+#[derive(Serialize)]
+struct JsonLive<'b> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Json>,
+    differs: bool,
+    managers: &'b [SmolStr],
 }
 
 #[derive(Serialize)]
@@ -27,6 +50,8 @@ struct JsonField<'b> {
     #[serde(rename = "in")]
     asked_in: Option<&'b str>,
     chain: Vec<JsonWrite<'b>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<JsonLive<'b>>,
 }
 
 #[derive(Serialize)]
@@ -71,6 +96,9 @@ fn resource(resource: &ResourceBlame) -> JsonBlame<'_> {
         name: &id.name,
         fields: resource.fields.iter().filter_map(field).collect(),
         removed: resource.removed.iter().map(removal).collect(),
+        live: (resource.live != LiveState::Unasked).then_some(resource.live == LiveState::Present),
+        unbuilt: (resource.live == LiveState::Present)
+            .then(|| resource.unbuilt.iter().map(unbuilt).collect()),
     }
 }
 
@@ -83,7 +111,17 @@ fn field(field: &BlamedField) -> Option<JsonField<'_>> {
         by: &present.by,
         asked_in: present.asked_at.as_ref().map(|at| &*at.file),
         chain: older.iter().map(write).collect(),
+        live: field.live.as_ref().map(live),
     })
+}
+
+fn live(live: &LiveField) -> JsonLive<'_> {
+    let value = live.value.as_ref().map(Node::to_json_value);
+    JsonLive { value, differs: live.differs, managers: &live.managers }
+}
+
+fn unbuilt(field: &UnbuiltField) -> JsonUnbuilt<'_> {
+    JsonUnbuilt { pointer: &field.pointer, value: field.value.to_json_value(), managers: &field.managers }
 }
 
 fn write(write: &BlamedWrite) -> JsonWrite<'_> {

@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 
 use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, ResourceBlame};
+use super::live_field::{LiveField, LiveState};
 use crate::diagnostic::{Coloring, Result, escaped};
 use crate::path::below;
 use crate::source::{SourceMap, Span};
@@ -36,6 +38,12 @@ const LEGEND: &str = "\
 # was: the value before, and where that was written
 ";
 
+/// What they mean of a cluster.
+const LIVE_LEGEND: &str = "\
+# live: the value in the cluster, where that is another one; managed by: who set it there,
+# the latest to change something first
+";
+
 /// Lines that are longer do not move the margin of others.
 const WIDEST: usize = 72;
 
@@ -50,6 +58,9 @@ pub fn blame_to_yaml(blame: &Blame, style: MarginStyle) -> Result<String> {
     let texts = blame.resources.par_iter().map(|resource| told(resource, style));
     let texts = texts.collect::<Result<Vec<String>>>()?;
     let mut out = LEGEND.to_string();
+    if blame.resources.iter().any(|resource| resource.live != LiveState::Unasked) {
+        out.push_str(LIVE_LEGEND);
+    }
     for (i, (resource, text)) in blame.resources.iter().zip(texts).enumerate() {
         if i > 0 && resource.node.is_some() {
             out.push_str("---\n");
@@ -64,6 +75,7 @@ fn told(resource: &ResourceBlame, style: MarginStyle) -> Result<String> {
     if let Some(node) = &resource.node {
         annotated(node, resource, style, &mut out)?;
     }
+    live_only(resource, style, &mut out);
     if style.removals == Removals::Told {
         removals(resource, style, &mut out);
     }
@@ -141,7 +153,28 @@ fn margin_of(field: &BlamedField) -> Option<String> {
     if let Some(before) = older.first() {
         let _ = write!(margin, "  was {} {}", shown(&before.value), origin(before));
     }
+    if let Some(live) = field.live.as_ref().filter(|live| live.differs || !live.managers.is_empty()) {
+        margin.push_str("  ");
+        margin.push_str(&live_words(live));
+    }
     Some(margin)
+}
+
+/// What a cluster has of a value: what it is there, if that is something else, and who manages it.
+fn live_words(live: &LiveField) -> String {
+    let managers = || match live.managers.as_slice() {
+        [] => "managed by nobody".to_string(),
+        names => format!("managed by {}", listed(names)),
+    };
+    match &live.value {
+        None => "not live".to_string(),
+        Some(value) if live.differs => format!("live {}, {}", shown(value), managers()),
+        Some(_) => managers(),
+    }
+}
+
+fn listed(names: &[SmolStr]) -> String {
+    names.iter().map(|name| escaped(name).into_owned()).collect::<Vec<_>>().join(", ")
 }
 
 /// Where a value was written; of what was computed, what did.
@@ -166,6 +199,21 @@ fn shown(value: &Node) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None if text.is_empty() => "\"\"".to_string(),
         None => text.into_owned(),
+    }
+}
+
+/// What only the live object has, and that there is none.
+fn live_only(resource: &ResourceBlame, style: MarginStyle, out: &mut String) {
+    let mut line = |text: &str| {
+        comment(text, style, out);
+        out.push('\n');
+    };
+    if resource.live == LiveState::Absent && resource.node.is_some() {
+        line(&format!("not live: {}", escaped(&resource.id.to_string())));
+    }
+    for field in &resource.unbuilt {
+        let (pointer, value) = (escaped(&field.pointer), shown(&field.value));
+        line(&format!("only live: {pointer} is {value}, managed by {}", listed(&field.managers)));
     }
 }
 
@@ -211,6 +259,9 @@ pub fn blame_of_field(field: &BlamedField, sources: &SourceMap) -> String {
             None => out.push_str("     computed\n"),
         }
         let _ = writeln!(out, "     by {}", by(&write.by, write.asked_at.as_ref()));
+    }
+    if let Some(live) = &field.live {
+        let _ = writeln!(out, "  {}", live_words(live));
     }
     out
 }

@@ -247,6 +247,12 @@ impl<'s> Likely<'s> {
         }
     }
 
+    /// Where the resource stands that is meant by an id that nobody has.
+    pub(crate) fn place(&self, set: &ResourceSet, id: &ResId) -> Option<Span> {
+        let index = self.index.get_or_init(|| Alike::of(set));
+        index.nearest(id, self.schema).map(|known| known.at).filter(|_| !id.name.is_empty())
+    }
+
     /// "did you mean ...?" for an id that nobody has.
     pub(crate) fn suggestion(&self, set: &ResourceSet, id: &ResId) -> Option<String> {
         let index = self.index.get_or_init(|| Alike::of(set));

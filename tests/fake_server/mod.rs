@@ -10,6 +10,14 @@ pub type Reply = (u16, String, String);
 const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[
     {"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}},
     {"resource":"secrets","scope":"Namespaced","responseKind":{"kind":"Secret"}}]}]}]}"#;
+/// Objects of which managers have fields.
+const MANAGED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"managed","managedFields":[
+    {"manager":"first","time":"2026-01-01T00:00:00Z","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}},
+    {"manager":"later","time":"2026-02-01T00:00:00Z","fieldsV1":{"f:data":{"f:b":{},"f:own":{}}}}]},
+    "data":{"a":"1","b":"other","own":"x"}}"#;
+const HELD: &str = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"held","namespace":"managed","managedFields":[
+    {"manager":"first","time":"2026-01-01T00:00:00Z","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}}]},
+    "data":{"a":"c2VjcmV0","b":"b3RoZXI="}}"#;
 const NONE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[]}"#;
 
 /// Starts one that lives as long as the program; returns its address.
@@ -91,6 +99,8 @@ fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
             let web = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"w","resourceVersion":"1"}}"#;
             (200, String::new(), web.into())
         }
+        ["GET", "/api/v1/namespaces/managed/configmaps/web", ..] => (200, String::new(), MANAGED.into()),
+        ["GET", "/api/v1/namespaces/managed/secrets/held", ..] => (200, String::new(), HELD.into()),
         [
             "DELETE",
             "/api/v1/namespaces/default/configmaps/web"

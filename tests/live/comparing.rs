@@ -284,3 +284,34 @@ fn what_others_have_a_word_about_is_sent() {
     settled.rig.kubectl(&["delete", "-f", "policy.yaml"]);
     assert_eq!((ran.stderr.as_str(), gets, patches), (UNCHANGED, 0, 20));
 }
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn blame_names_the_managers_of_fields() {
+    let rig = Rig::new();
+    rig.create_namespace();
+    rig.file("web.yaml", DEPLOYMENT);
+    rig.file("kustomization.yaml", "resources: [web.yaml]\n");
+    rig.smp(&["apply", "."]).ended(0);
+    let fields = |more: &[&str]| -> serde_json::Value {
+        let ran = rig.smp(&[&["blame", ".", "-o", "json", "--live"], more].concat()).ended(0);
+        serde_json::from_str::<serde_json::Value>(&ran.stdout).expect("JSON")[0].clone()
+    };
+    let object = fields(&[]);
+    assert_eq!((&object["live"], &object["unbuilt"]), (&true.into(), &serde_json::json!([])));
+    for field in object["fields"].as_array().expect("fields") {
+        assert_eq!(field["live"]["differs"], false, "{field}");
+    }
+    let name = object["name"].as_str().expect("a name").to_string();
+    rig.kubectl(&["-n", &rig.name, "scale", "deployment", &name, "--replicas=7"]);
+    rig.kubectl(&["-n", &rig.name, "label", "deployment", &name, "extra=x"]);
+    let object = fields(&[]);
+    let all = object["fields"].as_array().expect("fields");
+    let replicas = all.iter().find(|field| field["pointer"] == "/spec/replicas").expect("replicas");
+    assert_eq!((&replicas["live"]["value"], &replicas["live"]["differs"]), (&7.into(), &true.into()));
+    assert_eq!(replicas["live"]["managers"][0], "kubectl", "{replicas}");
+    let unbuilt = serde_json::json!([{"pointer": "/metadata/labels/extra", "value": "x", "managers": ["kubectl-label"]}]);
+    assert_eq!(object["unbuilt"], unbuilt);
+    rig.kubectl(&["-n", &rig.name, "delete", "deployment", &name]);
+    assert_eq!(fields(&[])["live"], false);
+}

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
+use crate::source::Span;
 use crate::yaml::Node;
 
 /// The position of the one resource that a patch names by its kind, name and namespace, now or before.
@@ -11,15 +12,13 @@ use crate::yaml::Node;
 /// # Errors
 /// There is none, or there are several.
 pub(super) fn own_target(set: &ResourceSet, patch: &Resource, alike: &Likely<'_>) -> Result<usize> {
-    unique(set, patch.id(), alike).map_err(|error| {
-        if error.code() != Code::NoMatch {
-            return error.at(patch.node().span().at_start());
-        }
-        let part = alike.wrong_part(set, patch.id());
-        let wrong = wrong_part(patch.node(), part);
-        let error = error.at(wrong.map_or(patch.node().span().at_start(), Node::span));
-        with_namesake(error, set, &patch.id().name, part)
-    })
+    let start = patch.node().span().at_start();
+    if !set.by_any_id(patch.id()).is_empty() {
+        return unique(set, patch.id(), start, alike);
+    }
+    let part = alike.wrong_part(set, patch.id());
+    let at = wrong_part(patch.node(), part).map_or(start, Node::span);
+    unique(set, patch.id(), at, alike).map_err(|error| with_namesake(error, set, &patch.id().name, part))
 }
 
 /// The same with the place of the resource that has the name and another kind: it may be that one which is misspelled.
@@ -42,7 +41,7 @@ fn wrong_part(patch: &Node, part: WrongPart) -> Option<&Node> {
     }
 }
 
-fn unique(set: &ResourceSet, id: &ResId, alike: &Likely<'_>) -> Result<usize> {
+fn unique(set: &ResourceSet, id: &ResId, at: Span, alike: &Likely<'_>) -> Result<usize> {
     match set.by_any_id(id).as_slice() {
         [one] => Ok(*one),
         [first, second, ..] => {
@@ -51,16 +50,24 @@ fn unique(set: &ResourceSet, id: &ResId, alike: &Likely<'_>) -> Result<usize> {
             Err(Diagnostic::error(Code::Ambiguous, format!("the patch fits several resources: {id}"))
                 .label(place(*first), "this one")
                 .label(place(*second), "and this one")
+                .at(at)
                 .help("use a `target` that selects one of them"))
         }
-        [] => Err(no_match(set, id, alike)),
+        [] => Err(no_match(set, id, at, alike)),
     }
 }
 
-fn no_match(set: &ResourceSet, id: &ResId, likely: &Likely<'_>) -> Diagnostic {
-    let error = Diagnostic::error(Code::NoMatch, format!("no resource matches this patch: {id}"));
-    let mut alike = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i)).map(Resource::id);
-    match alike.find(|other| other.gvk.kind == id.gvk.kind) {
+/// Names the patch, and what is perhaps meant.
+fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Likely<'_>) -> Diagnostic {
+    let error = Diagnostic::error(Code::NoMatch, format!("no resource matches this patch: {id}")).at(at);
+    let mut alike = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i));
+    let found = alike.find(|other| other.id().gvk.kind == id.gvk.kind);
+    let place = found.map(|other| other.node().span().at_start()).or_else(|| likely.place(set, id));
+    let error = match place {
+        Some(place) => error.label(place, "perhaps this one is meant"),
+        None => error,
+    };
+    match found.map(Resource::id) {
         Some(other) if other.gvk != id.gvk => {
             let version = other.gvk.api_version();
             error.help(format!("there is one with `apiVersion: {version}`; the patch must have the same"))
@@ -121,12 +128,17 @@ mod tests {
         let mut set = set(THREE);
         let id = set.as_slice()[1].id().clone();
         let schema = Schema::none();
-        let unique = |set: &ResourceSet, id: &ResId| unique(set, id, &Likely::new(&schema));
+        let unique = |set: &ResourceSet, id: &ResId| unique(set, id, Span::default(), &Likely::new(&schema));
         assert_eq!(unique(&set, &id).expect("one"), 1);
         let unnamed = ResId { namespace: SmolStr::default(), ..id.clone() };
         let error = unique(&set, &unnamed).expect_err("another namespace");
         let help = "there is one in namespace n; the patch must name it, too";
         assert_eq!((error.code(), error.help_text()), (Code::NoMatch, Some(help)));
+        let meant = error.labels().last().expect("where it stands");
+        assert_eq!(
+            (meant.span, meant.text.as_str()),
+            (set.as_slice()[1].node().span().at_start(), "perhaps this one is meant")
+        );
 
         // The id counts when the resource had it before, and then two may have it.
         set.update(0, |first| first.previous.push(id.clone()));
