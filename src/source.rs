@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 pub use self::kustomization::{KUSTOMIZATION_FILES, is_kustomization};
 pub(crate) use self::password::without_passwords;
-use self::secrecy::HiddenLines;
+use self::secrecy::{HiddenLines, is_secret_line};
 pub(crate) use self::secrecy::{is_secret_key, may_be_secret};
 
 /// Whose reader is followed, where kustomize and kubectl make different values of the same text.
@@ -106,6 +106,8 @@ pub struct Source {
     kept_secret: OnceLock<()>,
     /// Whether a program printed it.
     printed: OnceLock<()>,
+    /// Whether something beside its looks says that it is not, but for what is secret by its key.
+    shown_plain: OnceLock<()>,
     /// Where it stands, when that is in another text.
     outer: Option<Outer>,
 }
@@ -159,8 +161,13 @@ impl Source {
     /// Whether a line (from 1) may be shown: it holds no secret, by the looks of the text and by what names it.
     #[must_use]
     pub fn may_show(&self, line: usize) -> bool {
-        !self.is_kept_secret()
-            && !self.hidden.get_or_init(|| HiddenLines::of(&self.name, &self.text)).contains(line)
+        if self.is_kept_secret() {
+            return false;
+        }
+        if self.shown_plain.get().is_some() {
+            return !is_secret_line(self.line(line));
+        }
+        !self.hidden.get_or_init(|| HiddenLines::of(&self.name, &self.text)).contains(line)
     }
 
     /// Whether [`SourceMap::keep_secret`] was said of it.
@@ -279,6 +286,7 @@ impl SourceMap {
             hidden: OnceLock::new(),
             kept_secret: OnceLock::new(),
             printed: OnceLock::new(),
+            shown_plain: OnceLock::new(),
             outer,
         };
         let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
@@ -315,6 +323,15 @@ impl SourceMap {
             source.printed.get_or_init(|| ());
         }
         id
+    }
+
+    /// Lets messages show the lines of a text whatever it looks like, but for those that are secret by their key:
+    /// whoever names it knows that it is about nothing that holds secrets. What [`SourceMap::keep_secret`] was said of
+    /// stays hidden.
+    pub(crate) fn show_plain(&self, id: SourceId) {
+        if let Some(source) = self.get(id) {
+            source.shown_plain.get_or_init(|| ());
+        }
     }
 
     /// What is written at a place; none for what is no place.

@@ -52,6 +52,16 @@ pub(super) fn stdin_twice() -> Failure {
     Failure::Usage("standard input (`-`) can be read but once: name a file for the other one".into())
 }
 
+/// What is wrong with a path that is none, but a document: nothing of it is shown, since it may be a Secret.
+pub(super) fn no_path(error: Diagnostic, path: &Path, help: &str) -> Diagnostic {
+    let text = path.to_string_lossy();
+    let is_document = text.trim_start().starts_with(['{', '[']) || text.contains(": ") || text.contains('\n');
+    if !is_document || error.code() != Code::Io {
+        return error;
+    }
+    Diagnostic::error(error.code(), "here stands a document instead of the path of a file").help(help)
+}
+
 fn io_error(name: &str, error: &std::io::Error) -> Diagnostic {
     let what = match error.kind() {
         std::io::ErrorKind::NotFound => "no such file or directory".to_string(),

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use smol_str::SmolStr;
 
-use super::document::{documents_of, read_documents, read_stdin, stdin_twice};
+use super::document::{documents_of, no_path, read_documents, read_stdin, stdin_twice};
 use super::package::{print, schema_of};
 use super::report::print_changes;
 use super::target::SchemaArgs;
@@ -21,7 +21,7 @@ use crate::package::{
 use crate::patch::{PatchType, check_built_in};
 use crate::resource::LabelSelector;
 use crate::schema::SchemaChoice;
-use crate::source::{Reading, SourceMap};
+use crate::source::{Reading, SourceMap, Span};
 use crate::yaml::{self, Node};
 
 /// Patch manifests in files, without a cluster.
@@ -130,7 +130,8 @@ pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
         recover_target(&args.filename)?;
     }
     let package = read_package(args, sources)?;
-    let patches = read_patches(args, sources).and_then(|nodes| Patches::new(nodes, args.patch_type));
+    let patches = read_patches(args, sources)
+        .and_then(|nodes| Patches::new(nodes, args.patch_type).map_err(|error| in_last_text(error, sources)));
     let patches = patches.map_err(|error| {
         keep_secret(&error, &package, sources);
         with_flags(error, args.patch_type)
@@ -257,8 +258,18 @@ fn print_removed(changed: &ChangedPackage) {
 
 fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
     match (&args.patch_file, &args.patch) {
-        (Some(path), _) => read_documents(path, sources),
+        (Some(path), _) => {
+            read_documents(path, sources).map_err(|error| no_path(error, path, "did you mean -p?"))
+        }
         (None, text) => documents_of("--patch", text.clone().unwrap_or_default(), sources),
+    }
+}
+
+/// An error of a patch that has no place, as it is empty, with the start of the patch, which was read last.
+fn in_last_text(error: Diagnostic, sources: &SourceMap) -> Diagnostic {
+    match sources.outer_texts().last() {
+        Some(last) if error.labels().is_empty() => error.at(Span::new(*last, 0, 0)),
+        _ => error,
     }
 }
 
@@ -271,7 +282,9 @@ fn keep_secret(error: &Diagnostic, package: &Package, sources: &SourceMap) {
 
 fn read_package(args: &PatchArgs, sources: &SourceMap) -> Result<Package> {
     if args.filename != Path::new("-") {
-        return Package::read(&args.filename, Reading::Kubectl, sources);
+        let package = Package::read(&args.filename, Reading::Kubectl, sources);
+        let help = "did you mean -p? -f takes the path of a file or directory, or - for standard input";
+        return package.map_err(|error| no_path(error, &args.filename, help));
     }
     if args.in_place {
         return Err(Diagnostic::error(Code::Usage, "standard input cannot be changed in place"));

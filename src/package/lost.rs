@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::merge::association::{Association, ListPolicy};
+use crate::merge::directive::{PATCH, is_directive};
 use crate::merge::identity::{Identity, KeyValue};
 use crate::path::{FieldPath, PathElement};
 use crate::schema::Cursor;
@@ -18,6 +19,13 @@ pub(super) struct LostEntry {
     pub(super) path: FieldPath,
     /// Where it stands in the text that it came from.
     pub(super) span: Span,
+}
+
+impl LostEntry {
+    /// The path of the list that it is lost from.
+    pub(super) fn list(&self) -> &[PathElement] {
+        self.path.elements().split_last().map_or(&[], |(_, list)| list)
+    }
 }
 
 /// What of the lists of one merge is in those of another.
@@ -34,6 +42,56 @@ impl Losses {
         let mut walk = LossWalk { path: FieldPath::root(), losses: Self::default() };
         walk.value(expected, Some(actual), kind);
         walk.losses
+    }
+}
+
+/// The entries that a patch adds or changes, and of which nothing arrived: none of the merged list says all that one of
+/// them says.
+pub(super) fn not_arrived(patch: &Node, merged: &Node, kind: Cursor<'_>) -> Vec<LostEntry> {
+    let mut walk = ArrivalWalk { path: FieldPath::root(), lost: Vec::new() };
+    walk.value(patch, merged, kind);
+    walk.lost
+}
+
+struct ArrivalWalk {
+    path: FieldPath,
+    lost: Vec<LostEntry>,
+}
+
+impl ArrivalWalk {
+    fn value(&mut self, patch: &Node, merged: &Node, cursor: Cursor<'_>) {
+        match (&patch.value, &merged.value) {
+            (Value::Map(map), Value::Map(other)) if !map.contains_key(PATCH) => {
+                for (name, value) in map.iter().filter(|(name, _)| !is_directive(name)) {
+                    let Some(found) = other.get(name) else { continue };
+                    self.path.push(PathElement::Field(name.into()));
+                    self.value(value, found, cursor.field(name));
+                    self.path.pop();
+                }
+            }
+            (Value::List(list), Value::List(other)) => self.list(list, other, cursor),
+            _ => {}
+        }
+    }
+
+    fn list(&mut self, patch: &[Node], merged: &[Node], cursor: Cursor<'_>) {
+        let association = Association::of(cursor, ListPolicy::Overlay);
+        let by_field = by_field(merged);
+        for (i, entry) in patch.iter().enumerate() {
+            let Some(map) = entry.as_map().filter(|map| !map.contains_key(PATCH)) else { continue };
+            let candidates = candidates(map, &by_field, merged.len());
+            let mut saying = candidates.into_iter().filter(|at| covers(&merged[*at], map));
+            let found = (saying.next(), saying.next());
+            let name = association.identify(entry).and_then(|name| association.element(&name));
+            self.path.push(name.unwrap_or(PathElement::Index(i)));
+            match found {
+                (None, _) => self.lost.push(LostEntry { path: self.path.clone(), span: entry.span() }),
+                (Some(only), None) => self.value(entry, &merged[only], cursor.element()),
+                // Which of them it was merged into nobody can tell.
+                _ => {}
+            }
+            self.path.pop();
+        }
     }
 }
 
@@ -96,19 +154,25 @@ fn counterparts(entries: &[Node], others: &[Node]) -> Vec<Option<usize>> {
     let by_field = by_field(others);
     for (entry, found) in entries.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
         let Some(map) = entry.as_map() else { continue };
-        // The field of which the fewest entries have that value; an entry may have none.
-        let fields = fields_of(map).map(|field| by_field.get(&field).map_or(&[][..], Vec::as_slice));
-        let all = || (0..others.len()).collect();
-        let candidates: Vec<usize> =
-            fields.min_by_key(|candidates| candidates.len()).map_or_else(all, <[usize]>::to_vec);
+        let candidates = candidates(map, &by_field, others.len());
         *found = candidates.iter().copied().find(|at| !taken.contains(at) && covers(&others[*at], map));
         taken.extend(*found);
     }
     found
 }
 
+/// The entries that may have all fields of a map: those that have the field of which the fewest have its value. The map
+/// may have none.
+fn candidates(map: &Map, by_field: &EntriesByField, entries: usize) -> Vec<usize> {
+    let fields = fields_of(map).map(|field| by_field.get(&field).map_or(&[][..], Vec::as_slice));
+    let all = || (0..entries).collect();
+    fields.min_by_key(|candidates| candidates.len()).map_or_else(all, <[usize]>::to_vec)
+}
+
 /// Which entries have a field with that value.
-fn by_field(entries: &[Node]) -> FxHashMap<(SmolStr, KeyValue), Vec<usize>> {
+type EntriesByField = FxHashMap<(SmolStr, KeyValue), Vec<usize>>;
+
+fn by_field(entries: &[Node]) -> EntriesByField {
     let mut table: FxHashMap<_, Vec<usize>> = FxHashMap::default();
     for (at, map) in entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.as_map()?))) {
         for field in fields_of(map) {
@@ -125,11 +189,11 @@ fn fields_of(map: &Map) -> impl Iterator<Item = (SmolStr, KeyValue)> {
     values.filter(|(_, value)| value.is_present()).map(|(name, value)| (name.clone(), value))
 }
 
-/// Whether a map has all scalars of another one, and of the maps within; lists are looked at later.
-fn covers(node: &Node, map: &Map) -> bool {
+/// Whether a map has all scalars of another one, and of the maps within, directives aside; lists are looked at later.
+pub(super) fn covers(node: &Node, map: &Map) -> bool {
     let Some(other) = node.as_map() else { return false };
-    map.iter().all(|(name, value)| match &value.value {
-        Value::Map(below) if below.is_empty() => true,
+    map.iter().filter(|(name, _)| !is_directive(name)).all(|(name, value)| match &value.value {
+        Value::Map(below) if below.is_empty() || below.contains_key(PATCH) => true,
         Value::Map(below) => other.get(name).is_some_and(|other| covers(other, below)),
         Value::List(_) => true,
         Value::Scalar(_) if value.is_null() => true,

@@ -23,6 +23,7 @@ mod plain;
 mod plan;
 mod read;
 mod references;
+mod removals;
 mod secret;
 mod selection;
 mod untouched;

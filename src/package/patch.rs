@@ -4,12 +4,13 @@ use rustc_hash::FxHashSet;
 
 use super::change::ChangedPackage;
 use super::forbidden::newly_forbidden;
-use super::lost::{Losses, LostEntry};
+use super::lost::{Losses, LostEntry, not_arrived};
 use super::manifest::{Manifest, gvk_of, manifests};
 use super::others::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
-use super::secret::is_secret;
+use super::removals::{Absences, at_removal, removals};
+use super::secret::{is_known_plain, is_secret};
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::merge::directive::PATCH_MERGE_KEY;
@@ -18,6 +19,7 @@ use crate::patch::{
     ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_built_in, check_numbers,
     parse_json_patch,
 };
+use crate::path::PathElement;
 use crate::schema::{Cursor, Schema};
 use crate::source::{SourceId, Span};
 use crate::yaml::{Node, Style, Tag, Value};
@@ -79,7 +81,7 @@ impl Patches {
         let patches: Vec<_> =
             patches.map(|node| TargetedPatch::new(node, patch_type)).collect::<Result<_>>()?;
         if patches.is_empty() {
-            return Err(Diagnostic::error(Code::MissingField, "the patch is empty"));
+            return Err(Diagnostic::error(Code::InvalidValue, "the patch is empty"));
         }
         Ok(Self(patches))
     }
@@ -156,7 +158,8 @@ impl TargetedPatch {
     }
 
     /// A warning for each entry that the API server's rules, or those of overlays, keep or make, and kustomize's do
-    /// not. What either of the two makes alike is not lost, but merged by another key.
+    /// not, and for each that the patch has and the merged list has not. What either of the two makes alike is not
+    /// lost, but merged by another key.
     fn lost_entries(&self, node: &Node, merged: &Node, options: &ApplyOptions<'_>) -> Vec<Diagnostic> {
         let mut patch = self.node.clone();
         drop_named_keys(&mut patch);
@@ -173,19 +176,26 @@ impl TargetedPatch {
         let of_overlay = overlay.lost.iter().filter(|lost| {
             is_refused || lost.span.source == self.source && !server.kept.contains(&lost.span)
         });
-        let lost = of_server.chain(of_overlay).filter(|lost| told.insert(lost.span));
+        let mut lost: Vec<&LostEntry> =
+            of_server.chain(of_overlay).filter(|lost| told.insert(lost.span)).collect();
+        let missing = not_arrived(&patch, merged, options.kind);
+        let known: FxHashSet<&[PathElement]> = lost.iter().map(|lost| lost.list()).collect();
+        lost.extend(missing.iter().filter(|missing| !known.contains(missing.list())));
         let left = entry_places(merged);
-        lost.map(|LostEntry { path, span }| {
-            let message = if left.contains(span) {
-                "kustomize does not merge into this entry what the patch says of it"
-            } else {
-                "kustomize loses this entry"
-            };
-            Diagnostic::warning(Code::Ambiguous, message).field(path.clone()).at(*span).help(
-                "give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver",
-            )
-        })
-        .collect()
+        lost.into_iter().map(|lost| lost.warning(left.contains(&lost.span))).collect()
+    }
+}
+
+impl LostEntry {
+    fn warning(&self, is_left: bool) -> Diagnostic {
+        let message = if is_left {
+            "kustomize does not merge into this entry what the patch says of it"
+        } else {
+            "kustomize loses this entry"
+        };
+        Diagnostic::warning(Code::Ambiguous, message).field(&self.path).at(self.span).help(
+            "give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver",
+        )
     }
 }
 
@@ -234,6 +244,7 @@ pub fn patch_package(
     let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
     let of_manifest = patches_of(&candidates, patches, package)?;
     let mut plan = RewritePlan::new(package);
+    let mut absences = Absences::default();
     let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
     let kind_of = |manifest: &Manifest<'_>| {
         // Whatever the only document says that it is, the user has said it.
@@ -249,6 +260,9 @@ pub fn patch_package(
         for patch in patches {
             let failed = |error| named(patch.failed_at(error, manifest));
             let Some(before) = node else { break };
+            if patch.patch_type == PatchType::Strategic {
+                absences.note(&before, &patch.node, kind, manifest);
+            }
             let merged = patch.apply(before, schema, kind, options.rules).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
             node = merged.node;
@@ -258,13 +272,28 @@ pub fn patch_package(
         }
         match node {
             Some(node) => {
-                plan.warn(newly_forbidden(manifest.node, &node, kind).into_iter().map(named));
+                plan.warn(forbidden_by(patches, manifest.node, &node, kind).map(named));
                 plan.change(manifest, NewValue::of(manifest, node, schema));
             }
             None => plan.remove(manifest),
         }
     }
+    plan.warn(absences.into_warnings());
     plan.finish(MergedFiles::default())
+}
+
+/// What the schema forbids of what patches made, where they say so.
+fn forbidden_by(
+    patches: &[&TargetedPatch],
+    before: &Node,
+    after: &Node,
+    kind: Cursor<'_>,
+) -> impl Iterator<Item = Diagnostic> {
+    let forbidden = newly_forbidden(before, after, kind);
+    let is_missing = forbidden.iter().any(|warning| warning.code() == Code::MissingField);
+    let patches = patches.iter().filter(|_| is_missing);
+    let removed = removals(patches.map(|patch| &patch.node), after);
+    forbidden.into_iter().map(move |warning| at_removal(warning, &removed))
 }
 
 /// Whether the API server takes all strategic patches that it would get.
@@ -291,7 +320,7 @@ fn check_schemas<'a>(
 }
 
 /// The patches of each manifest. Of those that are for a Secret, or for nobody knows whom where there is one, no
-/// text is shown.
+/// text is shown; of those for what is known to be none, whatever they look like, all that is not secret by its key.
 ///
 /// # Errors
 /// A patch that is for no manifest, or does not say for which.
@@ -308,8 +337,13 @@ fn patches_of<'a>(
             Ok(targets) => targets.iter().any(|&target| is_secret(manifests[target].key.names())),
             Err(_) => package.has_secrets(),
         };
+        let is_plain = |targets: &Vec<usize>| {
+            targets.iter().all(|&target| is_known_plain(manifests[target].key.names()))
+        };
         if is_secret {
             package.sources().keep_secret(patch.source);
+        } else if targets.as_ref().is_ok_and(is_plain) {
+            package.sources().show_plain(patch.source);
         }
         targets?.into_iter().for_each(|target| of_manifest[target].push(patch));
     }

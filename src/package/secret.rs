@@ -23,6 +23,13 @@ pub(super) fn is_secret(names: &GroupKindName) -> bool {
     names.group.is_empty() && matches!(names.kind.as_str(), "Secret" | "SecretList")
 }
 
+/// Whether it is of a kind that holds no secrets: no Secret, nothing that one is made of, no kubeconfig.
+pub(super) fn is_known_plain(names: &GroupKindName) -> bool {
+    let kind = names.kind.as_str();
+    let holds_secrets = matches!(kind, "" | "List" | "Kustomization" | "Component" | "Config");
+    !holds_secrets && !is_secret(names) && !kind.ends_with("Generator")
+}
+
 impl Package {
     /// Whether a Secret is among its manifests.
     #[must_use]

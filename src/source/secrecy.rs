@@ -326,7 +326,7 @@ fn has_key(line: &str, key: &str) -> bool {
 }
 
 /// Whether a line is secret wherever it stands: by its key, or a URL with a password.
-fn is_secret_line(line: &str) -> bool {
+pub(super) fn is_secret_line(line: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let by_key = line.match_indices([':', '=']).any(|(i, _)| {
         let before = line[..i].trim_end_matches(['"', '\'', ' ']);

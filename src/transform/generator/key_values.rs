@@ -160,10 +160,11 @@ fn literal(source: &Spanned<String>) -> Result<DataPair> {
 
 /// `path`, whose last part is the key, or `key=path`.
 fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
+    // What stands here by mistake may be a literal, which no message repeats.
     let wrong = |message: &str| {
-        Err(Diagnostic::error(Code::InvalidValue, format!("`{}` {message}", **source))
+        Err(Diagnostic::error(Code::InvalidValue, format!("this entry {message}"))
             .at(source.span)
-            .help("write the path of a file, or key=path"))
+            .help("write the path of a file, or key=path; a key and its value go under `literals`"))
     };
     match source.split_once('=') {
         None => Ok((gocompat::path::base(source).into(), source)),

@@ -12,7 +12,7 @@ use super::style::DocumentStyle;
 use super::value::{Aliases, Editor};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceMap};
-use crate::yaml::node::Node;
+use crate::yaml::node::{Map, Node, Value};
 use crate::yaml::parse::{ParseOptions, parse_documents};
 
 /// The text of a document, from its directives or `---` to the next document.
@@ -72,8 +72,7 @@ impl<'t> Edited<'t> {
         if reads_as(&whole, layout.reading, after) {
             return Ok(Self(whole.into()));
         }
-        Err(Diagnostic::error(Code::InvalidValue, "the changed document cannot be written as YAML")
-            .at(before.span().at_start()))
+        Err(cannot_be_written(before, after, layout))
     }
 }
 
@@ -119,6 +118,35 @@ fn write_whole(
     out.push_str(&body.replace('\n', style.line_break));
     out.push_str(&text[document.content.end..document.range.end]);
     out
+}
+
+fn cannot_be_written(before: &Node, after: &Node, layout: Layout) -> Diagnostic {
+    let error = Diagnostic::error(Code::InvalidValue, "the changed document cannot be written as YAML");
+    let error = error.at(before.span().at_start());
+    unwritable(after, layout).iter().fold(error, |error, field| error.field(field.trim_start_matches('.')))
+}
+
+/// The first field or entry that is read as something else than it was, once it is written alone: where it stands in
+/// the tree, as messages have it.
+fn unwritable(node: &Node, layout: Layout) -> Option<String> {
+    let is_lost = |alone: Map| {
+        let alone = Node::map(alone);
+        !reads_as(&layout.document(&alone), layout.reading, &alone)
+    };
+    let below = |step: String, node: &Node| unwritable(node, layout).map(|rest| step + &rest);
+    match &node.value {
+        Value::Scalar(_) => is_lost(Map::from_iter([("value", node.clone())])).then(String::new),
+        Value::List(list) => list.iter().enumerate().find_map(|(i, node)| below(format!("[{i}]"), node)),
+        Value::Map(map) => map.entries().iter().find_map(|entry| {
+            let name = entry.key.text.clone();
+            let step = if name.contains('.') { format!("[{name:?}]") } else { format!(".{name}") };
+            if is_lost(Map::from_iter([(name, Node::null())])) {
+                Some(step)
+            } else {
+                below(step, &entry.value)
+            }
+        }),
+    }
 }
 
 /// Whether a text is one document with the wanted tree.

@@ -30,6 +30,32 @@ impl FlowChunk {
     }
 }
 
+/// The comments of a list in brackets.
+struct FlowComments<'t> {
+    /// Behind the bracket, and behind each entry.
+    behind: Vec<Option<&'t str>>,
+    /// On lines above each entry, and above the bracket at the end.
+    above: Vec<Vec<&'t str>>,
+}
+
+impl<'t> FlowComments<'t> {
+    /// Those of a list; none when it has none.
+    fn of(text: &'t str, part: &Part, chunks: &[FlowChunk]) -> Option<Self> {
+        let (mut behind, mut above) = (Vec::new(), Vec::new());
+        let starts = chunks.iter().map(|chunk| chunk.start).chain([part.end - 1]);
+        let mut from = part.content + 1;
+        for (i, start) in starts.enumerate() {
+            let mut lines =
+                text.get(from..start)?.split('\n').map(|line| line.trim_matches([' ', '\t', '\r', ',']));
+            behind.push(lines.next().filter(|line| line.starts_with('#')));
+            above.push(lines.filter(|line| line.starts_with('#')).collect());
+            from = chunks.get(i).map_or(start, |chunk| chunk.end);
+        }
+        let any = behind.iter().any(Option::is_some) || above.iter().any(|lines: &Vec<_>| !lines.is_empty());
+        any.then_some(Self { behind, above })
+    }
+}
+
 impl<'a> Editor<'a> {
     /// Edits a map between braces; false when it has to be written anew.
     pub(super) fn flow_map(
@@ -56,6 +82,7 @@ impl<'a> Editor<'a> {
     /// Edits a list between brackets; false when it has to be written anew.
     pub(super) fn flow_list(
         &mut self,
+        part: &Part,
         entries: &'a [EntryPart],
         before: &'a [Node],
         after: &'a [Node],
@@ -72,7 +99,7 @@ impl<'a> Editor<'a> {
         let lead = self.lead(&chunks);
         let place = |i: usize| ValuePlace { from: entries[i].start, column: 0, kind: PlaceKind::Flow };
         if !sources.iter().flatten().is_sorted() {
-            let pieces = after.iter().zip(sources).map(|(node, source)| match source {
+            let pieces = after.iter().zip(&sources).map(|(node, source)| match *source {
                 Some(i) => {
                     let own = self.apart(|e| e.value(place(i), &entries[i].value, &before[i], node));
                     let FlowChunk { start, end, .. } = chunks.list[i];
@@ -81,6 +108,11 @@ impl<'a> Editor<'a> {
                 None => brackets.write(node, lead),
             });
             let pieces: Vec<_> = pieces.collect();
+            if let Some(comments) = FlowComments::of(self.text, part, &chunks.list) {
+                let rows = sources.iter().copied().zip(pieces).collect::<Vec<_>>();
+                self.rewrite(part, &chunks, &comments, &rows);
+                return true;
+            }
             return self.refill(&chunks, &brackets, &pieces);
         }
         for (node, i) in after.iter().zip(&sources).filter_map(|(node, source)| source.map(|i| (node, i))) {
@@ -173,12 +205,69 @@ impl<'a> Editor<'a> {
             }
         }
         for i in (0..last).filter(|i| !changes.kept[*i]) {
-            self.replace(chunks[i].start, chunks[i + 1].start, "");
+            let end = self.begin_in_flow(chunks, i + 1);
+            // The next one has comments above it, which stay on lines of their own.
+            let is_below = end < line_start(self.text, chunks[i + 1].start);
+            self.replace(
+                chunks[i].start,
+                if is_below { line_end(self.text, chunks[i].behind()) } else { chunks[i + 1].start },
+                "",
+            );
         }
         if last + 1 < chunks.len() {
-            self.replace(chunks[last].end, chunks[chunks.len() - 1].end, "");
+            self.remove_behind(&chunks[last], &chunks[chunks.len() - 1]);
         }
         true
+    }
+
+    /// Removes all that follows an entry up to the end of the last one, but for the comment behind the entry.
+    fn remove_behind(&mut self, kept: &FlowChunk, last: &FlowChunk) {
+        let line = line_end(self.text, kept.behind());
+        if line >= last.end || !self.text[kept.behind()..line].trim_start().starts_with('#') {
+            return self.replace(kept.end, last.end, "");
+        }
+        if let Some(comma) = kept.comma {
+            self.replace(comma, comma + 1, "");
+        }
+        let end_of_last = line_end(self.text, last.behind());
+        let behind = self.text[last.behind()..end_of_last].trim_start();
+        if is_blank(behind) || behind.starts_with('#') {
+            return self.replace(line, end_of_last, "");
+        }
+        let first = next_line(self.text, line);
+        let content = first + self.text[first..].find(|c| !matches!(c, ' ' | '\t')).unwrap_or_default();
+        let lead = self.indentation(content);
+        self.replace(line, last.behind(), format!("{}{lead}", self.style.line_break));
+    }
+
+    /// Writes the entries of a list in another order, each with its comments and on lines of its own.
+    fn rewrite(
+        &mut self,
+        part: &Part,
+        chunks: &FlowChunks,
+        comments: &FlowComments<'_>,
+        rows: &[(Option<usize>, String)],
+    ) {
+        let outer = self.indentation(part.start);
+        let own = chunks.list.iter().find_map(|chunk| lead(self.text, chunk.start));
+        let lead = own.map_or_else(|| format!("{outer}  "), str::to_string);
+        let close = part.end - 1;
+        let close_lead = super::lines::lead(self.text, close).unwrap_or(outer);
+        let ends_with_comma = chunks.list.last().is_some_and(|chunk| chunk.comma.is_some());
+        let behind = |comment: Option<&str>| comment.map(|comment| format!(" {comment}")).unwrap_or_default();
+        let mut text = format!("{}\n", behind(comments.behind[0]));
+        for (i, (source, piece)) in rows.iter().enumerate() {
+            let (above, comment) = match source {
+                Some(i) => (comments.above[*i].as_slice(), comments.behind[*i + 1]),
+                None => (&[][..], None),
+            };
+            text.extend(above.iter().flat_map(|line| [&lead, *line, "\n"]));
+            let comma = if i + 1 < rows.len() || ends_with_comma { "," } else { "" };
+            text.extend([&lead, piece, comma, &behind(comment), "\n"]);
+        }
+        let foot = comments.above.last().map(Vec::as_slice).unwrap_or_default();
+        text.extend(foot.iter().flat_map(|line| [&lead, *line, "\n"]));
+        self.replace(part.content + 1, close, text + close_lead);
     }
 
     /// Removes and inserts entries that have lines of their own.

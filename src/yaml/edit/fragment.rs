@@ -182,9 +182,31 @@ pub(super) fn as_before(before: &Node, after: Node, reading: Reading) -> Node {
 pub(super) fn as_neighbours<'n>(neighbours: &[Node], entry: &'n Node, reading: Reading) -> Cow<'n, Node> {
     let mut collections = neighbours.iter().filter(|node| !is_empty(node)).peekable();
     if collections.peek().is_some() && collections.all(|node| node.meta.style == Style::Flow) {
-        return in_brackets(entry, reading).map_or(Cow::Borrowed(entry), Cow::Owned);
+        let alone = with_comment_behind(entry);
+        return in_brackets(&alone, reading).map_or(Cow::Borrowed(entry), Cow::Owned);
     }
     Cow::Borrowed(entry)
+}
+
+/// An entry with the comment behind its only field, if there is no other one in it, behind itself: there it can stand
+/// when the entry is put into brackets.
+fn with_comment_behind(entry: &Node) -> Cow<'_, Node> {
+    let only = entry.as_map().filter(|map| map.len() == 1 && comments(&entry.meta).is_none());
+    let Some(comment) = only.and_then(|map| line_comment(&map.entries()[0].value.meta)) else {
+        return Cow::Borrowed(entry);
+    };
+    let comment = Comments { line: Some(comment.into()), ..Comments::default() };
+    let mut moved = entry.clone();
+    if let Some(field) = moved.as_map_mut().and_then(|map| map.entries_mut().first_mut())
+        && let Some(own) = &mut field.value.meta.comments
+    {
+        own.line = None;
+        if **own == Comments::default() {
+            field.value.meta.comments = None;
+        }
+    }
+    moved.meta.comments = Some(Box::new(comment));
+    Cow::Owned(moved)
 }
 
 /// The longest text that is put into brackets; what is longer is read more easily on lines of its own.

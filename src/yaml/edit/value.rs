@@ -4,7 +4,10 @@ use granit_parser::StructureStyle::{Block, Flow};
 use rustc_hash::FxHashMap;
 
 use super::fragment::{Layout, as_before, as_block};
-use super::lines::{behind_blank_lines, is_blank, line_end, next_line, with_comments_below};
+use super::lines::{
+    behind_blank_lines, column, comments_above, is_blank, line_end, line_start, next_line,
+    with_comments_below,
+};
 use super::outline::{DocumentOutline, Part, PartKind};
 use super::same::{is_same, new_comment};
 use super::splice::Edit;
@@ -161,7 +164,7 @@ impl<'a> Editor<'a> {
                 self.flow_map(part, fields, before, after)
             }
             (PartKind::List { style: Flow, entries }, Value::List(before), Value::List(after)) => {
-                self.flow_list(entries, before, after)
+                self.flow_list(part, entries, before, after)
             }
             _ => false,
         }
@@ -181,6 +184,9 @@ impl<'a> Editor<'a> {
         }
         after = as_before(before, as_block(before, &after), self.layout().reading);
         let end = self.end_of_value(place, part);
+        if is_emptied(before, &after) {
+            self.keep_comments(place, part, end);
+        }
         let mut inner = self.comment_within(place, part).map(|c| format!(" {c}"));
         let is_behind = !is_blank(&self.text[end..line_end(self.text, end)]);
         if inner.is_some() || is_behind {
@@ -214,6 +220,37 @@ impl<'a> Editor<'a> {
             };
             self.replace(at, below, format!("\n{rest}"));
             self.close(&text, next_line(self.text, below));
+        }
+    }
+
+    /// Puts the comments of a map or list that loses all that was in it above it, but for those that stood at what was
+    /// in it: directly above, beside, or deeper below.
+    fn keep_comments(&mut self, place: ValuePlace, part: &Part, end: usize) {
+        let parts: Vec<(usize, usize)> = match &part.kind {
+            PartKind::Map { style: Block, fields } => fields.iter().map(|f| (f.start, f.value.end)).collect(),
+            PartKind::List { style: Block, entries } => {
+                entries.iter().map(|e| (e.start, e.value.end)).collect()
+            }
+            _ => return,
+        };
+        let Some(column) = parts.first().map(|(start, _)| column(self.text, *start)) else { return };
+        let mut from = next_line(self.text, place.from);
+        let mut kept = Vec::new();
+        for (start, value_end) in parts {
+            let line = line_start(self.text, start);
+            if line >= from {
+                kept.push((from, comments_above(self.text, line, from)));
+            }
+            let own = with_comments_below(self.text, line_end(self.text, value_end), column, end);
+            from = next_line(self.text, own);
+        }
+        kept.push((from, end));
+        let at = line_start(self.text, place.from);
+        let lead = self.indentation(self.text.len().min(at + place.column));
+        for (from, to) in kept.into_iter().filter(|(from, to)| from < to) {
+            for line in self.text[from..to].lines().map(str::trim).filter(|line| line.starts_with('#')) {
+                self.replace(at, at, format!("{lead}{line}\n"));
+            }
         }
     }
 
@@ -265,6 +302,15 @@ impl<'a> Editor<'a> {
 /// Whether comments behind a value on its last line can be told from it.
 fn is_inline(part: &Part) -> bool {
     !part.is_block_collection() && !matches!(part.kind, PartKind::BlockScalar)
+}
+
+/// Whether a map or list has nothing in it any more.
+fn is_emptied(before: &Node, after: &Node) -> bool {
+    match (&before.value, &after.value) {
+        (Value::Map(before), Value::Map(after)) => !before.is_empty() && after.is_empty(),
+        (Value::List(before), Value::List(after)) => !before.is_empty() && after.is_empty(),
+        _ => false,
+    }
 }
 
 /// A string that changes keeps its quotes.

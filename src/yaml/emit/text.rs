@@ -96,9 +96,10 @@ pub(in crate::yaml) fn unfolded(text: &str, style: Style, context: Context) -> S
         Style::DoubleQuoted => Written::Double,
         _ if traits.has_forbidden() => Written::Double,
         _ => match traits.style(text) {
-            Written::Literal if flow => Written::Double,
+            // Readers do not agree on which line breaks beside LF end a line of such a text.
+            Written::Literal if flow || text.contains(is_other_break) => Written::Double,
             Written::Single if traits.has_break() => Written::Double,
-            Written::Plain if flow && text.contains([',', '[', ']', '{', '}']) => Written::Double,
+            Written::Plain if flow && ends_in_flow(text) => Written::Double,
             written => written,
         },
     };
@@ -116,6 +117,16 @@ pub(in crate::yaml) fn unfolded(text: &str, style: Style, context: Context) -> S
             out
         }
     }
+}
+
+fn is_other_break(c: char) -> bool {
+    c != '\n' && is_break(c)
+}
+
+/// Whether some reader ends plain text between brackets too soon, or takes its start for something else. To kubectl's
+/// a `?` stands before a key there wherever it is, and a `:` at the start behind one.
+fn ends_in_flow(text: &str) -> bool {
+    text.starts_with(':') || text.contains([',', '[', ']', '{', '}', '?'])
 }
 
 /// Characters that YAML forbids fail `kustomize build`, even though they could be escaped.

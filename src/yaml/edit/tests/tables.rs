@@ -497,3 +497,56 @@ fn documents_are_written_as_they_were_read() {
     let documents = [value("a: 1"), value(""), value("- 1")];
     assert_eq!(write_documents_as_written(&documents), "a: 1\n---\nnull\n---\n- 1\n");
 }
+
+#[test]
+fn comments_in_brackets_stay_with_their_entries() {
+    check(&[
+        // What goes takes its own comment along, and no other one.
+        ("a: [\n  x, y, # y\n  z]\n", "- a/2", "a: [\n  x, y # y\n  ]\n"),
+        ("a: [\n  x, y, # y\n  z]\n", "- a/1", "a: [\n  x, z]\n"),
+        ("a: [x, # x\n  y, # y\n  z # z\n  ]\n", "- a/2", "a: [x, # x\n  y # y\n  ]\n"),
+        ("a: [x, # x\n  y, # y\n  z # z\n  ]\n", "- a/2;;- a/1", "a: [x # x\n  ]\n"),
+        ("a: [x, y,\n  # z\n  z]\n", "- a/1", "a: [x, \n  # z\n  z]\n"),
+        ("a: {x: 1, # x\n  y: 2}\n", "- a/y", "a: {x: 1 # x\n  }\n"),
+        // What moves takes it along.
+        ("a: [\n  x, # x\n  # above y\n  y\n]\n", "a/1 > 0", "a: [\n  # above y\n  y,\n  x # x\n]\n"),
+        ("a: [x, # x\n  y] # a\n", "a/1 > 0", "a: [\n  y,\n  x # x\n] # a\n"),
+        ("a: [ # a\n  x,\n  y, # y\n  # end\n]\n", "a/1 > 0", "a: [ # a\n  y, # y\n  x,\n  # end\n]\n"),
+        ("a: [x, y]\n", "a/1 > 0", "a: [y, x]\n"),
+    ]);
+}
+
+#[test]
+fn what_is_emptied_keeps_comments_of_nothing_in_it() {
+    check(&[
+        ("a: # a\n  # of b\n  b: 1\n", "- a/b", "a: {} # a\n"),
+        ("a:\n  # all\n\n  # of b\n  b: 1 # b\n  # end\nc: 1\n", "- a/b", "# all\n# end\na: {}\nc: 1\n"),
+        ("x:\n  a:\n    # all\n\n    - 1\n", "- x/a/0", "x:\n  # all\n  a: []\n"),
+    ]);
+}
+
+#[test]
+fn what_stands_in_brackets_is_read_by_kubectl_too() {
+    for text in [":|", ":x", "?x", "a?", "a?b"] {
+        let before = read_as(Reading::Kubectl, "a: {b: 1}\nc: [1]\n");
+        let mut after = before[0].clone();
+        after.get_mut("a").and_then(Node::as_map_mut).expect("a map").insert(text, Node::string(text));
+        after.get_mut("c").and_then(Node::as_list_mut).expect("a list").push(Node::string(text));
+        let edited = edit("a: {b: 1}\nc: [1]\n", Reading::Kubectl, &before, &[Some(after)]).expect("written");
+        assert_eq!(edited, format!("a: {{b: 1, \"{text}\": \"{text}\"}}\nc: [1, \"{text}\"]\n"));
+    }
+}
+
+#[test]
+fn other_line_breaks_in_several_lines_are_escaped() {
+    check(&[("a: x\n", "a = \"b\\n\\Lc\\n\"", "a: \"b\\n\\Lc\\n\"\n")]);
+    for other in ["\u{2028}", "\u{2029}", "\u{85}"] {
+        for reading in [Reading::Kubectl, Reading::Kustomize] {
+            let text = Node::string(format!("b\n{other}c\n"));
+            let before = read_as(reading, "a: x\n");
+            let after = Node::map([("a", text)].into_iter().collect());
+            let edited = edit("a: x\n", reading, &before, &[Some(after.clone())]).expect("it can be written");
+            assert_eq!(read_as(reading, &edited), [after], "{edited}");
+        }
+    }
+}

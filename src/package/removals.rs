@@ -1,0 +1,157 @@
+//! What patches remove: what was not there, and what must be there.
+//!
+//! Must not know how patches are applied.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::lost::covers;
+use super::manifest::Manifest;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::merge::directive::{PATCH, is_directive};
+use crate::merge::{absent_deletions, deletes};
+use crate::path::{FieldPath, PathElement};
+use crate::schema::Cursor;
+use crate::source::Span;
+use crate::yaml::{List, Map, Node, Value};
+
+/// What strategic patches remove that the manifests which they are for do not have.
+#[derive(Debug, Default)]
+pub(super) struct Absences {
+    /// Each warning with the place of its patch.
+    warnings: Vec<(Span, Diagnostic)>,
+    /// For how many manifests each patch was.
+    targets: FxHashMap<Span, usize>,
+}
+
+impl Absences {
+    /// Looks what of a patch is not in a manifest that it is about to be applied to.
+    pub(super) fn note(&mut self, before: &Node, patch: &Node, kind: Cursor<'_>, manifest: &Manifest<'_>) {
+        if !deletes(patch) {
+            return;
+        }
+        *self.targets.entry(patch.span()).or_default() += 1;
+        let warnings = absent_deletions(before, patch, kind).into_iter();
+        self.warnings.extend(warnings.map(|warning| (patch.span(), warning.resource(manifest))));
+    }
+
+    /// A warning for each place of a patch that takes away nothing from any of its manifests.
+    pub(super) fn into_warnings(self) -> Vec<Diagnostic> {
+        let place = |warning: &Diagnostic| warning.labels().first().map(|label| label.span);
+        let mut counts: FxHashMap<_, usize> = FxHashMap::default();
+        for (patch, warning) in &self.warnings {
+            *counts.entry((*patch, place(warning))).or_default() += 1;
+        }
+        let mut told = FxHashSet::default();
+        let is_nowhere = |(patch, warning): &(Span, Diagnostic)| {
+            let here = (*patch, place(warning));
+            counts.get(&here) == self.targets.get(patch) && told.insert(here)
+        };
+        let (mut is_nowhere, targets) = (is_nowhere, &self.targets);
+        let told = self.warnings.iter().filter(|warning| is_nowhere(warning));
+        let shown = told.map(|(patch, warning)| match targets.get(patch) {
+            Some(&several) if several > 1 => warning
+                .clone()
+                .note(format!("the same in {} other manifests that the patch is for", several - 1)),
+            _ => warning.clone(),
+        });
+        shown.collect()
+    }
+}
+
+/// The paths of an object at which patches remove something, with the places that say so.
+pub(super) fn removals<'p>(patches: impl Iterator<Item = &'p Node>, after: &Node) -> FxHashMap<String, Span> {
+    let mut walk = RemovalWalk { path: FieldPath::root(), found: FxHashMap::default() };
+    for patch in patches {
+        if let Value::List(operations) = &patch.value {
+            walk.operations(operations, after);
+        } else {
+            walk.value(patch, after);
+        }
+    }
+    walk.found
+}
+
+/// A warning of what is missing, with the place that took it away, if one did.
+pub(super) fn at_removal(warning: Diagnostic, removals: &FxHashMap<String, Span>) -> Diagnostic {
+    let span = warning.field_path().and_then(|path| removals.get(path));
+    let Some(span) = span.filter(|_| warning.code() == Code::MissingField) else { return warning };
+    let moved = Diagnostic::warning(warning.code(), warning.message()).at(*span);
+    let moved = warning.field_path().into_iter().fold(moved, Diagnostic::field);
+    warning.help_text().into_iter().fold(moved, Diagnostic::help)
+}
+
+struct RemovalWalk {
+    path: FieldPath,
+    found: FxHashMap<String, Span>,
+}
+
+impl RemovalWalk {
+    fn value(&mut self, patch: &Node, after: &Node) {
+        match (&patch.value, &after.value) {
+            (Value::Map(patch), Value::Map(after)) => self.map(patch, after),
+            (Value::List(patch), Value::List(after)) => self.list(patch, after),
+            _ => {}
+        }
+    }
+
+    fn map(&mut self, patch: &Map, after: &Map) {
+        for entry in patch.entries().iter().filter(|entry| !is_directive(&entry.key.text)) {
+            let (name, value) = (&entry.key.text, &entry.value);
+            self.path.push(PathElement::Field(name.clone()));
+            match after.get(name) {
+                None if value.is_null() || value.get(PATCH).is_some() => {
+                    self.found.insert(self.path.to_string(), entry.key.meta.span);
+                }
+                None => {}
+                Some(after) => self.value(value, after),
+            }
+            self.path.pop();
+        }
+    }
+
+    /// Each entry of the patch with the one that says what it says, if there is only one.
+    fn list(&mut self, patch: &List, after: &List) {
+        for entry in patch.iter().filter(|entry| entry.get(PATCH).is_none()) {
+            let Some(map) = entry.as_map() else { continue };
+            let mut saying = after.iter().enumerate().filter(|(_, after)| covers(after, map));
+            if let (Some((i, found)), None) = (saying.next(), saying.next()) {
+                self.path.push(PathElement::Index(i));
+                self.value(entry, found);
+                self.path.pop();
+            }
+        }
+    }
+
+    /// Those of a JSON patch.
+    fn operations(&mut self, operations: &List, after: &Node) {
+        for operation in operations {
+            let path = match operation.get("op").and_then(Node::as_str) {
+                Some("remove") => operation.get("path"),
+                Some("move") => operation.get("from"),
+                _ => None,
+            };
+            let Some((path, pointer)) = path.and_then(|path| Some((path, path.as_str()?))) else { continue };
+            self.found.insert(field_path(pointer, after), path.span());
+        }
+    }
+}
+
+/// The path of a field that a JSON pointer leads to.
+fn field_path(pointer: &str, object: &Node) -> String {
+    let (mut path, mut here) = (FieldPath::root(), Some(object));
+    for step in pointer.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        let position = here.and_then(Node::as_list).and_then(|list| Some((name.parse().ok()?, list)));
+        here = match position {
+            Some((i, list)) => {
+                path.push(PathElement::Index(i));
+                list.get(i)
+            }
+            None => {
+                path.push(PathElement::Field(name.as_str().into()));
+                here.and_then(|node| node.get(&name))
+            }
+        };
+    }
+    path.to_string()
+}

@@ -1,0 +1,154 @@
+//! What is said of patches, where, and what of them is shown.
+
+use super::{fail, folder, succeed};
+
+const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  f: x\n";
+
+const SECRET: &str = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  f: x\n";
+
+const WORKLOAD: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      containers:
+      - {name: web, image: web}
+      - {name: log, image: log}
+";
+
+/// What is said of a patch of one file.
+fn said(manifests: &str, args: &[&str]) -> String {
+    let files = folder(&[("a.yaml", manifests)]);
+    succeed(files.path(), &[&["patch", "-f", "a.yaml"], args].concat()).1
+}
+
+fn refused(manifests: &str, args: &[&str]) -> String {
+    let files = folder(&[("a.yaml", manifests)]);
+    fail(files.path(), &[&["patch", "-f", "a.yaml"], args].concat())
+}
+
+#[test]
+fn entries_that_kustomize_does_not_take_from_the_patch_are_told() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec:\n  ports:";
+    let two = format!("{service}\n  - {{port: 53, protocol: UDP}}\n  - {{port: 53, protocol: TCP}}\n");
+    let table = [
+        (two.as_str(), "{spec: {ports: [{port: 53, name: b}]}}", Some("--patch:1:17")),
+        (&two, "{spec: {ports: [{port: 53, protocol: UDP, name: b}]}}", None),
+        (&two, "{spec: {ports: [{port: 53, protocol: UDP, $patch: delete}]}}", None),
+        (
+            &format!("{service} []\n"),
+            "{spec: {ports: [{port: 80, name: b}, {port: 80, protocol: UDP, name: a}]}}",
+            Some("--patch:1:17"),
+        ),
+        (&format!("{service} []\n"), "{spec: {ports: [{port: 80, name: b, nodePort: null}]}}", None),
+    ];
+    for (manifest, patch, place) in table {
+        let told = said(manifest, &["--dialect", "kustomize", "-p", patch]);
+        assert_eq!(told.contains("kustomize loses this entry"), place.is_some(), "{patch}: {told}");
+        assert!(told.contains(place.unwrap_or_default()), "{patch}: {told}");
+    }
+}
+
+#[test]
+fn deletions_of_what_is_not_there_are_told_once() {
+    let two = format!("{CONFIG}---\n{}", CONFIG.replace("name: a", "name: b"));
+    let other = two.replacen("f: x", "f: x\n  g: y", 1);
+    let patch = "{data: {f: null, g: null}}";
+    for dialect in ["apiserver", "overlay", "kustomize"] {
+        let args = ["--dialect", dialect, "--all", "-p", patch];
+        let told = said(CONFIG, &args);
+        assert_eq!(told.matches("warning[absent-deletion]").count(), 1, "{dialect}: {told}");
+        assert!(told.contains("--patch:1:18") && told.contains("data.g"), "{told}");
+        let told = said(&two, &args);
+        assert_eq!(told.matches("warning[absent-deletion]").count(), 1, "{dialect}: {told}");
+        assert_eq!(said(&other, &args), "", "one of them had it");
+    }
+    assert_eq!(said(CONFIG, &["--type", "merge", "-p", patch]), "", "no strategic merge");
+}
+
+#[test]
+fn what_is_no_secret_is_shown() {
+    let test = r#"[{"op": "test", "path": "/data/f", "value": "marked"}]"#;
+    let told = refused(CONFIG, &["--type", "json", "-p", test]);
+    assert!(told.contains("marked") && !told.contains("***"), "{told}");
+    let told = refused(CONFIG, &["-p", r#"{"data": {"f": "marked", "$patch": "x"}}"#]);
+    assert!(told.contains("marked"), "{told}");
+    // What is secret by its key is so anywhere.
+    let told = refused(CONFIG, &["-p", r#"{"data": {"password": "marked", "$patch": "x"}}"#]);
+    assert!(!told.contains("marked"), "{told}");
+    let both = format!("{CONFIG}---\n{SECRET}");
+    for args in [&["--all", "--type", "json"][..], &["--kind", "Secret", "--type", "json"]] {
+        let told = refused(&both, &[args, &["-p", &test.replace("/data", "/stringData")]].concat());
+        assert!(!told.contains("marked"), "{told}");
+    }
+    let told = refused(CONFIG, &["-p", r#"{"kind": "Secret", "stringData": {"f": "marked"}}"#]);
+    assert!(!told.contains("marked"), "it may be for one that is elsewhere: {told}");
+}
+
+#[test]
+fn what_is_missing_is_told_where_it_was_taken_away() {
+    let remove = r#"[{"op": "remove", "path": "/spec/selector"}]"#;
+    let of_entry = r#"[{"op": "remove", "path": "/spec/template/spec/containers/1/name"}]"#;
+    let table = [
+        (&["-p", "{spec: {selector: null}}"][..], "--patch:1:9", "spec.selector"),
+        (&["-p", "{spec: {selector: null}}", "--type", "merge"], "--patch:1:9", "spec.selector"),
+        (&["-p", remove, "--type", "json"], "--patch:1:27", "spec.selector"),
+        (
+            &["-p", "spec:\n  selector:\n    $patch: delete\n", "--dialect", "overlay"],
+            "--patch:2:3",
+            "spec.selector",
+        ),
+        (&["-p", of_entry, "--type", "json"], "--patch:1:27", "spec.template.spec.containers[1].name"),
+    ];
+    for (args, place, field) in table {
+        let told = said(WORKLOAD, args);
+        assert!(told.contains(place) && told.contains(field), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn documents_that_stand_for_paths_are_not_shown() {
+    let files = folder(&[("a.yaml", CONFIG)]);
+    let document = r#"{"stringData": {"a": "marked"}}"#;
+    for args in [["-f", "a.yaml", "--patch-file", document], ["-f", document, "-p", "{}"]] {
+        let told = fail(files.path(), &[&["patch"], &args[..]].concat());
+        assert!(told.contains("did you mean -p?") && !told.contains("marked"), "{told}");
+    }
+    let told = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "stringData: marked"]);
+    assert!(!told.contains("marked"), "{told}");
+    let told = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "none.yaml"]);
+    assert!(told.contains("none.yaml"), "{told}");
+}
+
+#[test]
+fn an_empty_patch_has_a_place() {
+    for patch in ["", "# nothing"] {
+        let told = refused(CONFIG, &["-p", patch]);
+        assert!(told.contains("error[invalid-value]") && told.contains("--patch:1:1"), "{told}");
+    }
+}
+
+#[test]
+fn copies_stand_in_brackets_among_entries_in_brackets() {
+    let files = folder(&[(
+        "a.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: a\n    ports:\n    \
+         - containerPort: 80 # web\n  - name: b\n    ports:\n    - {containerPort: 1}\n",
+    )]);
+    let copy =
+        r#"[{"op": "copy", "from": "/spec/containers/0/ports/0", "path": "/spec/containers/1/ports/-"}]"#;
+    let (text, _) = succeed(files.path(), &["patch", "-f", "a.yaml", "--type", "json", "-p", copy]);
+    assert!(text.ends_with("    - {containerPort: 1}\n    - {containerPort: 80} # web\n"), "{text}");
+}
+
+#[test]
+fn the_text_of_a_file_entry_is_not_shown() {
+    let files = folder(&[("kustomization.yaml", "secretGenerator: [{name: a, files: [\"a=b=marked\"]}]\n")]);
+    let told = fail(files.path(), &["build", "."]);
+    assert!(told.contains("has more than one `=`") && !told.contains("marked"), "{told}");
+}
