@@ -98,12 +98,10 @@ impl RemovalWalk {
         for entry in patch.entries().iter().filter(|entry| !is_directive(&entry.key.text)) {
             let (name, value) = (&entry.key.text, &entry.value);
             self.path.push(PathElement::Field(name.clone()));
-            match after.get(name) {
-                None if value.is_null() || value.get(PATCH).is_some() => {
-                    self.found.insert(self.path.to_string(), entry.key.meta.span);
-                }
-                None => {}
-                Some(after) => self.value(value, after),
+            if let Some(after) = after.get(name) {
+                self.value(value, after);
+            } else if value.is_null() || value.get(PATCH).is_some() {
+                self.found.insert(self.path.to_string(), entry.key.meta.span);
             }
             self.path.pop();
         }
@@ -142,16 +140,13 @@ fn field_path(pointer: &str, object: &Node) -> String {
     for step in pointer.split('/').skip(1) {
         let name = step.replace("~1", "/").replace("~0", "~");
         let position = here.and_then(Node::as_list).and_then(|list| Some((name.parse().ok()?, list)));
-        here = match position {
-            Some((i, list)) => {
-                path.push(PathElement::Index(i));
-                list.get(i)
-            }
-            None => {
-                path.push(PathElement::Field(name.as_str().into()));
-                here.and_then(|node| node.get(&name))
-            }
-        };
+        if let Some((i, list)) = position {
+            path.push(PathElement::Index(i));
+            here = list.get(i);
+        } else {
+            path.push(PathElement::Field(name.as_str().into()));
+            here = here.and_then(|node| node.get(&name));
+        }
     }
     path.to_string()
 }
