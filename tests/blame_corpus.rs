@@ -170,7 +170,9 @@ fn scalars(sources: &SourceMap, id: SourceId) -> FxHashMap<u32, String> {
     }
     let mut found = FxHashMap::default();
     let documents = parse_documents(sources, id, ParseOptions::default()).unwrap_or_default();
-    documents.iter().for_each(|document| gather(document, &mut found));
+    for document in &documents {
+        gather(document, &mut found);
+    }
     found
 }
 
@@ -243,61 +245,88 @@ fn leaves(node: &Node) -> usize {
 fn hold(overlay: &Overlay, tries: usize, seed: u64) -> Findings {
     let (mut findings, sources) = (Findings::default(), SourceMap::default());
     let Some(all) = overlay.blamed(&sources, None) else { return findings };
-    let shown = |resource: &ResourceBlame, field: &BlamedField| {
-        format!("{}: {} {}: {:?}", overlay.target.display(), resource.id, field.pointer, field.writes.first())
-    };
+    let mut open = look(&all, overlay, &sources, &mut findings);
+    let mut dice = Dice((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    for _ in 0..tries.min(open.len()) {
+        let (resource, field) = open.swap_remove(dice.below(open.len()));
+        try_one(overlay, resource, field, &sources, &mut findings);
+    }
+    findings
+}
+
+fn shown(overlay: &Overlay, resource: &ResourceBlame, field: &BlamedField) -> String {
+    format!("{}: {} {}: {:?}", overlay.target.display(), resource.id, field.pointer, field.writes.first())
+}
+
+/// Looks at what is said of all values; returns those that can be changed where they were written.
+fn look<'b>(
+    all: &'b Blame,
+    overlay: &Overlay,
+    sources: &SourceMap,
+    findings: &mut Findings,
+) -> Vec<(&'b ResourceBlame, &'b BlamedField)> {
     let (mut known, mut open) = (FxHashMap::default(), Vec::new());
     for resource in &all.resources {
-        findings.leaves += resource.node.as_ref().map_or(0, leaves);
-        let silent =
-            resource.fields.iter().filter(|field| field.writes.first().is_none_or(|w| w.by.is_empty()));
-        findings.without_origin.extend(silent.map(|field| shown(resource, field)));
+        let leaves = resource.node.as_ref().map_or(0, leaves);
+        findings.leaves += leaves;
+        if resource.node.is_some() && leaves != resource.fields.len() {
+            findings.without_origin.push(format!("{}: {} of {leaves}", resource.id, resource.fields.len()));
+        }
         for field in &resource.fields {
-            let Some(write) = field.writes.first() else { continue };
+            let Some(write) = field.writes.first().filter(|write| !write.by.is_empty()) else {
+                findings.without_origin.push(shown(overlay, resource, field));
+                continue;
+            };
             let Some(at) = &write.at else { continue };
             findings.placed += 1;
-            if is_there(&write.value, at.span, &sources, &mut known) {
+            if is_there(&write.value, at.span, sources, &mut known) {
                 findings.same += 1;
             } else {
-                findings.unlike.push(shown(resource, field));
+                findings.unlike.push(shown(overlay, resource, field));
             }
             if !NAMES.contains(&field.pointer.rsplit('/').next().unwrap_or_default()) {
                 open.push((resource, field));
             }
         }
     }
-    let mut dice = Dice((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    for _ in 0..tries.min(open.len()) {
-        let (resource, field) = open.swap_remove(dice.below(open.len()));
-        let write = &field.writes[0];
-        let outer = sources.outermost(write.at.as_ref().expect("it has a place").span);
-        let Some((path, text)) = sources.get(outer.source).and_then(|source| overlay.file(source.name()))
-        else {
-            findings.unchanged.push(format!("no such file: {}", shown(resource, field)));
-            findings.tried += 1;
-            continue;
-        };
-        let last = field.pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/");
-        let there = text.get(outer.start as usize..outer.end as usize).unwrap_or_default();
-        let is_literal = write.by.contains("enerator")
-            && there.trim_start_matches(['"', '\'']).starts_with(&format!("{last}="));
-        let Some(other) = changed(text, outer, is_literal) else { continue };
-        let Some(now) = overlay.blamed(&SourceMap::default(), Some((path, &other))) else {
-            findings.failed_builds += 1;
-            continue;
-        };
+    open
+}
+
+/// Changes a value where it was written, and builds again.
+fn try_one(
+    overlay: &Overlay,
+    resource: &ResourceBlame,
+    field: &BlamedField,
+    sources: &SourceMap,
+    findings: &mut Findings,
+) {
+    let write = &field.writes[0];
+    let outer = sources.outermost(write.at.as_ref().expect("it has a place").span);
+    let file = sources.get(outer.source).and_then(|source| overlay.file(source.name()));
+    let Some((path, text)) = file else {
+        findings.unchanged.push(format!("no such file: {}", shown(overlay, resource, field)));
         findings.tried += 1;
-        let same = now.resources.iter().filter(|other| key(other) == key(resource)).any(|other| {
-            let other = other.fields.iter().find(|other| other.pointer == field.pointer);
-            other.and_then(|other| other.writes.first()).is_some_and(|other| other.value == write.value)
-        });
-        if same {
-            findings.unchanged.push(shown(resource, field));
-        } else {
-            findings.changed += 1;
-        }
+        return;
+    };
+    let last = field.pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/");
+    let there = text.get(outer.start as usize..outer.end as usize).unwrap_or_default();
+    let begins = there.trim_start_matches(['"', '\'']).starts_with(&format!("{last}="));
+    let is_literal = write.by.contains("enerator") && begins;
+    let Some(other) = changed(text, outer, is_literal) else { return };
+    let Some(now) = overlay.blamed(&SourceMap::default(), Some((path, &other))) else {
+        findings.failed_builds += 1;
+        return;
+    };
+    findings.tried += 1;
+    let same = now.resources.iter().filter(|other| key(other) == key(resource)).any(|other| {
+        let other = other.fields.iter().find(|other| other.pointer == field.pointer);
+        other.and_then(|other| other.writes.first()).is_some_and(|other| other.value == write.value)
+    });
+    if same {
+        findings.unchanged.push(shown(overlay, resource, field));
+    } else {
+        findings.changed += 1;
     }
-    findings
 }
 
 #[test]
