@@ -403,11 +403,10 @@ fn files_of_fetched_repositories_are_told_by_their_address() {
     assert!(text.contains(&format!("//base/deep/web.yaml?ref={commit}:4:11")), "{text}");
 }
 
-#[test]
+/// Objects of which a server has two, otherwise.
 #[cfg(feature = "cluster")]
-fn live_objects_say_who_manages_what() {
-    let server = fake_server::start(|body| (200, String::new(), body.into()));
-    let home = folder(&[
+fn managed() -> TempDir {
+    folder(&[
         ("kustomization.yaml", "resources: [all.yaml]\nnamespace: managed\n"),
         (
             "all.yaml",
@@ -415,7 +414,14 @@ fn live_objects_say_who_manages_what() {
              apiVersion: v1\nkind: Secret\nmetadata: {name: held}\ndata: {a: c2VjcmV0}\n---\n\
              apiVersion: v1\nkind: ConfigMap\nmetadata: {name: missing}\n",
         ),
-    ]);
+    ])
+}
+
+#[test]
+#[cfg(feature = "cluster")]
+fn live_objects_say_who_manages_what() {
+    let server = fake_server::start(|body| (200, String::new(), body.into()));
+    let home = managed();
     let text = printed(home.path(), &["blame", ".", "-o", "json", "--live", "--server", &server]);
     let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
     let named = |name: &str| all.iter().find(|object| object["name"] == name).expect("the object");
@@ -438,6 +444,15 @@ fn live_objects_say_who_manages_what() {
     assert_eq!(live("held", "/data/a")["value"], "***");
     assert_eq!(named("held")["unbuilt"][0]["value"], "***");
     assert!(!text.contains("b3RoZXI="), "{text}");
+    let plain = printed(home.path(), &["blame", ".", "-o", "json"]);
+    assert!(!plain.contains("\"live\""), "{plain}");
+}
+
+#[test]
+#[cfg(feature = "cluster")]
+fn live_objects_are_told_in_the_margin() {
+    let server = fake_server::start(|body| (200, String::new(), body.into()));
+    let home = managed();
     let text = printed(home.path(), &["blame", ".", "--live", "--server", &server]);
     for line in [
         "  b: \"2\"  # all.yaml:4:19  live other, managed by later, first",
@@ -451,6 +466,4 @@ fn live_objects_say_who_manages_what() {
     }
     let story = printed(home.path(), &["blame", ".", "configmap/web:data.b", "--live", "--server", &server]);
     assert!(story.ends_with("  live other, managed by later, first\n"), "{story}");
-    let plain = printed(home.path(), &["blame", ".", "-o", "json"]);
-    assert!(!plain.contains("\"live\""), "{plain}");
 }

@@ -264,12 +264,14 @@ fn no_value_of_a_secret_is_told() {
     assert_eq!(fs::read_to_string(home.path().join("secret.yaml")).expect("read"), mended);
 }
 
+#[cfg(feature = "cel")]
 const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: \
                       few.example.com}\nspec:\n  failurePolicy: Fail\n  matchConstraints:\n    resourceRules:\n    - apiGroups: \
                       [apps]\n      apiVersions: [v1]\n      operations: [CREATE, UPDATE]\n      resources: [deployments]\n  \
                       validations:\n  - expression: object.spec.replicas <= 5\n    message: at most five\n---\napiVersion: \
                       admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: \
                       few.example.com}\nspec:\n  policyName: few.example.com\n  validationActions: [Deny]\n";
+#[cfg(feature = "cel")]
 const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 9\n  selector: {matchLabels: \
                           {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: web, image: \
                           nginx}]}\n";

@@ -133,6 +133,7 @@ fn look_into_cluster(
 }
 
 #[cfg(not(feature = "cluster"))]
+#[expect(clippy::unnecessary_wraps, reason = "there is no cluster that could fail")]
 fn look_into_cluster(_: &BlameArgs, _: &Built, _: &mut Blame, _: &SourceMap) -> Result<(), Diagnostic> {
     Ok(())
 }

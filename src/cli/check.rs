@@ -214,7 +214,8 @@ impl Checker<'_> {
         let (built, schema) = (&built, schema.as_ref());
         let checked =
             CheckedTarget { path: target, built, schema, sources: self.sources, outside: &config.outside };
-        let options = with_policies(&self.options, built.resources.iter(), &self.policies);
+        let objects: Vec<_> = built.resources.iter().collect();
+        let options = with_policies(&self.options, &objects, &self.policies);
         Ok(look_at(&checked, &rules, &options, Arc::clone(&config)))
     }
 

@@ -77,19 +77,19 @@ const ADMISSION: &str = "admissionregistration.k8s.io";
 /// The same with the admission policies that are among objects and other manifests.
 pub(super) fn with_policies<'r>(
     options: &ValidateOptions,
-    objects: impl Iterator<Item = &'r Resource> + Clone,
+    objects: &[&'r Resource],
     others: &'r [Node],
 ) -> ValidateOptions {
     let is_policy = |resource: &Resource| {
         resource.id().gvk.group == ADMISSION
             && resource.id().gvk.kind.starts_with("ValidatingAdmissionPolicy")
     };
-    if others.is_empty() && !objects.clone().any(is_policy) {
+    if others.is_empty() && !objects.iter().any(|resource| is_policy(resource)) {
         return options.clone();
     }
     #[cfg(feature = "cel")]
     {
-        let all: Vec<Node> = objects.map(Resource::node).chain(others).cloned().collect();
+        let all: Vec<Node> = objects.iter().map(|resource| resource.node()).chain(others).cloned().collect();
         options.clone().with_policies(&all)
     }
     #[cfg(not(feature = "cel"))]
@@ -152,7 +152,7 @@ impl<'s> Validation<'s> {
         let directory = if is_stream(target) { Path::new(".") } else { target };
         let mut found = Vec::new();
         let all: Vec<&Resource> = all.into_iter().collect();
-        let options = with_policies(&self.options, all.iter().copied(), &[]);
+        let options = with_policies(&self.options, &all, &[]);
         let schema = builder.types_of(directory, all).map_err(|problem| vec![problem])?.note_in(&mut found);
         let (schema, sources) = (schema.as_ref(), self.sources);
         let judgement = ObjectJudgement { schema, sources, options: &options, unfinished: self.unfinished };
