@@ -331,7 +331,7 @@ fn try_one(
 
 #[test]
 #[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
-fn what_is_blamed_changes_the_value() {
+fn real_overlays_change_where_blame_points() {
     let folder = PathBuf::from(needs::needed("SMP_TEST_REALWORLD", "CONTRIBUTING.md"));
     let number = |name: &str, default: usize| {
         env::var(name).map_or(default, |text| text.parse::<usize>().expect("a number"))

@@ -42,7 +42,7 @@ fn found(example: RuleExample) -> Vec<&'static str> {
 
 #[test]
 fn examples_are_what_they_say() {
-    for rule in RULES.iter() {
+    for rule in RULES.iter().filter(|rule| cfg!(feature = "cel") || rule.code.name() != "cel") {
         assert_eq!(found(rule.bad), [rule.code.name()], "the wrong example of {}", rule.code);
         assert_eq!(found(rule.good), [""; 0], "the right example of {}", rule.code);
     }
@@ -59,8 +59,8 @@ fn rules_have_codes_of_their_own() {
     assert_eq!(names.len(), all);
 }
 
-/// A container without an image has a rule of its own, and nobody asks the rules of definitions yet.
-const TOLD_ELSEWHERE: [ViolationRule; 2] = [ViolationRule::Cel, ViolationRule::Image];
+/// A container without an image has a rule of its own.
+const TOLD_ELSEWHERE: [ViolationRule; 1] = [ViolationRule::Image];
 
 #[test]
 fn all_that_validation_finds_has_a_rule() {

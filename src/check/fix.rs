@@ -21,12 +21,12 @@ pub struct FixedFile {
 }
 
 /// The text of a file, and what replaces which parts of it.
-type ReadFile<'f> = (String, Vec<(Span, &'f str)>);
+type FileFixes<'f> = (String, Vec<(Span, &'f str)>);
 
 /// The files that change when all that is mended for certain is. Of two fixes of the same text the first counts.
 #[must_use]
 pub fn fixed_files(report: &CheckReport, sources: &SourceMap) -> Vec<FixedFile> {
-    let mut by_file: BTreeMap<PathBuf, ReadFile<'_>> = BTreeMap::new();
+    let mut by_file: BTreeMap<PathBuf, FileFixes<'_>> = BTreeMap::new();
     for (place, replacement) in report.findings.iter().filter_map(|finding| replaced(finding, sources)) {
         let Some(source) = sources.get(place.source) else { continue };
         let text = || (source.text().to_string(), Vec::new());

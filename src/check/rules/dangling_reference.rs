@@ -16,7 +16,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         remedy: "Correct the name, or the namespace. What is made by somebody else is declared under `check.external` in \
                  `.smp.yaml`, what a controller makes of an object under `check.controllers`.",
     }),
-    name: "ObjectReference to something else than is there",
+    name: "Reference to something else than is there",
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::On,

@@ -12,7 +12,7 @@ pub(in crate::check) static RULE: Rule = Rule {
         meaning: "A name of an object that is not in the build, and of which nothing there is like.",
         remedy: "Add the object, or declare it under `check.external` in `.smp.yaml`.",
     }),
-    name: "ObjectReference to something outside",
+    name: "Reference to something outside",
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::Off,

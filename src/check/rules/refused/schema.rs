@@ -151,6 +151,17 @@ kind: Widget
 metadata: {name: web}
 spec: {file: a}
 ", of "{type: object, properties: {file: {type: string}, url: {type: string}}, oneOf: [{required: [file]}, {required: [url]}]}";
+    Cel Error "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: web}
+spec: {least: 3, most: 2}
+" => "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: web}
+spec: {least: 2, most: 3}
+", of "{type: object, properties: {least: {type: integer}, most: {type: integer}}, x-kubernetes-validations: [{rule: self.least <= self.most}]}";
     UnknownKind Error "\
 apiVersion: v1
 kind: ConfigMapp
