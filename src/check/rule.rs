@@ -120,6 +120,6 @@ pub enum Finder {
     Target(fn(&CheckedTarget<'_>) -> Vec<Diagnostic>),
     /// `validate` finds it by the schema of the object.
     Schema,
-    /// It looks at what all targets have in common: see [`super::conclude`].
+    /// It looks at what all targets have in common: see [`super::Conclusion`].
     Run,
 }
