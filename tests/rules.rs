@@ -25,8 +25,7 @@ fn found(example: RuleExample) -> Vec<&'static str> {
     };
     let schema = builder.types_of(target, &built.resources).expect("types").value;
     let (sources, config) = (builder.sources(), Arc::new(CheckConfig::default()));
-    let checked =
-        CheckedTarget { path: target, built: &built, schema: &schema, sources, outside: &config.outside };
+    let checked = CheckedTarget::new(target, &built, &schema, sources, &config.outside);
     let selection = RuleSelection::new(["all"], []).expect("a selection");
     let findings = look_at(&checked, &selection, &ValidateOptions::default(), Arc::clone(&config));
     let renderer = MessageRenderer::new(sources, MessageFormat::Short);

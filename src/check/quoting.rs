@@ -11,14 +11,14 @@ use crate::source::Span;
 
 /// Replaces scalars of a target. One that stands in several resources, or in several fields of one, may mean something
 /// else there.
-pub(super) struct Quoting<'q> {
-    target: &'q CheckedTarget<'q>,
+pub(super) struct Quoting<'q, 'c> {
+    target: &'q CheckedTarget<'c>,
     /// What is wanted at each place; none where that differs.
     wanted: OnceCell<FxHashMap<Span, Option<TypeKind>>>,
 }
 
-impl<'q> Quoting<'q> {
-    pub(super) fn new(target: &'q CheckedTarget<'q>) -> Self {
+impl<'q, 'c> Quoting<'q, 'c> {
+    pub(super) fn new(target: &'q CheckedTarget<'c>) -> Self {
         Self { target, wanted: OnceCell::new() }
     }
 
@@ -55,14 +55,20 @@ impl<'q> Quoting<'q> {
         self.target.sources.outermost(begin).source == at.source || self.line_before(begin).trim().is_empty()
     }
 
-    /// What stands before a place on its line, in the file.
+    /// The end of what stands before a place on its line, in the file.
     fn line_before(&self, at: Span) -> String {
         let outer = self.target.sources.outermost(at);
         let Some(source) = self.target.sources.get(outer.source) else { return String::new() };
-        let before = source.text().get(..outer.start as usize).unwrap_or_default();
+        let end = outer.start as usize;
+        // Of a long line nobody looks at more.
+        let begin = (end.saturating_sub(LOOKED_AT)..=end).find(|i| source.text().is_char_boundary(*i));
+        let before = begin.and_then(|begin| source.text().get(begin..end)).unwrap_or_default();
         before.rsplit('\n').next().unwrap_or_default().to_string()
     }
 }
+
+/// How many bytes before a place are looked at.
+const LOOKED_AT: usize = 256;
 
 fn wanted(target: &CheckedTarget<'_>) -> FxHashMap<Span, Option<TypeKind>> {
     let mut all = FxHashMap::default();

@@ -77,7 +77,7 @@ pub(super) fn pod_containers(resource: &Resource) -> Vec<(String, &Node)> {
 }
 
 /// All references of an object that the kinds of Kubernetes have.
-pub(super) fn references(resource: &Resource) -> Vec<ObjectReference<'_>> {
+fn references(resource: &Resource) -> Vec<ObjectReference<'_>> {
     let mut found = ReferenceFinder { from: resource, found: Vec::new() };
     if let Some(template) = pod_template(resource) {
         found.pod(&template);
@@ -326,8 +326,25 @@ pub(super) fn namespace_of(id: &ResId) -> &str {
     if id.cluster_scoped { "" } else { &id.namespace }
 }
 
-/// All texts that objects have in their values, those of their own names left out.
-pub(super) fn mentioned<'n>(resources: impl Iterator<Item = &'n Resource>) -> FxHashSet<&'n str> {
+/// What the objects of a build are called, and which names they have of others.
+pub(super) struct NamedObjects<'n> {
+    /// All references.
+    pub references: Vec<ObjectReference<'n>>,
+    /// What can be meant by them.
+    pub objects: Objects<'n>,
+    /// All texts that objects have in their values, those of their own names left out.
+    pub texts: FxHashSet<&'n str>,
+}
+
+impl<'n> NamedObjects<'n> {
+    pub fn of(resources: std::slice::Iter<'n, Resource>, outside: &Outside) -> Self {
+        let references = resources.clone().flat_map(references).collect();
+        let objects = Objects::of(resources.clone(), outside);
+        Self { references, objects, texts: mentioned(resources) }
+    }
+}
+
+fn mentioned<'n>(resources: impl Iterator<Item = &'n Resource>) -> FxHashSet<&'n str> {
     let mut texts = FxHashSet::default();
     for resource in resources {
         let own = resource.node().get_path(&["metadata", "name"]);

@@ -1,6 +1,6 @@
 //! A key that a ConfigMap or Secret of the build does not have.
 
-use crate::check::reference::{FoundObject, ObjectReference, Objects, references};
+use crate::check::reference::{FoundObject, ObjectReference, Objects};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -42,9 +42,8 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let objects = Objects::of(target.resources(), target.outside);
-    let references = target.resources().flat_map(references);
-    references.filter_map(|reference| told(&reference, &objects)).collect()
+    let names = target.names();
+    names.references.iter().filter_map(|reference| told(reference, &names.objects)).collect()
 }
 
 fn told(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Diagnostic> {

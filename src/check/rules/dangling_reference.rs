@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::controllers::is_everywhere;
-use crate::check::reference::{FoundObject, ObjectReference, Objects, mentioned, references};
+use crate::check::reference::{FoundObject, ObjectReference, Objects};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -47,19 +47,20 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let objects = Objects::of(target.resources(), target.outside);
-    let texts = mentioned(target.resources());
-    let references = target.resources().flat_map(references);
-    let missing = references.filter(|reference| is_missing(reference, &objects, target));
-    missing.filter_map(|reference| Some(told(&reference, &meant(&reference, &objects, &texts)?))).collect()
+    missing(target).filter_map(|(reference, meant)| Some(told(reference, &meant?))).collect()
+}
+
+/// The references that lead to nothing that is known, each with what was most likely meant.
+pub(super) fn missing<'t, 'c>(
+    target: &'t CheckedTarget<'c>,
+) -> impl Iterator<Item = (&'t ObjectReference<'c>, Option<Meant>)> {
+    let names = target.names();
+    let missing = names.references.iter().filter(|reference| is_missing(reference, &names.objects, target));
+    missing.map(|reference| (reference, meant(reference, &names.objects, &names.texts)))
 }
 
 /// Whether a reference leads to nothing that is known.
-pub(super) fn is_missing(
-    reference: &ObjectReference<'_>,
-    objects: &Objects<'_>,
-    target: &CheckedTarget<'_>,
-) -> bool {
+fn is_missing(reference: &ObjectReference<'_>, objects: &Objects<'_>, target: &CheckedTarget<'_>) -> bool {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
     let is_there = !matches!(
         objects.find(kind, if is_cluster_wide(kind) { "" } else { namespace }, name),
@@ -91,11 +92,7 @@ pub(super) enum Meant {
 }
 
 /// What was most likely meant; none where nothing in the build is like it.
-pub(super) fn meant(
-    reference: &ObjectReference<'_>,
-    objects: &Objects<'_>,
-    texts: &FxHashSet<&str>,
-) -> Option<Meant> {
+fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>, texts: &FxHashSet<&str>) -> Option<Meant> {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
     if let Some(near) = objects.similar(kind, namespace, name) {
         return Some(Meant::Name(near));

@@ -1,7 +1,6 @@
 //! A name that nothing in the build has.
 
-use super::dangling_reference::{is_missing, meant};
-use crate::check::reference::{Objects, mentioned, references};
+use super::dangling_reference::missing;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -40,12 +39,8 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let objects = Objects::of(target.resources(), target.outside);
-    let texts = mentioned(target.resources());
-    let references = target.resources().flat_map(references);
-    let missing = references.filter(|reference| is_missing(reference, &objects, target));
-    let outside = missing.filter(|reference| meant(reference, &objects, &texts).is_none());
-    let told = outside.map(|reference| {
+    let outside = missing(target).filter(|(_, meant)| meant.is_none());
+    let told = outside.map(|(reference, _)| {
         let message = format!("there is no {} `{}` in the build", reference.kind, reference.text());
         Diagnostic::warning(RULE.code, message)
             .at(reference.name.span())

@@ -1,5 +1,9 @@
 //! What an API server would refuse: a rule for each that `validate` has.
 
+use std::cell::LazyCell;
+
+use rustc_hash::FxHashMap;
+
 use super::yaml_surprise::PlainScalar;
 use super::{misspelled_directive, yaml_surprise};
 use crate::check::quoting::Quoting;
@@ -7,10 +11,12 @@ use crate::check::refusals::{ObjectJudgement, Unfinished};
 use crate::check::rule::Rule;
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::Diagnostic;
-use crate::path::{FieldPath, PathElement};
+use crate::path::PathElement;
 use crate::resource::Resource;
+use crate::schema::Cursor;
 use crate::source::Span;
 use crate::validate::{ValidateOptions, Violation, ViolationRule};
+use crate::yaml::{Entry, Map};
 
 /// The files of an example: a manifest, and the definition of its kind where it has one of its own.
 macro_rules! files {
@@ -79,56 +85,72 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
     let quoting = Quoting::new(target);
     let mut found = yaml_surprise::dates(target, &quoting);
     for resource in target.resources() {
+        // Where there is nothing to say, nobody looks.
+        let values = LazyCell::new(|| ResourceValues::of(target, resource));
         let violations = judgement.violations(resource).into_iter();
         let told = violations.filter(|violation| !is_told_elsewhere(violation));
-        found.extend(told.map(|violation| told_of(violation, resource, target, &quoting)));
+        found.extend(told.map(|violation| {
+            let (rule, at, path) = (violation.rule, violation.at, violation.path.clone());
+            let finding = violation.into_diagnostic();
+            let finding = match rule {
+                ViolationRule::WrongType | ViolationRule::NullValue => values.retyped(finding, at, &quoting),
+                ViolationRule::UnknownField => values.respelled(finding, at, target),
+                _ => finding,
+            };
+            finding.resource(resource.id()).field(path)
+        }));
     }
     found
 }
 
-/// A violation as it is told, with what mends it.
-fn told_of(
-    violation: Violation,
-    resource: &Resource,
-    target: &CheckedTarget<'_>,
-    quoting: &Quoting<'_>,
-) -> Diagnostic {
-    let (rule, at, path) = (violation.rule, violation.at, violation.path.clone());
-    let finding = violation.into_diagnostic().resource(resource.id());
-    match rule {
-        ViolationRule::WrongType | ViolationRule::NullValue => {
-            let value = target.value_at(resource, path.elements());
-            let value = value.filter(|(node, _)| node.span() == at);
-            let plain = value.and_then(|(node, cursor)| PlainScalar::of(node, cursor, target.sources));
-            let Some(plain) = plain else { return finding };
-            match plain.surprise(quoting) {
-                Some(surprise) => surprise.resource(resource.id()).field(&path),
-                None => plain.quoted(finding, quoting),
-            }
-        }
-        ViolationRule::UnknownField => match field_in_its_case(resource, target, &path, at) {
-            Some(name) => finding.certain_fix(at, name),
-            None => finding,
-        },
-        _ => finding,
-    }
+/// The values of a resource by where they stand, with their types.
+struct ResourceValues<'c> {
+    scalars: FxHashMap<Span, PlainScalar<'c>>,
+    /// The maps that have a field, by where its key stands.
+    fields: FxHashMap<Span, (&'c Entry, &'c Map, Cursor<'c>)>,
 }
 
-/// What replaces the key of an unknown field where a field of the same letters is the only one, and is not there.
-fn field_in_its_case(
-    resource: &Resource,
-    target: &CheckedTarget<'_>,
-    path: &FieldPath,
-    at: Span,
-) -> Option<String> {
-    let (PathElement::Field(name), around) = path.elements().split_last()? else { return None };
-    let (node, cursor) = target.value_at(resource, around)?;
-    let map = node.as_map().filter(|map| map.entry(name).is_some_and(|entry| entry.key.meta.span == at))?;
-    let mut alike = cursor.fields().filter(|(field, _)| field.eq_ignore_ascii_case(name));
-    let (field, _) = alike.next()?;
-    let is_free = alike.next().is_none() && !map.contains_key(field);
-    let written = target.sources.written(at)?;
-    (is_free && written.trim_matches(['"', '\'']) == name).then(|| written.replace(name.as_str(), field))
+impl<'c> ResourceValues<'c> {
+    fn of(target: &CheckedTarget<'c>, resource: &'c Resource) -> Self {
+        let (mut scalars, mut fields) = (FxHashMap::default(), FxHashMap::default());
+        target.walk(resource, &mut |visit| {
+            let plain = PlainScalar::of(visit.node, visit.cursor, target.sources);
+            scalars.extend(plain.map(|plain| (visit.node.span(), plain)));
+            if let Some(map) = visit.node.as_map() {
+                let keys =
+                    map.entries().iter().map(|entry| (entry.key.meta.span, (entry, map, visit.cursor)));
+                fields.extend(keys);
+            }
+        });
+        Self { scalars, fields }
+    }
+
+    /// A finding on the type of a value with what mends it, or what it is in truth.
+    fn retyped(&self, finding: Diagnostic, at: Span, quoting: &Quoting<'_, '_>) -> Diagnostic {
+        match self.scalars.get(&at) {
+            Some(plain) => plain.surprise(quoting).unwrap_or_else(|| plain.quoted(finding, quoting)),
+            None => finding,
+        }
+    }
+
+    /// A finding on an unknown field with its name, where a field of the same letters is the only one, and is not
+    /// there.
+    fn respelled(&self, finding: Diagnostic, at: Span, target: &CheckedTarget<'_>) -> Diagnostic {
+        let known = || {
+            let (entry, map, cursor) = self.fields.get(&at)?;
+            let name = entry.key.text.as_str();
+            let mut alike = cursor.fields().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+            let (field, _) = alike.next()?;
+            let is_free = alike.next().is_none() && !map.contains_key(field);
+            let written = target.sources.written(at)?;
+            let is_it = written.trim_matches(['"', '\'']) == name;
+            (is_free && is_it).then(|| written.replace(name, field))
+        };
+        match known() {
+            Some(name) => finding.certain_fix(at, name),
+            None => finding,
+        }
+    }
 }
 
 /// Whether another rule tells it better.

@@ -1,7 +1,6 @@
 //! A generated ConfigMap or Secret that nothing names.
 
 use crate::cause::{History, Write};
-use crate::check::reference::mentioned;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -52,8 +51,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     if candidates.is_empty() {
         return Vec::new();
     }
-    let texts = mentioned(target.resources());
-    let is_named = |resource: &Resource| texts.contains(resource.id().name.as_str());
+    let is_named = |resource: &Resource| target.names().texts.contains(resource.id().name.as_str());
     let told = candidates.into_iter().filter(|(resource, _)| !is_named(resource)).map(|(resource, write)| {
         let original = &resource.original_id().name;
         Diagnostic::warning(RULE.code, format!("nothing names what is generated here: `{original}`"))

@@ -53,7 +53,7 @@ impl<'n> PlainScalar<'n> {
     }
 
     /// What there is to say of it, if it is a surprise. No value is told: it may be secret.
-    pub(in crate::check) fn surprise(&self, quoting: &Quoting<'_>) -> Option<Diagnostic> {
+    pub(in crate::check) fn surprise(&self, quoting: &Quoting<'_, '_>) -> Option<Diagnostic> {
         match (self.cursor.type_kind(), self.value) {
             (TypeKind::Boolean, Resolved::Str(text)) => {
                 let meant = if old_boolean(text)? { "true" } else { "false" };
@@ -73,7 +73,7 @@ impl<'n> PlainScalar<'n> {
     }
 
     /// A finding with what puts it in quotes, where a text is wanted and no more than that.
-    pub(in crate::check) fn quoted(&self, finding: Diagnostic, quoting: &Quoting<'_>) -> Diagnostic {
+    pub(in crate::check) fn quoted(&self, finding: Diagnostic, quoting: &Quoting<'_, '_>) -> Diagnostic {
         let is_text = self.cursor.type_kind() == TypeKind::String
             && self.cursor.type_name().is_none()
             && self.cursor.constraints_text().is_none();
@@ -103,7 +103,7 @@ fn old_boolean(text: &str) -> Option<bool> {
 }
 
 /// Dates that are printed as other texts than they are written as, where texts are wanted.
-pub(in crate::check) fn dates(target: &CheckedTarget<'_>, quoting: &Quoting<'_>) -> Vec<Diagnostic> {
+pub(in crate::check) fn dates(target: &CheckedTarget<'_>, quoting: &Quoting<'_, '_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for resource in target.resources() {
         target.walk(resource, &mut |visit| {
