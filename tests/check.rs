@@ -5,7 +5,7 @@ mod program;
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
@@ -109,6 +109,58 @@ fn what_is_silenced_is_not_told() {
     assert_eq!(found(home, &["d/app"]).0, ["unused-silence d/.smp.yaml:4"]);
     let wrong = run(home, &["check", "e"]);
     assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(1), String::new()), "a field that nobody knows");
+}
+
+#[test]
+fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
+    let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
+    let off = "resources: [pod.yaml] # smp:ignore external-reference later\n";
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", &by_comment),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", off),
+        ("c/kustomization.yaml", "resources: [none.yaml]\n"),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a", "--ignore", "unmatched-image"]).0, [""; 0]);
+    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    let idle = ["unused-silence b/kustomization.yaml:1"];
+    assert_eq!(found(home, &["b", "--select", "external-reference"]).0, idle);
+    let (told, _) = found(home, &["b", "c", "--select", "external-reference"]);
+    assert_eq!(told, ["io c/kustomization.yaml:1"], "what does not build may need it");
+}
+
+#[test]
+fn nothing_but_a_baseline_hides_that_a_target_does_not_build() {
+    let home = folder(&[
+        ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later\n"),
+        (".smp.yaml", "check: {ignore: [{code: io}]}\n"),
+    ]);
+    let (told, status) = found(home.path(), &[".", "--ignore", "io"]);
+    assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
+}
+
+#[test]
+fn fetched_files_and_streams_are_not_mended() {
+    let home =
+        folder(&[("repository/base/pod.yaml", POD), ("repository/base/kustomization.yaml", MISSPELLED)]);
+    let repository = home.path().join("repository");
+    for words in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-qm", "a"]] {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(words);
+        assert!(git.current_dir(&repository).status().expect("git").success());
+    }
+    let own = format!("resources: ['file://{}//base?ref=main']\n", repository.display());
+    fs::create_dir_all(home.path().join("own")).expect("made");
+    fs::write(home.path().join("own/kustomization.yaml"), own).expect("written");
+    let fixed = run(home.path(), &["check", "own", "--fix"]);
+    let told = String::from_utf8(fixed.stderr.clone()).expect("text");
+    assert!(fixed.status.code() == Some(1) && !told.contains("mended"), "{told}");
+    assert!(stdout(&fixed).contains("misspelled-directive"));
+    let again = run(home.path(), &["check", "own", "--offline"]);
+    assert_eq!(stdout(&again), stdout(&fixed), "the cache is as it was");
+    assert_eq!(run(home.path(), &["check", "-", "--fix"]).status.code(), Some(2));
 }
 
 #[test]

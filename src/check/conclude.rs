@@ -15,7 +15,7 @@ use super::selection::RuleSelection;
 use super::silence::Silences;
 use super::target::CheckedTarget;
 use crate::cause::Writer;
-use crate::diagnostic::{Diagnostic, MessageRenderer, RenderedPlace, Severity};
+use crate::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::validate::ValidateOptions;
 use crate::yaml::{Node, Value};
@@ -39,15 +39,17 @@ pub struct TargetFindings {
     /// The files of which something is in it.
     files: FxHashSet<PathBuf>,
     config: Arc<CheckConfig>,
+    /// The rules that were asked; none of a target that does not build.
+    asked: Option<RuleSelection>,
 }
 
 impl TargetFindings {
-    /// Those of a target that does not build.
+    /// Those of a target that does not build. Nothing but a baseline silences them.
     #[must_use]
     pub fn of_failure(target: &Path, problem: &Diagnostic, config: Arc<CheckConfig>) -> Self {
         let findings = std::iter::once(problem).chain(problem.others()).cloned().collect();
         let (entries, files) = (FxHashSet::default(), FxHashSet::default());
-        Self { target: target.to_path_buf(), findings, entries, files, config }
+        Self { target: target.to_path_buf(), findings, entries, files, config, asked: None }
     }
 }
 
@@ -73,7 +75,8 @@ pub fn look_at(
     let places = target.built.resources.writers().iter().flat_map(|writer| places_of(writer));
     let entries = places.filter_map(|span| file_place(span, target.sources)).collect();
     let files = files_of(target);
-    TargetFindings { target: target.path.to_path_buf(), findings, entries, files, config }
+    let asked = Some(selection.clone());
+    TargetFindings { target: target.path.to_path_buf(), findings, entries, files, config, asked }
 }
 
 /// The files of which something is in what was built.
@@ -124,25 +127,21 @@ impl Conclusion<'_> {
         let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
         let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
         let agreed = Agreement::of(&all, self.sources);
-        let (mut silences, mut told) = (Silences::default(), FxHashSet::default());
-        let mut used = FxHashSet::default();
-        let configs: Vec<Arc<CheckConfig>> = all.iter().map(|one| Arc::clone(&one.config)).collect();
+        let (mut silencing, mut told) = (Silencing::default(), FxHashSet::default());
+        let unused = Unsilenced::of(&all);
         for one in all {
             let mut found = Vec::new();
             for finding in one.findings {
                 let place = self.place(&finding);
+                // What it silences where others disagree, it silences.
+                let is_silenced = one.asked.is_some()
+                    && silencing.covers(&finding, &one.config, place.as_ref(), self.sources);
                 if !agreed.holds(&finding, self.sources)
                     || !told.insert(key(&finding, place.as_ref(), &one.target))
                 {
                     continue;
                 }
-                let ignored = ignored_by(&one.config, &finding, place.as_ref());
-                let by_comment = finding
-                    .labels()
-                    .first()
-                    .is_some_and(|label| silences.cover(finding.code(), label.span, self.sources));
-                used.extend(ignored);
-                if ignored.is_some() || by_comment {
+                if is_silenced {
                     report.silenced += 1;
                 } else if baseline.as_mut().is_some_and(|known| known.takes(&finding, place.as_ref())) {
                     report.known += 1;
@@ -154,8 +153,7 @@ impl Conclusion<'_> {
             report.findings.extend(found.into_iter().map(|(_, finding)| finding));
         }
         if self.selection.has(&unused_silence::RULE) {
-            report.findings.extend(silences.unused(unused_silence::RULE.code, self.sources));
-            report.findings.extend(unused_silence::entries(&configs, &used));
+            report.findings.extend(silencing.unused(&unused, self.sources));
         }
         report
     }
@@ -164,6 +162,61 @@ impl Conclusion<'_> {
     #[must_use]
     pub fn place(&self, finding: &Diagnostic) -> Option<RenderedPlace> {
         main_place(finding, self.renderer)
+    }
+}
+
+/// What comments and `.smp.yaml` silence.
+#[derive(Default)]
+struct Silencing {
+    comments: Silences,
+    /// The entries of configurations that silenced something, by where they stand.
+    used: FxHashSet<Span>,
+}
+
+impl Silencing {
+    fn covers(
+        &mut self,
+        finding: &Diagnostic,
+        config: &CheckConfig,
+        place: Option<&RenderedPlace>,
+        sources: &SourceMap,
+    ) -> bool {
+        let entry = ignored_by(config, finding, place);
+        self.used.extend(entry);
+        let at = finding.labels().first().map(|label| label.span);
+        // Both count as used.
+        let by_comment = at.is_some_and(|at| self.comments.cover(finding.code(), at, sources));
+        entry.is_some() || by_comment
+    }
+
+    /// What silenced nothing.
+    fn unused(mut self, of: &Unsilenced, sources: &SourceMap) -> Vec<Diagnostic> {
+        let code = unused_silence::RULE.code;
+        let mut found = self.comments.unused(code, sources, |code| of.is_asked(code));
+        found.extend(unused_silence::entries(&of.configs, |entry| {
+            self.used.contains(&entry.at) || !of.is_asked(entry.code)
+        }));
+        found
+    }
+}
+
+/// Of what it can be said that it silences nothing.
+struct Unsilenced {
+    configs: Vec<Arc<CheckConfig>>,
+    /// The rules that were asked of some target; none when a target did not build, of which nobody knows.
+    asked: Vec<RuleSelection>,
+}
+
+impl Unsilenced {
+    fn of(all: &[TargetFindings]) -> Self {
+        let asked: Option<Vec<RuleSelection>> = all.iter().map(|one| one.asked.clone()).collect();
+        let mut asked = asked.unwrap_or_default();
+        asked.dedup();
+        Self { configs: all.iter().map(|one| Arc::clone(&one.config)).collect(), asked }
+    }
+
+    fn is_asked(&self, code: Code) -> bool {
+        self.asked.iter().any(|selection| selection.tells(code))
     }
 }
 

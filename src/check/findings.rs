@@ -20,6 +20,12 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// Whether one of the findings is more than a note.
+    #[must_use]
+    pub fn has_problems(&self) -> bool {
+        self.findings.iter().any(|finding| finding.severity() != Severity::Note)
+    }
+
     /// Whether one of the findings is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {

@@ -7,7 +7,7 @@ use super::rule::{Rule, RuleStanding};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// Rules by their codes.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSelection {
     /// Asked though they are off, or alone where `only` says so.
     selected: FxHashSet<Code>,

@@ -51,8 +51,14 @@ impl Silences {
         self.by_source.entry(id).or_insert_with(|| read(id, source))
     }
 
-    /// What is to be said of comments that silenced nothing, or name no rule. A text may have been read twice.
-    pub(super) fn unused(&mut self, unused: Code, sources: &SourceMap) -> Vec<Diagnostic> {
+    /// What is to be said of comments that silenced nothing of what was asked, or name no rule. A text may have been
+    /// read twice.
+    pub(super) fn unused(
+        &mut self,
+        unused: Code,
+        sources: &SourceMap,
+        is_asked: impl Fn(Code) -> bool,
+    ) -> Vec<Diagnostic> {
         let mut all: BTreeMap<(PathBuf, u32), &Silence> = BTreeMap::new();
         for id in sources.outer_texts() {
             let Some(source) = sources.get(id) else { continue };
@@ -79,7 +85,8 @@ impl Silences {
                 return Some(Diagnostic::warning(unused, message).at(silence.at).help(help));
             }
             let message = "this comment silences nothing";
-            (!silence.is_used)
+            let codes = || silence.codes.iter().flatten().copied();
+            (!silence.is_used && codes().all(&is_asked))
                 .then(|| Diagnostic::warning(unused, message).at(silence.at).help("remove the comment"))
         };
         all.values().filter_map(told).collect()

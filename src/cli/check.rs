@@ -50,8 +50,8 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     ignore: Vec<String>,
 
-    /// Mend what can be mended for certain, in the files themselves
-    #[arg(long)]
+    /// Mend what can be mended for certain, in the files themselves; what was fetched stays as it is
+    #[arg(long, conflicts_with = "baseline")]
     fix: bool,
 
     /// Tell no findings that are in this file; written when it is not there
@@ -122,37 +122,38 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
     if args.list {
         return explain::list();
     }
-    let report = reported(args, sources)?;
-    if !args.fix {
-        return told(args, &report, sources);
+    let selection = args.select.select(args.target.bases(), sources)?;
+    if args.fix && selection.targets.iter().any(|target| is_stream(target)) {
+        return Err(Failure::Usage("`--fix` changes files, and standard input is none".into()));
     }
-    let mended = mend::mend(&report, sources)?;
-    if mended == 0 {
+    let (report, cache) = reported(args, &selection, sources)?;
+    if !args.fix || mend::mend(&report, cache.as_deref(), sources)? == 0 {
         return told(args, &report, sources);
     }
     // What is left is said of the files as they are now.
     let sources = SourceMap::default();
-    told(args, &reported(args, &sources)?, &sources)
+    let (report, _) = reported(args, &selection, &sources)?;
+    told(args, &report, &sources)
 }
 
-fn reported(args: &CheckArgs, sources: &SourceMap) -> std::result::Result<CheckReport, Failure> {
-    let names = |names: &[String]| names.to_vec();
-    let (select, ignore) = (names(&args.rules), names(&args.ignore));
-    let wanted = RuleSelection::new(select.iter().map(String::as_str), ignore.iter().map(String::as_str))
-        .map_err(|problem| usage(&problem))?;
+/// The report, and the directory that fetched files are in.
+
+fn reported(
+    args: &CheckArgs,
+    selection: &Selection,
+    sources: &SourceMap,
+) -> std::result::Result<(CheckReport, Option<PathBuf>), Failure> {
+    let [select, ignore] = [&args.rules, &args.ignore].map(|names| names.iter().map(String::as_str));
+    let wanted = RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))?;
     let baseline =
         args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose()?.flatten();
-    let selection = args.select.select(args.target.bases(), sources)?;
     let builder = args.target.builder_with_histories(sources, &selection.targets)?;
     let options = KubernetesVersion::options(args.kubernetes);
     let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose()?;
     let (policies, configs) = (policies.unwrap_or_default(), Mutex::default());
     let checker = Checker { builder: &builder, wanted: &wanted, sources, options, policies, configs };
-    let found: Vec<TargetFindings> = selection
-        .targets
-        .par_iter()
-        .map(|target| checker.check(&selection, target))
-        .collect::<Result<_>>()?;
+    let found: Vec<TargetFindings> =
+        selection.targets.par_iter().map(|target| checker.check(selection, target)).collect::<Result<_>>()?;
     let renderer = render::place_names(sources);
     let conclusion = Conclusion { sources, selection: &wanted, renderer: &renderer };
     let mut report = conclusion.report(found, baseline);
@@ -163,7 +164,7 @@ fn reported(args: &CheckArgs, sources: &SourceMap) -> std::result::Result<CheckR
         report.known += written.len();
         report.findings.clear();
     }
-    Ok(report)
+    Ok((report, builder.cache().map(Path::to_path_buf)))
 }
 
 /// What is wrong with the command line.
@@ -212,8 +213,7 @@ impl Checker<'_> {
         };
         let rules = config.rules.clone().then(self.wanted);
         let (built, schema) = (&built, schema.as_ref());
-        let checked =
-            CheckedTarget { path: target, built, schema, sources: self.sources, outside: &config.outside };
+        let checked = CheckedTarget::new(target, built, schema, self.sources, &config.outside);
         let objects: Vec<_> = built.resources.iter().collect();
         let options = with_policies(&self.options, &objects, &self.policies);
         Ok(look_at(&checked, &rules, &options, Arc::clone(&config)))
@@ -241,7 +241,7 @@ impl Checker<'_> {
 fn told(args: &CheckArgs, report: &CheckReport, sources: &SourceMap) -> Outcome {
     let renderer = render::place_names(sources).coloring(render::coloring(&io::stdout()));
     print(&render_report(report, args.output.into(), &renderer))?;
-    let is_bad = report.has_errors() || (render::is_strict() && !report.findings.is_empty());
+    let is_bad = report.has_errors() || (render::is_strict() && report.has_problems());
     let severity = if is_bad { Severity::Error } else { Severity::Note };
     render::print_plain(severity, &summary(report));
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -19,16 +19,15 @@ pub fn summary(report: &CheckReport) -> String {
         1 => "1 target".to_string(),
         targets => format!("{targets} targets"),
     };
+    let severities = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
+    // Of notes there are hardly ever any.
+    let counts = severities.map(|(severity, word)| (count(severity), severity, word));
+    let counts = counts.iter().filter(|(count, severity, _)| *count > 0 || *severity != Severity::Note);
+    let counts: Vec<String> =
+        counts.map(|(count, _, word)| format!("{count} {word}{}", plural(*count))).collect();
     let found = match all {
         0 => format!("no findings in {of}"),
-        _ => format!(
-            "{all} finding{} in {of}: {} error{}, {} warning{}",
-            plural(all),
-            count(Severity::Error),
-            plural(count(Severity::Error)),
-            count(Severity::Warning),
-            plural(count(Severity::Warning)),
-        ),
+        _ => format!("{all} finding{} in {of}: {}", plural(all), counts.join(", ")),
     };
     let left_out = [(report.silenced, "silenced"), (report.known, "in the baseline")];
     let left_out = left_out.iter().filter(|(count, _)| *count > 0);

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::check::config::CheckConfig;
+use crate::check::config::{CheckConfig, IgnoredRule};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
-use crate::source::Span;
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -33,12 +32,14 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Run,
 };
 
-/// The entries of configurations that silenced nothing in any target.
-pub(in crate::check) fn entries(configs: &[Arc<CheckConfig>], used: &FxHashSet<Span>) -> Vec<Diagnostic> {
+/// The entries of configurations that are not needed, but for those of which that cannot be said.
+pub(in crate::check) fn entries(
+    configs: &[Arc<CheckConfig>],
+    is_needed: impl Fn(&IgnoredRule) -> bool,
+) -> Vec<Diagnostic> {
     let mut seen = FxHashSet::default();
     let entries = configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))).flat_map(|c| &c.ignored);
-    let unused = entries.filter(|entry| !used.contains(&entry.at));
     let told =
         |at| Diagnostic::warning(RULE.code, "this entry silences nothing").at(at).help("remove the entry");
-    unused.map(|entry| told(entry.at)).collect()
+    entries.filter(|entry| !is_needed(entry)).map(|entry| told(entry.at)).collect()
 }

@@ -9,11 +9,14 @@ use crate::source::SourceMap;
 
 use super::super::render;
 
-/// Mends what can be mended for certain: in all files, or in none. Returns how many findings that were.
-pub(super) fn mend(report: &CheckReport, sources: &SourceMap) -> Result<usize> {
+/// Mends what can be mended for certain: in all files, or in none, but for those that were fetched into the cache.
+/// Returns how many findings that were.
+pub(super) fn mend(report: &CheckReport, cache: Option<&Path>, sources: &SourceMap) -> Result<usize> {
     let files = fixed_files(report, sources);
-    let files: Vec<(PathBuf, &FixedFile)> =
-        files.iter().map(|file| Ok((own_file(file)?, file))).collect::<Result<_>>()?;
+    let cache = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
+    let is_fetched = |path: &Path| cache.as_ref().is_some_and(|cache| path.starts_with(cache.path()));
+    let files = files.iter().map(|file| Ok((own_file(file)?, file))).collect::<Result<Vec<_>>>()?;
+    let files: Vec<(PathBuf, &FixedFile)> = files.into_iter().filter(|(path, _)| !is_fetched(path)).collect();
     let Some(directory) = common_directory(files.iter().map(|(path, _)| path.as_path())) else {
         return Ok(0);
     };
