@@ -9,13 +9,65 @@ use super::entry_match::{KeyPattern, ListKeys};
 use super::identity::Identity;
 use super::rules::Rules;
 use super::trail::Trail;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, ResourceName};
 use crate::schema::Cursor;
 use crate::source::Span;
 use crate::yaml::{Map, Node, Value, nearest};
 
+/// What strategic merge patches remove that the objects which they are for do not have.
+#[derive(Debug, Default)]
+pub(crate) struct Absences {
+    /// Each warning with the place of its patch.
+    warnings: Vec<(Span, Diagnostic)>,
+    /// For how many objects each patch was.
+    targets: FxHashMap<Span, usize>,
+}
+
+impl Absences {
+    /// Looks what of a patch is not in an object that it is about to be merged into.
+    pub(crate) fn note(
+        &mut self,
+        before: &Node,
+        patch: &Node,
+        kind: Cursor<'_>,
+        object: impl Into<ResourceName>,
+    ) {
+        // Hardly ever has a patch any of it.
+        if !deletes(patch) {
+            return;
+        }
+        *self.targets.entry(patch.span()).or_default() += 1;
+        let (warnings, name) = (absent_deletions(before, patch, kind).into_iter(), object.into());
+        self.warnings.extend(warnings.map(|warning| (patch.span(), warning.resource(name.clone()))));
+    }
+
+    /// A warning for each place of a patch that takes away nothing from any of its objects: with one for many, that
+    /// some have nothing there is meant.
+    pub(crate) fn into_warnings(self) -> Vec<Diagnostic> {
+        let place = |warning: &Diagnostic| warning.labels().first().map(|label| label.span);
+        let mut counts: FxHashMap<_, usize> = FxHashMap::default();
+        for (patch, warning) in &self.warnings {
+            *counts.entry((*patch, place(warning))).or_default() += 1;
+        }
+        let (mut told, targets) = (FxHashSet::default(), self.targets);
+        let nowhere = self.warnings.into_iter().filter(|(patch, warning)| {
+            let here = (*patch, place(warning));
+            counts.get(&here) == targets.get(patch) && told.insert(here)
+        });
+        let shown = nowhere.map(|(patch, warning)| match targets.get(&patch) {
+            Some(&several) if several > 1 => {
+                let plural = if several == 2 { "" } else { "s" };
+                warning
+                    .note(format!("the same in {} other object{plural} that the patch is for", several - 1))
+            }
+            _ => warning,
+        });
+        shown.collect()
+    }
+}
+
 /// Whether a patch deletes anything below its root.
-pub(crate) fn deletes(patch: &Node) -> bool {
+fn deletes(patch: &Node) -> bool {
     match &patch.value {
         Value::Scalar(_) => false,
         Value::Map(map) => map.iter().any(|(name, value)| name == PATCH || value.is_null() || deletes(value)),
@@ -25,7 +77,7 @@ pub(crate) fn deletes(patch: &Node) -> bool {
 
 /// A warning for each field that a strategic merge patch removes, and each entry that it deletes, which the object does
 /// not have.
-pub(crate) fn absent_deletions(live: &Node, patch: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+fn absent_deletions(live: &Node, patch: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
     match (live.as_map(), patch.as_map()) {
         (Some(live), Some(patch)) => fields(live, patch, kind, &Trail::root()),
         _ => Vec::new(),
@@ -120,6 +172,8 @@ fn absent(message: String, span: Span, at: &Trail<'_>) -> Diagnostic {
 mod tests {
     use super::*;
     use crate::schema::{Gvk, Schema};
+    use crate::source::SourceMap;
+    use crate::yaml::{ParseOptions, parse_one};
 
     /// Where something is deleted that is not there.
     fn told(live: &str, patch: &str) -> Vec<String> {
@@ -153,5 +207,23 @@ mod tests {
         for (patch, want) in table {
             assert_eq!(told(live, patch), want, "{patch}");
         }
+    }
+
+    #[test]
+    fn what_one_of_several_objects_has_is_not_told() {
+        let schema = Schema::embedded();
+        let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
+        let sources = SourceMap::default();
+        let read =
+            |text: &str| parse_one(&sources, sources.add("a", text), ParseOptions::default()).expect("valid");
+        let patch = read("{spec: {nodeName: null, hostname: null}}");
+        let mut absences = Absences::default();
+        for (name, object) in [("a", "{spec: {nodeName: n}}"), ("b", "{spec: {}}")] {
+            absences.note(&read(object), &patch, pod, name);
+        }
+        let warnings = absences.into_warnings();
+        let told: Vec<_> = warnings.iter().map(|one| (one.field_path(), one.notes())).collect();
+        let note = ["the same in 1 other object that the patch is for".to_string()];
+        assert_eq!(told, [(Some("spec.hostname"), &note[..])]);
     }
 }

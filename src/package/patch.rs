@@ -9,12 +9,12 @@ use super::manifest::{Manifest, gvk_of, manifests};
 use super::others::MergedFiles;
 use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
-use super::removals::{Absences, at_removal, removals};
+use super::removals::{at_removal, removals};
 use super::secret::{is_known_plain, is_secret};
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::merge::directive::PATCH_MERGE_KEY;
-use crate::merge::{Exceptions, Merged, Rules};
+use crate::merge::{Absences, Exceptions, Merged, Rules};
 use crate::patch::{
     ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_built_in, check_numbers,
     parse_json_patch,

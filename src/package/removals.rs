@@ -1,62 +1,15 @@
-//! What patches remove: what was not there, and what must be there.
+//! Where patches remove what must be there.
 //!
 //! Must not know how patches are applied.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::lost::covers;
-use super::manifest::Manifest;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::merge::directive::{PATCH, is_directive};
-use crate::merge::{absent_deletions, deletes};
 use crate::path::{FieldPath, PathElement};
-use crate::schema::Cursor;
 use crate::source::Span;
 use crate::yaml::{List, Map, Node, Value};
-
-/// What strategic patches remove that the manifests which they are for do not have.
-#[derive(Debug, Default)]
-pub(super) struct Absences {
-    /// Each warning with the place of its patch.
-    warnings: Vec<(Span, Diagnostic)>,
-    /// For how many manifests each patch was.
-    targets: FxHashMap<Span, usize>,
-}
-
-impl Absences {
-    /// Looks what of a patch is not in a manifest that it is about to be applied to.
-    pub(super) fn note(&mut self, before: &Node, patch: &Node, kind: Cursor<'_>, manifest: &Manifest<'_>) {
-        if !deletes(patch) {
-            return;
-        }
-        *self.targets.entry(patch.span()).or_default() += 1;
-        let warnings = absent_deletions(before, patch, kind).into_iter();
-        self.warnings.extend(warnings.map(|warning| (patch.span(), warning.resource(manifest))));
-    }
-
-    /// A warning for each place of a patch that takes away nothing from any of its manifests.
-    pub(super) fn into_warnings(self) -> Vec<Diagnostic> {
-        let place = |warning: &Diagnostic| warning.labels().first().map(|label| label.span);
-        let mut counts: FxHashMap<_, usize> = FxHashMap::default();
-        for (patch, warning) in &self.warnings {
-            *counts.entry((*patch, place(warning))).or_default() += 1;
-        }
-        let mut told = FxHashSet::default();
-        let is_nowhere = |(patch, warning): &(Span, Diagnostic)| {
-            let here = (*patch, place(warning));
-            counts.get(&here) == self.targets.get(patch) && told.insert(here)
-        };
-        let (mut is_nowhere, targets) = (is_nowhere, &self.targets);
-        let told = self.warnings.iter().filter(|warning| is_nowhere(warning));
-        let shown = told.map(|(patch, warning)| match targets.get(patch) {
-            Some(&several) if several > 1 => warning
-                .clone()
-                .note(format!("the same in {} other manifests that the patch is for", several - 1)),
-            _ => warning.clone(),
-        });
-        shown.collect()
-    }
-}
 
 /// The paths of an object at which patches remove something, with the places that say so.
 pub(super) fn removals<'p>(patches: impl Iterator<Item = &'p Node>, after: &Node) -> FxHashMap<String, Span> {

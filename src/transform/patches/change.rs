@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 use super::args::{PatchContext, PatchOptions};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::gocompat::strconv::format_float;
-use crate::merge::{absent_deletions, deletes, merge2};
+use crate::merge::{Absences, merge2};
 use crate::patch::{JsonPatch, JsonPatchOptions};
 use crate::resource::{Copied, ResId, Resource};
 use crate::schema::{Cursor, Schema};
@@ -17,18 +17,13 @@ pub(super) struct StrategicPatch {
     options: PatchOptions,
     /// Whether it was prepared for any resource that a target selects.
     selected: bool,
-    /// Whether it deletes anything below its root.
-    deletes: bool,
 }
 
 impl StrategicPatch {
     /// A patch for the resource that it names.
     pub(super) fn own(patch: Resource, options: PatchOptions) -> Warned<Self> {
         let warnings = warning_of_replacement(patch.node()).into_iter().collect();
-        Warned {
-            value: Self { deletes: deletes(patch.node()), node: patch.into_node(), options, selected: false },
-            warnings,
-        }
+        Warned { value: Self { node: patch.into_node(), options, selected: false }, warnings }
     }
 
     /// A patch for all resources that a target selects, prepared as kustomize does: its labels and
@@ -46,10 +41,7 @@ impl StrategicPatch {
             }
             texts_of(&mut patch, field);
         }
-        Warned {
-            value: Self { deletes: deletes(patch.node()), node: patch.into_node(), options, selected: true },
-            warnings,
-        }
+        Warned { value: Self { node: patch.into_node(), options, selected: true }, warnings }
     }
 
     /// How much it is.
@@ -66,6 +58,7 @@ impl StrategicPatch {
         &self,
         resource: &mut Resource,
         context: &PatchContext<'_>,
+        absences: &mut Absences,
     ) -> Result<Warned<bool>> {
         let id = resource.id().clone();
         if self.options.allow_name_change || self.options.allow_kind_change {
@@ -77,17 +70,17 @@ impl StrategicPatch {
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
         let kind = context.schema.kind(&id.gvk).unwrap_or_else(Cursor::unknown);
-        let merge = |resource: &mut Resource| {
+        let mut merge = |resource: &mut Resource| {
             let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
-            let absent = if self.deletes { absent_deletions(&dest, patch, kind) } else { Vec::new() };
+            absences.note(&dest, patch, kind, &id);
             let merged = merge2(Some(dest), patch, context.schema, context.merge)?;
             *resource.node_mut() = merged.node.unwrap_or_else(|| Node::map(Map::new()));
-            Ok([merged.warnings, absent].concat())
+            Ok(merged.warnings)
         };
         // Only a patch of annotations can meet the notes of the build there.
         let touches = |metadata: &Node| ["annotations", "$patch"].iter().any(|f| metadata.get(f).is_some());
         let meets_notes = patch.get("metadata").is_some_and(touches);
-        let merged = if meets_notes { resource.with_build_annotations(merge) } else { merge(resource) };
+        let merged = if meets_notes { resource.with_build_annotations(&mut merge) } else { merge(resource) };
         let replaced = merged.map_err(|error: Diagnostic| {
             let error = if error.labels().is_empty() { error.at(patch.span().at_start()) } else { error };
             error.resource(&id)

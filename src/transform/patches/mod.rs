@@ -15,6 +15,7 @@ pub use args::{Patch, PatchContext, PatchOptions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use crate::merge::Absences;
 use crate::patch::JsonPatch;
 use crate::resource::{Likely, ResId, Resource, ResourceSet};
 use crate::source::Span;
@@ -117,20 +118,6 @@ pub fn patches_strategic_merge(
     run.finish()
 }
 
-/// The warnings of a patch for several resources, without those of deletions of what one of them did have.
-fn without_partial_absence(warnings: Vec<Diagnostic>, all: usize) -> impl Iterator<Item = Diagnostic> {
-    let place = |warning: &Diagnostic| warning.labels().first().map(|label| label.span);
-    let mut absent: FxHashMap<Option<Span>, usize> = FxHashMap::default();
-    for warning in warnings.iter().filter(|warning| warning.code() == Code::AbsentDeletion) {
-        *absent.entry(place(warning)).or_default() += 1;
-    }
-    warnings.into_iter().filter(move |warning| match warning.code() {
-        // Told once, of the first.
-        Code::AbsentDeletion => absent.remove(&place(warning)) == Some(all),
-        _ => true,
-    })
-}
-
 /// Patches on their way over a set of resources.
 struct PatchRun<'r> {
     set: &'r mut ResourceSet,
@@ -144,6 +131,8 @@ struct PatchRun<'r> {
     /// What the last JSON patch left of resources that nothing else has changed since, by their positions.
     open: FxHashMap<usize, OpenResource>,
     likely: Likely<'r>,
+    /// What they delete that is not there.
+    absences: Absences,
     /// Whether it is known that no two resources have the same id.
     distinct: bool,
 }
@@ -152,7 +141,8 @@ impl<'r> PatchRun<'r> {
     fn new(set: &'r mut ResourceSet, context: &'r PatchContext<'r>) -> Self {
         let (problems, likely) = (Problems::default(), Likely::new(context.schema));
         let (lost, lost_ids, open) = (FxHashSet::default(), FxHashSet::default(), FxHashMap::default());
-        Self { set, context, warnings: Vec::new(), problems, lost, lost_ids, open, likely, distinct: false }
+        let (warnings, absences) = (Vec::new(), Absences::default());
+        Self { set, context, warnings, problems, lost, lost_ids, open, likely, absences, distinct: false }
     }
 
     fn loaded<T>(&mut self, patch: Result<Warned<T>>) -> Option<T> {
@@ -179,8 +169,9 @@ impl<'r> PatchRun<'r> {
     }
 
     /// Resources that were deleted on the way are dropped at the end, so that positions stay.
-    fn finish(self) -> Result<Vec<Diagnostic>> {
+    fn finish(mut self) -> Result<Vec<Diagnostic>> {
         self.set.remove_empty();
+        self.warnings.extend(self.absences.into_warnings());
         self.problems.or(self.warnings)
     }
 
@@ -235,13 +226,11 @@ impl<'r> PatchRun<'r> {
         let patch = StrategicPatch::selected(document, patch.options).note_in(&mut self.warnings);
         // What goes into one is no copy.
         self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
-        let (mut other_ids, all, before) = (false, selected.len(), self.warnings.len());
+        let mut other_ids = false;
         for i in selected {
             let done = self.merge_one(i, &patch);
             other_ids |= self.problems.value_of(done).unwrap_or_default();
         }
-        let own = self.warnings.split_off(before);
-        self.warnings.extend(without_partial_absence(own, all));
         if other_ids { self.check_ids() } else { Ok(()) }
     }
 
@@ -256,14 +245,14 @@ impl<'r> PatchRun<'r> {
 
     /// Merges a patch into one resource. Returns whether its id is another one now.
     fn merge_one(&mut self, i: usize, patch: &StrategicPatch) -> Result<bool> {
-        let context = self.context;
+        let (context, absences) = (self.context, &mut self.absences);
         if self.lost.contains(&i) {
             return Ok(false);
         }
         self.open.remove(&i);
         let mut id = None;
         let merged = self.set.update(i, |resource| {
-            let merged = patch.merge_into(resource, context);
+            let merged = patch.merge_into(resource, context, absences);
             id = merged.is_err().then(|| resource.id().clone());
             merged
         });
