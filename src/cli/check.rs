@@ -137,7 +137,6 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
 }
 
 /// The report, and the directory that fetched files are in.
-
 fn reported(
     args: &CheckArgs,
     selection: &Selection,
