@@ -499,3 +499,43 @@ fn the_search_can_fail() {
     }
     assert!(!tells("hunt er2"));
 }
+
+#[test]
+fn documents_in_place_of_paths_are_not_told() {
+    let document = "{\"kind\":\"Secret\",\"stringData\":{\"a\":\"hunter2\"}}";
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("a.yaml"), "a: b\n").expect("written");
+    let mut lines: Vec<Vec<&str>> = vec![
+        vec!["build"],
+        vec!["blame"],
+        vec!["tree"],
+        vec!["deps"],
+        vec!["check"],
+        vec!["lock"],
+        vec!["recover"],
+        vec!["build", "--base"],
+        vec!["build", "--lock-file"],
+        vec!["build", "--schema"],
+        vec!["check", "--baseline"],
+        vec!["schema", "lint"],
+        vec!["merge", "a.yaml"],
+        vec!["create-patch", "a.yaml"],
+        vec!["create-patch", "a.yaml", "a.yaml", "--current"],
+        vec!["patch", "-p", "{}", "-f"],
+        vec!["patch", "-f", "a.yaml", "--patch-file"],
+    ];
+    if cfg!(feature = "cluster") {
+        lines.extend([vec!["diff"], vec!["apply", "-f"], vec!["delete", "-f"], vec!["wait", "-f"]]);
+    }
+    for line in lines {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+        let output = command.args(&line).arg(document).current_dir(dir.path()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line:?}: {said}");
+        assert!(
+            said.contains("takes a path, and a document stands there") && !tells(&said),
+            "{line:?}: {said}"
+        );
+        assert!(output.stdout.is_empty(), "{line:?}");
+    }
+}

@@ -1,11 +1,10 @@
 //! Documents that commands read as kubectl does: from a file, standard input or the command line.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use super::Failure;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileTree as _};
+use crate::files::{DiskTree, FileTree as _, read_bounded};
 use crate::schema::{Cursor, Gvk, Schema};
 use crate::source::SourceMap;
 use crate::yaml::{self, Node, ParseOptions};
@@ -41,25 +40,18 @@ pub(super) fn read_document(path: &Path, sources: &SourceMap) -> Result<Node> {
 
 /// The text of standard input.
 pub(super) fn read_stdin() -> Result<String> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().read_to_end(&mut bytes);
-    read.map_err(|error| io_error("standard input", &error))?;
+    let bytes = stdin_bytes().map_err(|error| io_error("standard input", &error))?;
     yaml::decode(bytes).map_err(|d| d.note("in standard input"))
+}
+
+/// All of standard input, which is bounded as files are.
+pub(super) fn stdin_bytes() -> std::io::Result<Vec<u8>> {
+    read_bounded(std::io::stdin().lock(), Vec::new())
 }
 
 /// It can be read once.
 pub(super) fn stdin_twice() -> Failure {
     Failure::Usage("standard input (`-`) can be read but once: name a file for the other one".into())
-}
-
-/// What is wrong with a path that is none, but a document: nothing of it is shown, since it may be a Secret.
-pub(super) fn no_path(error: Diagnostic, path: &Path, help: &str) -> Diagnostic {
-    let text = path.to_string_lossy();
-    let is_document = text.trim_start().starts_with(['{', '[']) || text.contains(": ") || text.contains('\n');
-    if !is_document || error.code() != Code::Io {
-        return error;
-    }
-    Diagnostic::error(error.code(), "here stands a document instead of the path of a file").help(help)
 }
 
 fn io_error(name: &str, error: &std::io::Error) -> Diagnostic {

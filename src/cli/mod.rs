@@ -50,19 +50,19 @@ mod validation;
 mod version;
 #[cfg(feature = "cluster")]
 mod wait;
+mod words;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 #[cfg(feature = "cluster")]
 use self::outcome::INTERRUPTED;
 use self::outcome::{Failure, Outcome, report};
 use self::render::{MessageArgs, Refused};
-use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::SourceMap;
 
 /// Strategic merge, overlays and server-side apply for Kubernetes.
@@ -135,20 +135,24 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     messages.take_effect();
     let command = help::with_help(Args::command().color(messages.clap_coloring()));
     let parse = |words: &[OsString]| {
-        let parsed = command.clone().try_get_matches_from(words);
-        parsed.and_then(|matches| Args::from_arg_matches(&matches))
+        let matches = command.clone().try_get_matches_from(words)?;
+        Ok((Args::from_arg_matches(&matches)?, matches))
     };
-    let args = match parse(&words) {
-        Ok(args) => args,
+    let (args, matches) = match parse(&words) {
+        Ok(parsed) => parsed,
         // Words that steer a terminal, and documents, are told as messages tell them, and are as wrong then.
         Err(error) => {
-            let shown: Vec<_> = words.iter().map(|word| shown(&word.to_string_lossy()).into()).collect();
+            let shown: Vec<_> =
+                words.iter().map(|word| words::shown(&word.to_string_lossy()).into()).collect();
             return not_run(&parse(&shown).err().unwrap_or(error));
         }
     };
     ending::on_signals();
     args.messages.take_effect();
     let sources = SourceMap::default();
+    if let Some(problem) = words::document_for_path(&command, &matches) {
+        return report(&problem, &sources);
+    }
     let outcome = execute(args.command, &command, &sources);
     // What is still on its way is part of the outcome.
     let outcome = outcome.and_then(|status| Ok(io::stdout().flush().map(|()| status)?));
@@ -189,35 +193,6 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
     }
 }
 
-/// Stands for a document among the words of a command line, which may hold anything.
-const DOCUMENT: &str = "***";
-
-/// A word as a message may tell it.
-fn shown(word: &str) -> String {
-    // By its first line: what follows a word may be no part of a document.
-    let is_document = |text: &str| {
-        let line = text.trim_start().lines().next().unwrap_or_default();
-        line.starts_with(['{', '[', '#'])
-            || line.starts_with("- ")
-            || line.contains(": ")
-            || line.ends_with(':')
-            || line == "---"
-    };
-    let (flag, value) = match word.split_once('=') {
-        Some((flag, value)) if flag.starts_with("--") => (&word[..=flag.len()], value),
-        _ if word.starts_with('-') && !word.starts_with("--") && word.is_char_boundary(2) => word.split_at(2),
-        _ => ("", word),
-    };
-    if is_document(value) { format!("{}{DOCUMENT}", escaped(flag)) } else { escaped(word).into_owned() }
-}
-
-/// Whether a patch stands where no flag says that it is one.
-fn lacks_flag_of_patch(error: &clap::Error, all: &str) -> bool {
-    let is_document =
-        matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if word == DOCUMENT);
-    error.kind() == ErrorKind::UnknownArgument && is_document && all.contains(" patch ")
-}
-
 /// Shows help, the version, or what is wrong with the command line.
 fn not_run(error: &clap::Error) -> ExitCode {
     // Help and version go to stdout with status 0, mistakes to stderr with status 2.
@@ -231,9 +206,9 @@ fn not_run(error: &clap::Error) -> ExitCode {
         let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
         let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
         let mut help: Vec<&str> = rest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        if lacks_flag_of_patch(error, &text) {
+        if let Some(forgotten) = words::lack_of_flag(error, &text) {
             help.retain(|line| !line.starts_with("tip:"));
-            help.insert(0, "did you forget `-p` before the patch?");
+            help.insert(0, forgotten);
         }
         let problem = Diagnostic::error(Code::Usage, message.join(" ")).help(help.join("\n"));
         render::print(&[problem], &SourceMap::default());

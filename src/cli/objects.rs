@@ -1,11 +1,11 @@
 //! The objects that a command sends to a cluster: built targets, or plain manifests.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::document::stdin_bytes;
 use super::select::{SelectArgs, is_stream};
 use super::target::{ClusterUse, TargetArgs, has_kustomization};
 use super::validation::Validation;
@@ -228,10 +228,7 @@ fn read_url(url: &str, remotes: &Remotes, sources: &SourceMap) -> Result<SourceI
 fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceId> {
     let (name, bytes) = match input {
         Input::Url(url) => return read_url(url, remotes, sources),
-        Input::Stdin => {
-            let mut bytes = Vec::new();
-            (Path::new("<stdin>"), std::io::stdin().read_to_end(&mut bytes).map(|_| bytes))
-        }
+        Input::Stdin => (Path::new("<stdin>"), stdin_bytes()),
         Input::Named(path) => (path.as_path(), DiskTree.read_stream(path)),
         Input::InDirectory(path) => (path.as_path(), DiskTree.read(path)),
     };

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use smol_str::SmolStr;
 
-use super::document::{documents_of, no_path, read_documents, read_stdin, stdin_twice};
+use super::document::{documents_of, read_documents, read_stdin, stdin_twice};
 use super::package::{print, schema_of};
 use super::report::print_changes;
 use super::target::SchemaArgs;
@@ -258,9 +258,7 @@ fn print_removed(changed: &ChangedPackage) {
 
 fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
     match (&args.patch_file, &args.patch) {
-        (Some(path), _) => {
-            read_documents(path, sources).map_err(|error| no_path(error, path, "did you mean -p?"))
-        }
+        (Some(path), _) => read_documents(path, sources),
         (None, text) => documents_of("--patch", text.clone().unwrap_or_default(), sources),
     }
 }
@@ -282,9 +280,7 @@ fn keep_secret(error: &Diagnostic, package: &Package, sources: &SourceMap) {
 
 fn read_package(args: &PatchArgs, sources: &SourceMap) -> Result<Package> {
     if args.filename != Path::new("-") {
-        let package = Package::read(&args.filename, Reading::Kubectl, sources);
-        let help = "did you mean -p? -f takes the path of a file or directory, or - for standard input";
-        return package.map_err(|error| no_path(error, &args.filename, help));
+        return Package::read(&args.filename, Reading::Kubectl, sources);
     }
     if args.in_place {
         return Err(Diagnostic::error(Code::Usage, "standard input cannot be changed in place"));

@@ -289,8 +289,16 @@ fn read_to_end(handle: Handle, metadata: &Metadata) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     // One byte more than there is, so that the end is seen without asking for more memory.
-    let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
-    handle.into_file().take(MAX_FILE_SIZE + 1).read_to_end(&mut content)?;
+    let content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+    read_bounded(handle.into_file(), content)
+}
+
+/// Adds all that a stream has to `content`.
+///
+/// # Errors
+/// It has more than [`MAX_FILE_SIZE`], or cannot be read.
+pub(crate) fn read_bounded(stream: impl io::Read, mut content: Vec<u8>) -> io::Result<Vec<u8>> {
+    stream.take(MAX_FILE_SIZE + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MAX_FILE_SIZE { Err(too_large()) } else { Ok(content) }
 }
 

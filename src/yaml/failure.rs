@@ -33,6 +33,11 @@ impl PrintFailure {
         Self::new(Code::LimitExceeded, message, span)
     }
 
+    /// What to do about it.
+    pub(super) fn help(self, help: &str) -> Self {
+        Self { diagnostic: self.diagnostic.help(help), steps: self.steps }
+    }
+
     /// The error happened in, or below, this field.
     pub(super) fn in_field(mut self, name: &str) -> Self {
         let simple = |b: u8| b.is_ascii_alphanumeric() || b"_-$".contains(&b);

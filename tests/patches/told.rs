@@ -117,7 +117,7 @@ fn documents_that_stand_for_paths_are_not_shown() {
     let document = r#"{"stringData": {"a": "marked"}}"#;
     for args in [["-f", "a.yaml", "--patch-file", document], ["-f", document, "-p", "{}"]] {
         let told = fail(files.path(), &[&["patch"], &args[..]].concat());
-        assert!(told.contains("did you mean -p?") && !told.contains("marked"), "{told}");
+        assert!(told.contains("did you forget `-p`") && !told.contains("marked"), "{told}");
     }
     let told = fail(files.path(), &["patch", "-f", "a.yaml", "--patch-file", "stringData: marked"]);
     assert!(!told.contains("marked"), "{told}");

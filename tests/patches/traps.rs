@@ -311,3 +311,42 @@ fn warnings_are_about_what_the_patch_brings() {
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", large]);
     assert!(said.contains("too large for the whole number"), "{said}");
 }
+
+#[test]
+fn an_entry_that_only_a_default_tells_apart_is_warned_of() {
+    const ONE: &str =
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n  - {port: 53, name: a}\n";
+    let files =
+        folder(&[("a.yaml", ONE), ("tcp.yaml", &ONE.replace("name: a}\n", "name: a, protocol: TCP}\n"))]);
+    let keys = "$patchMergeKey: [port, protocol], port: 53";
+    for (file, entry, warned) in [
+        ("a.yaml", "protocol: TCP, name: b", true),
+        ("tcp.yaml", "name: b", true),
+        ("tcp.yaml", "protocol: TCP, name: b", false),
+        ("a.yaml", "protocol: UDP, name: b", false),
+    ] {
+        let patch = format!("{{spec: {{ports: [{{{keys}, {entry}}}]}}}}");
+        let (_, said) = succeed(files.path(), &["patch", "-f", file, "-p", &patch]);
+        let told =
+            said.contains("warning[duplicate-merge-key]") && said.contains("`protocol` has its default");
+        assert_eq!(told, warned, "{file} {entry}: {said}");
+    }
+}
+
+#[test]
+fn words_of_directives_in_secrets_are_not_told() {
+    let files = folder(&[("a.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")]);
+    let (_, said) =
+        succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "{stringData: {$patch: hunter2}}"]);
+    assert!(said.contains("`$patch` finds nothing here") && !said.contains("hunter2"), "{said}");
+}
+
+#[test]
+fn what_yaml_cannot_hold_is_printed_as_json() {
+    let files = folder(&[("a.yaml", "a: x\n"), ("b.yaml", "a: \"x\\x7f\"\n")]);
+    let args = ["create-patch", "a.yaml", "b.yaml", "--type", "merge"];
+    let said = fail(files.path(), &args);
+    assert!(said.contains("help: take the character out, or print JSON (`-o json`)"), "{said}");
+    let (printed, _) = succeed(files.path(), &[&args[..], &["-o", "json"]].concat());
+    assert_eq!(printed, "{\n    \"a\": \"x\u{7f}\"\n}\n");
+}

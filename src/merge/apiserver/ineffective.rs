@@ -1,14 +1,16 @@
 //! What a patch says to the API server and does not mean there: `$patch` where there is nothing to delete or to
-//! replace, and in lists that do not merge; null as a merge key.
+//! replace, and in lists that do not merge; null as a merge key; keys by which an entry is new that is there already.
 
 use rustc_hash::FxHashMap;
 
 use super::lists::list_keys;
 use super::types::element;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, is_replace, left_out};
+use crate::merge::association::{Association, ListPolicy};
+use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, is_replace, left_out, named_keys};
 use crate::merge::entry_match::{KeyPattern, ListKeys};
 use crate::merge::fields::plain;
+use crate::merge::identity::Identity;
 use crate::merge::trail::Trail;
 use crate::schema::Cursor;
 use crate::yaml::{Map, Node, Value};
@@ -24,7 +26,9 @@ pub(super) fn ineffective(live: &Map, patch: &Map, kind: Cursor<'_>) -> Vec<Diag
 
 fn has_directive(node: &Node) -> bool {
     match &node.value {
-        Value::Map(map) => map.iter().any(|(name, value)| name == PATCH || has_directive(value)),
+        Value::Map(map) => {
+            map.iter().any(|(name, value)| matches!(name, PATCH | PATCH_MERGE_KEY) || has_directive(value))
+        }
         Value::List(list) => list.iter().any(|entry| has_null(entry) || has_directive(entry)),
         Value::Scalar(_) => false,
     }
@@ -89,7 +93,10 @@ fn alone(meets: Meets<'_>, map: &Map, node: &Node, at: &Trail<'_>) -> Option<Dia
         (Meets::Nothing, _) => "leaves out what stands beside it",
         (Meets::List, _) => "adds what stands beside it",
     };
-    let message = format!("`$patch: {action}` finds nothing here: the API server {becomes}");
+    // Another word could be anything: it is not told.
+    let known = matches!(action, "delete" | "replace" | "merge");
+    let directive = if known { format!("`{PATCH}: {action}`") } else { format!("`{PATCH}`") };
+    let message = format!("{directive} finds nothing here: the API server {becomes}");
     Some(warning(message, node, at).help("leave the directive out where nothing is there yet"))
 }
 
@@ -126,7 +133,44 @@ fn lists(
         let null = names.filter_map(|name| null_key(map, name, &at.index(i)));
         null.chain(below).collect()
     };
-    patch.iter().enumerate().flat_map(entry).collect()
+    let twins = Twins::of(live, patch, list);
+    let doubles = patch.iter().enumerate().filter_map(|(i, entry)| twins.double(entry, &at.index(i)));
+    patch.iter().enumerate().flat_map(entry).chain(doubles).collect()
+}
+
+/// The live entries by what tells them apart once defaults are filled in. Only for patches with `$patchMergeKey`.
+struct Twins<'n> {
+    association: Association,
+    live: FxHashMap<Identity, &'n Node>,
+}
+
+impl<'n> Twins<'n> {
+    fn of(live: &'n [Node], patch: &[Node], list: Cursor<'_>) -> Self {
+        if !patch.iter().any(|entry| named_keys(entry).is_some()) {
+            return Self { association: Association::Unknown, live: FxHashMap::default() };
+        }
+        let association = Association::read(list.directives(), element(list), ListPolicy::Overlay);
+        let name = |entry: &'n Node| Some((association.identify(entry)?, entry));
+        let live = live.iter().rev().filter_map(name).collect();
+        Self { association, live }
+    }
+
+    /// What is said of an entry that is added beside one which is the same to the API server: of them, one leaves a key
+    /// out that the other gives its default.
+    fn double(&self, entry: &Node, at: &Trail<'_>) -> Option<Diagnostic> {
+        let names = named_keys(entry).filter(|_| entry.get(PATCH).is_none())?;
+        let twin = self.live.get(&self.association.identify(entry)?)?;
+        let key = names.into_iter().find(|name| entry.get(name).is_some() != twin.get(name).is_some())?;
+        let message = format!(
+            "an entry is added to one that is the same: `{key}` has its default in one, and is left out in the other"
+        );
+        let warning = Diagnostic::warning(Code::DuplicateMergeKey, message).field(at.path()).at(entry.span());
+        Some(
+            warning
+                .label(twin.span(), "this one is there")
+                .help(format!("write `{key}` as the entry has it that is there")),
+        )
+    }
 }
 
 /// What is said of a merge key that is null. Entries that name their keys take it away by that.

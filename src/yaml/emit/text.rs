@@ -136,7 +136,8 @@ fn check(text: &str, traits: Traits, span: Span) -> Printed {
     }
     let c = text.chars().find(|&c| is_forbidden(c)).unwrap_or_default();
     let message = format!("the character U+{:04X} cannot be written as YAML", u32::from(c));
-    Err(PrintFailure::new(Code::InvalidValue, message, span))
+    let failure = PrintFailure::new(Code::InvalidValue, message, span);
+    Err(failure.help("take the character out, or print JSON (`-o json`), which can hold it"))
 }
 
 /// At which spaces a line may be folded.
