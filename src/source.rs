@@ -182,6 +182,11 @@ impl Source {
         self.printed.get().is_some()
     }
 
+    /// Whether it stands in another text.
+    pub(crate) fn is_within(&self) -> bool {
+        self.outer.is_some()
+    }
+
     fn lines(&self) -> &[u32] {
         self.lines.get_or_init(|| {
             let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());

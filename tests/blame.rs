@@ -271,6 +271,36 @@ fn the_text_is_what_build_prints() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `/spec/replicas`"));
 }
 
+/// Texts that are written on several lines, and such as look like comments.
+const TEXTS: &str = r#"
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: texts, annotations: {empty: "", list: "[]", hash: "a  # b"}}
+data:
+  literal: |
+    # no comment
+    two  # lines
+  kept: |+
+    one
+
+  stripped: "no break\nat the end"
+  long: "a text of words that is so long that it is folded when it is printed, since it has far more than eighty columns # of words"
+  quoted: "a text of words: that is so long that it is folded when it is printed, since it has 'far' more than eighty columns"
+  escaped: "\u0001 a text with a character that must be escaped, which is so long that it is folded when it is printed"
+  seen: "\u2028 breaks \u2029\n  and more"
+"#;
+
+#[test]
+fn comments_are_in_no_text() {
+    let home = folder(&[("app/texts.yaml", TEXTS), ("app/kustomization.yaml", "resources: [texts.yaml]\n")]);
+    let (built, blamed) = (printed(home.path(), &["build", "app"]), printed(home.path(), &["blame", "app"]));
+    let line = blamed.lines().find(|line| line.starts_with("  literal: ")).expect("the text");
+    assert!(line.starts_with("  literal: |") && line.ends_with("  # app/texts.yaml:7:5"), "{blamed}");
+    assert_eq!(blamed.matches("  # app/texts.yaml:").count(), 13, "{blamed}");
+    fs::write(home.path().join("app/texts.yaml"), &blamed).expect("written");
+    assert_eq!(printed(home.path(), &["build", "app"]), built, "{blamed}");
+}
+
 /// What blame says was written in a file changes when that is changed there, and nothing else does it.
 #[test]
 fn a_change_at_the_place_changes_the_value() {

@@ -158,12 +158,17 @@ impl<'f> HistoryFollower<'f> {
 
     fn map(&mut self, fields: &mut Vec<(SmolStr, KnownValue)>, map: &'f Map) {
         let entries = map.entries();
+        // Mostly they are the same in the same order. Where it turns out that they are not, what was followed already
+        // is known, and following it again changes nothing.
         if fields.len() == entries.len()
-            && fields.iter().zip(entries).all(|((name, _), e)| *name == e.key.text)
+            && fields.iter_mut().zip(entries).all(|((name, value), entry)| {
+                let is_here = *name == entry.key.text;
+                if is_here {
+                    self.below(WayStep::Field(&entry.key.text), value, &entry.value);
+                }
+                is_here
+            })
         {
-            for ((_, value), entry) in fields.iter_mut().zip(entries) {
-                self.below(WayStep::Field(&entry.key.text), value, &entry.value);
-            }
             return;
         }
         let mut old: FxHashMap<SmolStr, KnownValue> = fields.drain(..).collect();

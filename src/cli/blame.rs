@@ -6,18 +6,18 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::report::print;
+use super::report::{print, print_parts};
 use super::select::Selection;
 use super::target::TargetArgs;
 use super::{Outcome, render};
 #[cfg(feature = "cluster")]
 use crate::cluster::{Cluster, PARALLEL, live_objects};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MessageRenderer};
 #[cfg(feature = "cluster")]
 use crate::explain::add_live;
 use crate::explain::{
-    Blame, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_to_json, blame_to_yaml,
-    fields_at, nearest_field,
+    Blame, Blamer, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_to_json, blame_to_yaml,
+    blamed_json, blamed_yaml, fields_at, nearest_field,
 };
 use crate::overlay::Built;
 #[cfg(feature = "cluster")]
@@ -67,7 +67,11 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     let builder = args.target.builder_with_histories(sources, &targets)?;
     let built = Selection::of(&args.path)?.build(&builder, &args.path)?;
     render::print_before(&built.warnings, sources)?;
-    let mut all = blame(&built, sources, &render::place_names(sources));
+    let names = render::place_names(sources);
+    if args.object.is_none() && !args.asks_cluster() {
+        return show_all(args, built, sources, &names);
+    }
+    let mut all = blame(&built, sources, &names);
     let Some(wanted) = args.object.as_deref() else {
         look_into_cluster(args, &built, &mut all, sources)?;
         // The program ends: to take a large set apart would only cost time.
@@ -114,7 +118,7 @@ fn look_into_cluster(
     all: &mut Blame,
     sources: &SourceMap,
 ) -> Result<(), Diagnostic> {
-    if !args.live {
+    if !args.asks_cluster() {
         return Ok(());
     }
     let mut told: Vec<&mut ResourceBlame> =
@@ -150,16 +154,43 @@ fn narrow(all: &mut Blame, path: &str) {
 }
 
 fn show(args: &BlameArgs, all: &Blame) -> Outcome {
-    let removals = if args.removed { Removals::Told } else { Removals::Untold };
     let text = match args.output {
         BlameForm::Json => blame_to_json(all)?,
-        BlameForm::Text => {
-            let style = MarginStyle { coloring: render::coloring(&io::stdout()), removals };
-            blame_to_yaml(all, style)?
-        }
+        BlameForm::Text => blame_to_yaml(all, args.style())?,
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what is told of all resources.
+fn show_all(args: &BlameArgs, built: Built, sources: &SourceMap, names: &MessageRenderer<'_>) -> Outcome {
+    let blamer = Blamer::new(&built, sources, names);
+    let parts = match args.output {
+        BlameForm::Json => blamed_json(&blamer)?,
+        BlameForm::Text => blamed_yaml(&blamer, args.style())?,
+    };
+    // The program ends: to take a large set apart would only cost time.
+    std::mem::forget(built);
+    print_parts(&parts)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl BlameArgs {
+    fn style(&self) -> MarginStyle {
+        let removals = if self.removed { Removals::Told } else { Removals::Untold };
+        MarginStyle { coloring: render::coloring(&io::stdout()), removals }
+    }
+
+    #[cfg(feature = "cluster")]
+    fn asks_cluster(&self) -> bool {
+        self.live
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    #[expect(clippy::unused_self, reason = "there is no cluster that could be asked")]
+    fn asks_cluster(&self) -> bool {
+        false
+    }
 }
 
 /// `deployment.apps/web`.

@@ -1,6 +1,6 @@
 //! What a merge changed and what was in conflict, for people and for programs.
 
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -57,6 +57,17 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     stdout.flush()?;
     Ok(())
 }
+
+/// Prints the parts of a long text on standard output.
+pub(super) fn print_parts(parts: &[String]) -> Result<(), Failure> {
+    let mut stdout = BufWriter::with_capacity(PRINTED_AT_ONCE, io::stdout().lock());
+    parts.iter().try_for_each(|part| stdout.write_all(part.as_bytes()))?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// How many bytes are written in one go.
+const PRINTED_AT_ONCE: usize = 1 << 16;
 
 /// A line for each change. `others` says what became of files that are no manifests, where they need that.
 fn changes(changed: &ChangedPackage, written: ConflictWriting, others: Option<&str>) -> Vec<String> {

@@ -13,7 +13,7 @@ pub(crate) fn steers(c: char) -> bool {
 
 /// A text in which such characters are written as YAML escapes them: `\n`, `\x1b`, `\u202e`.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(steers) {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !text.chars().any(steers) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);

@@ -50,7 +50,7 @@ pub struct BlamedField {
     /// What wrote it, the present value first.
     pub writes: Vec<BlamedWrite>,
     /// What a cluster has there, if that was asked.
-    pub live: Option<LiveField>,
+    pub live: Option<Box<LiveField>>,
 }
 
 /// A value that is no more.
@@ -94,14 +94,36 @@ pub struct Blame {
 /// are seen.
 #[must_use]
 pub fn blame(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> Blame {
-    let checkouts = &built.outline.checkouts;
-    let teller = || BlameTeller { checkouts, sources, renderer, known: RefCell::default() };
-    let present = built.resources.as_slice().par_iter();
-    let mut resources: Vec<_> =
-        present.map_init(teller, |teller, resource| teller.resource(resource)).collect();
-    let teller = teller();
-    resources.extend(built.resources.deleted().map(|(resource, by)| teller.deleted(resource, by)));
-    Blame { resources }
+    let blamer = Blamer::new(built, sources, renderer);
+    Blame { resources: blamer.each(|node, resource| ResourceBlame { node: node.cloned(), ..resource }) }
+}
+
+/// Says the same resource by resource: what is told of all those of a large target would take a lot of memory at once.
+#[derive(Clone, Copy)]
+pub struct Blamer<'b> {
+    built: &'b Built,
+    sources: &'b SourceMap,
+    renderer: &'b MessageRenderer<'b>,
+}
+
+impl<'b> Blamer<'b> {
+    /// Goes by the histories of what was built; see [`blame`].
+    #[must_use]
+    pub fn new(built: &'b Built, sources: &'b SourceMap, renderer: &'b MessageRenderer<'b>) -> Self {
+        Self { built, sources, renderer }
+    }
+
+    /// What is made of each resource, in the order of printing; behind them of those that were deleted on the way. The
+    /// manifests, of which those have none, stand beside what is told of them.
+    pub(super) fn each<T: Send>(&self, tell: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync) -> Vec<T> {
+        let present = self.built.resources.as_slice().par_iter();
+        let teller = || BlameTeller::new(self);
+        let told = present.map_init(teller, |teller, one| tell(Some(one.node()), teller.resource(one)));
+        let mut told: Vec<T> = told.collect();
+        let (teller, deleted) = (teller(), self.built.resources.deleted());
+        told.extend(deleted.map(|(resource, by)| tell(None, teller.deleted(resource, by))));
+        told
+    }
 }
 
 /// What a text is called; one of a fetched repository by where the repository is.
@@ -120,13 +142,24 @@ struct BlameTeller<'t> {
     sources: &'t SourceMap,
     renderer: &'t MessageRenderer<'t>,
     /// Texts that were asked for, with their paths: nearly all values are in few of them.
-    known: RefCell<FxHashMap<SourceId, Option<KnownText>>>,
+    known: RefCell<KnownTexts>,
 }
 
-/// A text, and the path that it is seen by.
-type KnownText = (Arc<Source>, Arc<str>);
+type KnownTexts = FxHashMap<SourceId, Option<KnownText>>;
 
-impl BlameTeller<'_> {
+/// A text that places are in.
+struct KnownText {
+    source: Arc<Source>,
+    /// The path that it is seen by; none for what no file has.
+    file: Option<Arc<str>>,
+}
+
+impl<'t> BlameTeller<'t> {
+    fn new(blamer: &Blamer<'t>) -> Self {
+        let Blamer { built, sources, renderer } = *blamer;
+        Self { checkouts: &built.outline.checkouts, sources, renderer, known: RefCell::default() }
+    }
+
     fn resource(&self, resource: &Resource) -> ResourceBlame {
         let (mut fields, mut removed) = (Vec::new(), Vec::new());
         if let Some(history) = &resource.history {
@@ -135,8 +168,8 @@ impl BlameTeller<'_> {
                 self.removals(&gone.value, &gone.by, &mut gone.pointer.clone(), &mut removed);
             }
         }
-        let (id, node) = (resource.id().clone(), Some(resource.node().clone()));
-        ResourceBlame { id, node, fields, removed, live: LiveState::Unasked, unbuilt: Vec::new() }
+        let (id, unbuilt) = (resource.id().clone(), Vec::new());
+        ResourceBlame { id, node: None, fields, removed, live: LiveState::Unasked, unbuilt }
     }
 
     fn deleted(&self, resource: &Resource, by: &Cause) -> ResourceBlame {
@@ -172,14 +205,14 @@ impl BlameTeller<'_> {
                 }
             }
             _ => {
-                let mut writes = match known {
-                    Some(KnownValue::Leaf(writes)) => writes.iter().map(|write| self.write(write)).collect(),
-                    _ => Vec::new(),
+                let writes = match known {
+                    Some(KnownValue::Leaf(writes)) => writes.as_slice(),
+                    _ => &[],
                 };
-                if let Some(present) = writes.first_mut() {
-                    // Its type may be decided only when it is printed.
-                    present.value = node.clone();
-                }
+                // The type of the present value may be decided only when it is printed.
+                let values = std::iter::once(node).chain(writes.iter().skip(1).map(|write| &write.value));
+                let writes =
+                    writes.iter().zip(values).map(|(write, value)| self.write(write, value)).collect();
                 out.push(BlamedField { pointer: pointer.clone(), writes, live: None });
             }
         }
@@ -199,16 +232,16 @@ impl BlameTeller<'_> {
             }
             KnownValue::Leaf(writes) => out.extend(writes.first().map(|last| BlamedRemoval {
                 pointer: pointer.clone(),
-                last: self.write(last),
+                last: self.write(last, &last.value),
                 by: by.name().clone(),
                 asked_at: self.place(by.at()),
             })),
         }
     }
 
-    fn write(&self, write: &Write) -> BlamedWrite {
+    fn write(&self, write: &Write, value: &Node) -> BlamedWrite {
         BlamedWrite {
-            value: write.value.clone(),
+            value: value.clone(),
             at: self.place(write.at),
             by: write.by.name().clone(),
             asked_at: self.place(write.by.at()),
@@ -216,16 +249,28 @@ impl BlameTeller<'_> {
     }
 
     fn place(&self, span: Span) -> Option<BlamedPlace> {
-        let outer = self.sources.outermost(span);
+        if span.is_none() {
+            return None;
+        }
         let mut known = self.known.borrow_mut();
-        let text = known.entry(outer.source).or_insert_with(|| {
-            let source = self.sources.get(outer.source).filter(|source| !source.is_printed())?;
-            let file = file_name(outer.source, &source, self.checkouts, self.renderer)?;
-            Some((source, file.into()))
+        let mut at = span;
+        let mut text = self.text(&mut known, at)?;
+        if text.source.is_within() {
+            at = self.sources.outermost(span);
+            text = self.text(&mut known, at)?;
+        }
+        let (line, column) = text.source.line_column(at.start);
+        Some(BlamedPlace { file: Arc::clone(text.file.as_ref()?), line, column, span })
+    }
+
+    fn text<'k>(&self, known: &'k mut KnownTexts, span: Span) -> Option<&'k KnownText> {
+        let text = known.entry(span.source).or_insert_with(|| {
+            let source = self.sources.get(span.source)?;
+            let is_named = !source.is_printed() && !source.is_within();
+            let file = is_named.then(|| file_name(span.source, &source, self.checkouts, self.renderer));
+            Some(KnownText { source, file: file.flatten().map(Arc::from) })
         });
-        let (source, file) = text.as_ref()?;
-        let (line, column) = source.line_column(outer.start);
-        Some(BlamedPlace { file: Arc::clone(file), line, column, span })
+        text.as_ref()
     }
 }
 

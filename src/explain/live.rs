@@ -30,7 +30,7 @@ pub fn add_live(resource: &mut ResourceBlame, live: Option<&Node>) {
     let LiveWalk { fields: mut found, unbuilt } = beside;
     for field in &mut resource.fields {
         let absent = || LiveField { differs: true, ..LiveField::default() };
-        field.live = Some(found.remove(&field.pointer).unwrap_or_else(absent));
+        field.live = Some(Box::new(found.remove(&field.pointer).unwrap_or_else(absent)));
     }
     resource.unbuilt = unbuilt;
     let gvk = &resource.id.gvk;

@@ -1,17 +1,19 @@
 //! Blame for people: the manifests with a comment in the margin of each value, and the whole story of one.
 
 use std::fmt::Write as _;
+use std::ops::Range;
+use std::ptr;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smol_str::SmolStr;
 
-use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, ResourceBlame};
+use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
 use super::live_field::{LiveField, LiveState};
 use crate::diagnostic::{Coloring, Result, escaped};
 use crate::path::below;
-use crate::source::{SourceMap, Span};
-use crate::yaml::{Node, ParseOptions, Style, Value, parse_one, to_documents};
+use crate::source::SourceMap;
+use crate::yaml::{Node, PrintedLeaf, Value, to_yaml_with_leaves};
 
 /// How margins look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,62 +57,95 @@ const LONGEST: usize = 60;
 /// # Errors
 /// A value that cannot be printed.
 pub fn blame_to_yaml(blame: &Blame, style: MarginStyle) -> Result<String> {
-    let texts = blame.resources.par_iter().map(|resource| told(resource, style));
+    let texts = blame.resources.par_iter().map(|one| told(one.node.as_ref(), one, style));
     let texts = texts.collect::<Result<Vec<String>>>()?;
-    let mut out = LEGEND.to_string();
-    if blame.resources.iter().any(|resource| resource.live != LiveState::Unasked) {
-        out.push_str(LIVE_LEGEND);
+    let has_live = blame.resources.iter().any(|resource| resource.live != LiveState::Unasked);
+    Ok(parts_of(texts, if has_live { LIVE_LEGEND } else { "" }).concat())
+}
+
+/// The same text of all that was built, in parts, for which less memory is needed.
+///
+/// # Errors
+/// A value that cannot be printed.
+pub fn blamed_yaml(blamer: &Blamer<'_>, style: MarginStyle) -> Result<Vec<String>> {
+    let texts = blamer.each(|node, resource| told(node, &resource, style));
+    Ok(parts_of(texts.into_iter().collect::<Result<Vec<String>>>()?, ""))
+}
+
+/// The parts of a text, of what is told of each resource.
+fn parts_of(told: Vec<String>, live_legend: &str) -> Vec<String> {
+    let mut parts = vec![format!("{LEGEND}{live_legend}")];
+    parts.extend(told);
+    if let Some(first) = parts.get_mut(1)
+        && first.starts_with(SEPARATOR)
+    {
+        first.drain(..SEPARATOR.len());
     }
-    for (i, (resource, text)) in blame.resources.iter().zip(texts).enumerate() {
-        if i > 0 && resource.node.is_some() {
-            out.push_str("---\n");
+    parts
+}
+
+/// What stands before each manifest but the first.
+const SEPARATOR: &str = "---\n";
+
+fn told(node: Option<&Node>, resource: &ResourceBlame, style: MarginStyle) -> Result<String> {
+    let mut out = String::new();
+    if let Some(node) = node {
+        out.push_str(SEPARATOR);
+        annotated(node, resource, style, &mut out)?;
+        if resource.live == LiveState::Absent {
+            comment_line(&format!("not live: {}", escaped(&resource.id.to_string())), style, &mut out);
         }
-        out.push_str(&text);
+    }
+    for field in &resource.unbuilt {
+        let (pointer, value, managers) =
+            (escaped(&field.pointer), shown(&field.value), listed(&field.managers));
+        comment_line(&format!("only live: {pointer} is {value}, managed by {managers}"), style, &mut out);
+    }
+    if style.removals == Removals::Told {
+        if node.is_none() {
+            comment_line(&format!("deleted: {}", escaped(&resource.id.to_string())), style, &mut out);
+        }
+        for removal in &resource.removed {
+            comment_line(&removal_line(removal), style, &mut out);
+        }
     }
     Ok(out)
 }
 
-fn told(resource: &ResourceBlame, style: MarginStyle) -> Result<String> {
-    let mut out = String::new();
-    if let Some(node) = &resource.node {
-        annotated(node, resource, style, &mut out)?;
-    }
-    live_only(resource, style, &mut out);
-    if style.removals == Removals::Told {
-        removals(resource, style, &mut out);
-    }
-    Ok(out)
+/// A printed line, and which part of all margins is its own.
+struct MarginLine<'t> {
+    text: &'t str,
+    width: usize,
+    margin: Range<usize>,
 }
 
 fn annotated(node: &Node, resource: &ResourceBlame, style: MarginStyle, out: &mut String) -> Result<()> {
-    let text = to_documents([node])?;
-    let sources = SourceMap::default();
-    let id = sources.add("", text.as_str());
-    let printed = parse_one(&sources, id, ParseOptions::default())?;
-    let fields: FxHashMap<&str, &BlamedField> =
-        resource.fields.iter().map(|field| (field.pointer.as_str(), field)).collect();
-    let mut margins: FxHashMap<usize, String> = FxHashMap::default();
-    let Some(source) = sources.get(id) else { return Ok(()) };
-    each_leaf(&printed, &mut String::new(), &mut |pointer, leaf| {
-        let Some(margin) = fields.get(pointer).and_then(|field| margin_of(field)) else { return };
-        let line = source.line_column(end_of_header(leaf)).0;
-        let margins = margins.entry(line).or_default();
-        if !margins.is_empty() {
-            margins.push_str("; ");
+    let (text, leaves) = to_yaml_with_leaves(node)?;
+    let fields = fields_by_leaf(node, &resource.fields);
+    let (mut margins, mut lines) = (String::new(), Vec::with_capacity(leaves.len()));
+    let (mut leaves, mut end) = (leaves.iter().peekable(), 0);
+    for line in text.split_inclusive('\n') {
+        let start = margins.len();
+        end += line.len();
+        while let Some(leaf) = leaves.next_if(|leaf| end_of_header(leaf, &text) < end) {
+            if let Some(field) = fields.get(&ptr::from_ref(leaf.node)) {
+                let separator = if margins.len() == start { "" } else { "; " };
+                push_margin(field, separator, &mut margins);
+            }
         }
-        margins.push_str(&margin);
-    });
-    let lines: Vec<&str> = text.lines().collect();
-    let width = |line: &&str| line.chars().count();
-    let with_margin = lines.iter().enumerate().filter(|(i, _)| margins.contains_key(&(i + 1)));
+        let line = line.trim_end_matches('\n');
+        lines.push(MarginLine { text: line, width: line.chars().count(), margin: start..margins.len() });
+    }
+    let with_margin = lines.iter().filter(|line| !line.margin.is_empty());
     let column =
-        with_margin.map(|(_, line)| width(line)).filter(|width| *width <= WIDEST).max().unwrap_or_default();
-    for (i, line) in lines.iter().enumerate() {
-        out.push_str(line);
-        if let Some(margin) = margins.get(&(i + 1)) {
-            let gap = column.saturating_sub(width(line)) + 2;
+        with_margin.map(|line| line.width).filter(|width| *width <= WIDEST).max().unwrap_or_default();
+    out.reserve(text.len() + margins.len() + lines.len() * column / 2);
+    for line in lines {
+        out.push_str(line.text);
+        if !line.margin.is_empty() {
+            let gap = column.saturating_sub(line.width) + 2;
             out.extend(std::iter::repeat_n(' ', gap));
-            comment(margin, style, out);
+            comment(&margins[line.margin], style, out);
         }
         out.push('\n');
     }
@@ -124,11 +159,28 @@ fn comment(text: &str, style: MarginStyle, out: &mut String) {
     }
 }
 
-/// The byte behind which a comment may stand: that of the last character of a value, or, for texts in lines of their
-/// own, of what announces them.
-fn end_of_header(leaf: &Node) -> u32 {
-    let Span { start, end, .. } = leaf.span();
-    if matches!(leaf.meta.style, Style::Literal | Style::Folded) { start } else { end.max(start + 1) - 1 }
+fn comment_line(text: &str, style: MarginStyle, out: &mut String) {
+    comment(text, style, out);
+    out.push('\n');
+}
+
+/// The byte in whose line a comment may stand: that of the break behind a value, or, for texts in lines of their own,
+/// of what announces them.
+fn end_of_header(leaf: &PrintedLeaf<'_>, text: &str) -> usize {
+    let Range { start, end } = leaf.text;
+    if text.as_bytes().get(start) == Some(&b'|') { start } else { end - 1 }
+}
+
+/// The fields by the leaves that they are about. They stand in the order of the manifest; some may be left out.
+fn fields_by_leaf<'b>(node: &Node, fields: &'b [BlamedField]) -> FxHashMap<*const Node, &'b BlamedField> {
+    let mut by_leaf = FxHashMap::with_capacity_and_hasher(fields.len(), FxBuildHasher);
+    let mut fields = fields.iter().peekable();
+    each_leaf(node, &mut String::new(), &mut |pointer, leaf| {
+        if let Some(field) = fields.next_if(|field| field.pointer == pointer) {
+            by_leaf.insert(ptr::from_ref(leaf), field);
+        }
+    });
+    by_leaf
 }
 
 fn each_leaf(node: &Node, pointer: &mut String, tell: &mut impl FnMut(&str, &Node)) {
@@ -147,17 +199,19 @@ fn each_leaf(node: &Node, pointer: &mut String, tell: &mut impl FnMut(&str, &Nod
     }
 }
 
-fn margin_of(field: &BlamedField) -> Option<String> {
-    let (present, older) = field.writes.split_first()?;
-    let mut margin = origin(present);
+/// Appends what is told of a value in the margin.
+fn push_margin(field: &BlamedField, separator: &str, out: &mut String) {
+    let Some((present, older)) = field.writes.split_first() else { return };
+    out.push_str(separator);
+    push_origin(present, out);
     if let Some(before) = older.first() {
-        let _ = write!(margin, "  was {} {}", shown(&before.value), origin(before));
+        out.extend(["  was ", &shown(&before.value), " "]);
+        push_origin(before, out);
     }
     if let Some(live) = field.live.as_ref().filter(|live| live.differs || !live.managers.is_empty()) {
-        margin.push_str("  ");
-        margin.push_str(&live_words(live));
+        out.push_str("  ");
+        out.push_str(&live_words(live));
     }
-    Some(margin)
 }
 
 /// What a cluster has of a value: what it is there, if that is something else, and who manages it.
@@ -178,12 +232,28 @@ fn listed(names: &[SmolStr]) -> String {
 }
 
 /// Where a value was written; of what was computed, what did.
+fn push_origin(write: &BlamedWrite, out: &mut String) {
+    match &write.at {
+        Some(at) => push_place(at, out),
+        None => out.push_str(&escaped(&write.by)),
+    }
+}
+
 fn origin(write: &BlamedWrite) -> String {
-    write.at.as_ref().map_or_else(|| escaped(&write.by).into_owned(), place)
+    let mut out = String::new();
+    push_origin(write, &mut out);
+    out
+}
+
+fn push_place(place: &BlamedPlace, out: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{}:{}:{}", place.file, place.line, place.column);
 }
 
 fn place(place: &BlamedPlace) -> String {
-    format!("{}:{}:{}", place.file, place.line, place.column)
+    let mut out = String::new();
+    push_place(place, &mut out);
+    out
 }
 
 /// A value on one line.
@@ -199,33 +269,6 @@ fn shown(value: &Node) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None if text.is_empty() => "\"\"".to_string(),
         None => text.into_owned(),
-    }
-}
-
-/// What only the live object has, and that there is none.
-fn live_only(resource: &ResourceBlame, style: MarginStyle, out: &mut String) {
-    let mut line = |text: &str| {
-        comment(text, style, out);
-        out.push('\n');
-    };
-    if resource.live == LiveState::Absent && resource.node.is_some() {
-        line(&format!("not live: {}", escaped(&resource.id.to_string())));
-    }
-    for field in &resource.unbuilt {
-        let (pointer, value) = (escaped(&field.pointer), shown(&field.value));
-        line(&format!("only live: {pointer} is {value}, managed by {}", listed(&field.managers)));
-    }
-}
-
-fn removals(resource: &ResourceBlame, style: MarginStyle, out: &mut String) {
-    if resource.node.is_none() {
-        let id = format!("deleted: {}", escaped(&resource.id.to_string()));
-        comment(&id, style, out);
-        out.push('\n');
-    }
-    for removal in &resource.removed {
-        comment(&removal_line(removal), style, out);
-        out.push('\n');
     }
 }
 

@@ -3,6 +3,10 @@
 /// Adds a step to a pointer.
 pub(crate) fn push_step(pointer: &mut String, step: &str) {
     pointer.push('/');
+    if memchr::memchr2(b'~', b'/', step.as_bytes()).is_none() {
+        pointer.push_str(step);
+        return;
+    }
     for c in step.chars() {
         match c {
             '~' => pointer.push_str("~0"),

@@ -18,6 +18,7 @@ pub use reread::reread;
 pub(super) use text::{Context, unfolded};
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -61,10 +62,45 @@ pub fn to_yaml(node: &Node) -> Result<String> {
 /// As [`to_yaml`].
 pub fn write_yaml(node: &Node, out: &mut String) -> Result<()> {
     let before = out.len();
-    YamlWriter { out }.document(node).map_err(|failure| {
+    YamlWriter { out, leaves: &mut () }.document(node).map_err(|failure| {
         out.truncate(before);
         failure.into_diagnostic()
     })
+}
+
+/// A leaf, and where it stands in a printed text.
+pub(crate) struct PrintedLeaf<'n> {
+    /// The scalar, or the map or list with nothing in it.
+    pub node: &'n Node,
+    /// Its bytes, with the line break behind it.
+    pub text: Range<usize>,
+}
+
+/// What [`to_yaml`] returns, and where the leaves stand in it, in the order of the text.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub(crate) fn to_yaml_with_leaves(node: &Node) -> Result<(String, Vec<PrintedLeaf<'_>>)> {
+    let (mut out, mut leaves) = (String::new(), Vec::new());
+    let written = YamlWriter { out: &mut out, leaves: &mut leaves }.document(node);
+    written.map_err(PrintFailure::into_diagnostic)?;
+    Ok((out, leaves))
+}
+
+/// Is told where leaves stand in what is printed.
+trait LeafNotes<'n> {
+    fn note(&mut self, node: &'n Node, text: Range<usize>);
+}
+
+/// Nobody asks.
+impl LeafNotes<'_> for () {
+    fn note(&mut self, _: &Node, _: Range<usize>) {}
+}
+
+impl<'n> LeafNotes<'n> for Vec<PrintedLeaf<'n>> {
+    fn note(&mut self, node: &'n Node, text: Range<usize>) {
+        self.push(PrintedLeaf { node, text });
+    }
 }
 
 /// Appends the YAML of documents with `---` between them, as `kustomize build` does.
@@ -110,12 +146,13 @@ const SEPARATOR: &str = "---\n";
 const INDENT: usize = 2;
 
 /// Each function writes whole lines, from the place where the caller left off.
-struct YamlWriter<'o> {
+struct YamlWriter<'o, L> {
     out: &'o mut String,
+    leaves: &'o mut L,
 }
 
-impl YamlWriter<'_> {
-    fn document(&mut self, node: &Node) -> Printed {
+impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
+    fn document(&mut self, node: &'n Node) -> Printed {
         match &node.value {
             Value::Map(map) if !map.is_empty() => self.map(map, 0, 1),
             Value::List(list) if !list.is_empty() => self.list(list, 0, 1),
@@ -124,7 +161,7 @@ impl YamlWriter<'_> {
     }
 
     /// The fields of a map. The cursor stands at `indent`, where the first name goes.
-    fn map(&mut self, map: &Map, indent: usize, depth: usize) -> Printed {
+    fn map(&mut self, map: &'n Map, indent: usize, depth: usize) -> Printed {
         let mut first = true;
         for entry in natural_order(map) {
             if !first {
@@ -136,7 +173,7 @@ impl YamlWriter<'_> {
         Ok(())
     }
 
-    fn field(&mut self, Entry { key, value }: &Entry, indent: usize, depth: usize) -> Printed {
+    fn field(&mut self, Entry { key, value }: &'n Entry, indent: usize, depth: usize) -> Printed {
         if text::write_simple_key(&key.text, key.meta.span, self.out)? {
             self.out.push(':');
             return self.value(value, indent, depth);
@@ -149,7 +186,7 @@ impl YamlWriter<'_> {
     }
 
     /// The value behind `name:`. Blocks begin on the next line.
-    fn value(&mut self, node: &Node, indent: usize, depth: usize) -> Printed {
+    fn value(&mut self, node: &'n Node, indent: usize, depth: usize) -> Printed {
         match &node.value {
             Value::Map(map) if !map.is_empty() => {
                 self.check_depth(node, depth)?;
@@ -171,7 +208,7 @@ impl YamlWriter<'_> {
     }
 
     /// The entries of a list. The cursor stands at `indent`, where the first `-` goes.
-    fn list(&mut self, list: &[Node], indent: usize, depth: usize) -> Printed {
+    fn list(&mut self, list: &'n [Node], indent: usize, depth: usize) -> Printed {
         for (i, node) in list.iter().enumerate() {
             if i > 0 {
                 self.indent(indent);
@@ -184,7 +221,7 @@ impl YamlWriter<'_> {
 
     /// The value behind a `-`, or behind the `:` of a name that has lines of its own. Blocks begin
     /// on the same line.
-    fn inline(&mut self, node: &Node, indent: usize, depth: usize) -> Printed {
+    fn inline(&mut self, node: &'n Node, indent: usize, depth: usize) -> Printed {
         self.out.push(' ');
         match &node.value {
             Value::Map(map) if !map.is_empty() => {
@@ -200,12 +237,19 @@ impl YamlWriter<'_> {
     }
 
     #[allow(clippy::unused_self)] // Reads as one of the steps.
-    fn check_depth(&self, node: &Node, depth: usize) -> Printed {
+    fn check_depth(&self, node: &'n Node, depth: usize) -> Printed {
         if depth < MAX_DEPTH { Ok(()) } else { Err(PrintFailure::too_deep(node.span())) }
     }
 
     /// A scalar or an empty map or list, and the end of its line.
-    fn leaf(&mut self, node: &Node, indent: usize) -> Printed {
+    fn leaf(&mut self, node: &'n Node, indent: usize) -> Printed {
+        let start = self.out.len();
+        self.leaf_text(node, indent)?;
+        self.leaves.note(node, start..self.out.len());
+        Ok(())
+    }
+
+    fn leaf_text(&mut self, node: &Node, indent: usize) -> Printed {
         match node.resolve() {
             None => self.out.push_str(if node.as_list().is_some() { "[]" } else { "{}" }),
             Some(Resolved::Null) => self.out.push_str("null"),
