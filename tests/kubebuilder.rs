@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use kubectl_smp::merge::MergeOptions;
-use kubectl_smp::package::{ChangedPackage, Package, PackageMerge3, write_files};
+use kubectl_smp::package::{ChangedPackage, OriginKeeping, Package, PackageMerge3, write_files};
 use kubectl_smp::schema::Schema;
 use kubectl_smp::source::{Reading, SourceMap};
 
@@ -189,6 +189,7 @@ fn an_upgrade_is_exact_and_nothing_stops_it() {
         dest: &dest,
         schema: &schema,
         options: &options,
+        origins: OriginKeeping::Dropped,
     };
     let ChangedPackage { files, conflicts, warnings, .. } = merge.merge().expect("merged");
     assert!(conflicts.is_empty(), "{conflicts:#?}");

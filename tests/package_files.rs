@@ -278,7 +278,160 @@ fn json_report(taken: &str) -> Value {
             "dest": place("dest", 5),
             "taken": taken,
         }],
+        "origins": [
+            origin("a.txt", Value::Null, None, "updated", [Some((1, 1)), Some((1, 1)), Some((1, 1))]),
+            origin(
+                "web.yaml",
+                "Deployment.apps web".into(),
+                Some((
+                    "spec.template.spec.containers[name=web].image",
+                    "/spec/template/spec/containers/0/image",
+                )),
+                "updated",
+                [Some((11, 16)), Some((11, 16)), Some((11, 16))],
+            ),
+        ],
     })
+}
+
+/// What a report says of a part that one side changed; the places are those in the original, the updated version and
+/// dest.
+fn origin(
+    file: &str,
+    resource: Value,
+    field: Option<(&str, &str)>,
+    side: &str,
+    places: [Option<(u32, u32)>; 3],
+) -> Value {
+    let mut told = json!({
+        "file": format!("dest/{file}"),
+        "resource": resource,
+        "field": field.map(|(field, _)| field),
+        "pointer": field.map(|(_, pointer)| pointer),
+        "side": side,
+    });
+    for (version, place) in ["original", "updated", "dest"].into_iter().zip(places) {
+        told[version] = place.map_or(
+            Value::Null,
+            |(line, column)| json!({"file": format!("{version}/{file}"), "line": line, "column": column}),
+        );
+    }
+    told
+}
+
+/// An object, its parts, and the keys of the entries of its lists.
+fn configured(replicas: &str, labels: &str, containers: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  labels: {{{labels}}}\nspec:\n  replicas: \
+         {replicas}\n  template: {{spec: {{containers: [{containers}]}}}}\n"
+    )
+}
+
+#[test]
+fn reports_say_which_side_changed_what() {
+    let map = |name: &str, data: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{{data}}}\n")
+    };
+    let original = configured("1", "a: x, b: x, c: x, d: x", "{name: p, image: i}, {name: q, image: i}");
+    let updated = configured("2", "a: y, b: x, c: z, e: n", "{name: p, image: j}, {name: q, image: i}");
+    let dest = configured(
+        "3",
+        "a: x, b: y, c: z, d: x",
+        "{name: new, image: k}, {name: p, image: i}, {name: q, image: i}",
+    );
+    let directory = packages([
+        &[
+            ("w.yaml", &original),
+            ("gone.yaml", &map("gone", "a: x")),
+            ("b.sh", "1\n2\n3\n4\n"),
+            ("c.sh", "1\n"),
+        ],
+        &[
+            ("w.yaml", &updated),
+            ("new.yaml", &map("new", "a: x")),
+            ("both.yaml", &map("both", "a: x, b: y")),
+            ("b.sh", "0\n2\n3\n4\n"),
+            ("c.sh", "1\n"),
+        ],
+        &[
+            ("w.yaml", &dest),
+            ("gone.yaml", &map("gone", "a: x")),
+            ("mine.yaml", &map("mine", "a: x")),
+            ("both.yaml", &map("both", "a: x, c: z")),
+            ("b.sh", "1\n2\n3\n5\n"),
+            ("c.sh", "2\n"),
+        ],
+    ]);
+    let before = fs::read_to_string(directory.path().join("dest/w.yaml")).expect("there");
+    let output = merge3(&directory, &["--report", "json", "--on-conflict", "dest", "--output-dir", "out"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let origins = report["origins"].as_array().expect("origins");
+    let told: Vec<String> = origins
+        .iter()
+        .map(|one| {
+            let text = |field: &str| one[field].as_str().unwrap_or("-").to_string();
+            let at = |version: &str| match &one[version] {
+                Value::Null => "-".to_string(),
+                place => format!("{}:{}", place["line"], place["column"]),
+            };
+            let places = ["original", "updated", "dest"].map(at).join(" ");
+            format!("{} {} {} {places}", text("file"), text("pointer"), text("side"))
+        })
+        .collect();
+    let want = [
+        "dest/b.sh - both 1:1 1:1 1:1",
+        "dest/both.yaml /apiVersion both - 1:13 1:13",
+        "dest/both.yaml /data/a both - 4:11 4:11",
+        "dest/both.yaml /data/b updated - 4:17 -",
+        "dest/both.yaml /data/c dest - - 4:17",
+        "dest/both.yaml /kind both - 2:7 2:7",
+        "dest/both.yaml /metadata both - 3:11 3:11",
+        "dest/c.sh - dest 1:1 1:1 1:1",
+        "dest/gone.yaml - updated 1:1 - 1:1",
+        "dest/mine.yaml - dest - - 1:1",
+        "dest/new.yaml - updated - 1:1 -",
+        "dest/w.yaml /metadata/labels/a updated 5:15 5:15 5:15",
+        "dest/w.yaml /metadata/labels/b dest 5:21 5:21 5:21",
+        "dest/w.yaml /metadata/labels/c both 5:27 5:27 5:27",
+        "dest/w.yaml /metadata/labels/d updated 5:33 - 5:33",
+        "dest/w.yaml /metadata/labels/e updated - 5:33 -",
+        "dest/w.yaml /spec/template/spec/containers/0 dest - - 8:34",
+        "dest/w.yaml /spec/template/spec/containers/1/image updated 8:51 8:51 8:74",
+    ];
+    let mut sorted = told.clone();
+    sorted.sort();
+    assert_eq!(sorted, want, "{report:#}");
+    assert!(told.is_sorted_by_key(|one| one.split(' ').next().map(str::to_string)), "{told:?}");
+    assert_eq!(report["conflicts"].as_array().map(Vec::len), Some(1), "the replicas: {report:#}");
+    let at = |file: &str| fs::read_to_string(directory.path().join(file)).expect("there");
+    assert_eq!(at("dest/w.yaml"), before);
+    assert!(at("out/w.yaml").contains("replicas: 3"));
+}
+
+#[test]
+fn origins_are_told_of_all_ways_to_end_conflicts() {
+    let original = configured("1", "a: x", "{name: p, image: i}");
+    let updated = configured("2", "a: y", "{name: p, image: i}");
+    let dest = configured("3", "a: x", "{name: p, image: j}");
+    for policy in ["updated", "dest", "report", "markers"] {
+        let directory = packages([&[("w.yaml", &original)], &[("w.yaml", &updated)], &[("w.yaml", &dest)]]);
+        let output = merge3(&directory, &["--report", "json", "--on-conflict", policy]);
+        let report: Value = serde_json::from_slice(&last_line_of_json(&output.stderr)).expect("JSON");
+        let told: Vec<_> = report["origins"]
+            .as_array()
+            .expect("origins")
+            .iter()
+            .map(|one| (one["field"].as_str().expect("a field"), one["side"].as_str().expect("a side")))
+            .collect();
+        let image = "spec.template.spec.containers[name=p].image";
+        assert_eq!(told, [("metadata.labels.a", "updated"), (image, "dest")], "{policy}");
+    }
+}
+
+/// The line of a text that is a report.
+fn last_line_of_json(text: &[u8]) -> Vec<u8> {
+    let line = text.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
+    line.expect("a report").to_vec()
 }
 
 #[cfg(unix)]

@@ -15,8 +15,8 @@ use crate::diagnostic::{Code, Diagnostic, Result, Severity, Warned};
 use crate::files::{DiskTree, FileTree as _, replace_file};
 use crate::merge::MergeOptions;
 use crate::package::{
-    ConflictWriting, FileContent, MarkerWords, Package, PackageConflict, PackageMerge3, PlainMerge,
-    merge3_plain,
+    ConflictWriting, FileContent, MarkerWords, OriginKeeping, Package, PackageConflict, PackageMerge3,
+    PlainMerge, merge3_plain,
 };
 use crate::source::{Reading, SourceMap};
 use crate::yaml::decode;
@@ -130,6 +130,7 @@ impl DriverVersions<'_> {
             dest: &dest,
             schema: &schema,
             options: options.merge,
+            origins: OriginKeeping::Dropped,
         };
         let merged = merge.merge_with_markers(MarkerWords::GIT)?;
         render::print(&merged.warnings, sources);

@@ -216,6 +216,7 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
         dest: &dest,
         schema: &schema,
         options: &options,
+        origins: args.how.write.origins(),
     };
     let changed = match args.on_conflict {
         OnConflict::Markers => merge.merge_with_markers(MarkerWords::SIDES)?,
@@ -234,6 +235,7 @@ impl Merge3Args {
         }
         if self.on_conflict == OnConflict::Fail {
             changed.changes.clear();
+            changed.origins.iter_mut().for_each(Vec::clear);
         }
         self.how.write.report(&changed, written, sources)?;
         if count == 0 {

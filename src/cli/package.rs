@@ -13,7 +13,9 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::files::{DiskTree, FileTree as _, Located, replace_file};
 use crate::overlay::ChainUse;
-use crate::package::{ChangedPackage, ConflictWriting, Package, recover_target, write_copy, write_files};
+use crate::package::{
+    ChangedPackage, ConflictWriting, OriginKeeping, Package, recover_target, write_copy, write_files,
+};
 use crate::schema::{Gvk, Schema, kustomization_files};
 use crate::source::SourceMap;
 
@@ -110,6 +112,14 @@ impl WriteArgs {
         self.report(changed, written, sources)?;
         let is_told = self.exit_code && !changed.conflicts.is_empty();
         Ok(if is_told { ExitCode::from(WITH_CONFLICTS) } else { ExitCode::SUCCESS })
+    }
+
+    /// Whether the report says where each part of the result comes from.
+    pub(super) fn origins(&self) -> OriginKeeping {
+        match self.report {
+            ReportForm::Text => OriginKeeping::Dropped,
+            ReportForm::Json => OriginKeeping::Kept,
+        }
     }
 
     /// Says what changed, or would change.

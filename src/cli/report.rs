@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::{Failure, render};
 use crate::diagnostic::escaped;
 use crate::merge::ConflictSide;
-use crate::package::{ChangeKind, ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict};
-use crate::source::SourceMap;
+use crate::package::{
+    ChangeKind, ChangeOrigin, ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict,
+};
+use crate::source::{SourceMap, Span};
 
 /// Where a report goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +114,30 @@ pub(super) fn conflicts(count: usize) -> String {
 struct JsonReport<'c> {
     changed: Vec<JsonChange<'c>>,
     conflicts: Vec<JsonConflict<'c>>,
+    /// Of three-way merges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origins: Option<Vec<JsonOrigin<'c>>>,
+}
+
+/// A part of the result that is not as the original has it, and who changed it without being in conflict.
+#[derive(Serialize)]
+struct JsonOrigin<'c> {
+    file: String,
+    resource: Option<&'c str>,
+    field: Option<String>,
+    pointer: Option<&'c str>,
+    side: &'static str,
+    original: Option<JsonSpot>,
+    updated: Option<JsonSpot>,
+    dest: Option<JsonSpot>,
+}
+
+/// A place without what stands there.
+#[derive(Serialize)]
+struct JsonSpot {
+    file: String,
+    line: usize,
+    column: usize,
 }
 
 #[derive(Serialize)]
@@ -157,7 +183,28 @@ pub(super) fn json_report(
         },
     });
     let conflicts = changed.conflicts.iter().map(|conflict| json_conflict(conflict, written, sources));
-    serde_json::to_string(&JsonReport { changed: changes.collect(), conflicts: conflicts.collect() })
+    let origins = changed.origins.as_deref();
+    let origins = origins.map(|all| all.iter().map(|origin| json_origin(origin, sources)).collect());
+    serde_json::to_string(&JsonReport { changed: changes.collect(), conflicts: conflicts.collect(), origins })
+}
+
+fn json_origin<'c>(origin: &'c ChangeOrigin, sources: &SourceMap) -> JsonOrigin<'c> {
+    let spot = |span: Option<Span>| {
+        let span = span?;
+        let source = sources.get(span.source)?;
+        let (line, column) = source.line_column(span.start);
+        Some(JsonSpot { file: source.name().display().to_string(), line, column })
+    };
+    JsonOrigin {
+        file: origin.path.display().to_string(),
+        resource: origin.resource.as_deref(),
+        field: origin.field.as_ref().map(|(field, _)| field.to_string()),
+        pointer: origin.field.as_ref().map(|(_, pointer)| pointer.as_str()),
+        side: origin.side.name(),
+        original: spot(origin.original),
+        updated: spot(origin.updated),
+        dest: spot(origin.dest),
+    }
 }
 
 fn json_conflict<'c>(

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::conflict::PackageConflict;
+use super::origins::ChangeOrigin;
 use super::read::text_of;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::files::{
@@ -21,6 +22,9 @@ pub struct ChangedPackage {
     pub changes: Vec<PackageChange>,
     /// What both sides of a merge changed; which one was taken, the options said.
     pub conflicts: Vec<PackageConflict>,
+    /// Where the parts of the result come from that are not as the original has them, in the order of the files; none
+    /// unless a three-way merge was asked for it.
+    pub origins: Option<Vec<ChangeOrigin>>,
     /// What was done and perhaps not meant.
     pub warnings: Vec<Diagnostic>,
     /// What was neither read nor written: links, and what git keeps for itself.

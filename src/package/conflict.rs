@@ -134,6 +134,11 @@ impl PackageConflict {
         vec![dest, updated, (&self.original, "in the original", "the original does not have it")]
     }
 
+    /// Whether it is about a manifest or file as a whole.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.kind, ConflictKind::Removed | ConflictKind::Returned | ConflictKind::Binary)
+    }
+
     fn thing(&self) -> &'static str {
         if self.resource.is_some() { "resource" } else { "file" }
     }

@@ -12,6 +12,7 @@ use super::lines::MarkerWords;
 use super::loaded::keep_loaded_secrets;
 use super::manifest::{Manifest, manifests_but};
 use super::markers::{marked, unresolved};
+use super::origins::{ChangeOrigin, MergedManifest, OriginKeeping};
 use super::others::{FileChoice, merge3_files};
 use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
 use super::plain::{PlainPaths, kept_for_links, merged_by_lines, plain_paths};
@@ -41,7 +42,7 @@ pub fn merge3_packages(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Result<ChangedPackage> {
-    PackageMerge3 { original, updated, dest, schema, options }.merge()
+    PackageMerge3 { original, updated, dest, schema, options, origins: OriginKeeping::Dropped }.merge()
 }
 
 /// A three-way merge of packages.
@@ -57,6 +58,8 @@ pub struct PackageMerge3<'p> {
     pub schema: &'p Schema,
     /// The rules.
     pub options: &'p MergeOptions,
+    /// Whether it is said where the parts of the result come from.
+    pub origins: OriginKeeping,
 }
 
 /// The manifests of the three versions, and which belong together.
@@ -244,6 +247,9 @@ impl<'p> PackageMerge3<'p> {
         plan.leave_alone(&[self.dest, self.updated]);
         plan.warn(kept_for_links(&paired.plain).into_iter().chain(merged_by_lines(&packages, paired.form)));
         plan.warn(paired.warnings.iter().cloned());
+        if self.origins == OriginKeeping::Kept {
+            plan.trace(self.origins(paired, &decisions));
+        }
         for (row, decision) in paired.rows.iter().zip(decisions) {
             let sides = paired.sides(row);
             plan.conflict(conflicts(&decision, sides));
@@ -272,6 +278,32 @@ impl<'p> PackageMerge3<'p> {
             }
         }
         Ok(changed)
+    }
+}
+
+impl PackageMerge3<'_> {
+    /// From which side the parts of each manifest come.
+    fn origins(&self, paired: &Paired<'_>, decisions: &[Verdict]) -> Vec<ChangeOrigin> {
+        let rows = paired.rows.par_iter().zip(decisions).filter(|(_, decision)| decision.whole.is_none());
+        rows.flat_map_iter(|(row, decision)| self.origins_of(paired, paired.sides(row), decision)).collect()
+    }
+
+    fn origins_of(&self, paired: &Paired<'_>, sides: Sides<'_, '_>, decision: &Verdict) -> Vec<ChangeOrigin> {
+        let as_it_is = sides.dest.map(|dest| dest.node);
+        let (result, moved) = match &decision.fate {
+            Fate::Becomes(NewValue::Other { node, .. }) => (Some(node), paired.moved(sides)),
+            Fate::Becomes(NewValue::Same) => (as_it_is, paired.moved(sides)),
+            Fate::Stays => (as_it_is, None),
+            Fate::Comes(node) => (Some(node), None),
+            Fate::Goes => (None, None),
+        };
+        let path = match (moved, sides.dest, sides.updated.or(sides.original)) {
+            (None, Some(dest), _) => self.dest.files()[dest.index.file].path.clone(),
+            (Some(there), ..) | (None, None, Some(there)) => self.dest.place_of(there.path),
+            (None, None, None) => return Vec::new(),
+        };
+        let sides = [sides.original, sides.updated, sides.dest];
+        MergedManifest { sides, result, conflicts: &decision.fields, path }.origins(self.schema)
     }
 }
 

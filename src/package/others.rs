@@ -3,13 +3,14 @@
 //! Must not know what stands in manifests.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::change::{ChangeKind, ChangedFile, FileContent, FileRole, PackageChange};
 use super::conflict::{ConflictKind, ConflictPlace, PackageConflict};
 use super::lines::{LineChoice, MarkerWords, TextSides, merge_lines};
+use super::origins::{ChangeOrigin, OriginSide};
 use super::pairing::Form;
 use super::plain::PlainPaths;
 use super::read::{OtherFile, Package, PackageFile, text_of};
@@ -59,8 +60,13 @@ impl<'p> PlainFile<'p> {
         self.is_kept_secret || self.text().is_some_and(|text| may_be_secret(self.path, text))
     }
 
+    /// What is in it, and whether it may be run.
+    fn state(self) -> (&'p [u8], bool) {
+        (self.content, self.executable)
+    }
+
     fn is_same(&self, other: &Self) -> bool {
-        self.content == other.content && self.executable == other.executable
+        self.state() == other.state()
     }
 
     fn text(&self) -> Option<&'p str> {
@@ -118,6 +124,7 @@ pub(super) struct MergedFiles {
     pub files: Vec<ChangedFile>,
     pub changes: Vec<PackageChange>,
     pub conflicts: Vec<PackageConflict>,
+    pub origins: Vec<ChangeOrigin>,
 }
 
 /// The three versions of a file.
@@ -161,7 +168,10 @@ pub(super) fn merge3_files(
     let mut merged = MergedFiles::default();
     for path in &paths.kept {
         let kept = of_dest.get(path).copied();
-        merged.add(dest, path, kept, Decided::as_it_is(kept));
+        let sides = FileSides { original: of_original.get(path).copied(), updated: None, dest: kept };
+        let decided = Decided::as_it_is(kept);
+        merged.trace(dest, path, sides, &decided);
+        merged.add(dest, path, kept, decided);
     }
     for path in &paths.merged {
         let of = |files: &BTreeMap<&Path, PlainFile<'_>>| files.contains_key(path);
@@ -173,7 +183,9 @@ pub(super) fn merge3_files(
             updated: of_updated.get(path).copied(),
             dest: of_dest.get(path).copied(),
         };
-        merged.add(dest, path, sides.dest, sides.decide(choice));
+        let decided = sides.decide(choice);
+        merged.trace(dest, path, sides, &decided);
+        merged.add(dest, path, sides.dest, decided);
     }
     merged
 }
@@ -195,12 +207,37 @@ pub(super) fn merge2_files(
     merged
 }
 
+/// Where a file is, was, or shall be.
+fn place_of(old: Option<PlainFile<'_>>, dest: &Package, path: &Path) -> PathBuf {
+    old.map_or_else(|| dest.place_of(path), |old| old.path.to_path_buf())
+}
+
 impl MergedFiles {
+    /// Notes from which side a file comes, unless the sides are in conflict about it as a whole.
+    fn trace(&mut self, dest: &Package, path: &Path, sides: FileSides<'_>, decided: &Decided) {
+        let [original, updated, dest_has] =
+            [sides.original, sides.updated, sides.dest].map(|file| file.map(PlainFile::state));
+        let result = decided.content.as_ref().map(|content| (content.as_bytes(), decided.executable));
+        if result == original || decided.conflicts.iter().any(PackageConflict::is_whole) {
+            return;
+        }
+        let place = |file: Option<PlainFile<'_>>| file.map(|file| Span::new(file.source, 0, 0));
+        self.origins.push(ChangeOrigin {
+            path: place_of(sides.dest, dest, path),
+            resource: None,
+            field: None,
+            side: OriginSide::of(&updated, &dest_has, &result),
+            original: place(sides.original),
+            updated: place(sides.updated),
+            dest: place(sides.dest),
+        });
+    }
+
     fn add(&mut self, dest: &Package, path: &Path, old: Option<PlainFile<'_>>, decided: Decided) {
         let Decided { content, executable, role, conflicts } = decided;
         self.conflicts.extend(conflicts);
         let relative = old.map_or(path, |old| old.relative).to_path_buf();
-        let place = old.map_or_else(|| dest.place_of(path), |old| old.path.to_path_buf());
+        let place = place_of(old, dest, path);
         let kind = match (&old, &content) {
             (None, None) => return,
             (None, Some(_)) => Some(ChangeKind::Added),

@@ -10,6 +10,7 @@ use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRo
 use super::conflict::PackageConflict;
 use super::fields::changed_fields;
 use super::manifest::{Manifest, ManifestIndex};
+use super::origins::ChangeOrigin;
 use super::others::MergedFiles;
 use super::read::{Package, PackageFile, items};
 use crate::diagnostic::{Diagnostic, Result};
@@ -109,6 +110,11 @@ impl<'p> RewritePlan<'p> {
         self.out.conflicts.extend(conflicts);
     }
 
+    /// Says where what becomes of the manifests comes from.
+    pub fn trace(&mut self, origins: Vec<ChangeOrigin>) {
+        self.out.origins = Some(origins);
+    }
+
     pub fn warn(&mut self, warnings: impl IntoIterator<Item = Diagnostic>) {
         self.out.warnings.extend(warnings);
     }
@@ -144,6 +150,10 @@ impl<'p> RewritePlan<'p> {
         self.out.changes.extend(plain.changes);
         self.out.changes.sort_by(|a, b| a.path.cmp(&b.path));
         self.out.conflicts.extend(plain.conflicts);
+        if let Some(origins) = &mut self.out.origins {
+            origins.extend(plain.origins);
+            origins.sort_by(|a, b| a.path.cmp(&b.path));
+        }
         self.out.files = files;
         Ok(self.out)
     }
