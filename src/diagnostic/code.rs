@@ -91,6 +91,8 @@ codes! {
         "Correct the name, which is the one in the manifests, with its registry and without tag; or remove the entry. kustomize says nothing here."
     UnmatchedReplacement "unmatched-replacement" "A replacement found nothing to write to."
         "Correct `select` or `fieldPaths`, or remove the target. `create: true` makes fields that are not there."
+    OverwrittenReplacement "overwritten-replacement" "A replacement puts another value where another replacement of the same kustomization has put one, which nothing took from there."
+        "Remove one of the two; or let the second one write a part of the value, with `delimiter` and `index`. kustomize says nothing here."
     UnusedVariable "unused-variable" "A variable of `vars` is replaced nowhere."
         "Remove it, or name the field that refers to it under `varReference`; better, use `replacements`."
     Ambiguous "ambiguous" "Several things fit where one must."

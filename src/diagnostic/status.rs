@@ -136,6 +136,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::TestFailed
         // Warnings only.
         | Code::DeprecatedField
+        | Code::OverwrittenReplacement
         | Code::UnusedVariable
         | Code::ComponentAlone
         | Code::ServerWarning

@@ -54,7 +54,7 @@ pub(crate) use patches::{PatchContext, is_path_of_patch, patches_json6902, patch
 pub use prefix_suffix::name_prefix;
 pub(crate) use prefix_suffix::name_suffix;
 pub use replacements::replacements;
-pub(crate) use replacements::{Replacement, load_replacements};
+pub(crate) use replacements::{ReplacedFields, Replacement, further_replacements, load_replacements};
 pub use replicas::{Replica, replicas};
 pub use secret::secret;
 pub use sort::{LegacySortOptions, SortOptions, SortOrder, sort};

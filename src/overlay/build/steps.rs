@@ -14,7 +14,7 @@ use crate::overlay::origin::Tracker;
 use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::resource::{Resource, ResourceSet};
-use crate::transform::{self, GeneratorArgs, Namespace, TransformerConfig, Var, VarSet};
+use crate::transform::{self, GeneratorArgs, Namespace, ReplacedFields, TransformerConfig, Var, VarSet};
 use crate::yaml::{self, Node, ParseOptions, Spanned};
 
 /// Adds the fields of `configurations`, and the built-in ones, to those that transformers know.
@@ -159,11 +159,11 @@ fn noted(
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
     if !site.run.keeps_histories() {
-        return apply(site, transformer, resources, config);
+        return apply(site, transformer, resources, config, &mut ReplacedFields::default());
     }
-    let mut warnings = Vec::new();
+    let (mut warnings, mut replaced) = (Vec::new(), ReplacedFields::default());
     for entry in transformer.entries() {
-        warnings.extend(apply(site, entry, resources, config)?);
+        warnings.extend(apply(site, entry, resources, config, &mut replaced)?);
         resources.note(&writers.transformer(entry, site.kustomization));
     }
     Ok(warnings)
@@ -174,6 +174,7 @@ fn apply(
     transformer: BuiltinTransformer<'_>,
     set: &mut ResourceSet,
     config: &TransformerConfig,
+    replaced: &mut ReplacedFields,
 ) -> Result<Vec<Diagnostic>> {
     use BuiltinTransformer as T;
     let (k, schema, patches) = (site.kustomization, site.schema, site.patches());
@@ -183,7 +184,7 @@ fn apply(
         T::Json6902(all) => return transform::patches_json6902(set, all, &patches),
         T::Replacements(all) => {
             let loaded = transform::load_replacements(all, site.root, patches.sources)?;
-            return transform::replacements(set, &loaded, schema);
+            return transform::further_replacements(set, &loaded, schema, replaced);
         }
         T::Namespace(name) => {
             let namespace = Spanned::new(SmolStr::new(name.as_str()), name.span);

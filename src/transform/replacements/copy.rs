@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use smol_str::SmolStr;
 
 use super::args::FieldOptions;
+use super::replaced::FieldWrite;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Copied, part_scalars};
 use crate::transform::value_path::{
@@ -39,6 +40,8 @@ pub(super) struct WriteNotes<'n> {
     pub(super) copied: &'n mut Copied,
     /// Where fields stand in the resource.
     pub(super) positions: &'n mut TreePositions,
+    /// The values that were put into fields as a whole.
+    pub(super) writes: &'n mut Vec<FieldWrite>,
 }
 
 /// The fields of a resource that a value is written to.
@@ -75,10 +78,12 @@ pub(super) fn copy(
         in_text: Cell::new(false),
         copied: Cell::new(*notes.copied),
         positions: notes.positions,
+        writes: RefCell::new(std::mem::take(notes.writes)),
     };
     copy.to(node, path)?;
     let oddity = copy.oddity.get().map(Oddity::warning);
     *notes.copied = copy.copied.get();
+    *notes.writes = copy.writes.take();
     *value = current.into_inner();
     Ok(oddity)
 }
@@ -123,6 +128,7 @@ struct FieldCopy<'v> {
     in_text: Cell<bool>,
     copied: Cell<Copied>,
     positions: &'v TreePositions,
+    writes: RefCell<Vec<FieldWrite>>,
 }
 
 impl FieldCopy<'_> {
@@ -234,7 +240,22 @@ impl FieldCopy<'_> {
     }
 
     /// Sets one field. A scalar keeps its type and quotes, anything else is replaced.
-    fn set(&self, FoundValue { node, created }: FoundValue<'_>) -> Result<()> {
+    fn set(&self, FoundValue { node, created, way }: FoundValue<'_>) -> Result<()> {
+        let is_noted = self.options.delimiter.is_empty() && !self.in_text.get();
+        let noted = way.filter(|_| is_noted).map(|way| (way.pointer(), node.clone()));
+        self.put(node, created)?;
+        if let Some((pointer, before)) = noted {
+            self.writes.borrow_mut().push(FieldWrite { pointer, before, after: node.clone() });
+        }
+        if self.source.is_some_and(|source| std::ptr::eq(source, node)) {
+            let mut value = self.value.borrow_mut();
+            value.clone_from(node);
+            part_scalars(&mut value);
+        }
+        Ok(())
+    }
+
+    fn put(&self, node: &mut Node, created: bool) -> Result<()> {
         let delimiter = &self.options.delimiter;
         let value = self.value.borrow();
         let text = if delimiter.is_empty() {
@@ -268,12 +289,6 @@ impl FieldCopy<'_> {
         }
         if !value.span().is_none() {
             node.meta.span = value.span();
-        }
-        if self.source.is_some_and(|source| std::ptr::eq(source, node)) {
-            drop(value);
-            let mut value = self.value.borrow_mut();
-            value.clone_from(node);
-            part_scalars(&mut value);
         }
         Ok(())
     }
@@ -328,8 +343,11 @@ mod tests {
     fn copied(value: &Node, text: &str, path: &str, options: &FieldOptions) -> String {
         let mut tree = node(text);
         let to = FieldTarget { path: &split_dotted(path), options };
-        let mut notes =
-            WriteNotes { copied: &mut Copied::default(), positions: &mut TreePositions::default() };
+        let mut notes = WriteNotes {
+            copied: &mut Copied::default(),
+            positions: &mut TreePositions::default(),
+            writes: &mut Vec::new(),
+        };
         match copy(&mut value.clone(), None, &mut tree, to, &mut notes) {
             Ok(warning) => to_json(&tree).expect("JSON") + if warning.is_some() { "!" } else { "" },
             Err(error) => format!("error: {}", error.message()),

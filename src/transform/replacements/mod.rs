@@ -5,11 +5,13 @@
 mod args;
 mod copy;
 mod load;
+mod replaced;
 mod select;
 mod value;
 
 pub use args::{FieldOptions, Replacement, ReplacementTarget};
 pub use load::load_replacements;
+pub(crate) use replaced::ReplacedFields;
 
 use rustc_hash::FxHashMap;
 
@@ -37,11 +39,26 @@ pub fn replacements(
     replacements: &[Replacement],
     schema: &Schema,
 ) -> Result<Vec<Diagnostic>> {
+    further_replacements(set, replacements, schema, &mut ReplacedFields::default())
+}
+
+/// The same after other replacements of the kustomization, with what these wrote. What is overwritten is warned of,
+/// too.
+///
+/// # Errors
+/// As [`replacements`].
+pub(crate) fn further_replacements(
+    set: &mut ResourceSet,
+    replacements: &[Replacement],
+    schema: &Schema,
+    replaced: &mut ReplacedFields,
+) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     let (mut problems, likely) = (Problems::default(), Likely::new(schema));
-    let mut run = ReplacementRun { set, schema, likely: &likely, positions: FxHashMap::default() };
+    let mut run = ReplacementRun { set, schema, likely: &likely, positions: FxHashMap::default(), replaced };
     for replacement in replacements {
-        let value = SourceValue::of(replacement, run.set, &likely)
+        run.replaced.next();
+        let value = SourceValue::of(replacement, run.set, &likely, run.replaced)
             .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
         let Some(mut value) = problems.value_of(value) else { continue };
         for target in &replacement.targets {
@@ -63,6 +80,7 @@ struct ReplacementRun<'r> {
     likely: &'r Likely<'r>,
     /// Where fields stand in the resources that were written to, by the positions of these.
     positions: FxHashMap<usize, TreePositions>,
+    replaced: &'r mut ReplacedFields,
 }
 
 impl ReplacementRun<'_> {
@@ -86,12 +104,12 @@ impl ReplacementRun<'_> {
             }]);
         }
         let fields = TargetFields::of(target)?;
-        let (mut warnings, mut copied) = (Vec::new(), self.set.copied());
+        let (mut warnings, mut copied, mut writes) = (Vec::new(), self.set.copied(), Vec::new());
         for i in selected {
             let positions = self.positions.entry(i).or_default();
             let written = self.set.update(i, |resource| {
-                let mut notes = WriteNotes { copied: &mut copied, positions };
-                let written = fields.write(value, i, resource, &mut notes);
+                let mut notes = WriteNotes { copied: &mut copied, positions, writes: &mut writes };
+                let written = fields.write(value, i, resource, (&mut notes, &mut *self.replaced));
                 resource.sync(self.schema);
                 written
             });
@@ -130,7 +148,7 @@ impl<'t> TargetFields<'t> {
         value: &mut SourceValue,
         position: usize,
         resource: &mut Resource,
-        notes: &mut WriteNotes<'_>,
+        (notes, replaced): (&mut WriteNotes<'_>, &mut ReplacedFields),
     ) -> Result<Vec<Diagnostic>> {
         let id = resource.id().clone();
         let mut warnings = Vec::new();
@@ -148,6 +166,8 @@ impl<'t> TargetFields<'t> {
                 notes.positions.get_mut().clear();
             }
             warnings.extend(odd.map_err(placed)?.map(placed));
+            let lost = notes.writes.drain(..).filter_map(|write| replaced.write(position, *span, write));
+            warnings.extend(lost.map(|warning| warning.resource(&id).field(path)));
             resource.spread_shared();
             value.follow(position, resource);
         }

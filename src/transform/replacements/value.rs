@@ -1,6 +1,7 @@
 //! The value that a replacement copies.
 
 use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
+use super::replaced::ReplacedFields;
 use super::{copy, select};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Likely, Resource, ResourceSet, part_scalars};
@@ -19,7 +20,12 @@ pub(super) struct SourceValue {
 impl SourceValue {
     /// # Errors
     /// No source or target, a source that is not exactly one field.
-    pub(super) fn of(replacement: &Replacement, set: &ResourceSet, likely: &Likely<'_>) -> Result<Self> {
+    pub(super) fn of(
+        replacement: &Replacement,
+        set: &ResourceSet,
+        likely: &Likely<'_>,
+        replaced: &mut ReplacedFields,
+    ) -> Result<Self> {
         if replacement.targets.is_empty() {
             return Err(Diagnostic::error(Code::MissingField, "this replacement has no targets")
                 .help("say under `targets` which fields get the value"));
@@ -34,11 +40,16 @@ impl SourceValue {
             (None, Some(value)) => {
                 Ok(Self { node: Node::undecided(value.as_str()).with_span(value.span), live: None })
             }
-            (Some(source), None) => Self::of_field(source, set, likely),
+            (Some(source), None) => Self::of_field(source, set, likely, replaced),
         }
     }
 
-    fn of_field(source: &ReplacementSource, set: &ResourceSet, likely: &Likely<'_>) -> Result<Self> {
+    fn of_field(
+        source: &ReplacementSource,
+        set: &ResourceSet,
+        likely: &Likely<'_>,
+        replaced: &mut ReplacedFields,
+    ) -> Result<Self> {
         let i = select::source(source, set, likely)?;
         let resource = &set.as_slice()[i];
         let path = if source.field_path.is_empty() { DEFAULT_FIELD } else { &source.field_path };
@@ -53,6 +64,7 @@ impl SourceValue {
                 None => error,
             }));
         };
+        replaced.take(i, value);
         let node = copy::part_of(value, &source.options).map_err(placed)?;
         Ok(Self { node, live: source.options.delimiter.is_empty().then_some((i, path)) })
     }

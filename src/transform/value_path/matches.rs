@@ -6,6 +6,7 @@ use super::parts::{entry_parts, is_entry};
 use super::value::{NodeKind, entries, fields, new_entry, text_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::{regexp, strconv};
+use crate::path::push_step;
 use crate::yaml::{FieldPositions, Map, Node, Style, Value};
 
 /// A value that [`Matches`] found.
@@ -14,6 +15,32 @@ pub(in crate::transform) struct FoundValue<'n> {
     pub node: &'n mut Node,
     /// Whether it was created for this.
     pub created: bool,
+    /// The way to it from where the search began; none where it began there.
+    pub way: Option<&'n FoundWay<'n>>,
+}
+
+/// The last step on the way to a value, and those before it.
+pub(in crate::transform) struct FoundWay<'n> {
+    step: FoundStep<'n>,
+    before: Option<&'n FoundWay<'n>>,
+}
+
+#[derive(Clone, Copy)]
+enum FoundStep<'n> {
+    Field(&'n str),
+    Entry(usize),
+}
+
+impl FoundWay<'_> {
+    /// The way as a JSON pointer.
+    pub(in crate::transform) fn pointer(&self) -> String {
+        let mut pointer = self.before.map(FoundWay::pointer).unwrap_or_default();
+        match self.step {
+            FoundStep::Field(name) => push_step(&mut pointer, name),
+            FoundStep::Entry(position) => push_step(&mut pointer, &position.to_string()),
+        }
+        pointer
+    }
 }
 
 /// Finds all values at a path, in order, and hands each to a function.
@@ -66,20 +93,20 @@ impl Matches<'_> {
         path: &[String],
         positions: Option<&TreePositions>,
     ) -> Result<usize> {
-        let way = positions.map(|positions| FieldWay { path, positions });
-        self.walk(FoundValue { node, created: false }, path, way)
+        let known = positions.map(|positions| FieldWay { path, positions });
+        self.walk(FoundValue { node, created: false, way: None }, path, known)
     }
 
-    fn walk(&self, at: FoundValue<'_>, path: &[String], way: Option<FieldWay<'_>>) -> Result<usize> {
+    fn walk(&self, at: FoundValue<'_>, path: &[String], known: Option<FieldWay<'_>>) -> Result<usize> {
         let Some((part, rest)) = path.split_first() else {
             (self.each)(at)?;
             return Ok(1);
         };
         match strconv::atoi(part).and_then(|i| usize::try_from(i).ok()) {
-            Some(i) => self.entry_at(at.node, i, part, rest),
+            Some(i) => self.entry_at(at, i, part, rest),
             None if is_entry(part) => self.entries_like(at, part, rest),
-            None if part == "*" => self.every_entry(at.node, rest),
-            None => self.field(at, part, rest, way),
+            None if part == "*" => self.every_entry(at, rest),
+            None => self.field(at, part, rest, known),
         }
     }
 
@@ -88,15 +115,15 @@ impl Matches<'_> {
         at: FoundValue<'_>,
         name: &str,
         rest: &[String],
-        way: Option<FieldWay<'_>>,
+        known: Option<FieldWay<'_>>,
     ) -> Result<usize> {
         if name.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "the path has an empty part")
                 .help("write a dot that belongs to a name as `\\.`, or put the name in brackets"));
         }
-        let FoundValue { node, mut created } = at;
-        let position = |map: &Map| match way {
-            Some(way) => way.position(map, name, rest),
+        let FoundValue { node, mut created, way } = at;
+        let position = |map: &Map| match known {
+            Some(known) => known.position(map, name, rest),
             None => map.position(name),
         };
         let found = fields(node, name)?.and_then(position);
@@ -106,8 +133,8 @@ impl Matches<'_> {
             (None, None) => return Ok(0),
             (None, Some(leaf)) => {
                 let value = NodeKind::for_next(rest.first(), leaf).node();
-                match way {
-                    Some(way) => way.push(map, name, rest, value),
+                match known {
+                    Some(known) => known.push(map, name, rest, value),
                     None => map.push(name, value),
                 }
                 created = true;
@@ -120,10 +147,12 @@ impl Matches<'_> {
         if !rest.is_empty() && matches!(field.value, Value::Scalar(_)) {
             return (self.inside)(field, rest);
         }
-        self.walk(FoundValue { node: field, created }, rest, way)
+        let way = FoundWay { step: FoundStep::Field(name), before: way };
+        self.walk(FoundValue { node: field, created, way: Some(&way) }, rest, known)
     }
 
-    fn entry_at(&self, node: &mut Node, i: usize, part: &str, rest: &[String]) -> Result<usize> {
+    fn entry_at(&self, at: FoundValue<'_>, i: usize, part: &str, rest: &[String]) -> Result<usize> {
+        let FoundValue { node, way, .. } = at;
         let len = entries(node, part)?.len();
         let mut created = false;
         if let (true, Some(leaf), Some(list)) = (i == len, self.create, node.as_list_mut()) {
@@ -135,29 +164,34 @@ impl Matches<'_> {
             let message = format!("there is no entry at position {i}; the list has {len}");
             return Err(Diagnostic::error(Code::NoMatch, message).at(at));
         };
-        self.walk(FoundValue { node: entry, created }, rest, None)
+        let way = FoundWay { step: FoundStep::Entry(i), before: way };
+        self.walk(FoundValue { node: entry, created, way: Some(&way) }, rest, None)
     }
 
-    fn every_entry(&self, node: &mut Node, rest: &[String]) -> Result<usize> {
-        entries(node, "*")?;
-        let list = node.as_list_mut().map_or(&mut [][..], Vec::as_mut_slice);
-        list.iter_mut().map(|node| self.walk(FoundValue { node, created: false }, rest, None)).sum()
+    fn every_entry(&self, at: FoundValue<'_>, rest: &[String]) -> Result<usize> {
+        entries(at.node, "*")?;
+        let list = at.node.as_list_mut().map_or(&mut [][..], Vec::as_mut_slice);
+        let each = |(i, node)| {
+            let way = FoundWay { step: FoundStep::Entry(i), before: at.way };
+            self.walk(FoundValue { node, created: false, way: Some(&way) }, rest, None)
+        };
+        list.iter_mut().enumerate().map(each).sum()
     }
 
     fn entries_like(&self, at: FoundValue<'_>, part: &str, rest: &[String]) -> Result<usize> {
-        let FoundValue { node, created } = at;
-        let found = self.existing_like(FoundValue { node: &mut *node, created }, part, rest)?;
+        let FoundValue { node, created, way } = at;
+        let found = self.existing_like(FoundValue { node: &mut *node, created, way }, part, rest)?;
         if found > 0 || self.create.is_none() {
             return Ok(found);
         }
         let Some(list) = node.as_list_mut() else { return Ok(0) };
         list.push(new_entry(part)?);
         // Nothing else fitted, so that this is the entry which is found.
-        self.existing_like(FoundValue { node, created: true }, part, rest)
+        self.existing_like(FoundValue { node, created: true, way }, part, rest)
     }
 
     fn existing_like(&self, at: FoundValue<'_>, part: &str, rest: &[String]) -> Result<usize> {
-        let FoundValue { node, created } = at;
+        let FoundValue { node, created, way: before } = at;
         let (name, value) = entry_parts(part)?;
         if entries(node, part)?.is_empty() {
             return Ok(0);
@@ -167,15 +201,17 @@ impl Matches<'_> {
             Diagnostic::error(Code::InvalidValue, message).note(why)
         })?;
         let mut found = 0;
-        for node in node.as_list_mut().into_iter().flatten() {
+        for (i, node) in node.as_list_mut().into_iter().flatten().enumerate() {
+            let way = FoundWay { step: FoundStep::Entry(i), before };
+            let way = Some(&way);
             if name.is_empty() {
                 // What follows in the path is not looked at, as in kustomize v5.8.
                 if regex.is_match(&as_written(node)) {
-                    (self.each)(FoundValue { node, created })?;
+                    (self.each)(FoundValue { node, created, way })?;
                     found += 1;
                 }
             } else if node.get(name).is_some_and(|field| regex.is_match(&as_written(field))) {
-                found += self.walk(FoundValue { node, created }, rest, None)?;
+                found += self.walk(FoundValue { node, created, way }, rest, None)?;
             }
         }
         Ok(found)
