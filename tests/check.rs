@@ -347,3 +347,51 @@ fn policies_are_asked_that_are_built_or_named() {
     assert_eq!(found(home, &["both"]).0, told);
     assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(1));
 }
+
+#[test]
+fn manifests_that_nothing_references_are_told_where_that_is_asked() {
+    const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+    let config = "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npath: patch.yaml\ntarget: {kind: Pod}\n";
+    let home = folder(&[
+        ("app/pod.yaml", POD),
+        (
+            "app/kustomization.yaml",
+            "resources: [pod.yaml]\n# - later.yaml\ntransformers: [more/config.yaml]\nconfigMapGenerator:\n- {name: g, files: \
+             [key=data.yaml], options: {labels: {a: b}}}\n",
+        ),
+        ("app/more/config.yaml", config),
+        ("app/patch.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {a: b}}\n"),
+        ("app/more/below.yaml", MAP),
+        ("app/data.yaml", MAP),
+        ("app/later.yaml", MAP),
+        ("app/above.yaml", MAP),
+        ("app/forgotten.yaml", MAP),
+        (
+            "app/meant.yaml",
+            "# smp:ignore unreferenced-file applied by hand\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\n",
+        ),
+        ("app/values.yaml", "apiVersion: none\nreplicas: 1\n"),
+        ("app/template.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Name }}'}\n"),
+        ("app/skaffold.yaml", "apiVersion: skaffold/v4beta6\nkind: Config\nmetadata: {name: app}\n"),
+        ("app/.smp.yaml", "check: {select: [unreferenced-file]}\n"),
+        ("failing/kustomization.yaml", "resources: [none.yaml]\n"),
+        ("failing/other.yaml", MAP),
+        ("silent/kustomization.yaml", "resources: []\nconfigMapGenerator: [{name: g}]\n"),
+        ("silent/other.yaml", MAP),
+        ("over/kustomization.yaml", "resources: [../app]\n"),
+        ("kustomization.yaml", "resources: [app/above.yaml]\n"),
+    ]);
+    let home = home.path();
+    let of_rule = |args: &[&str]| {
+        let (mut found, _) = found(home, args);
+        found.retain(|finding| finding.starts_with("unreferenced-file"));
+        found
+    };
+    let told = ["unreferenced-file app/forgotten.yaml:1"];
+    assert_eq!(of_rule(&["app"]), told);
+    assert_eq!(of_rule(&["-R", "."]), told, "what nobody selected is not asked");
+    assert_eq!(of_rule(&["over"]), [""; 0]);
+    assert_eq!(of_rule(&["over", "--select", "unreferenced-file"]), told, "a base is looked at, too");
+    let all = ["unreferenced-file app/forgotten.yaml:1", "unreferenced-file silent/other.yaml:1"];
+    assert_eq!(of_rule(&["-R", ".", "--select", "unreferenced-file"]), all);
+}

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kubectl_smp::check::{
-    CheckConfig, CheckedTarget, Conclusion, RULES, Rule, RuleExample, RuleGroup, RuleSelection, look_at,
+    CheckConfig, CheckedTarget, Conclusion, LocalFiles, RULES, Rule, RuleExample, RuleGroup, RuleSelection,
+    look_at,
 };
 use kubectl_smp::diagnostic::{Code, MessageFormat, MessageRenderer};
 use kubectl_smp::files::MemoryTree;
@@ -15,7 +16,8 @@ use kubectl_smp::validate::{ValidateOptions, ViolationRule};
 /// The codes of what is found in an example, by all rules.
 fn found(example: RuleExample) -> Vec<&'static str> {
     let files = example.iter().map(|(path, text)| (format!("app/{path}"), text.as_bytes().to_vec()));
-    let mut options = BuildOptions::default().tree(Arc::new(MemoryTree::new(files).expect("files")));
+    let tree = Arc::new(MemoryTree::new(files).expect("files"));
+    let mut options = BuildOptions::default().tree(tree.clone());
     options.histories = Histories::Kept;
     let builder = Builder::new(options).expect("a builder");
     let target = Path::new("app");
@@ -29,7 +31,8 @@ fn found(example: RuleExample) -> Vec<&'static str> {
     let selection = RuleSelection::new(["all"], []).expect("a selection");
     let findings = look_at(&checked, &selection, &ValidateOptions::default(), Arc::clone(&config));
     let renderer = MessageRenderer::new(sources, MessageFormat::Short);
-    let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer };
+    let files = LocalFiles { tree: &*tree, fetched: None };
+    let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer, files };
     let report = conclusion.report(vec![findings], None);
     let mut codes: Vec<&str> = report.findings.iter().map(|finding| finding.code().name()).collect();
     // `vars` are deprecated, and what is said of them is about them.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::baseline::Baseline;
+use super::beside::LocalFiles;
 use super::config::CheckConfig;
 use super::findings::{CheckReport, main_place};
 use super::registry::{RULES, rule_of};
 use super::rule::{Finder, Rule, RuleReach};
-use super::rules::{self, unused_silence};
+use super::rules::{self, unreferenced_file, unused_silence};
 use super::selection::RuleSelection;
 use super::silence::Silences;
 use super::target::CheckedTarget;
@@ -118,12 +119,15 @@ pub struct Conclusion<'c> {
     pub selection: &'c RuleSelection,
     /// Says how places are seen.
     pub renderer: &'c MessageRenderer<'c>,
+    /// What lies beside the kustomizations.
+    pub files: LocalFiles<'c>,
 }
 
 impl Conclusion<'_> {
     /// The report on all targets.
     #[must_use]
-    pub fn report(&self, all: Vec<TargetFindings>, mut baseline: Option<Baseline>) -> CheckReport {
+    pub fn report(&self, mut all: Vec<TargetFindings>, mut baseline: Option<Baseline>) -> CheckReport {
+        self.look_beside(&mut all);
         let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
         let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
         let agreed = Agreement::of(&all, self.sources);
@@ -156,6 +160,18 @@ impl Conclusion<'_> {
             report.findings.extend(silencing.unused(&unused, self.sources));
         }
         report
+    }
+
+    /// Adds what is found beside the kustomizations of all targets.
+    fn look_beside(&self, all: &mut [TargetFindings]) {
+        let code = unreferenced_file::RULE.code;
+        let asks = |of: &TargetFindings| of.asked.as_ref().is_some_and(|selection| selection.tells(code));
+        if !all.iter().any(asks) {
+            return;
+        }
+        let targets: Vec<&Path> = all.iter().map(|one| one.target.as_path()).collect();
+        let found = unreferenced_file::find(self.files, self.sources, &targets, |i| asks(&all[i]));
+        found.into_iter().for_each(|(of, finding)| all[of].findings.push(finding));
     }
 
     /// The main place of a finding.

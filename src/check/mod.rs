@@ -4,6 +4,7 @@
 //! certain is data. Owns the rules, what silences them, and the forms of reports. Builds nothing and prints nothing.
 
 mod baseline;
+mod beside;
 mod conclude;
 mod config;
 mod controllers;
@@ -24,6 +25,7 @@ mod target;
 mod walk;
 
 pub use self::baseline::Baseline;
+pub use self::beside::LocalFiles;
 pub use self::conclude::{Conclusion, TargetFindings, look_at};
 pub use self::config::{CheckConfig, IgnoredRule};
 pub use self::findings::CheckReport;

@@ -20,6 +20,7 @@ static OWN: &[&Rule] = &[
     &rules::no_effect::RULE,
     &rules::absent_deletion::RULE,
     &rules::unused_generator::RULE,
+    &rules::unreferenced_file::RULE,
     &rules::similar_key::RULE,
     &rules::container_without_image::RULE,
     &rules::misspelled_directive::RULE,

@@ -19,10 +19,11 @@ use super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::{Failure, Outcome, render};
 use crate::check::report::{CheckForm, render as render_report, summary};
 use crate::check::{
-    Baseline, CheckConfig, CheckReport, CheckedTarget, Conclusion, RuleSelection, TargetFindings, look_at,
+    Baseline, CheckConfig, CheckReport, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings,
+    look_at,
 };
 use crate::diagnostic::{Code, Diagnostic, Result, Severity};
-use crate::files::{DiskTree, FileTree as _, replace_file};
+use crate::files::{DiskTree, FileTree as _, Located, replace_file};
 use crate::overlay::Builder;
 use crate::source::{SourceMap, as_seen_from};
 use crate::validate::ValidateOptions;
@@ -154,7 +155,9 @@ fn reported(
     let found: Vec<TargetFindings> =
         selection.targets.par_iter().map(|target| checker.check(selection, target)).collect::<Result<_>>()?;
     let renderer = render::place_names(sources);
-    let conclusion = Conclusion { sources, selection: &wanted, renderer: &renderer };
+    let fetched = builder.cache().and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
+    let files = LocalFiles { tree: &DiskTree, fetched: fetched.as_ref().map(Located::path) };
+    let conclusion = Conclusion { sources, selection: &wanted, renderer: &renderer, files };
     let mut report = conclusion.report(found, baseline);
     if let Some(file) = args.baseline.as_deref().filter(|file| args.update_baseline || !DiskTree.has(file)) {
         let findings = report.findings.iter().map(|finding| (finding, conclusion.place(finding)));

@@ -14,6 +14,7 @@ pub(super) mod unmatched_image;
 pub(super) mod unmatched_patch;
 pub(super) mod unmatched_replacement;
 pub(super) mod unmatched_selector;
+pub(super) mod unreferenced_file;
 pub(super) mod unused_generator;
 pub(super) mod unused_silence;
 pub(super) mod unused_variable;
