@@ -348,17 +348,18 @@ fn policies_are_asked_that_are_built_or_named() {
     assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(1));
 }
 
-#[test]
-fn manifests_that_nothing_references_are_told_where_that_is_asked() {
-    const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+
+/// What lies beside kustomizations.
+fn beside() -> tempfile::TempDir {
     let config = "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npath: patch.yaml\ntarget: {kind: Pod}\n";
-    let home = folder(&[
+    let app = "resources: [pod.yaml]\n# - later.yaml\ntransformers: [more/config.yaml]\nconfigMapGenerator:\n- {name: g, files: \
+               [key=data.yaml], options: {labels: {a: b}}}\n";
+    let silent =
+        "# smp:ignore unreferenced-file applied by hand\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\n";
+    folder(&[
         ("app/pod.yaml", POD),
-        (
-            "app/kustomization.yaml",
-            "resources: [pod.yaml]\n# - later.yaml\ntransformers: [more/config.yaml]\nconfigMapGenerator:\n- {name: g, files: \
-             [key=data.yaml], options: {labels: {a: b}}}\n",
-        ),
+        ("app/kustomization.yaml", app),
         ("app/more/config.yaml", config),
         ("app/patch.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {a: b}}\n"),
         ("app/more/below.yaml", MAP),
@@ -366,10 +367,7 @@ fn manifests_that_nothing_references_are_told_where_that_is_asked() {
         ("app/later.yaml", MAP),
         ("app/above.yaml", MAP),
         ("app/forgotten.yaml", MAP),
-        (
-            "app/meant.yaml",
-            "# smp:ignore unreferenced-file applied by hand\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\n",
-        ),
+        ("app/meant.yaml", silent),
         ("app/values.yaml", "apiVersion: none\nreplicas: 1\n"),
         ("app/template.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Name }}'}\n"),
         ("app/skaffold.yaml", "apiVersion: skaffold/v4beta6\nkind: Config\nmetadata: {name: app}\n"),
@@ -380,10 +378,14 @@ fn manifests_that_nothing_references_are_told_where_that_is_asked() {
         ("silent/other.yaml", MAP),
         ("over/kustomization.yaml", "resources: [../app]\n"),
         ("kustomization.yaml", "resources: [app/above.yaml]\n"),
-    ]);
-    let home = home.path();
+    ])
+}
+
+#[test]
+fn manifests_that_nothing_references_are_told_where_that_is_asked() {
+    let home = beside();
     let of_rule = |args: &[&str]| {
-        let (mut found, _) = found(home, args);
+        let (mut found, _) = found(home.path(), args);
         found.retain(|finding| finding.starts_with("unreferenced-file"));
         found
     };
@@ -394,4 +396,79 @@ fn manifests_that_nothing_references_are_told_where_that_is_asked() {
     assert_eq!(of_rule(&["over", "--select", "unreferenced-file"]), told, "a base is looked at, too");
     let all = ["unreferenced-file app/forgotten.yaml:1", "unreferenced-file silent/other.yaml:1"];
     assert_eq!(of_rule(&["-R", ".", "--select", "unreferenced-file"]), all);
+}
+
+#[test]
+fn what_is_misspelled_is_told_though_nothing_is_built() {
+    let service = "apiVersion: v1\nkind: Serice\nmetadata: {name: web}\n";
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replcas: 1\n";
+    let patch = "apiVersion: apps/v1\nkind: NotImportant\nmetadata: {name: web}\nspec: {paused: true}\n";
+    let home = folder(&[
+        (
+            "a/kustomization.yaml",
+            "resources: [service.yaml, web.yaml]\npatches:\n- {path: patch.yaml, target: {kind: Deployment}}\nreplacements:\n- \
+             source: {kind: Service, name: web}\n  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]\n",
+        ),
+        ("a/service.yaml", service),
+        ("a/web.yaml", deployment),
+        ("a/patch.yaml", patch),
+        ("b/kustomization.yaml", "resources: [../a]\n"),
+        ("c/kustomization.yaml", "resources: [../a]\n"),
+        ("c/.smp.yaml", "check: {ignore: [{code: unknown-kind, files: [\"*service.yaml\"]}]}\n"),
+    ]);
+    let home = home.path();
+    let (found, status) = found(home, &["a"]);
+    let want =
+        ["no-match a/kustomization.yaml:5", "unknown-kind a/service.yaml:2", "unknown-field a/web.yaml:5"];
+    assert_eq!((found, status), (want.map(String::from).to_vec(), Some(1)));
+    let told = stdout(&run(home, &["check", "-R", "-o", "short"]));
+    assert_eq!(told.matches("Serice").count(), 1, "{told}");
+    assert_eq!(
+        stdout(&run(home, &["check", "c", "-o", "short"])).matches("Serice").count(),
+        0,
+        "it is silenced"
+    );
+}
+
+#[test]
+fn a_container_without_image_is_told_where_it_was_made() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web}\n";
+    let patch = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, tty: true}\n  - {name: db}\n";
+    let home = folder(&[
+        ("pod.yaml", pod),
+        ("patch.yaml", patch),
+        ("kustomization.yaml", "resources: [pod.yaml]\npatches: [{path: patch.yaml}]\n"),
+    ]);
+    let want = ["container-without-image patch.yaml:7", "container-without-image pod.yaml:6"];
+    assert_eq!(found(home.path(), &[]).0, want);
+}
+
+#[test]
+fn names_are_held_against_what_every_cluster_has_and_the_default_namespace() {
+    let binding = |role: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: web}}\nroleRef:\n  \
+             apiGroup: rbac.authorization.k8s.io\n  kind: ClusterRole\n  name: {role}\nsubjects:\n- {{kind: ServiceAccount, \
+             name: web, namespace: default}}\n"
+        )
+    };
+    let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web-server, namespace: default}\n";
+    let pod = POD.replace("spec:\n", "spec:\n  serviceAccountName: web-sever\n");
+    let told = |role: &str, pod: &str| {
+        let account = account.replace("web-server", "web") + "---\n" + account;
+        let binding = binding(role);
+        let home = folder(&[
+            ("kustomization.yaml", "resources: [binding.yaml, pod.yaml, account.yaml]\n"),
+            ("binding.yaml", &binding),
+            ("pod.yaml", pod),
+            ("account.yaml", &account),
+        ]);
+        found(home.path(), &["--offline"]).0
+    };
+    assert_eq!(told("cluster-admin", POD), [""; 0]);
+    assert_eq!(told("views", POD), [""; 0], "a plural is another word");
+    assert_eq!(told("system:something-else", POD), [""; 0]);
+    assert_eq!(told("cluser-admin", POD), ["dangling-reference binding.yaml:7"]);
+    assert_eq!(told("system:auth-delegatr", POD), ["dangling-reference binding.yaml:7"]);
+    assert_eq!(told("view", &pod), ["dangling-reference pod.yaml:5"]);
 }

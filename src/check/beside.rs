@@ -133,7 +133,9 @@ impl<'c> RunTexts<'c> {
         let mut by_name: FxHashMap<&str, Vec<&'p Path>> = FxHashMap::default();
         for path in wanted {
             let name = path.file_name().and_then(OsStr::to_str);
-            name.into_iter().for_each(|name| by_name.entry(name).or_default().push(path));
+            if let Some(name) = name {
+                by_name.entry(name).or_default().push(path);
+            }
         }
         let mut named = FxHashSet::default();
         if by_name.is_empty() {
@@ -160,7 +162,7 @@ impl<'c> RunTexts<'c> {
     }
 }
 
-/// Takes note of the files that a text at a path names. Paths are taken from the directories of kustomizations, which
+/// Takes note of the files that a text at a path names, in whatever word. Paths are taken from the directories of kustomizations, which
 /// are that of the text or above it.
 fn note_named<'p>(
     text: &str,
@@ -170,7 +172,7 @@ fn note_named<'p>(
 ) {
     let ends =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '[' | ']' | '{' | '}' | '=' | ':');
-    for word in text.split(ends).filter(|word| word.ends_with(".yaml") || word.ends_with(".yml")) {
+    for word in text.split(ends) {
         let name = word.rsplit('/').next().unwrap_or(word);
         let Some(wanted) = by_name.get(name) else { continue };
         for directory in at.ancestors().skip(1) {

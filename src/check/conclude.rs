@@ -15,6 +15,7 @@ use super::rules::{self, unreferenced_file, unused_silence};
 use super::selection::RuleSelection;
 use super::silence::Silences;
 use super::target::CheckedTarget;
+use super::unbuilt;
 use crate::cause::Writer;
 use crate::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity};
 use crate::source::{SourceId, SourceMap, Span};
@@ -128,11 +129,12 @@ impl Conclusion<'_> {
     #[must_use]
     pub fn report(&self, mut all: Vec<TargetFindings>, mut baseline: Option<Baseline>) -> CheckReport {
         self.look_beside(&mut all);
+        let agreed = Agreement::of(&all, self.sources);
+        let unused = Unsilenced::of(&all);
+        all.extend(self.unbuilt(&all));
         let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
         let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
-        let agreed = Agreement::of(&all, self.sources);
         let (mut silencing, mut told) = (Silencing::default(), FxHashSet::default());
-        let unused = Unsilenced::of(&all);
         for one in all {
             let mut found = Vec::new();
             for finding in one.findings {
@@ -162,6 +164,18 @@ impl Conclusion<'_> {
         report
     }
 
+    /// What is found in manifests of targets that do not build: told of the first of them.
+    fn unbuilt(&self, all: &[TargetFindings]) -> Option<TargetFindings> {
+        let failed = all.iter().find(|one| one.asked.is_none())?;
+        let built = all.iter().flat_map(|one| &one.files).map(PathBuf::as_path).collect();
+        let selection = failed.config.rules.clone().then(self.selection);
+        let mut findings = unbuilt::find(self.sources, &built);
+        findings.retain(|finding| selection.tells(finding.code()));
+        let (target, config) = (failed.target.clone(), Arc::clone(&failed.config));
+        let (entries, files) = (FxHashSet::default(), FxHashSet::default());
+        Some(TargetFindings { target, findings, entries, files, config, asked: Some(selection) })
+    }
+
     /// Adds what is found beside the kustomizations of all targets.
     fn look_beside(&self, all: &mut [TargetFindings]) {
         let code = unreferenced_file::RULE.code;
@@ -171,7 +185,9 @@ impl Conclusion<'_> {
         }
         let targets: Vec<&Path> = all.iter().map(|one| one.target.as_path()).collect();
         let found = unreferenced_file::find(self.files, self.sources, &targets, |i| asks(&all[i]));
-        found.into_iter().for_each(|(of, finding)| all[of].findings.push(finding));
+        for (of, finding) in found {
+            all[of].findings.push(finding);
+        }
     }
 
     /// The main place of a finding.

@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use super::outside::Outside;
 use crate::resource::Resource;
-use crate::yaml::Node;
+use crate::yaml::{Node, differ_by_one};
 
 /// A kind, the kind of what a controller makes of it, and the fields that may have its name, of which the first that is
 /// there counts. Without one it has the name of the object. As the documentation of each says.
@@ -63,18 +63,50 @@ pub(super) fn made_of(resource: &Resource, outside: &Outside) -> Vec<(SmolStr, S
     made
 }
 
+/// Roles that every cluster has and manifests name, or every cluster of `OpenShift`.
+const CLUSTER_ROLES: [&str; 14] = [
+    "admin",
+    "edit",
+    "view",
+    "cluster-admin",
+    "cluster-reader",
+    "self-provisioner",
+    "system:auth-delegator",
+    "system:basic-user",
+    "system:discovery",
+    "system:image-builder",
+    "system:image-puller",
+    "system:node",
+    "system:node-proxier",
+    "system:service-account-issuer-discovery",
+];
+
+/// The same of roles in namespaces.
+const ROLES: [&str; 1] = ["extension-apiserver-authentication-reader"];
+
 /// Whether every cluster has an object that is called so.
 pub(super) fn is_everywhere(kind: &str, name: &str) -> bool {
     match kind {
         "ServiceAccount" => matches!(name, "default" | "builder" | "deployer"),
         "ConfigMap" => matches!(name, "kube-root-ca.crt" | "openshift-service-ca.crt"),
-        "ClusterRole" => {
-            matches!(
-                name,
-                "admin" | "edit" | "view" | "cluster-admin" | "cluster-reader" | "self-provisioner"
-            ) || name.starts_with("system:")
+        "ClusterRole" | "Role" => {
+            let is_known = roles(kind).contains(&name);
+            is_known || (name.starts_with("system:") && similar_everywhere(kind, name).is_none())
         }
-        "Role" => name.starts_with("system:") || name == "extension-apiserver-authentication-reader",
         _ => false,
     }
+}
+
+fn roles(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "ClusterRole" => &CLUSTER_ROLES,
+        "Role" => &ROLES,
+        _ => &[],
+    }
+}
+
+/// The name of an object that every cluster has, which differs from this one by a letter; a plural is another word.
+pub(super) fn similar_everywhere(kind: &str, name: &str) -> Option<&'static str> {
+    let is_plural = |known: &str| name.strip_prefix(known) == Some("s");
+    roles(kind).iter().copied().find(|known| differ_by_one(name, known) && !is_plural(known))
 }

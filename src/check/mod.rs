@@ -22,6 +22,7 @@ mod rules;
 mod selection;
 mod silence;
 mod target;
+mod unbuilt;
 mod walk;
 
 pub use self::baseline::Baseline;

@@ -8,7 +8,9 @@ use smol_str::SmolStr;
 
 use super::names::is_slip;
 use super::outside::Outside;
+use crate::cause::Write;
 use crate::resource::{ResId, Resource, SimilarNames};
+use crate::source::Span;
 use crate::yaml::{Node, Value};
 
 /// A name of another object.
@@ -68,12 +70,40 @@ pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
     })
 }
 
-/// The containers of the Pods that an object makes or is, each with where it is.
-pub(super) fn pod_containers(resource: &Resource) -> Vec<(String, &Node)> {
+/// A container of the Pods that an object makes or is.
+pub(super) struct PodContainer<'n> {
+    /// Where it is.
+    pub field: String,
+    /// What it says.
+    pub node: &'n Node,
+    of: &'n Resource,
+    /// The fields of the list that it is in, and its position there.
+    way: (&'static str, &'static str, usize),
+}
+
+impl PodContainer<'_> {
+    /// Where its name was written first: what names a container that is there already changes it, and the first one
+    /// made it.
+    pub fn made_at(&self) -> Span {
+        let (spec, list, index) = self.way;
+        let index = index.to_string();
+        let way: Vec<&str> = spec.split('.').chain([list, index.as_str(), "name"]).collect();
+        let writes = self.of.history.as_deref().and_then(|history| history.leaf(&way));
+        let first = writes.and_then(<[Write]>::last).map(|write| write.at).filter(|at| !at.is_none());
+        first.unwrap_or_else(|| self.node.get("name").unwrap_or(self.node).span())
+    }
+}
+
+/// The containers of the Pods that an object makes or is.
+pub(super) fn pod_containers(resource: &Resource) -> Vec<PodContainer<'_>> {
     let Some(PodTemplate { spec, path, .. }) = pod_template(resource) else { return Vec::new() };
     let lists = ["containers", "initContainers"].into_iter();
     let all = lists.flat_map(|list| entries(spec.get(list)).map(move |(i, entry)| (list, i, entry)));
-    all.map(|(list, i, entry)| (format!("{path}.{list}[{}]", shown(i, entry)), entry)).collect()
+    all.map(|(list, i, node)| {
+        let field = format!("{path}.{list}[{}]", shown(i, node));
+        PodContainer { field, node, of: resource, way: (path, list, i) }
+    })
+    .collect()
 }
 
 /// All references of an object that the kinds of Kubernetes have.
@@ -123,8 +153,8 @@ impl<'n> ReferenceFinder<'n> {
         for (i, volume) in entries(spec.get("volumes")) {
             self.volume(volume, &format!("{path}.volumes[{}]", shown(i, volume)));
         }
-        for (path, container) in pod_containers(self.from) {
-            self.container(container, &path);
+        for container in pod_containers(self.from) {
+            self.container(container.node, &container.field);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::source::SourceMap;
 use crate::validate::{ValidateOptions, Violation, ViolationRule, validate};
+use crate::yaml::Node;
 
 /// The version of configurations of kustomize's own plugins, which some directories hold alone.
 const PLUGINS: &str = "builtin";
@@ -45,10 +46,15 @@ impl ObjectJudgement<'_> {
 
     /// The same as data.
     pub(super) fn violations(&self, resource: &Resource) -> Vec<Violation> {
-        let mut violations = validate(resource.node(), self.schema, self.options);
+        self.violations_of(resource.node(), &resource.id().gvk.version)
+    }
+
+    /// The same of an object that is no resource, of an API version.
+    pub(super) fn violations_of(&self, node: &Node, version: &str) -> Vec<Violation> {
+        let mut violations = validate(node, self.schema, self.options);
         if self.unfinished == Unfinished::Spared {
-            let is_plugin = resource.id().gvk.version == PLUGINS;
-            let is_encrypted = resource.node().get(SOPS).is_some();
+            let is_plugin = version == PLUGINS;
+            let is_encrypted = node.get(SOPS).is_some();
             violations.retain(|violation| {
                 // Whoever decrypts an object does not change its kind.
                 let is_kept = !is_encrypted || violation.rule == ViolationRule::UnknownKind;

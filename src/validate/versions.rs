@@ -22,7 +22,9 @@ pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
         return None;
     }
     let release = options.kubernetes.unwrap_or(NEWEST);
-    if let Some(end) = ENDS.iter().find(|end| end.is_of(gvk)) {
+    let end = ENDS.iter().find(|end| end.is_of(gvk));
+    // Of a version that ended as a whole any kind is said to have been.
+    if let Some(end) = end.filter(|end| end.kind.is_some() || schema.kind(gvk).is_some()) {
         return end.judge(node, release);
     }
     if schema.kind(gvk).is_some() {
@@ -31,11 +33,15 @@ pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
     let kinds = kinds_of_group(&gvk.group);
     let versions: Vec<&str> =
         kinds.iter().filter(|known| known.kind == gvk.kind).map(|known| known.version.as_str()).collect();
+    let mut names: Vec<&str> = kinds.iter().map(|known| known.kind.as_str()).collect();
+    names.dedup();
+    let meant = suggestion(&gvk.kind, &names);
+    if let Some(end) = end.filter(|_| !versions.is_empty() || meant.is_none()) {
+        return end.judge(node, release);
+    }
     let (field, message, help) = if versions.is_empty() {
-        let mut names: Vec<&str> = kinds.iter().map(|known| known.kind.as_str()).collect();
-        names.dedup();
         let group = if gvk.group.is_empty() { "the core group" } else { gvk.group.as_str() };
-        ("kind", format!("there is no kind {} in {group}", gvk.kind), suggestion(&gvk.kind, &names))
+        ("kind", format!("there is no kind {} in {group}", gvk.kind), meant)
     } else {
         let message = format!("there is no version {} of {} in Kubernetes", gvk.version, gvk.kind);
         ("apiVersion", message, Some(format!("there is {}", versions.join(", "))))

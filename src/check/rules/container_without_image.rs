@@ -47,17 +47,16 @@ pub(in crate::check) static RULE: Rule = Rule {
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for resource in target.resources() {
-        for (path, container) in pod_containers(resource) {
-            if !container.get("image").is_none_or(Node::is_null) {
+        for container in pod_containers(resource) {
+            if !container.node.get("image").is_none_or(Node::is_null) {
                 continue;
             }
-            let name = container.get("name");
-            let shown = name.and_then(Node::as_str).unwrap_or_default();
+            let name = container.node.get("name").and_then(Node::as_str).unwrap_or_default();
             found.push(
-                Diagnostic::error(RULE.code, format!("the container `{shown}` has no image"))
-                    .at(name.map_or(container.span(), Node::span))
+                Diagnostic::error(RULE.code, format!("the container `{name}` has no image"))
+                    .at(container.made_at())
                     .resource(resource.id())
-                    .field(path),
+                    .field(&container.field),
             );
         }
     }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-use crate::check::controllers::is_everywhere;
+use crate::check::controllers::{is_everywhere, similar_everywhere};
 use crate::check::reference::{FoundObject, ObjectReference, Objects};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
@@ -91,10 +91,16 @@ pub(super) enum Meant {
     Namespace(SmolStr),
 }
 
+const DEFAULT_NAMESPACE: &str = "default";
+
 /// What was most likely meant; none where nothing in the build is like it.
 fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>, texts: &FxHashSet<&str>) -> Option<Meant> {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
-    if let Some(near) = objects.similar(kind, namespace, name) {
+    // Where nobody says a namespace, objects of the default one are meant as well.
+    let default = Some(DEFAULT_NAMESPACE).filter(|_| namespace.is_empty() && !is_cluster_wide(kind));
+    let own = if is_cluster_wide(kind) { "" } else { namespace };
+    let mut namespaces = [own].into_iter().chain(default);
+    if let Some(near) = namespaces.find_map(|namespace| objects.similar(kind, namespace, name)) {
         return Some(Meant::Name(near));
     }
     let elsewhere = objects.namespaces_of(kind, name).first();
@@ -102,7 +108,8 @@ fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>, texts: &FxHashS
         return Some(Meant::Namespace(elsewhere.clone()));
     }
     // One that nothing names was made for somebody.
-    objects.unnamed(kind, namespace, texts).map(Meant::Name)
+    let unnamed = || objects.unnamed(kind, namespace, texts);
+    similar_everywhere(kind, name).map(SmolStr::from).or_else(unnamed).map(Meant::Name)
 }
 
 fn told(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
