@@ -472,3 +472,39 @@ fn names_are_held_against_what_every_cluster_has_and_the_default_namespace() {
     assert_eq!(told("system:auth-delegatr", POD), ["dangling-reference binding.yaml:7"]);
     assert_eq!(told("view", &pod), ["dangling-reference pod.yaml:5"]);
 }
+
+#[test]
+fn what_a_kustomization_says_twice_is_told_with_both_places() {
+    let twice = "resources: [pod.yaml]\nnamespace: a\nlabels:\n- pairs: {x: \"1\"}\nnamespace: a\nlabels:\n- pairs: {x: \
+                 \"2\"}\nlabels:\n- pairs: {x: \"3\"}\n---\nnamePrefix: x-\n";
+    let operations = "resources: [pod.yaml]\npatches:\n- target: {kind: Pod}\n  patch: |-\n    - op: replace\n      path: \
+                      /metadata/name\n      value: a\n      value: b\n";
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", twice),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", operations),
+        ("c/pod.yaml", POD),
+        ("c/kustomization.yaml", "---\nresources: [pod.yaml]\n---\n# nothing\n"),
+        ("d/pod.yaml", POD),
+        ("d/kustomization.yaml", &twice.replace("namespace: a\nlabels:\n- pairs: {x: \"2\"}", "# smp:ignore duplicate-key later\nnamespace: a")),
+    ]);
+    let home = home.path();
+    let want = [
+        "duplicate-key a/kustomization.yaml:5",
+        "duplicate-key a/kustomization.yaml:6",
+        "duplicate-key a/kustomization.yaml:8",
+        "ignored-document a/kustomization.yaml:11",
+    ];
+    assert_eq!(found(home, &["a"]), (want.map(String::from).to_vec(), Some(0)));
+    let short = stdout(&run(home, &["check", "-o", "json", "a"]));
+    let json: Value = serde_json::from_str(&short).expect("JSON");
+    assert_eq!(json[0]["places"][1]["line"], 2);
+    let built = run(home, &["build", "a"]);
+    assert!(stdout(&built).contains("x: \"3\""), "the last one counts");
+    let said = String::from_utf8(built.stderr).expect("text");
+    assert_eq!(said.matches("warning[duplicate-key]").count(), 3, "{said}");
+    assert_eq!(found(home, &["b"]).0, ["duplicate-key b/kustomization.yaml:8"]);
+    assert_eq!(found(home, &["c"]).0, [""; 0]);
+    assert_eq!(found(home, &["d"]).0, ["duplicate-key d/kustomization.yaml:7", "ignored-document d/kustomization.yaml:10"]);
+}

@@ -17,6 +17,7 @@ static OWN: &[&Rule] = &[
     &rules::unmatched_patch::RULE,
     &rules::unmatched_replacement::RULE,
     &rules::unused_variable::RULE,
+    &rules::ignored_document::RULE,
     &rules::no_effect::RULE,
     &rules::absent_deletion::RULE,
     &rules::unused_generator::RULE,

@@ -137,6 +137,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         // Warnings only.
         | Code::DeprecatedField
         | Code::OverwrittenReplacement
+        | Code::IgnoredDocument
         | Code::UnusedVariable
         | Code::ComponentAlone
         | Code::ServerWarning

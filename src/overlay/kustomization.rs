@@ -13,8 +13,8 @@ use crate::transform::{
     is_path_of_patch,
 };
 use crate::yaml::{
-    DuplicateKeys, Key, Map, Node, ParseOptions, Separation, Spanned, check_directives, from_node,
-    in_place_of, parse_documents,
+    DuplicateKeys, Key, Map, Node, ParseOptions, RepeatedKey, Separation, Spanned, check_directives,
+    from_node, in_place_of, parse_with_repeated_keys,
 };
 
 /// A kustomization file, older field names already moved to their successors.
@@ -125,7 +125,7 @@ impl Kustomization {
     /// Reads a kustomization file.
     ///
     /// Equal keys are allowed and the last one counts; documents behind the first are not read.
-    /// Both are kustomize's habit. Deprecated fields are warned of.
+    /// Both are kustomize's habit, and warned of, as deprecated fields are.
     ///
     /// # Errors
     /// Malformed YAML, unknown fields, values of wrong types, a wrong kind, a file without content.
@@ -141,7 +141,9 @@ impl Kustomization {
     pub(super) fn read_what_can_be(sources: &SourceMap, source: SourceId) -> Result<Readable> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
         check_directives(sources, source, Separation::None)?;
-        let node = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
+        let (documents, repeated) = parse_with_repeated_keys(sources, source, options)?;
+        let mut documents = documents.into_iter();
+        let node = documents.next().unwrap_or_else(Node::null);
         let at = if node.span().is_none() { Span::new(source, 0, 0) } else { node.span().at_start() };
         let empty = Map::new();
         let fields = match node.as_map() {
@@ -165,7 +167,8 @@ impl Kustomization {
             );
         }
         kustomization.fix();
-        let kustomization = Warned { value: kustomization, warnings: deprecated.collect() };
+        let lost = repeated.iter().map(given_again).chain(documents.find_map(|next| ignored_document(&next)));
+        let kustomization = Warned { value: kustomization, warnings: deprecated.chain(lost).collect() };
         Ok(Readable { kustomization, problems })
     }
 
@@ -340,6 +343,19 @@ fn deprecation(fields: &Map, key: &Key) -> Option<Diagnostic> {
         Some(successor) => warning.fix(span, in_place_of(key.meta.style, successor)),
         None => warning,
     })
+}
+
+/// What there is to say of a key that stands twice: kustomize takes the last one, and is silent.
+fn given_again(key: &RepeatedKey) -> Diagnostic {
+    let message = format!("the key `{}` stands here again, and only the last one counts", key.name);
+    key.told(Diagnostic::warning(Code::DuplicateKey, message))
+}
+
+/// What there is to say of a document behind the first, if it has anything in it.
+fn ignored_document(document: &Node) -> Option<Diagnostic> {
+    let message = "only the first document of a kustomization is read, and this is another one";
+    let told = || Diagnostic::warning(Code::IgnoredDocument, message).at(document.span().at_start());
+    (!document.is_null()).then(|| told().help("move what it says into the first document, or remove it"))
 }
 
 /// Whether a field leaves the kustomization as it would be without it.

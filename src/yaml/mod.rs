@@ -37,7 +37,9 @@ pub use json::to_json;
 pub(crate) use json::to_json_pretty;
 pub use meta::{Comments, Meta, Style, Tag};
 pub use node::{Entry, Key, List, Map, Node, Value};
-pub use parse::{DuplicateKeys, ParseOptions, decode, parse_documents, parse_one};
+pub use parse::{
+    DuplicateKeys, ParseOptions, RepeatedKey, decode, parse_documents, parse_one, parse_with_repeated_keys,
+};
 pub(crate) use positions::FieldPositions;
 pub use scalar::Resolved;
 pub(crate) use scalar::resolve_plain;

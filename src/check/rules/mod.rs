@@ -6,6 +6,7 @@ pub(super) mod container_without_image;
 pub(super) mod dangling_key;
 pub(super) mod dangling_reference;
 pub(super) mod external_reference;
+pub(super) mod ignored_document;
 pub(super) mod misspelled_directive;
 pub(super) mod no_effect;
 pub(super) mod refused;

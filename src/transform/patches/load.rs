@@ -122,8 +122,8 @@ fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
 /// The documents of a patch.
 ///
 /// As in kustomize operations may have a key twice, of which the last one counts, and keys that are
-/// no strings; strategic merge patches may have a key twice, of which the first one counts. That is
-/// warned of, since the rest of the patch is lost.
+/// no strings; strategic merge patches may have a key twice, of which the first one counts. Both are
+/// warned of, since the rest is lost.
 fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
     check_json(source, context)?;
     check_directives(context.sources, source, Separation::AtMarkers)?;
@@ -136,18 +136,24 @@ fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<
         Err(error) => error,
     };
     let operations = read(DuplicateKeys::LastWins).ok();
-    if let Some(operations) = operations.filter(|all| all.first().is_some_and(is_operations)) {
-        return Ok(operations.into());
+    let is_repeated = error.code() == Code::DuplicateKey;
+    if let Some(value) = operations.filter(|all| all.first().is_some_and(is_operations)) {
+        let warnings = is_repeated.then(|| only_one_counts(&error, "last")).into_iter().collect();
+        return Ok(Warned { value, warnings });
     }
-    if error.code() != Code::DuplicateKey {
+    if !is_repeated {
         return Err(error);
     }
     let value = read(DuplicateKeys::FirstWins)?;
-    let warning =
-        Diagnostic::warning(error.code(), format!("{}; only the first one counts", error.message()));
+    Ok(Warned { value, warnings: vec![only_one_counts(&error, "first")] })
+}
+
+/// The error that a key stands twice as a warning, where one of the two is taken.
+fn only_one_counts(error: &Diagnostic, which: &str) -> Diagnostic {
+    let message = format!("{}; only the {which} one counts", error.message());
+    let warning = Diagnostic::warning(error.code(), message);
     let labelled = |warning: Diagnostic, label: &Label| warning.label(label.span, label.text.as_str());
-    let warning = error.labels().iter().fold(warning, labelled).help("remove one of the two");
-    Ok(Warned { value, warnings: vec![warning] })
+    error.labels().iter().fold(warning, labelled).help("remove one of the two")
 }
 
 /// kustomize takes a text that begins with `[` for JSON, and reads it as nothing else.

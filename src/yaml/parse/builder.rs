@@ -6,7 +6,7 @@ use granit_parser::{Event, Placement, ScalarStyle, StructureStyle};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-use super::fields::{Merging, add_field, is_merge, key_of};
+use super::fields::{Merging, RepeatedKey, add_field, is_merge, key_of};
 use super::options::ParseOptions;
 use super::tags::{binary, check_tag, tag_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -55,6 +55,8 @@ pub(super) struct TreeBuilder<'t> {
     /// Comments above what comes next.
     above: Vec<SmolStr>,
     pub documents: Vec<Node>,
+    /// The keys that stand twice in a map, where that is no error.
+    pub repeated: Vec<RepeatedKey>,
     document_complete: bool,
 }
 
@@ -70,6 +72,7 @@ impl<'t> TreeBuilder<'t> {
             last_line: 0,
             above: Vec::new(),
             documents: Vec::new(),
+            repeated: Vec::new(),
             document_complete: false,
         }
     }
@@ -238,7 +241,11 @@ impl<'t> TreeBuilder<'t> {
                     frame.merges.push((map.len(), node));
                     Ok(())
                 }
-                Some(key) => add_field(map, &mut frame.seen, key, node, self.options.duplicate_keys),
+                Some(key) => {
+                    let twice = add_field(map, &mut frame.seen, key, node, self.options.duplicate_keys)?;
+                    self.repeated.extend(twice);
+                    Ok(())
+                }
             },
             Value::Scalar(_) => Ok(()),
         }

@@ -62,7 +62,7 @@ pub(super) fn add_field(
     key: Key,
     value: Node,
     duplicates: DuplicateKeys,
-) -> Result<()> {
+) -> Result<Option<RepeatedKey>> {
     let position = map.len();
     let twice = if position < MANY {
         map.position(&key.text)
@@ -80,26 +80,45 @@ pub(super) fn add_field(
     };
     let Some(first) = twice else {
         map.push(key, value);
-        return Ok(());
+        return Ok(None);
     };
+    let entry = &mut map.entries_mut()[first];
+    let repeated = RepeatedKey { first: entry.key.meta.span, again: key.meta.span, name: key.text };
     match duplicates {
-        DuplicateKeys::LastWins => map.entries_mut()[first].value = value,
+        DuplicateKeys::LastWins => entry.value = value,
         DuplicateKeys::FirstWins => {}
-        DuplicateKeys::Deny => return Err(twice_here(map, &key)),
+        DuplicateKeys::Deny => return Err(repeated.refused()),
     }
-    Ok(())
+    Ok(Some(repeated))
 }
 
 fn positions(map: &Map) -> impl Iterator<Item = (SmolStr, usize)> {
     map.entries().iter().enumerate().map(|(i, entry)| (entry.key.text.clone(), i))
 }
 
-fn twice_here(map: &Map, key: &Key) -> Diagnostic {
-    let first = map.entry(&key.text).map_or(Span::default(), |e| e.key.meta.span);
-    Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", key.text))
-        .label(key.meta.span, "again here")
-        .label(first, "first here")
-        .help("remove one of the two")
+/// A key that stands twice in one map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepeatedKey {
+    /// The key.
+    pub name: SmolStr,
+    /// Where it stands first.
+    pub first: Span,
+    /// Where it stands again.
+    pub again: Span,
+}
+
+impl RepeatedKey {
+    fn refused(&self) -> Diagnostic {
+        self.told(Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", self.name)))
+    }
+
+    /// A diagnostic with both places.
+    pub(crate) fn told(&self, diagnostic: Diagnostic) -> Diagnostic {
+        diagnostic
+            .label(self.again, "again here")
+            .label(self.first, "first here")
+            .help("remove one of the two")
+    }
 }
 
 /// A map that values of `<<` are merged into.

@@ -9,6 +9,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
+pub use fields::RepeatedKey;
 pub use options::{DuplicateKeys, ParseOptions};
 
 use self::builder::{TreeBuilder, too_deep};
@@ -53,12 +54,24 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
 /// # Errors
 /// Malformed YAML, duplicate or non-string keys, a bound that is passed; each with its place.
 pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Vec<Node>> {
-    let Some(source) = sources.get(id) else { return Ok(Vec::new()) };
+    parse_with_repeated_keys(sources, id, options).map(|(documents, _)| documents)
+}
+
+/// As [`parse_documents`], with the keys that stand twice in a map where that is no error.
+///
+/// # Errors
+/// As [`parse_documents`].
+pub fn parse_with_repeated_keys(
+    sources: &SourceMap,
+    id: SourceId,
+    options: ParseOptions,
+) -> Result<(Vec<Node>, Vec<RepeatedKey>)> {
+    let Some(source) = sources.get(id) else { return Ok((Vec::new(), Vec::new())) };
     let text = source.text();
     let start = || TreeBuilder::new(id, text, options);
     let comments = if options.comments { CommentEvents::Shown } else { CommentEvents::PassedOver };
     match read_events(text, comments, options.reading, start, TreeBuilder::event) {
-        Ok(builder) => Ok(builder.documents),
+        Ok(builder) => Ok((builder.documents, builder.repeated)),
         Err(Unreadable::Refused(diagnostic)) => Err(diagnostic),
         // The scanner counts levels, too, and has its own word for too many.
         Err(Unreadable::Syntax { message, at, .. }) if message.contains("recursion limit") => {
