@@ -170,6 +170,19 @@ impl Diagnostic {
         self
     }
 
+    /// The same with what caused it as its first place; the one that was the first says what it is about.
+    #[must_use]
+    pub(crate) fn caused(mut self, at: Span, about: &str) -> Self {
+        if at.is_none() || self.0.labels.first().is_some_and(|label| label.span == at) {
+            return self;
+        }
+        if let Some(label) = self.0.labels.first_mut().filter(|label| label.text.is_empty()) {
+            label.text = about.into();
+        }
+        self.0.labels.insert(0, Label { span: at, text: String::new(), excerpt: Excerpt::Shown });
+        self
+    }
+
     /// Names the resource, unless a deeper call already did.
     #[must_use]
     pub fn resource(mut self, resource: impl Into<ResourceName>) -> Self {

@@ -132,13 +132,17 @@ fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
 }
 
 #[test]
-fn nothing_but_a_baseline_hides_that_a_target_does_not_build() {
+fn nothing_hides_that_a_target_does_not_build() {
     let home = folder(&[
         ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later\n"),
         (".smp.yaml", "check: {ignore: [{code: io}]}\n"),
     ]);
-    let (told, status) = found(home.path(), &[".", "--ignore", "io"]);
-    assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
+    for _ in ["written", "read"] {
+        let (told, status) = found(home.path(), &[".", "--ignore", "io", "--baseline", "known.json"]);
+        assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
+    }
+    assert_eq!(found(home.path(), &["nowhere", "--baseline", "other.json"]).0.len(), 1);
+    assert_eq!(found(home.path(), &["nowhere", "--baseline", "other.json"]).1, Some(1));
 }
 
 #[test]
@@ -487,7 +491,13 @@ fn what_a_kustomization_says_twice_is_told_with_both_places() {
         ("c/pod.yaml", POD),
         ("c/kustomization.yaml", "---\nresources: [pod.yaml]\n---\n# nothing\n"),
         ("d/pod.yaml", POD),
-        ("d/kustomization.yaml", &twice.replace("namespace: a\nlabels:\n- pairs: {x: \"2\"}", "# smp:ignore duplicate-key later\nnamespace: a")),
+        (
+            "d/kustomization.yaml",
+            &twice.replace(
+                "namespace: a\nlabels:\n- pairs: {x: \"2\"}",
+                "# smp:ignore duplicate-key later\nnamespace: a",
+            ),
+        ),
     ]);
     let home = home.path();
     let want = [
@@ -506,5 +516,221 @@ fn what_a_kustomization_says_twice_is_told_with_both_places() {
     assert_eq!(said.matches("warning[duplicate-key]").count(), 3, "{said}");
     assert_eq!(found(home, &["b"]).0, ["duplicate-key b/kustomization.yaml:8"]);
     assert_eq!(found(home, &["c"]).0, [""; 0]);
-    assert_eq!(found(home, &["d"]).0, ["duplicate-key d/kustomization.yaml:7", "ignored-document d/kustomization.yaml:10"]);
+    assert_eq!(
+        found(home, &["d"]).0,
+        ["duplicate-key d/kustomization.yaml:7", "ignored-document d/kustomization.yaml:10"]
+    );
+}
+
+/// A Deployment and its Service.
+const WEB: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
+                   template:\n    metadata: {labels: {app: web}}\n    spec:\n      volumes:\n      - {name: v, emptyDir: {}}\n      \
+                   containers:\n      - name: web\n        image: nginx:1\n        volumeMounts: [{name: v, mountPath: \
+                   /v}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  selector: {app: web}\n  ports: \
+                   [{port: 80}]\n";
+
+#[test]
+fn the_line_that_took_something_away_is_named() {
+    let operations = "resources: [../base]\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    - op: remove\n      path: \
+                      /spec/template/spec/containers/0/image\n    - op: remove\n      path: /spec/template/spec/volumes\n    \
+                      - op: add\n      path: /spec/typ\n      value: x\n    - op: copy\n      from: \
+                      /spec/selector\n      path: /spec/slector\n- target: {kind: Service}\n  path: ports.yaml\n";
+    let merged = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: null\n";
+    let labels = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    metadata:\n      \
+                  labels:\n        app: wob\n";
+    let keys = "resources: [../base]\nlabels:\n- pairs:\n    \"a b\": x\ncommonAnnotations:\n  \"c d\": e\n\
+                configMapGenerator:\n- name: m # smp:ignore unused-generator later\n  literals:\n  - \"a b=c\"\n";
+    let home = folder(&[
+        ("base/web.yaml", WEB),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("a/kustomization.yaml", operations),
+        ("a/ports.yaml", "- op: test\n  path: /kind\n  value: Service\n- op: remove\n  path: /spec/ports\n"),
+        ("b/kustomization.yaml", "resources: [../base]\npatches:\n- path: ./q/../selector.yaml\n"),
+        ("b/q/x.yaml", ""),
+        ("b/selector.yaml", merged),
+        (
+            "c/kustomization.yaml",
+            "resources: [../base]\npatchesStrategicMerge: [labels.yaml] # smp:ignore deprecated-field\n",
+        ),
+        ("c/labels.yaml", labels),
+        ("d/kustomization.yaml", keys),
+        (
+            "e/kustomization.yaml",
+            &operations.replace("    - op: add", "    # smp:ignore unknown-field later\n    - op: add"),
+        ),
+        ("e/ports.yaml", "[]\n"),
+    ]);
+    let home = home.path();
+    let (all, _) = found(home, &["a"]);
+    for want in [
+        "container-without-image a/kustomization.yaml:5",
+        "volume-mount a/kustomization.yaml:7",
+        "unknown-field a/kustomization.yaml:9",
+        "unknown-field a/kustomization.yaml:12",
+        "service-ports a/ports.yaml:4",
+    ] {
+        assert!(all.contains(&want.to_string()), "{want}: {all:?}");
+    }
+    assert_eq!(all.len(), 5, "{all:?}");
+    assert_eq!(found(home, &["b"]).0, ["missing-required b/selector.yaml:5"]);
+    let (all, _) = found(home, &["c"]);
+    let labels = ["selector-mismatch c/labels.yaml:8", "unmatched-selector c/labels.yaml:8"];
+    assert_eq!(all, labels.map(String::from));
+    let text = stdout(&run(home, &["check", "c"]));
+    assert!(text.contains("base/web.yaml:5"), "the base is related: {text}");
+    let (all, _) = found(home, &["d"]);
+    assert!(all.iter().all(|told| told.contains("d/kustomization.yaml:")), "{all:?}");
+    let lines: Vec<&str> = all.iter().filter_map(|told| told.split(':').next_back()).collect();
+    assert!(lines.contains(&"4") && lines.contains(&"6") && lines.contains(&"10"), "{all:?}");
+    let (all, _) = found(home, &["e"]);
+    assert!(!all.iter().any(|told| told.ends_with(":10")), "{all:?}");
+}
+
+/// A target of one file.
+fn target_of(manifests: &str) -> tempfile::TempDir {
+    folder(&[("kustomization.yaml", "resources: [all.yaml]\n"), ("all.yaml", manifests)])
+}
+
+/// The codes and messages of what is found in a target of one file.
+fn told_of(manifests: &str) -> Vec<String> {
+    let home = target_of(manifests);
+    let output = run(home.path(), &["check", "-o", "json"]);
+    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_string();
+    findings
+        .iter()
+        .map(|finding| format!("{}: {}", text(finding, "code"), text(finding, "message")))
+        .collect()
+}
+
+fn service(selector: &str) -> String {
+    format!(
+        "{WEB}---\napiVersion: v1\nkind: Service\nmetadata: {{name: other}}\nspec:\n  selector: {selector}\n  ports: [{{port: 80}}]\n"
+    )
+}
+
+#[test]
+fn labels_of_controllers_are_in_no_template() {
+    for selector in [
+        "{app: web, statefulset.kubernetes.io/pod-name: web-0}",
+        "{app: web, apps.kubernetes.io/pod-index: \"0\"}",
+        "{batch.kubernetes.io/job-name: web}",
+        "{app: web, job-name: x}",
+        "{statefulset.kubernetes.io/pod-name: web-0}",
+    ] {
+        assert_eq!(told_of(&service(selector)), [""; 0], "{selector}");
+    }
+    assert_eq!(
+        told_of(&service("{app: web, tier: x}")),
+        ["unmatched-selector: no Pod of the build has the label `tier: x`"]
+    );
+}
+
+#[test]
+fn a_selector_of_one_label_that_is_nearly_that_of_pods_is_told() {
+    for label in ["app: wep", "component: web", "ap: web"] {
+        let want = format!("unmatched-selector: no Pod of the build has the label `{label}`");
+        assert_eq!(told_of(&service(&format!("{{{label}}}"))), [want]);
+    }
+    assert_eq!(told_of(&service("{other: thing}")), [""; 0]);
+}
+
+#[test]
+fn names_that_lead_to_something_else_are_told() {
+    let scaler = |kind, name| {
+        format!(
+            "{WEB}---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: apps/v1, kind: {kind}, name: {name}}}\n  maxReplicas: 3\n"
+        )
+    };
+    let want = ["dangling-reference: there is no StatefulSet `web` in the build"];
+    assert_eq!(told_of(&scaler("StatefulSet", "web")), want);
+    assert_eq!(told_of(&scaler("StatefulSet", "api")), [""; 0]);
+    let set = |name| {
+        format!(
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: db}}\nspec:\n  serviceName: {name}\n  selector: \
+             {{matchLabels: {{app: db}}}}\n  template:\n    metadata: {{labels: {{app: db}}}}\n    spec: {{containers: [{{name: \
+             db, image: db}}]}}\n---\napiVersion: v1\nkind: Service\nmetadata: {{name: data-db}}\nspec: {{selector: {{app: \
+             db}}, ports: [{{port: 1}}]}}\n"
+        )
+    };
+    assert_eq!(
+        told_of(&set("data-dbb")),
+        ["dangling-reference: there is no Service `data-dbb` in the build"]
+    );
+    assert_eq!(told_of(&set("data-db")), [""; 0]);
+    // A dashboard that a sidecar finds by its label is named by nobody.
+    let mount = POD.replace(
+        "{name: web, image: nginx}",
+        "{name: web, image: nginx, envFrom: [{configMapRef: {name: limits}}]}",
+    );
+    let dashboards = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: dashboard}\ndata: {a: b}\n";
+    assert_eq!(told_of(&format!("{mount}{dashboards}")), [""; 0]);
+}
+
+#[test]
+fn one_mistake_is_told_once() {
+    let named =
+        |name| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: b}}\n");
+    let home = folder(&[("all.yaml", &named("5"))]);
+    let output = run(home.path(), &["check", "-o", "short", "all.yaml"]);
+    assert!(!stdout(&output).contains("has no name"), "{}", stdout(&output));
+    assert_eq!(told_of("kind: ConfigMap\nmetadata: {name: a}\n").len(), 1);
+    let told = told_of("kind: ConfigMap\nmetadata: {name: a}\n");
+    assert!(!told[0].contains("no version  of"), "{told:?}");
+}
+
+#[test]
+fn releases_that_nobody_knows_are_refused() {
+    let home = target_of(POD);
+    for release in ["1.10", "2.0", "9.99", "1.99"] {
+        let output = run(home.path(), &["check", "--kubernetes", release]);
+        assert_eq!(output.status.code(), Some(2), "{release}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("the releases from 1.16 to 1.37 are known"), "{said}");
+    }
+    for release in ["1.16", "v1.34", "1.37.1"] {
+        assert_eq!(run(home.path(), &["check", "--kubernetes", release]).status.code(), Some(0), "{release}");
+    }
+}
+
+#[test]
+fn what_is_tagged_is_not_put_in_quotes() {
+    let map =
+        |value| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web}}\ndata:\n  a: {value}\n");
+    for value in ["!!int 7", "&x !!int 7", "!!float 1.10"] {
+        let home = target_of(&map(value));
+        let output = run(home.path(), &["check", "--fix"]);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("mended"), "{value}");
+        assert_eq!(fs::read_to_string(home.path().join("all.yaml")).expect("a file"), map(value));
+    }
+    let home = target_of(&map("7"));
+    run(home.path(), &["check", "--fix"]);
+    assert_eq!(fs::read_to_string(home.path().join("all.yaml")).expect("a file"), map("\"7\""));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_behind_two_links_is_mended_once() {
+    let home = folder(&[
+        (
+            "p/patch.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  a: 7\n  b: 1.10\n",
+        ),
+        ("base/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {c: d}\n"),
+        ("base/kustomization.yaml", "resources: [map.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [../base]\npatches:\n- path: patch.yaml\n"),
+        ("b/kustomization.yaml", "resources: [../base]\npatches:\n- path: patch.yaml\n"),
+    ]);
+    let home = home.path();
+    for target in ["a", "b"] {
+        std::os::unix::fs::symlink("../p/patch.yaml", home.join(target).join("patch.yaml")).expect("a link");
+    }
+    let words = ["check", "a", "b", "--fix", "--load-restrictor", "LoadRestrictionsNone"];
+    let output = run(home, &words);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), said.matches("2 findings mended").count()), (Some(0), 1), "{said}");
+    let mended = fs::read_to_string(home.join("p/patch.yaml")).expect("a file");
+    assert!(mended.ends_with("  a: \"7\"\n  b: \"1.10\"\n"), "{mended}");
+    assert!(home.join("a/patch.yaml").is_symlink());
 }

@@ -46,7 +46,7 @@ pub struct TargetFindings {
 }
 
 impl TargetFindings {
-    /// Those of a target that does not build. Nothing but a baseline silences them.
+    /// Those of a target that does not build. Nothing silences them.
     #[must_use]
     pub fn of_failure(target: &Path, problem: &Diagnostic, config: Arc<CheckConfig>) -> Self {
         let findings = std::iter::once(problem).chain(problem.others()).cloned().collect();
@@ -131,9 +131,10 @@ impl Conclusion<'_> {
         self.look_beside(&mut all);
         let agreed = Agreement::of(&all, self.sources);
         let unused = Unsilenced::of(&all);
-        all.extend(self.unbuilt(&all));
         let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
         let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
+        report.unbuilt = all.iter().filter(|one| one.asked.is_none()).map(|one| one.target.clone()).collect();
+        all.extend(self.unbuilt(&all));
         let (mut silencing, mut told) = (Silencing::default(), FxHashSet::default());
         for one in all {
             let mut found = Vec::new();
@@ -149,7 +150,9 @@ impl Conclusion<'_> {
                 }
                 if is_silenced {
                     report.silenced += 1;
-                } else if baseline.as_mut().is_some_and(|known| known.takes(&finding, place.as_ref())) {
+                } else if one.asked.is_some()
+                    && baseline.as_mut().is_some_and(|known| known.takes(&finding, place.as_ref()))
+                {
                     report.known += 1;
                 } else {
                     found.push((place, finding.target(&one.target)));

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use rustc_hash::FxHashSet;
+
 use crate::diagnostic::{Diagnostic, MessageRenderer, RenderedPlace, Severity};
 
 /// What was found in all targets.
@@ -13,6 +15,8 @@ pub struct CheckReport {
     pub targets: usize,
     /// What they are called.
     pub target_names: Vec<PathBuf>,
+    /// Those of them that do not build. What is said of these goes into no baseline.
+    pub unbuilt: FxHashSet<PathBuf>,
     /// How many findings comments and `.smp.yaml` silence.
     pub silenced: usize,
     /// How many findings the baseline knows.
@@ -24,6 +28,16 @@ impl CheckReport {
     #[must_use]
     pub fn has_problems(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity() != Severity::Note)
+    }
+
+    /// The findings that a baseline may have.
+    #[must_use]
+    pub fn take_known(&mut self) -> Vec<Diagnostic> {
+        let is_of_failure =
+            |finding: &Diagnostic| finding.target_path().is_some_and(|path| self.unbuilt.contains(path));
+        let (kept, known) = std::mem::take(&mut self.findings).into_iter().partition(is_of_failure);
+        self.findings = kept;
+        known
     }
 
     /// Whether one of the findings is an error.

@@ -1,7 +1,7 @@
 //! What mends findings for certain, as new contents of files.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::findings::CheckReport;
 use crate::diagnostic::{Applicability, Diagnostic};
@@ -20,19 +20,25 @@ pub struct FixedFile {
     pub mended: usize,
 }
 
-/// The text of a file, and what replaces which parts of it.
-type FileFixes<'f> = (String, Vec<(Span, &'f str)>);
+/// A file by the first of its paths, its text, and what replaces which parts of it.
+type FileFixes<'f> = (PathBuf, String, Vec<(Span, &'f str)>);
 
 /// The files that change when all that is mended for certain is. Of two fixes of the same text the first counts.
+///
+/// `real` says which file a path leads to: what is read by several links is one file, and is mended once.
 #[must_use]
-pub fn fixed_files(report: &CheckReport, sources: &SourceMap) -> Vec<FixedFile> {
+pub fn fixed_files(
+    report: &CheckReport,
+    sources: &SourceMap,
+    real: impl Fn(&Path) -> PathBuf,
+) -> Vec<FixedFile> {
     let mut by_file: BTreeMap<PathBuf, FileFixes<'_>> = BTreeMap::new();
     for (place, replacement) in report.findings.iter().filter_map(|finding| replaced(finding, sources)) {
         let Some(source) = sources.get(place.source) else { continue };
-        let text = || (source.text().to_string(), Vec::new());
-        by_file.entry(source.name().to_path_buf()).or_insert_with(text).1.push((place, replacement));
+        let new = || (source.name().to_path_buf(), source.text().to_string(), Vec::new());
+        by_file.entry(real(source.name())).or_insert_with(new).2.push((place, replacement));
     }
-    by_file.into_iter().map(|(path, (before, fixes))| fixed(path, before, fixes)).collect()
+    by_file.into_values().map(|(path, before, fixes)| fixed(path, before, fixes)).collect()
 }
 
 /// What replaces which part of a file; none where it stands in a text that is written otherwise in its file.
@@ -45,6 +51,7 @@ fn replaced<'f>(finding: &'f Diagnostic, sources: &SourceMap) -> Option<(Span, &
 
 fn fixed(path: PathBuf, before: String, mut fixes: Vec<(Span, &str)>) -> FixedFile {
     fixes.sort_by_key(|(span, _)| (span.start, span.end));
+    fixes.dedup_by_key(|(span, _)| (span.start, span.end));
     let (mut after, mut from, mut mended) = (String::with_capacity(before.len()), 0, 0);
     for (span, replacement) in fixes {
         let (start, end) = (span.start as usize, span.end as usize);

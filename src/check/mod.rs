@@ -5,6 +5,7 @@
 
 mod baseline;
 mod beside;
+mod causes;
 mod conclude;
 mod config;
 mod controllers;
@@ -12,6 +13,7 @@ mod findings;
 mod fix;
 mod names;
 mod outside;
+mod patch_lines;
 mod quoting;
 mod reference;
 mod refusals;

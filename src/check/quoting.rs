@@ -25,6 +25,10 @@ impl<'q, 'c> Quoting<'q, 'c> {
     /// A finding with what puts its scalar in quotes.
     pub(super) fn quoted(&self, finding: Diagnostic, at: Span) -> Diagnostic {
         let Some(written) = self.target.sources.written(at) else { return finding };
+        // What is said to be a number stays one in quotes.
+        if self.words_before(at).any(|word| word.starts_with('!')) {
+            return finding;
+        }
         let replacement = format!("\"{written}\"");
         if self.is_only(at, TypeKind::String) && self.takes_quotes(at) {
             finding.certain_fix(at, replacement)
@@ -46,7 +50,14 @@ impl<'q, 'c> Quoting<'q, 'c> {
     /// Whether a type is wanted wherever the scalar is.
     fn is_only(&self, at: Span, kind: TypeKind) -> bool {
         self.wanted.get_or_init(|| wanted(self.target)).get(&at) == Some(&Some(kind))
-            && !self.line_before(at).split_whitespace().next_back().is_some_and(|word| word.starts_with('&'))
+            && !self.words_before(at).any(|word| word.starts_with('&'))
+    }
+
+    /// The anchor and the tag that stand before a scalar.
+    fn words_before(&self, at: Span) -> impl Iterator<Item = String> {
+        let line = self.line_before(at);
+        let words = line.split_whitespace().rev().take_while(|word| word.starts_with(['&', '!']));
+        words.map(str::to_string).collect::<Vec<_>>().into_iter()
     }
 
     /// Whether quotes mean the same there: in a text within a text only where that is a block.

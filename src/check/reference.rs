@@ -70,6 +70,13 @@ pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
     })
 }
 
+/// The fields that lead to the labels of the Pods that an object makes or is.
+pub(super) fn template_labels(resource: &Resource) -> Option<impl Iterator<Item = &'static str>> {
+    let PodTemplate { path, .. } = pod_template(resource)?;
+    let above = path.strip_suffix("spec")?;
+    Some(above.split('.').filter(|step| !step.is_empty()).chain(["metadata", "labels"]))
+}
+
 /// A container of the Pods that an object makes or is.
 pub(super) struct PodContainer<'n> {
     /// Where it is.
@@ -116,6 +123,9 @@ fn references(resource: &Resource) -> Vec<ObjectReference<'_>> {
     match resource.id().gvk.kind.as_str() {
         "HorizontalPodAutoscaler" => {
             found.target(node.get_path(&["spec", "scaleTargetRef"]), "spec.scaleTargetRef");
+        }
+        "StatefulSet" => {
+            found.add("Service", node.get_path(&["spec", "serviceName"]), "spec.serviceName".into());
         }
         "Ingress" => found.ingress(node),
         "RoleBinding" | "ClusterRoleBinding" => found.binding(node),
@@ -276,8 +286,6 @@ pub(super) struct Objects<'n> {
     by_kind: FxHashMap<(SmolStr, SmolStr), ObjectsByName<'n>>,
     /// Their names by what they are like, made when somebody asks.
     similar: RefCell<FxHashMap<(SmolStr, SmolStr), SimilarNames>>,
-    /// The one of them that nothing names, if there is one alone.
-    unnamed: RefCell<FxHashMap<(SmolStr, SmolStr), Option<SmolStr>>>,
     namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
 }
 
@@ -313,15 +321,6 @@ impl<'n> Objects<'n> {
             Some(None) => FoundObject::Made,
             None => FoundObject::Absent,
         }
-    }
-
-    /// The object of a kind in a namespace whose name is in none of the texts, if there is one alone.
-    pub fn unnamed(&self, kind: &str, namespace: &str, texts: &FxHashSet<&str>) -> Option<SmolStr> {
-        let only = || {
-            let mut unnamed = self.of_kind(kind, namespace).filter(|name| !texts.contains(name.as_str()));
-            unnamed.next().filter(|_| unnamed.next().is_none()).cloned()
-        };
-        self.unnamed.borrow_mut().entry((kind.into(), namespace.into())).or_insert_with(only).clone()
     }
 
     /// The objects of a kind in a namespace.

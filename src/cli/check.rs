@@ -160,11 +160,10 @@ fn reported(
     let conclusion = Conclusion { sources, selection: &wanted, renderer: &renderer, files };
     let mut report = conclusion.report(found, baseline);
     if let Some(file) = args.baseline.as_deref().filter(|file| args.update_baseline || !DiskTree.has(file)) {
-        let findings = report.findings.iter().map(|finding| (finding, conclusion.place(finding)));
-        let written = Baseline::of(findings);
+        let known = report.take_known();
+        let written = Baseline::of(known.iter().map(|finding| (finding, conclusion.place(finding))));
         replace_file(file, written.to_json().as_bytes())?;
         report.known += written.len();
-        report.findings.clear();
     }
     Ok((report, builder.cache().map(Path::to_path_buf)))
 }

@@ -64,10 +64,16 @@ impl FromStr for KubernetesVersion {
     fn from_str(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.trim_start_matches('v').split('.').collect();
         let number = |part: &str| part.parse().map_err(|_| "write it as 1.34".to_string());
-        match parts.as_slice() {
-            [major, minor] | [major, minor, _] => Ok(Self { major: number(major)?, minor: number(minor)? }),
-            _ => Err("write it as 1.34".into()),
+        let (major, minor) = match parts.as_slice() {
+            [major, minor] | [major, minor, _] => (number(major)?, number(minor)?),
+            _ => return Err("write it as 1.34".into()),
+        };
+        let [oldest, newest] = ValidateOptions::known_releases();
+        if (oldest..=newest).contains(&(major, minor)) {
+            return Ok(Self { major, minor });
         }
+        let shown = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+        Err(format!("the releases from {} to {} are known", shown(oldest), shown(newest)))
     }
 }
 

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::demands::Demands;
 #[cfg(feature = "cel")]
 use super::policy::AdmissionPolicies;
+use super::versions::{NEWEST, OLDEST};
 #[cfg(feature = "cel")]
 use crate::yaml::Node;
 
@@ -27,6 +28,12 @@ impl ValidateOptions {
     #[must_use]
     pub fn for_kubernetes(major: u32, minor: u32) -> Self {
         Self { kubernetes: Some((major, minor)), ..Self::default() }
+    }
+
+    /// The oldest and the newest release of Kubernetes of which is known what it serves.
+    #[must_use]
+    pub fn known_releases() -> [(u32, u32); 2] {
+        [OLDEST, NEWEST]
     }
 
     /// Asks the admission policies among these manifests, too, which have their bindings and parameters beside them.

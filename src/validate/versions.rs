@@ -9,7 +9,10 @@ use crate::schema::{Gvk, Schema, is_built_in_group, kinds_of_group};
 use crate::yaml::{Node, suggestion};
 
 /// The newest release that is known.
-const NEWEST: (u32, u32) = (1, 37);
+pub(super) const NEWEST: (u32, u32) = (1, 37);
+
+/// The oldest one of which all is known that ended since.
+pub(super) const OLDEST: (u32, u32) = (1, 16);
 
 /// How the objects of a kind are read.
 pub(super) fn decoding(gvk: &Gvk) -> Decoding {
@@ -33,6 +36,13 @@ pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
     let kinds = kinds_of_group(&gvk.group);
     let versions: Vec<&str> =
         kinds.iter().filter(|known| known.kind == gvk.kind).map(|known| known.version.as_str()).collect();
+    if gvk.version.is_empty() {
+        let (path, message) =
+            (FieldPath::root().field("apiVersion"), "the required field `apiVersion` is missing");
+        let at = node.get("apiVersion").map_or(node.span(), Node::span);
+        let help = (!versions.is_empty()).then(|| format!("there is {}", versions.join(", ")));
+        return Some(Violation::error(ViolationRule::MissingRequired, path, at, message).help(help));
+    }
     let mut names: Vec<&str> = kinds.iter().map(|known| known.kind.as_str()).collect();
     names.dedup();
     let meant = suggestion(&gvk.kind, &names);

@@ -1,5 +1,6 @@
 //! A container that has no image.
 
+use crate::check::causes::Causes;
 use crate::check::reference::pod_containers;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
@@ -45,19 +46,18 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
+    let (mut found, causes) = (Vec::new(), Causes::new(target));
     for resource in target.resources() {
         for container in pod_containers(resource) {
             if !container.node.get("image").is_none_or(Node::is_null) {
                 continue;
             }
             let name = container.node.get("name").and_then(Node::as_str).unwrap_or_default();
-            found.push(
-                Diagnostic::error(RULE.code, format!("the container `{name}` has no image"))
-                    .at(container.made_at())
-                    .resource(resource.id())
-                    .field(&container.field),
-            );
+            let finding = Diagnostic::error(RULE.code, format!("the container `{name}` has no image"))
+                .at(container.made_at())
+                .resource(resource.id())
+                .field(&container.field);
+            found.push(causes.of_missing(finding, (container.node, "image"), resource));
         }
     }
     found

@@ -1,6 +1,5 @@
 //! A name that leads nowhere, and was most likely meant to lead to something of the build.
 
-use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::controllers::{is_everywhere, similar_everywhere};
@@ -23,7 +22,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     reach: RuleReach::File,
     why: "A ConfigMap, Secret, ServiceAccount, PersistentVolumeClaim, Service, Role or scaled workload that is named and is \
           not in the build, while the build has one that is called much alike, has one of that name in another namespace, \
-          or has one of that kind that nothing else names. Names of which nothing in the build is like are told by \
+          or has what is scaled under that name as another kind. Names of which nothing in the build is like are told by \
           `external-reference`.",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
@@ -56,7 +55,7 @@ pub(super) fn missing<'t, 'c>(
 ) -> impl Iterator<Item = (&'t ObjectReference<'c>, Option<Meant>)> {
     let names = target.names();
     let missing = names.references.iter().filter(|reference| is_missing(reference, &names.objects, target));
-    missing.map(|reference| (reference, meant(reference, &names.objects, &names.texts)))
+    missing.map(|reference| (reference, meant(reference, &names.objects)))
 }
 
 /// Whether a reference leads to nothing that is known.
@@ -85,16 +84,20 @@ fn is_claimed(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
 
 /// What was most likely meant.
 pub(super) enum Meant {
-    /// One that is called much alike, or that nothing else names.
+    /// One that is called much alike.
     Name(SmolStr),
     /// The one of that name in another namespace.
     Namespace(SmolStr),
+    /// The one of that name and another kind.
+    Kind(&'static str),
 }
 
 const DEFAULT_NAMESPACE: &str = "default";
+/// The kinds that are scaled.
+const SCALED: [&str; 4] = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
 
 /// What was most likely meant; none where nothing in the build is like it.
-fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>, texts: &FxHashSet<&str>) -> Option<Meant> {
+fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Meant> {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
     // Where nobody says a namespace, objects of the default one are meant as well.
     let default = Some(DEFAULT_NAMESPACE).filter(|_| namespace.is_empty() && !is_cluster_wide(kind));
@@ -107,9 +110,12 @@ fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>, texts: &FxHashS
     if let Some(elsewhere) = elsewhere {
         return Some(Meant::Namespace(elsewhere.clone()));
     }
-    // One that nothing names was made for somebody.
-    let unnamed = || objects.unnamed(kind, namespace, texts);
-    similar_everywhere(kind, name).map(SmolStr::from).or_else(unnamed).map(Meant::Name)
+    if let Some(similar) = similar_everywhere(kind, name) {
+        return Some(Meant::Name(similar.into()));
+    }
+    let is_built = |kind: &str| matches!(objects.find(kind, namespace, name), FoundObject::Built(_));
+    let others = || SCALED.into_iter().find(|other| is_built(other)).map(Meant::Kind);
+    if SCALED.contains(&kind) { others() } else { None }
 }
 
 fn told(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
@@ -122,6 +128,7 @@ fn told(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
                 reference.namespace
             )
         }
+        Meant::Kind(kind) => format!("the one of that name is a {kind}"),
     };
     Diagnostic::warning(RULE.code, format!("there is no {kind} `{name}` in the build"))
         .at(reference.name.span())

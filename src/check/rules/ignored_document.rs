@@ -12,13 +12,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     reach: RuleReach::Each,
     why: "A kustomization is the first document of its file. What stands behind a `---` is not read at all: not by \
           kustomize, and not here.",
-    bad: &[
-        (
-            "kustomization.yaml",
-            "resources: [map.yaml]\n---\nnamePrefix: dev-\n",
-        ),
-        ("map.yaml", MAP),
-    ],
+    bad: &[("kustomization.yaml", "resources: [map.yaml]\n---\nnamePrefix: dev-\n"), ("map.yaml", MAP)],
     good: &[("kustomization.yaml", "resources: [map.yaml]\nnamePrefix: dev-\n"), ("map.yaml", MAP)],
     finder: Finder::Build,
 };

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::yaml_surprise::PlainScalar;
 use super::{misspelled_directive, yaml_surprise};
+use crate::check::causes::Causes;
 use crate::check::quoting::Quoting;
 use crate::check::refusals::{ObjectJudgement, Unfinished};
 use crate::check::rule::Rule;
@@ -82,7 +83,7 @@ pub(in crate::check) static RULES: [&[Rule]; 7] = [
 pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptions) -> Vec<Diagnostic> {
     let CheckedTarget { schema, sources, .. } = *target;
     let judgement = ObjectJudgement { schema, sources, options, unfinished: Unfinished::Spared };
-    let quoting = Quoting::new(target);
+    let (quoting, causes) = (Quoting::new(target), Causes::new(target));
     let mut found = yaml_surprise::dates(target, &quoting);
     for resource in target.resources() {
         // Where there is nothing to say, nobody looks.
@@ -97,7 +98,7 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
                 ViolationRule::UnknownField => values.respelled(finding, at, target),
                 _ => finding,
             };
-            finding.resource(resource.id()).field(path)
+            causes.told(finding, rule, &path, resource).resource(resource.id()).field(path)
         }));
     }
     found

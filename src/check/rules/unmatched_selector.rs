@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
+use crate::check::causes::Causes;
 use crate::check::reference::{namespace_of, pod_template};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
@@ -22,7 +23,9 @@ pub(in crate::check) static RULE: Rule = Rule {
     standing: RuleStanding::On,
     reach: RuleReach::File,
     why: "Some workload of the same namespace has all labels of the selector but one, and none has all of them: the Service \
-          gets no endpoints. Selectors of which no workload has anything are taken for those of Pods from elsewhere.",
+          gets no endpoints. Of a selector of one label some workload has nearly the value, or the value under another key. \
+          Selectors of which no workload has anything are taken for those of Pods from elsewhere, and labels that \
+          controllers give to Pods, such as `statefulset.kubernetes.io/pod-name`, are not looked at.",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
         (
@@ -95,61 +98,93 @@ impl<'n> Workloads<'n> {
     }
 
     /// The workload that has most labels of a selector, and how many; none when there is nothing to say of it.
-    fn nearest(&self, namespace: &str, wanted: &Map) -> Option<(usize, Option<&'n Node>, &'n Resource)> {
+    fn nearest(&self, namespace: &str, wanted: &[LabelPair<'_>]) -> Option<(usize, WorkloadLabels<'n>)> {
         let mut lists: Vec<&[usize]> = Vec::new();
-        for (key, value) in wanted.iter() {
+        for (key, value) in wanted {
             let value = value.scalar_text().map_or("", SmolStr::as_str);
-            lists.extend(self.by_label.get(&(namespace, key, value)).map(Vec::as_slice));
+            lists.extend(self.by_label.get(&(namespace, *key, value)).map(Vec::as_slice));
         }
         let fewest = lists.iter().min_by_key(|list| list.len());
-        let here = || self.by_namespace.get(namespace).map(Vec::as_slice);
-        let candidates = fewest.copied().or_else(here)?;
+        let candidates = fewest.copied().or_else(|| Some(self.here(namespace)?.as_slice()))?;
         if candidates.len() > CANDIDATES {
             return None;
         }
-        let count = |labels: Option<&Node>| wanted.iter().filter(|pair| has(labels, *pair)).count();
-        candidates
-            .iter()
-            .map(|i| self.all[*i])
-            .map(|(labels, of)| (count(labels), labels, of))
-            .max_by_key(|(n, ..)| *n)
+        let count = |labels: Option<&Node>| wanted.iter().filter(|pair| has(labels, **pair)).count();
+        let counted = candidates.iter().map(|i| (count(self.all[*i].0), self.all[*i]));
+        counted.max_by_key(|(n, _)| *n)
+    }
+
+    /// The workload that has a label which is nearly the one that is wanted, or its value under another key.
+    fn alike(&self, namespace: &str, wanted: LabelPair<'_>) -> Option<WorkloadLabels<'n>> {
+        let here = self.here(namespace).filter(|here| here.len() <= CANDIDATES)?;
+        here.iter().map(|i| self.all[*i]).find(|(labels, _)| is_alike(wanted, *labels))
+    }
+
+    fn here(&self, namespace: &str) -> Option<&Vec<usize>> {
+        self.by_namespace.get(namespace)
     }
 }
 
+/// A label.
+type LabelPair<'n> = (&'n str, &'n Node);
+
+/// The labels of a workload's Pods, and the workload.
+type WorkloadLabels<'n> = (Option<&'n Node>, &'n Resource);
+
+/// Labels that controllers give to Pods; no template has them.
+const CONTROLLERS: [&str; 7] = [
+    "apps.kubernetes.io/pod-index",
+    "controller-revision-hash",
+    "controller-uid",
+    "job-name",
+    "pod-template-generation",
+    "pod-template-hash",
+    "statefulset.kubernetes.io/pod-name",
+];
+
+fn is_of_controller(key: &str) -> bool {
+    CONTROLLERS.contains(&key) || key.starts_with("batch.kubernetes.io/")
+}
+
 /// Whether labels have a pair.
-fn has(labels: Option<&Node>, (key, value): (&str, &Node)) -> bool {
+fn has(labels: Option<&Node>, (key, value): LabelPair<'_>) -> bool {
     labels.and_then(|labels| labels.get(key)).and_then(Node::scalar_text) == value.scalar_text()
 }
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let workloads = Workloads::of(target.resources());
-    target.resources().filter_map(|resource| told(resource, &workloads)).collect()
+    let (workloads, causes) = (Workloads::of(target.resources()), Causes::new(target));
+    target.resources().filter_map(|resource| told(resource, &workloads, &causes)).collect()
 }
 
-fn told(resource: &Resource, workloads: &Workloads<'_>) -> Option<Diagnostic> {
+fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> Option<Diagnostic> {
     let (selector, field) = selector(resource)?;
-    let wanted = selector.as_map()?;
-    let (best, labels, workload) = workloads.nearest(namespace_of(resource.id()), wanted)?;
-    // One label that is alone says little: the Pods must have nearly its value.
-    if best + 1 != wanted.len() || (best == 0 && !is_alike(wanted.iter().next(), labels)) {
+    let wanted: Vec<_> = selector.as_map()?.iter().filter(|(key, _)| !is_of_controller(key)).collect();
+    let namespace = namespace_of(resource.id());
+    let (best, nearest) = workloads.nearest(namespace, &wanted)?;
+    if best + 1 != wanted.len() {
         return None;
     }
-    let (key, value) = wanted.iter().find(|pair| !has(labels, *pair))?;
+    // One label that is alone says little: some Pods must have nearly the same.
+    let (labels, workload) = if best == 0 { workloads.alike(namespace, wanted[0])? } else { nearest };
+    let (key, value) = *wanted.iter().find(|pair| !has(labels, **pair))?;
     let message = format!("no Pod of the build has the label `{key}: {}`", value.scalar_text()?);
     let at = labels.and_then(|labels| labels.get(key)).or(labels).map(Node::span).unwrap_or_default();
-    Some(
-        Diagnostic::warning(RULE.code, message)
-            .at(value.span())
-            .label(at, format!("the Pods of {} have this", workload.id()))
-            .resource(resource.id())
-            .field(field),
-    )
+    let told = Diagnostic::warning(RULE.code, message).at(value.span());
+    let told = told.label(at, format!("the Pods of {} have this", workload.id()));
+    let way: Vec<&str> = field.split('.').chain([key]).collect();
+    let changed = || causes.changed_label(workload, key).filter(|_| Causes::is_first(resource, &way));
+    let told = told.resource(resource.id()).field(field);
+    Some(match changed() {
+        Some(cause) => told.caused(cause, "of this"),
+        None => told,
+    })
 }
 
-/// Whether a label has a value much like the one that is wanted.
-fn is_alike(wanted: Option<(&str, &Node)>, labels: Option<&Node>) -> bool {
-    wanted.is_some_and(|(key, value)| {
-        let has = labels.and_then(|labels| labels.get(key)).and_then(Node::as_str);
-        value.as_str().zip(has).is_some_and(|(wanted, has)| nearest(wanted, &[has]).is_some())
+/// Whether labels have nearly a pair: its key with a value much like its own, or its value under another key.
+fn is_alike((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
+    let Some(wanted) = value.as_str() else { return false };
+    labels.and_then(Node::as_map).is_some_and(|labels| {
+        let mut labels = labels.iter().filter_map(|(own, value)| Some((own, value.as_str()?)));
+        labels.any(|(own, has)| if own == key { nearest(wanted, &[has]).is_some() } else { has == wanted })
     })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::{CheckReport, FixedFile, fixed_files};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, change_files};
+use crate::files::{DiskTree, FileChange, FileTree as _, Located, change_files};
 use crate::source::SourceMap;
 
 use super::super::render;
@@ -12,7 +12,11 @@ use super::super::render;
 /// Mends what can be mended for certain: in all files, or in none, but for those that were fetched into the cache.
 /// Returns how many findings that were.
 pub(super) fn mend(report: &CheckReport, cache: Option<&Path>, sources: &SourceMap) -> Result<usize> {
-    let files = fixed_files(report, sources);
+    let real = |path: &Path| {
+        let found = DiskTree.locate(Path::new(""), path).map(Located::into_path);
+        found.unwrap_or_else(|_| path.to_path_buf())
+    };
+    let files = fixed_files(report, sources, real);
     let cache = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
     let is_fetched = |path: &Path| cache.as_ref().is_some_and(|cache| path.starts_with(cache.path()));
     let files = files.iter().map(|file| Ok((own_file(file)?, file))).collect::<Result<Vec<_>>>()?;

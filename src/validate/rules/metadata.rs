@@ -47,6 +47,8 @@ pub(in crate::validate) fn name(object: &Node, faults: &mut Faults) {
         }
         Some(_) => {}
         None if text("generateName").is_some() || kind == "LimitRange" => {}
+        // Of a name of another type its type is told.
+        None if metadata.get("name").is_some_and(|name| !name.is_null() && name.as_str() != Some("")) => {}
         None => faults.below(ViolationRule::ObjectName, &path, metadata.span(), "the object has no name"),
     }
 }
