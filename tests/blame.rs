@@ -194,7 +194,7 @@ fn each_step_is_told() {
         (
             "Service",
             "/metadata/name".to_string(),
-            "\"p-svc\" prod/kustomization.yaml:3:13 namePrefix < \"svc\" component/kustomization.yaml:7:20 patchesStrategicMerge[0] < \"svc\" base/web.yaml:22:18 resources[0]",
+            "\"p-svc\" prod/kustomization.yaml:3:13 namePrefix < \"svc\" base/web.yaml:22:18 resources[0]",
         ),
         (
             "Service",

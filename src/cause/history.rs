@@ -10,7 +10,7 @@ use super::list;
 use super::writer::{Cause, PlaceKeeping, Writer};
 use crate::path::push_step;
 use crate::source::Span;
-use crate::yaml::{Map, Node, Value};
+use crate::yaml::{Map, Node, Value, reread};
 
 /// The history of a resource.
 ///
@@ -132,12 +132,12 @@ impl<'f> HistoryFollower<'f> {
         }
     }
 
-    /// A value is another one when its text is, or when it was written once more at another place.
+    /// A value is another one when it says something else, or when it was written once more at another place.
     fn leaf(&mut self, writes: &mut Vec<Write>, node: &Node) {
         let Some(last) = writes.first_mut() else { return };
         let seen = last.value.span();
         let is_same = match (&last.value.value, &node.value) {
-            (Value::Scalar(old), Value::Scalar(new)) => old == new,
+            (Value::Scalar(old), Value::Scalar(new)) => old == new || is_respelled(&last.value, node),
             (Value::Map(_), Value::Map(_)) | (Value::List(_), Value::List(_)) => true,
             _ => false,
         };
@@ -238,6 +238,15 @@ fn is_leaf(node: &Node) -> bool {
         Value::Map(map) => map.is_empty(),
         Value::List(list) => list.is_empty(),
     }
+}
+
+/// Whether a scalar is what reading makes of another one, by way of JSON or of the text in which a build ends.
+fn is_respelled(old: &Node, new: &Node) -> bool {
+    let mut read = old.clone();
+    reread(&mut read);
+    let (read, new) = (read.to_json_value(), new.to_json_value());
+    // In JSON all numbers are floats.
+    read == new || read.as_f64().is_some_and(|number| new.as_f64() == Some(number))
 }
 
 /// Whether a map or list with nothing in it is the one that something of what is known stood in.

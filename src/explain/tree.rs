@@ -173,7 +173,7 @@ pub(super) fn title(part: &OutlinePart) -> String {
 }
 
 /// What a build does of itself at the end, in this order.
-const LAST_STEPS: [&str; 4] = ["nameHash", "nameReference", "vars", "buildMetadata"];
+const LAST_STEPS: [&str; 5] = ["nameHash", "nameReference", "vars", "buildMetadata", "cleanup"];
 
 /// A step, and which of its entries.
 type StepKey = (*const Writer, SmolStr);

@@ -64,19 +64,13 @@ impl ResourceSet {
 /// the union of labels and annotations; for `merge` also of the data.
 fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
     for field in ["labels", "annotations"] {
-        let strings = |r: &Resource| -> Vec<(String, String)> {
-            let pairs: Vec<_> = match field {
-                "labels" => r.labels().collect(),
-                _ => r.annotations().collect(),
-            };
-            pairs.into_iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
-        };
-        let mut pairs: BTreeMap<_, _> = strings(old).into_iter().collect();
-        pairs.extend(strings(&new));
-        new.set_strings(field, pairs.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+        let mut pairs: BTreeMap<_, _> = old.placed_strings(field).collect();
+        pairs.extend(new.placed_strings(field));
+        new.set_strings(field, pairs.into_iter().collect());
     }
     new.set_name(&old.id().name);
     new.set_namespace(&old.id().namespace);
+    new.keep_identity(old.identity());
     if behavior == Behavior::Merge {
         for field in ["data", "binaryData"] {
             join_data(&mut new, old, field);

@@ -50,6 +50,13 @@ pub struct Resource {
     pub history: Option<Box<History>>,
 }
 
+/// The fields that identify a resource.
+const IDENTITY: [&[&str]; 4] =
+    [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
+
+/// The texts of the fields that identify a resource, as far as they are there, and where they stand.
+pub(crate) type IdentityPlaces = [Option<(SmolStr, Span)>; 4];
+
 /// Says of an error for want of a field at which other field it was probably misspelled, or else, as an error, that it
 /// is somewhere in the manifest.
 fn misspelled(
@@ -204,6 +211,25 @@ impl Resource {
         self.previous.push(id);
     }
 
+    /// What identifies it, with the places where that stands.
+    #[must_use]
+    pub(crate) fn identity(&self) -> IdentityPlaces {
+        IDENTITY.map(|path| self.node.get_path(path).map(|node| (text_of(Some(node)).into(), node.span())))
+    }
+
+    /// Gives the fields that say what they said before their places back: whoever names a resource does not write its
+    /// name.
+    pub(crate) fn keep_identity(&mut self, before: IdentityPlaces) {
+        for (path, known) in IDENTITY.into_iter().zip(before) {
+            let field = path.iter().try_fold(&mut self.node, |node, name| node.get_mut(name));
+            if let (Some((text, place)), Some(field)) = (known, field)
+                && text_of(Some(field)) == text
+            {
+                field.meta.span = place;
+            }
+        }
+    }
+
     /// Sets `metadata.name`, keeping how it is quoted.
     pub fn set_name(&mut self, name: &str) {
         set_plain(&mut self.node, "name", name);
@@ -251,10 +277,16 @@ impl Resource {
         map.into_iter().flat_map(Map::iter).map(|(key, value)| (key, raw_text(value)))
     }
 
+    /// `metadata.labels` or `metadata.annotations` as strings, in order, each with the place where it stands.
+    pub fn placed_strings(&self, field: &str) -> impl Iterator<Item = (SmolStr, Node)> {
+        let map = metadata(&self.node).and_then(|m| m.get(field)).and_then(Node::as_map);
+        let string = |value: &Node| Node::string(raw_text(value)).with_span(value.span());
+        map.into_iter().flat_map(Map::iter).map(move |(key, value)| (key.into(), string(value)))
+    }
+
     /// Replaces `metadata.labels` or `metadata.annotations` by strings in sorted order; removes
     /// the field when there are none.
-    pub fn set_strings<'a>(&mut self, field: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) {
-        let mut pairs: Vec<_> = pairs.into_iter().map(|(k, v)| (SmolStr::new(k), Node::string(v))).collect();
+    pub fn set_strings(&mut self, field: &str, mut pairs: Vec<(SmolStr, Node)>) {
         pairs.sort_by(|a, b| a.0.cmp(&b.0));
         let Some(map) = self.node.as_map_mut() else { return };
         let Some(meta) = map.get_or_insert_with("metadata", || Node::map(Map::new())).as_map_mut() else {

@@ -14,9 +14,9 @@ use crate::yaml::{Meta, Node, Value};
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedScalars(Vec<Option<Node>>);
 
-/// A scalar without what belongs to its place.
+/// A scalar without what belongs to it alone.
 fn value_of(node: &Node) -> Option<Node> {
-    let meta = Meta { style: node.meta.style, tag: node.meta.tag, ..Meta::default() };
+    let meta = Meta { style: node.meta.style, tag: node.meta.tag, span: node.span(), ..Meta::default() };
     Some(Node { value: Value::Scalar(node.scalar_text()?.clone()), meta })
 }
 
@@ -79,7 +79,10 @@ impl SharedScalars {
         });
         if changed {
             visit(node, &mut |node, number| {
-                if let (Some(Some(scalar)), Some(_)) = (self.0.get(number), node.scalar_text()) {
+                if let (Some(Some(scalar)), Some(text)) = (self.0.get(number), node.scalar_text()) {
+                    if scalar.scalar_text() != Some(text) {
+                        node.meta.span = scalar.span();
+                    }
                     node.value = scalar.value.clone();
                     (node.meta.style, node.meta.tag) = (scalar.meta.style, scalar.meta.tag);
                 }

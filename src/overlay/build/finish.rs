@@ -42,7 +42,7 @@ pub(super) fn finish(
     for resource in resources.resources_mut() {
         yaml::reread(resource.node_mut());
     }
-    resources.note(&computed("buildMetadata"));
+    resources.note(&computed(if tracker.is_active() { "buildMetadata" } else { "cleanup" }));
     Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
 }
 
@@ -128,10 +128,7 @@ fn clean_annotations(resource: &mut Resource) {
     if clean {
         return;
     }
-    let kept: Vec<(String, String)> = resource
-        .annotations()
-        .filter(|(key, _)| !BUILD_ANNOTATIONS.contains(key))
-        .map(|(k, v)| (k.to_string(), v.to_string()))
-        .collect();
-    resource.set_strings("annotations", kept.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+    let all = resource.placed_strings("annotations");
+    let kept = all.filter(|(key, _)| !BUILD_ANNOTATIONS.contains(&key.as_str())).collect();
+    resource.set_strings("annotations", kept);
 }

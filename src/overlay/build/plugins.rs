@@ -179,11 +179,7 @@ pub(super) fn validate(
 
 fn remove_label_of_validators(resource: &mut Resource) {
     if resource.labels().any(|(key, _)| key == VALIDATED_BY) {
-        let others: Vec<(String, String)> = resource
-            .labels()
-            .filter(|(key, _)| *key != VALIDATED_BY)
-            .map(|(key, value)| (key.into(), value.into()))
-            .collect();
-        resource.set_strings("labels", others.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+        let others = resource.placed_strings("labels").filter(|(key, _)| key != VALIDATED_BY).collect();
+        resource.set_strings("labels", others);
     }
 }

@@ -18,7 +18,7 @@ pub struct GeneratorOptions {
     /// Whether the name stays without the hash of the content.
     pub disable_name_suffix_hash: bool,
     /// Whether what is generated cannot be changed in the cluster.
-    pub immutable: bool,
+    pub immutable: Spanned<bool>,
 }
 
 impl GeneratorOptions {
@@ -38,7 +38,9 @@ impl GeneratorOptions {
                 }
             }
             all.disable_name_suffix_hash |= global.disable_name_suffix_hash;
-            all.immutable |= global.immutable;
+            if !*all.immutable {
+                all.immutable = global.immutable;
+            }
         }
         all
     }

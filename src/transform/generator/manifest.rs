@@ -50,8 +50,9 @@ impl<'a> GeneratedManifest<'a> {
 
     /// The resource, which says how it joins others of its id.
     pub(in crate::transform) fn finish(mut self, schema: &Schema) -> Warned<Resource> {
-        if self.options.immutable {
-            self.map.push("immutable", Node::from(true));
+        let immutable = self.options.immutable;
+        if *immutable {
+            self.map.push("immutable", Node::from(true).with_span(immutable.span));
         }
         let node = Node::map(self.map).with_span(self.args.place());
         let name_hash = !self.options.disable_name_suffix_hash;

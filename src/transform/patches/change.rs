@@ -60,7 +60,7 @@ impl StrategicPatch {
         context: &PatchContext<'_>,
         absences: &mut Absences,
     ) -> Result<Warned<bool>> {
-        let id = resource.id().clone();
+        let (id, identity) = (resource.id().clone(), resource.identity());
         if self.options.allow_name_change || self.options.allow_kind_change {
             resource.store_previous_id();
         }
@@ -87,6 +87,7 @@ impl StrategicPatch {
         })?;
         let warnings = replaced.into_iter().map(|warning| warning.resource(&id)).collect();
         self.restore_id(resource, &id, context.schema);
+        resource.keep_identity(identity);
         Ok(Warned { value: !resource.is_empty() && is_other(&id, resource), warnings })
     }
 
@@ -268,10 +269,10 @@ fn raw_text(node: &Node) -> &str {
 /// Makes the values of `metadata.labels` or `metadata.annotations` strings, sorted by key; drops
 /// the field when it is empty.
 fn texts_of(resource: &mut Resource, field: &str) {
-    let Some(values) = resource.node().get_path(&["metadata", field]) else { return };
-    let values = values.as_map().map(Map::iter).into_iter().flatten();
-    let texts: Vec<(SmolStr, SmolStr)> = values.map(|(k, v)| (k.into(), raw_text(v).into())).collect();
-    resource.set_strings(field, texts.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+    if resource.node().get_path(&["metadata", field]).is_some() {
+        let texts = resource.placed_strings(field).collect();
+        resource.set_strings(field, texts);
+    }
 }
 
 /// What becomes of values that are written as JSON and read again by Go: numbers are floats, dates
