@@ -18,12 +18,12 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use kubectl_smp::diagnostic::{MessageFormat, MessageRenderer};
-use kubectl_smp::explain::{Blame, BlamedField, ResourceBlame, blame};
+use kubectl_smp::explain::{Blame, BlamedField, MarginStyle, ResourceBlame, blame, blame_to_yaml};
 use kubectl_smp::files::{DiskTree, FileTree, MemoryTree, RecordingTree};
 use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Histories, LockUse, Targets};
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
 use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span};
-use kubectl_smp::yaml::{Node, ParseOptions, Value, parse_documents};
+use kubectl_smp::yaml::{Node, ParseOptions, Value, parse_documents, to_documents};
 
 /// Files that are larger together take their time for other reasons.
 const LARGEST: usize = 3_000_000;
@@ -142,6 +142,8 @@ struct Findings {
     failed_builds: usize,
     unchanged: Vec<String>,
     unlike: Vec<String>,
+    /// Overlays whose text says something else than what is built.
+    other_texts: Vec<String>,
 }
 
 impl Findings {
@@ -154,6 +156,7 @@ impl Findings {
         self.failed_builds += other.failed_builds;
         self.without_origin.extend(other.without_origin);
         self.unchanged.extend(other.unchanged);
+        self.other_texts.extend(other.other_texts);
         self.unlike.extend(other.unlike.into_iter().take(2));
         self
     }
@@ -245,6 +248,9 @@ fn leaves(node: &Node) -> usize {
 fn hold(overlay: &Overlay, tries: usize, seed: u64) -> Findings {
     let (mut findings, sources) = (Findings::default(), SourceMap::default());
     let Some(all) = overlay.blamed(&sources, None) else { return findings };
+    if !says_what_is_built(&all) {
+        findings.other_texts.push(overlay.target.display().to_string());
+    }
     let mut open = look(&all, overlay, &sources, &mut findings);
     let mut dice = Dice((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     for _ in 0..tries.min(open.len()) {
@@ -252,6 +258,16 @@ fn hold(overlay: &Overlay, tries: usize, seed: u64) -> Findings {
         try_one(overlay, resource, field, &sources, &mut findings);
     }
     findings
+}
+
+/// Whether the text with comments is what is built when it is read and printed again.
+fn says_what_is_built(all: &Blame) -> bool {
+    let text = blame_to_yaml(all, MarginStyle::default()).expect("printable");
+    let sources = SourceMap::default();
+    let id = sources.add("blamed", text);
+    let read = parse_documents(&sources, id, ParseOptions::default());
+    let built = to_documents(all.resources.iter().filter_map(|resource| resource.node.as_ref()));
+    read.is_ok_and(|read| to_documents(&read).ok() == built.ok())
 }
 
 fn shown(overlay: &Overlay, resource: &ResourceBlame, field: &BlamedField) -> String {
@@ -355,6 +371,7 @@ fn real_overlays_change_where_blame_points() {
     );
     found.unlike.iter().take(number("SMP_TEST_SHOWN", 0)).for_each(|one| eprintln!("unlike: {one}"));
     found.unchanged.iter().for_each(|one| eprintln!("unchanged: {one}"));
+    assert!(found.other_texts.is_empty(), "{:#?}", found.other_texts);
     assert!(found.without_origin.is_empty(), "{:#?}", found.without_origin);
     assert!(tried * 4 > wanted, "{tried} were tried");
     assert!(changed * 1000 >= tried * 999, "{changed} of {tried}");
