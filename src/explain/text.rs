@@ -152,15 +152,6 @@ fn annotated(node: &Node, resource: &ResourceBlame, style: MarginStyle, out: &mu
     Ok(())
 }
 
-/// What there is to say of each value, below all of them.
-fn told_apart(resource: &ResourceBlame, style: MarginStyle, out: &mut String) {
-    for field in &resource.fields {
-        let Some(margin) = margin_of(field) else { continue };
-        comment(&format!("{}: {margin}", escaped(&field.pointer)), style, out);
-        out.push('\n');
-    }
-}
-
 fn comment(text: &str, style: MarginStyle, out: &mut String) {
     match style.coloring {
         Coloring::Plain => out.extend(["# ", text]),
