@@ -89,13 +89,3 @@ fn blocks_stay_what_they_are() {
     }
     holds(&[("kustomization.yaml", "resources: [some.yaml]\n"), ("some.yaml", &all)]);
 }
-
-#[test]
-fn what_nobody_else_reads_is_told_below() {
-    let text = "apiVersion: v1\nkind: Some\nmetadata: {name: n}\na: \"\\u2028a\\n\"\n";
-    let home = folder(&[("kustomization.yaml", "resources: [some.yaml]\n"), ("some.yaml", text)]);
-    let built = printed(home.path(), &["build", "."]);
-    let blamed = printed(home.path(), &["blame", "."]);
-    assert!(blamed.contains(&built), "{blamed}");
-    assert!(blamed.contains("\n# /a: some.yaml:4:4\n"), "{blamed}");
-}

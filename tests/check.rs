@@ -573,7 +573,8 @@ fn the_line_that_took_something_away_is_named() {
     }
     assert_eq!(all.len(), 5, "{all:?}");
     assert_eq!(found(home, &["b"]).0, ["missing-required b/selector.yaml:5"]);
-    let (all, _) = found(home, &["c"]);
+    let (mut all, _) = found(home, &["c"]);
+    all.sort();
     let labels = ["selector-mismatch c/labels.yaml:8", "unmatched-selector c/labels.yaml:8"];
     assert_eq!(all, labels.map(String::from));
     let text = stdout(&run(home, &["check", "c"]));

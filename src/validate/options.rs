@@ -7,9 +7,14 @@ use rustc_hash::FxHashMap;
 use super::demands::Demands;
 #[cfg(feature = "cel")]
 use super::policy::AdmissionPolicies;
-use super::versions::{NEWEST, OLDEST};
 #[cfg(feature = "cel")]
 use crate::yaml::Node;
+
+/// The newest release that is known.
+pub(super) const NEWEST: (u32, u32) = (1, 37);
+
+/// The oldest one of which all is known that ended since.
+pub(super) const OLDEST: (u32, u32) = (1, 16);
 
 /// How objects are judged. What is compiled for one object (regular expressions, rules) is kept for the next one, of
 /// clones, too.

@@ -1,18 +1,12 @@
 //! Which kinds there are in which release: unknown ones, removed ones, deprecated ones.
 
-use super::options::ValidateOptions;
+use super::options::{NEWEST, ValidateOptions};
 use super::violation::{Violation, ViolationRule};
 use super::walk::Decoding;
 use crate::diagnostic::Severity;
 use crate::path::FieldPath;
 use crate::schema::{Gvk, Schema, is_built_in_group, kinds_of_group};
 use crate::yaml::{Node, suggestion};
-
-/// The newest release that is known.
-pub(super) const NEWEST: (u32, u32) = (1, 37);
-
-/// The oldest one of which all is known that ended since.
-pub(super) const OLDEST: (u32, u32) = (1, 16);
 
 /// How the objects of a kind are read.
 pub(super) fn decoding(gvk: &Gvk) -> Decoding {
