@@ -58,12 +58,16 @@ pub(super) fn generation(object: &Node) -> Result<Option<i64>, String> {
 /// `status.observedGeneration`, which some controllers write as a text.
 pub(super) fn observed(object: &Node) -> Result<Option<i64>, String> {
     let Some(value) = field(object, &["status", "observedGeneration"])? else { return Ok(None) };
-    let number = match value.resolve() {
+    number(value).map(Some).ok_or_else(|| "status.observedGeneration is no integer".into())
+}
+
+/// A generation as a number, or as a text that is one.
+fn number(value: &Node) -> Option<i64> {
+    match value.resolve() {
         Some(Resolved::Int(generation)) => Some(generation),
         Some(Resolved::Str(text)) => text.trim().parse().ok(),
         _ => None,
-    };
-    number.map(Some).ok_or_else(|| "status.observedGeneration is no integer".into())
+    }
 }
 
 /// An entry of `status.conditions`.
@@ -78,14 +82,14 @@ pub(super) struct StatusCondition<'n> {
     pub(super) observed: Option<i64>,
 }
 
-/// `status.conditions`, in their order.
+/// `status.conditions`, in their order. An entry that is null says nothing.
 ///
 /// # Errors
 /// They are no list of maps with texts.
 pub(super) fn conditions(object: &Node) -> Result<Vec<StatusCondition<'_>>, String> {
     let Some(list) = field(object, &["status", "conditions"])? else { return Ok(Vec::new()) };
     let list = list.as_list().ok_or("status.conditions is no list")?;
-    list.iter().map(condition).collect()
+    list.iter().filter(|entry| !entry.is_null()).map(condition).collect()
 }
 
 fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
@@ -98,10 +102,7 @@ fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
             value.as_str().ok_or_else(|| format!("{name} of an entry of status.conditions is no text"))
         }
     };
-    let observed = match entry.get("observedGeneration").and_then(Node::resolve) {
-        Some(Resolved::Int(generation)) => Some(generation),
-        _ => None,
-    };
+    let observed = entry.get("observedGeneration").and_then(number);
     let (kind, status) = (text("type")?, text("status")?);
     Ok(StatusCondition { kind, status, reason: text("reason")?, message: text("message")?, observed })
 }

@@ -406,16 +406,31 @@ fn strictly_a_custom_resource_waits_for_its_controller() {
     for rest in [G1, "status: {}", "status: {conditions: [], url: null}"] {
         assert_eq!(strictly(rest), unseen, "{rest}");
     }
-    let ready = |observed| {
+    let ready = |observed: &str| {
         format!(
             "metadata: {{generation: 2}}, status: {{conditions: [{{type: Ready, status: 'True', observedGeneration: {observed}}}]}}"
         )
     };
-    assert_eq!(strictly(&ready(1)), unseen);
-    assert_eq!(strictly(&ready(2)).0, Current);
+    for observed in ["1", "'1'", "' 1 '"] {
+        assert_eq!(strictly(&ready(observed)), unseen, "{observed}");
+    }
+    for observed in ["2", "'2'", "null"] {
+        assert_eq!(strictly(&ready(observed)).0, Current, "{observed}");
+    }
     assert_eq!(strictly("status: {phase: Active}").0, Current);
     let built_in = status_of("{apiVersion: v1, kind: ConfigMap}", WithoutStatus::Unknown);
     assert_eq!(built_in.readiness, Current);
+}
+
+#[test]
+fn a_condition_that_is_null_hides_no_other() {
+    let stalled = "status: {conditions: [null, {type: Stalled, status: 'True', reason: Broken}]}";
+    let status =
+        status_of(&format!("{{apiVersion: x.io/v1, kind: Mine, {stalled}}}"), WithoutStatus::Current);
+    assert_eq!((status.readiness, status.reason.as_str()), (Failed, "Broken"));
+    let alone =
+        status_of("{apiVersion: x.io/v1, kind: Mine, status: {conditions: [null]}}", WithoutStatus::Current);
+    assert_eq!(alone.readiness, Current);
 }
 
 #[test]
