@@ -26,6 +26,8 @@ mod directives;
 mod fake_client;
 #[path = "live/faults.rs"]
 mod faults;
+#[path = "live/held.rs"]
+mod held;
 #[path = "live/interrupted.rs"]
 mod interrupted;
 #[path = "live/last_applied.rs"]

@@ -9,9 +9,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
+use super::delete::waiting;
 use super::ending::{stop_at_first_signal, stop_at_second_signal};
 use super::form::{Joined, OutputForm};
 use super::objects::ObjectArgs;
+use super::progress::LiveLines;
 use super::prune::{self, PruneArgs};
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, unused, wait_quietly};
@@ -19,7 +21,8 @@ use super::{Failure, INTERRUPTED, Outcome, render};
 use crate::check::Unfinished;
 use crate::cluster::{
     self, AppliedObject, ApplyChange, ApplySetEvent, ApplySetOptions, ApplySetRun, ApplySummary, Cluster,
-    DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, PruneSummary, ServerSideApplyOptions,
+    DoneWhen, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, PruneSummary,
+    ServerSideApplyOptions,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::resource::Resource;
@@ -157,6 +160,11 @@ impl ApplyArgs {
         is_local.then(|| Validation::new(self.kubernetes, Unfinished::Judged, sources))
     }
 
+    /// When what is pruned is done: when it is gone, where it is waited.
+    fn pruned_when(&self) -> DoneWhen {
+        if self.awaited().is_some() { DoneWhen::Gone(self.wait_flags.limit()) } else { DoneWhen::Accepted }
+    }
+
     /// What a line says of an object that was pruned.
     fn pruned(&self, set: &ApplySetOptions) -> &'static str {
         match (self.dry_run, set.prune.mode) {
@@ -216,8 +224,10 @@ impl ApplyArgs {
 /// Applies all objects, says what became of each, and succeeds when all of them were applied.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     args.check()?;
-    let options = args.options();
-    let set = args.prune.options(args.objects.is_selective(), args.concurrency, options.stop.as_ref())?;
+    let mut options = args.options();
+    let (is_selective, stop) = (args.objects.is_selective(), options.stop.as_ref());
+    let set = args.prune.options(is_selective, args.concurrency, args.pruned_when(), stop)?;
+    options.last_applied = set.as_ref().map(|set| set.tooling.last_applied()).unwrap_or_default();
     let mut resources = args.objects.load_judged(args.validation(sources).as_ref(), sources)?;
     if args.awaited().is_some() {
         cluster::check_ready_rules(&resources)?;
@@ -227,7 +237,15 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let pruned = set.as_ref().map(|set| args.pruned(set));
-    let mut say = |event: ApplySetEvent<'_>| prune::say(&event, args.line(pruned), sources);
+    let mut progress = LiveLines::new();
+    let mut say = |event: ApplySetEvent<'_>| match event {
+        ApplySetEvent::Waiting(remaining) => progress.show(&waiting(remaining)),
+        event => {
+            progress.clear();
+            prune::say(&event, args.line(pruned), sources);
+        }
+    };
+    cluster::check_awaited_kinds(&cluster, &resources, args.awaited().unwrap_or_default())?;
     let begin = |set| ApplySetRun::begin(&cluster, set, &mut resources, &options, &mut say);
     let mut set = set.map(begin).transpose()?;
     let mut shown = AppliedOutput::new(args);
@@ -373,6 +391,9 @@ impl<'a> AppliedOutput<'a> {
             Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
             Event::Warning(text) => {
                 render::print(&[Diagnostic::warning(Code::ServerWarning, *text)], sources);
+            }
+            Event::Remark(text) => {
+                render::print(&[Diagnostic::warning(Code::ClusterState, *text)], sources);
             }
         }
     }

@@ -123,7 +123,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
                 }
                 DeleteEvent::TakesAlong(taken) => render::print(&[taken_along(taken)], sources),
                 DeleteEvent::Warning(text) => {
-                    render::print(&[Diagnostic::warning(Code::ServerWarning, text)], sources);
+                    render::print(&[Diagnostic::warning(Code::ClusterState, text)], sources);
                 }
                 _ => {}
             }
@@ -170,7 +170,8 @@ fn taken_along(taken: &TakenAlong) -> Diagnostic {
     Diagnostic::warning(Code::TakenAlong, message)
 }
 
-fn waiting(remaining: &[RemainingObject]) -> Vec<String> {
+/// What is shown while it is waited until objects are gone.
+pub(super) fn waiting(remaining: &[RemainingObject]) -> Vec<String> {
     let count = remaining.len();
     let head = format!("waiting until {count} object{} gone", if count == 1 { " is" } else { "s are" });
     let each = remaining.iter().flat_map(|one| {
@@ -211,13 +212,20 @@ fn problems(summary: &DeleteSummary, all: usize, limit: Option<Duration>) -> Vec
 /// An object that is still there, after the time that there was, if it is over.
 fn remaining(one: &RemainingObject, limit: Option<Duration>) -> Diagnostic {
     let after = limit.map_or_else(String::new, |limit| format!(" after {}", span(limit)));
-    let message = format!("{} is being deleted, and is still there{after}", name(&one.object));
-    let problem = Diagnostic::error(Code::NotReady, message);
-    let problem =
-        one.held_by.iter().fold(problem, |problem, holder| problem.note(format!("held by {holder}")));
-    problem.help(if one.held_by.iter().any(|holder| holder.starts_with("finalizer")) {
+    let problem = Diagnostic::error(Code::NotReady, format!("{}{after}", still_there(one)));
+    held(one, problem).help(if one.held_by.iter().any(|holder| holder.starts_with("finalizer")) {
         "see that what set a finalizer runs, and takes it away when its work is done"
     } else {
         "it goes by itself when its time to end is over; --timeout waits longer"
     })
+}
+
+/// `configmap/a in shop is being deleted, and is still there`
+pub(super) fn still_there(one: &RemainingObject) -> String {
+    format!("{} is being deleted, and is still there", name(&one.object))
+}
+
+/// A problem with what holds an object.
+pub(super) fn held(one: &RemainingObject, problem: Diagnostic) -> Diagnostic {
+    one.held_by.iter().fold(problem, |problem, holder| problem.note(format!("held by {holder}")))
 }

@@ -84,6 +84,7 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
         force_conflicts: args.force_conflicts,
         show_secrets: args.show_secrets,
         show_managed_fields: args.show_managed_fields,
+        last_applied: set.as_ref().map(|set| set.tooling.last_applied()).unwrap_or_default(),
         parallel: args.concurrency,
     };
     let removed = set.map(|set| pruned(&cluster, set, &mut resources, sources)).transpose()?;
@@ -91,7 +92,8 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let removed = removed.map(|removed| cluster::removals(&cluster, &removed, &options)).transpose()?;
     add_removals(&mut compared, removed.unwrap_or_default());
     let said = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
-    render::print(&said.collect::<Vec<_>>(), sources);
+    let seen = compared.remarks.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
+    render::print(&said.chain(seen).collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::warning).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
     let changed = show(&compared.objects)?;

@@ -8,11 +8,12 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 
 use super::cascade::CascadeArg;
+use super::delete::{held, still_there};
 use super::wait::name;
 use super::{Failure, render};
 use crate::cluster::{
-    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySummary, Cluster, KeptObject, Object,
-    PruneFailure, PruneMode, PruneOptions, PruneSummary,
+    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySummary, Cluster, DoneWhen, KeptObject,
+    Object, PruneFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::source::SourceMap;
@@ -105,6 +106,7 @@ impl PruneArgs {
         &self,
         is_selective: bool,
         parallel: usize,
+        done_when: DoneWhen,
         stop: Option<&Arc<AtomicBool>>,
     ) -> Result<Option<ApplySetOptions>, Failure> {
         let prunes = self.prune || self.prune_dry_run;
@@ -120,16 +122,19 @@ impl PruneArgs {
                                deleted";
                 Err(Failure::Usage(message.into()))
             }
-            _ => Ok(set.map(|set| ApplySetOptions { prune: self.how(&set, stop), parallel, ..set })),
+            _ => Ok(set.map(|set| {
+                let prune = PruneOptions { done_when, stop: stop.cloned(), ..self.how(&set) };
+                ApplySetOptions { prune, parallel, ..set }
+            })),
         }
     }
 
-    fn how(&self, set: &ApplySetOptions, stop: Option<&Arc<AtomicBool>>) -> PruneOptions {
+    fn how(&self, set: &ApplySetOptions) -> PruneOptions {
         PruneOptions {
             mode: if self.prune_dry_run { PruneMode::Show } else { PruneMode::Delete },
             holding: set.prune.holding.clone(),
             cascade: self.cascade.cascade(),
-            stop: stop.cloned(),
+            ..set.prune.clone()
         }
     }
 }
@@ -149,15 +154,36 @@ pub(super) fn say(event: &ApplySetEvent<'_>, pruned: Option<&str>, sources: &Sou
             render::print(&[failed(failure)], sources);
             None
         }
+        ApplySetEvent::Ending(one) => {
+            render::print(&[ending(one)], sources);
+            None
+        }
+        ApplySetEvent::Remaining(one) => {
+            let problem = Diagnostic::error(Code::NotReady, still_there(one));
+            render::print(&[held(one, problem).help(IN_THE_SET)], sources);
+            None
+        }
         ApplySetEvent::Warning(text) => {
             render::print(&[Diagnostic::warning(Code::ApplySet, *text)], sources);
             None
         }
+        ApplySetEvent::Detail(text) => {
+            render::print_if_verbose(text);
+            None
+        }
+        _ => None,
     };
     if let Some(line) = line {
         // Nobody may be reading any more; that is no reason to stop half-way.
         let _unread = writeln!(io::stdout(), "{}", escaped(&line));
     }
+}
+
+/// What becomes of objects that are not gone yet.
+const IN_THE_SET: &str = "it stays a member of the set until it is gone, which the next apply looks at again";
+
+fn ending(one: &RemainingObject) -> Diagnostic {
+    held(one, Diagnostic::warning(Code::ApplySet, still_there(one))).help(IN_THE_SET)
 }
 
 fn stays(kept: &KeptObject) -> Diagnostic {
@@ -202,7 +228,11 @@ fn left(id: &str, parent: Option<&Object>, objects: &[Object]) -> Diagnostic {
 /// `, 2 pruned, 1 not pruned`; empty when there is nothing to say.
 pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
     let mut text = String::new();
-    let all = [(summary.pruned.len(), done), (summary.kept.len(), "not pruned")];
+    let all = [
+        (summary.pruned.len(), done),
+        (summary.ending.len(), "still being deleted"),
+        (summary.kept.len(), "not pruned"),
+    ];
     for (count, what) in all.into_iter().filter(|(count, _)| *count > 0) {
         let _ = write!(text, ", {count} {what}");
     }
@@ -211,7 +241,7 @@ pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
 
 /// Why pruning did not come to its end. `done` is what is said of objects that were pruned.
 pub(super) fn not_pruned(summary: &PruneSummary, done: &str) -> Diagnostic {
-    let left = summary.failures.len() + summary.skipped.len();
+    let left = summary.failures.len() + summary.skipped.len() + summary.remaining.len();
     let objects = if left == 1 { "object was" } else { "objects were" };
     let mut problem =
         Diagnostic::error(Code::Summary, format!("all was applied; {left} {objects} not {done}"));

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
+use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 
 use super::connect::duration;
@@ -30,7 +31,7 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     kinds: Vec<String>,
 
-    /// Print each change of a status as a line of JSON
+    /// Print each change of a status as a line of JSON; in the end what is not ready, and why
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     output: Option<WaitForm>,
 
@@ -60,6 +61,11 @@ pub(super) struct WaitFlags {
 }
 
 impl WaitFlags {
+    /// How long it is waited.
+    pub(super) fn limit(&self) -> Duration {
+        self.timeout.unwrap_or(WAIT_TIMEOUT)
+    }
+
     /// The name of one that is given.
     pub(super) fn given(&self) -> Option<&'static str> {
         match self {
@@ -73,7 +79,7 @@ impl WaitFlags {
     pub(super) fn options(&self, kinds: &[String]) -> WaitOptions {
         WaitOptions {
             kinds: kinds.iter().filter(|kind| !kind.is_empty()).cloned().collect(),
-            timeout: self.timeout.unwrap_or(WAIT_TIMEOUT),
+            timeout: self.limit(),
             failure_grace: self.failure_grace.unwrap_or(FAILURE_GRACE),
             strictness: if self.strict_wait { Strictness::ControllerSeen } else { Strictness::Kstatus },
             stop: Some(stop_at_first_signal()),
@@ -113,6 +119,11 @@ fn wait(
     let Teller { progress, printed, .. } = teller;
     drop(progress);
     printed?;
+    if form == Some(WaitForm::Json) && !verdict.is_ready() {
+        for line in closing_lines(&verdict, options) {
+            writeln!(io::stdout(), "{line}")?;
+        }
+    }
     Ok(conclude(&verdict, options, sources))
 }
 
@@ -146,7 +157,7 @@ impl Teller {
             }
             WaitEvent::Warning(text) => {
                 self.progress.clear();
-                render::print(&[Diagnostic::warning(Code::ServerWarning, *text)], sources);
+                render::print(&[Diagnostic::warning(Code::ClusterState, *text)], sources);
             }
         }
     }
@@ -205,6 +216,47 @@ fn json_line(waited: &WaitedObject) -> serde_json::Value {
         "name": object.name.as_str(), "status": status.readiness.word(), "reason": status.reason,
         "message": status.message,
     })
+}
+
+/// What ends the lines when not all is ready: one for each object that is not, with what else is known of it, and one
+/// for the whole.
+fn closing_lines(verdict: &WaitVerdict, options: &WaitOptions) -> Vec<serde_json::Value> {
+    let end = match verdict.end {
+        WaitEnd::TimedOut => "TimedOut",
+        WaitEnd::Stopped => "Stopped",
+        _ => "Failed",
+    };
+    let closing = |object: &WaitedObject, end: &str| {
+        let mut line = json_line(object);
+        let warning = object.warning.as_ref().map(|warning| {
+            json!({"reason": warning.reason, "message": warning.message, "time": warning.time.and_then(timestamp)})
+        });
+        line["end"] = end.into();
+        line["created"] = json!(object.created.and_then(timestamp));
+        line["restarts"] = json!(object.restarts);
+        line["troubles"] = json!(object.troubles);
+        line["warning"] = json!(warning);
+        line
+    };
+    let failed = verdict.failed.iter().map(|object| closing(object, "Failed"));
+    // What did not fail itself is only not ready.
+    let unready = match verdict.end {
+        WaitEnd::TimedOut | WaitEnd::Stopped => end,
+        _ => "NotReady",
+    };
+    let unready = verdict.unready.iter().map(|object| closing(object, unready));
+    let whole = json!({
+        "end": end, "timeoutSeconds": options.timeout.as_secs(), "ready": verdict.ready,
+        "failed": verdict.failed.len(), "unready": verdict.unready.len(),
+    });
+    failed.chain(unready).chain([whole]).collect()
+}
+
+/// A time as the API writes it.
+fn timestamp(time: SystemTime) -> Option<String> {
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
+    let time = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
+    Some(time.to_string())
 }
 
 /// Says what came of it.

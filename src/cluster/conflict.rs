@@ -3,6 +3,7 @@
 use super::failure::{FailureCause, Refusal};
 use super::plan::Object;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::patch::LAST_APPLIED;
 
 /// Why an object was not applied: other managers own fields that would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,13 @@ impl ApplyConflict {
     /// The same without the fields of some managers; none when all are theirs.
     pub(super) fn without(mut self, managers: &[&str]) -> Option<Self> {
         self.fields.retain(|field| !managers.contains(&field.manager.as_str()));
+        (!self.fields.is_empty()).then_some(self)
+    }
+
+    /// The same without the annotation of client-side apply, which is nobody's wish; none when it is all.
+    pub(super) fn without_last_applied(mut self) -> Option<Self> {
+        let path = format!("metadata.annotations.{LAST_APPLIED}");
+        self.fields.retain(|field| field.path != path);
         (!self.fields.is_empty()).then_some(self)
     }
 

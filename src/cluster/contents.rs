@@ -245,7 +245,7 @@ pub(super) struct HeldContent {
     key: ContentKey,
     uid: String,
     owners: Vec<String>,
-    /// Whether nobody misses it: it is on its way out, or is in every namespace.
+    /// Whether nobody misses it: it is on its way out and nothing holds it, or is in every namespace.
     is_nothing: bool,
 }
 
@@ -262,9 +262,16 @@ impl HeldContent {
             key: content_key(gvk, text("namespace").unwrap_or_default(), name),
             uid: uid.into(),
             owners: owners.filter_map(|owner| Some(owner.get("uid")?.as_str()?.to_string())).collect(),
-            is_nothing: text("deletionTimestamp").is_some() || is_everywhere(gvk, name, metadata),
+            is_nothing: is_going(metadata) || is_everywhere(gvk, name, metadata),
         })
     }
+}
+
+/// Whether it goes by itself: what a finalizer holds may stay for ever, and what holds it with it.
+fn is_going(metadata: &Value) -> bool {
+    let finalizers = metadata.get("finalizers").and_then(Value::as_array);
+    let is_deleted = metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null());
+    is_deleted && finalizers.is_none_or(Vec::is_empty)
 }
 
 /// Whether controllers put it into every namespace, or beside what is there.
@@ -329,6 +336,10 @@ mod tests {
             content("ConfigMap", &json!({"name": "mine", "uid": "mine"})),
             content("ConfigMap", &json!({"name": "mine", "uid": "mine"})),
             content("Secret", &json!({"name": "s", "uid": "s", "deletionTimestamp": "now"})),
+            content(
+                "Secret",
+                &json!({"name": "held", "uid": "held", "deletionTimestamp": "now", "finalizers": ["a/b"]}),
+            ),
         ];
         let left = |leaving: &Leaving| match held(contents.clone(), leaving) {
             WhatIsHeld::Told(left) => (left.len(), left.named()),
@@ -336,9 +347,9 @@ mod tests {
         };
         let uids = FxHashSet::from_iter(["deployment".to_string()]);
         let mut leaving = Leaving { uids, ..Leaving::default() };
-        assert_eq!(left(&leaving), (2, "configmap/mine, pod/other".into()));
+        assert_eq!(left(&leaving), (3, "configmap/mine, pod/other, secret/held".into()));
         leaving.names.insert(content_key(&Gvk::from_manifest("v1", "ConfigMap"), "", "mine"));
-        assert_eq!(left(&leaving), (1, "pod/other".into()));
-        assert_eq!(left(&Leaving::default()).1, "configmap/mine, pod/other, pod/pod and 1 more");
+        assert_eq!(left(&leaving), (2, "pod/other, secret/held".into()));
+        assert_eq!(left(&Leaving::default()).1, "configmap/mine, pod/other, pod/pod and 2 more");
     }
 }

@@ -156,7 +156,19 @@ pub(super) async fn metadata_of(
     path: &str,
     selector: &str,
 ) -> Result<std::result::Result<Vec<Value>, Refusal>> {
-    let form = ListForm::METADATA;
+    items_of(cluster, path, selector, ListForm::METADATA).await
+}
+
+/// What a collection has, with a label or all of it.
+///
+/// # Errors
+/// No answer, or one that is no list. A refusal is an answer.
+pub(super) async fn items_of(
+    cluster: &Cluster,
+    path: &str,
+    selector: &str,
+    form: ListForm,
+) -> Result<std::result::Result<Vec<Value>, Refusal>> {
     let (mut found, mut next) = (Vec::new(), String::new());
     loop {
         let address = format!("{path}?labelSelector={}&limit={}{next}", encode(selector), form.page);

@@ -39,7 +39,7 @@ mod wait;
 
 pub use apply::{
     AppliedObject, ApplyChange, ApplyFailure, ApplySummary, DryRun, Event, FIELD_MANAGER, FieldValidation,
-    PARALLEL, ServerSideApplyOptions, WAVE, apply,
+    LastApplied, PARALLEL, ServerSideApplyOptions, WAVE, apply,
 };
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
@@ -63,6 +63,6 @@ pub use openapi::{FetchedFrom, LiveSchema};
 pub use plan::{Object, planned_without_server};
 pub use ready::{
     FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict, WaitedObject,
-    WarningEvent, check_ready_rules, wait_until_ready,
+    WarningEvent, check_awaited_kinds, check_ready_rules, wait_until_ready,
 };
 pub use status::{ObjectStatus, READY, Readiness, WithoutStatus, object_status};

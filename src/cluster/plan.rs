@@ -6,6 +6,7 @@
 use std::fmt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::client::Cluster;
@@ -13,7 +14,7 @@ use super::json;
 use super::kubeconfig::ConnectOptions;
 use super::mapping::Mapping;
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
-use crate::patch::LAST_APPLIED;
+use crate::patch::{LAST_APPLIED, with_last_applied};
 use crate::resource::Resource;
 use crate::schema::openapi::defined_kinds;
 use crate::schema::{Gvk, NamedKind, Schema, Scope};
@@ -50,6 +51,9 @@ impl Object {
 /// The manager of kubectl's own applies, which keep the configuration that was applied last in an annotation. Of
 /// others it would say what is not true.
 pub(super) const KUBECTL: &str = "kubectl";
+
+/// How long all annotations of an object may be.
+const ANNOTATIONS: usize = 256 << 10;
 
 /// One object to send.
 #[derive(Debug)]
@@ -113,6 +117,25 @@ impl PlannedObject<'_> {
         to_json(&self.manifest(manager))
             .map(String::into_bytes)
             .map_err(|error| error.resource(self.resource.id()))
+    }
+}
+
+impl PlannedObject<'_> {
+    /// The same with the annotation of client-side apply, saying what is sent, for a live object that has it. None for
+    /// any other, for what is too long for that, and for the manager for whom servers do it.
+    pub(super) fn annotated_body(&self, manager: &str, live: &Value) -> Option<Vec<u8>> {
+        let annotations = live.pointer("/metadata/annotations")?.as_object()?;
+        annotations.get(LAST_APPLIED).filter(|_| manager != KUBECTL)?;
+        let annotated = with_last_applied(&self.manifest(manager)).ok()?;
+        let own = annotated.get_path(&["metadata", "annotations"]).and_then(Node::as_map)?;
+        let length = |value: Option<&str>| value.map_or(0, str::len);
+        let others = annotations.iter().filter(|(name, _)| own.get(name).is_none());
+        let others: usize = others.map(|(name, value)| name.len() + length(value.as_str())).sum();
+        let own: usize = own.iter().map(|(name, value)| name.len() + length(value.as_str())).sum();
+        if others + own > ANNOTATIONS {
+            return None;
+        }
+        to_json(&annotated).ok().map(String::into_bytes)
     }
 }
 

@@ -121,6 +121,8 @@ codes! {
         "The notes have what it said; run it by hand to see more."
     ServerWarning "server-warning" "The API server did what it was asked and warned, of a deprecated version, say."
         "The message has the server's own words."
+    ClusterState "cluster-state" "Something about the cluster that no server said: what cannot be seen, is not checked, or is being deleted."
+        "Nothing was refused; the message says what is not as it may seem."
     NotReady "not-ready" "An object does not get ready, did not in time, or is still there after its deletion."
         "The notes have what the cluster says of it: its Pods, the last warning event, its finalizers. `--timeout` waits longer."
     ApplySet "apply-set" "Something about an ApplySet, such as an object that is not pruned since it still holds others."

@@ -141,6 +141,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::UnusedVariable
         | Code::ComponentAlone
         | Code::ServerWarning
+        | Code::ClusterState
         | Code::ApplySet
         | Code::TakenAlong
         | Code::SchemaSource

@@ -85,7 +85,7 @@ fn a_namespace_of_which_not_all_is_told_survives() {
         Answer::Real
     });
     let ran = apply("outer.yaml", &["--server", &unlisted.url()]).ended(0);
-    assert!(ran.stdout.contains(&format!("namespace/{inner} pruned")), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("namespace/{inner} is being deleted")), "{ran:?}");
     rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", rig.name), "--wait=false"]);
 }
 

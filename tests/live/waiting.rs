@@ -217,9 +217,41 @@ fn pods_of_the_new_revision_tell_early_why() {
     ] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
+    closing_lines_say_why(&rig);
     // Within the grace it may come right.
     let ran = rig.smp(&["wait", "-f", "web.yaml", "--failure-grace=1m", "--timeout=3s"]).ended(1);
     assert!(ran.stderr.contains("is not ready: InProgress"), "{ran:?}");
+}
+
+/// What `wait -o json` says in the end of a Deployment whose Pod cannot have its image.
+fn closing_lines_say_why(rig: &Rig) {
+    let lines = |more: &[&str]| -> Vec<serde_json::Value> {
+        let ran = rig.smp(&[&["wait", "-f", "web.yaml", "-o", "json"], more].concat()).ended(1);
+        ran.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    };
+    for (more, end, counts) in [
+        (&["--failure-grace=0", "--timeout=5m"][..], "Failed", (1, 0)),
+        (&["--failure-grace=1m", "--timeout=3s"], "TimedOut", (0, 1)),
+    ] {
+        let lines = lines(more);
+        let [first, .., object, whole] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(first["status"] == "InProgress" && first.get("end").is_none(), "as before: {first}");
+        assert_eq!(
+            (&object["kind"], &object["name"], &object["end"]),
+            (&"Deployment".into(), &"web".into(), &end.into())
+        );
+        assert_eq!(object["troubles"], serde_json::json!(["web-1-x: ImagePullBackOff: no such image"]));
+        let warning = serde_json::json!({
+            "reason": "Failed", "message": "event of revision 1", "time": "2026-01-01T00:00:00Z",
+        });
+        assert_eq!((&object["restarts"], &object["warning"]), (&3.into(), &warning));
+        let seconds = if end == "Failed" { 300 } else { 3 };
+        let (failed, unready) = counts;
+        let want = serde_json::json!({
+            "end": end, "timeoutSeconds": seconds, "ready": 0, "failed": failed, "unready": unready,
+        });
+        assert_eq!(whole, &want);
+    }
 }
 
 #[test]

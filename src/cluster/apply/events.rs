@@ -15,8 +15,10 @@ pub enum Event<'e> {
     Applied(&'e AppliedObject),
     /// An object was not applied.
     Failed(&'e ApplyFailure),
-    /// The server, or this room, has something to say; each text comes once.
+    /// The server has something to say; each text comes once.
     Warning(&'e str),
+    /// Something worth knowing that no server said; each text comes once.
+    Remark(&'e str),
 }
 
 /// What applying did to an object.

@@ -8,6 +8,7 @@
 
 use serde_json::{Value, json};
 
+use super::options::LastApplied;
 use crate::cluster::field_set::{difference, union};
 use crate::cluster::plan::KUBECTL;
 use crate::patch::LAST_APPLIED;
@@ -15,7 +16,7 @@ use crate::path::push_step;
 
 /// The JSON patch that moves an object's fields from client-side appliers to `manager`; none when
 /// there are no such appliers. It fails when the object has changed meanwhile.
-pub(super) fn migration(object: &Value, manager: &str) -> Option<Value> {
+pub(super) fn migration(object: &Value, manager: &str, last_applied: LastApplied) -> Option<Value> {
     let metadata = object.get("metadata")?;
     let moved = moved_all(object, manager)?;
     let mut operations = vec![
@@ -24,7 +25,7 @@ pub(super) fn migration(object: &Value, manager: &str) -> Option<Value> {
         json!({"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")?}),
     ];
     let has_annotation = metadata.get("annotations").is_some_and(|all| all.get(LAST_APPLIED).is_some());
-    if has_annotation && manager != KUBECTL {
+    if has_annotation && manager != KUBECTL && last_applied == LastApplied::Dropped {
         let mut pointer = "/metadata/annotations".to_string();
         push_step(&mut pointer, LAST_APPLIED);
         operations.push(json!({"op": "remove", "path": pointer}));
@@ -153,6 +154,8 @@ fn moved(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
 mod tests {
     use super::*;
 
+    const DROPPED: LastApplied = LastApplied::Dropped;
+
     fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
         json!({"manager": manager, "operation": operation, "apiVersion": "apps/v1", "fieldsV1": fields})
     }
@@ -171,7 +174,8 @@ mod tests {
         let spec = json!({"f:spec": {"f:replicas": {}}});
         let old = entry("kubectl-client-side-apply", "Update", &annotated(spec));
         let other = entry("kube-controller-manager", "Update", &json!({"f:status": {}}));
-        let patch = migration(&object(&[old.clone(), other.clone()]), "kubectl-smp").expect("needed");
+        let patch =
+            migration(&object(&[old.clone(), other.clone()]), "kubectl-smp", DROPPED).expect("needed");
         assert_eq!(patch[0]["value"][0]["manager"], "kubectl-smp");
         assert_eq!(patch[0]["value"][0]["operation"], "Apply");
         assert_eq!(patch[0]["value"][1], other);
@@ -179,12 +183,14 @@ mod tests {
         let path = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
         assert_eq!((patch[2]["op"].as_str(), patch[2]["path"].as_str()), (Some("remove"), Some(path)));
         let own = entry("kubectl-smp", "Apply", &json!({"f:spec": {"f:paused": {}}}));
-        let patch = migration(&object(&[old.clone(), own]), "kubectl-smp").expect("needed");
+        let patch = migration(&object(&[old.clone(), own]), "kubectl-smp", DROPPED).expect("needed");
         let both = &patch[0]["value"];
         assert_eq!(both.as_array().map(Vec::len), Some(1));
         assert_eq!(both[0]["fieldsV1"]["f:spec"], json!({"f:paused": {}, "f:replicas": {}}));
-        let kept = migration(&object(&[old]), "kubectl").expect("needed");
+        let kept = migration(&object(std::slice::from_ref(&old)), "kubectl", DROPPED).expect("needed");
         assert_eq!(kept.as_array().map(Vec::len), Some(2), "kubectl goes on writing the annotation");
+        let kept = migration(&object(&[old]), "kubectl-smp", LastApplied::Kept).expect("needed");
+        assert_eq!(kept.as_array().map(Vec::len), Some(2), "it was applied with it");
     }
 
     #[test]
@@ -193,8 +199,8 @@ mod tests {
             entry("kubectl-smp", "Apply", &json!({"f:spec": {}})),
             entry("kubectl-edit", "Update", &json!({"f:spec": {}})),
         ];
-        assert_eq!(migration(&object(&others), "kubectl-smp"), None);
-        assert_eq!(migration(&json!({}), "kubectl-smp"), None);
+        assert_eq!(migration(&object(&others), "kubectl-smp", DROPPED), None);
+        assert_eq!(migration(&json!({}), "kubectl-smp", DROPPED), None);
         assert_eq!(left_behind(&object(&others), "kubectl-smp", &json!({})), None);
     }
 

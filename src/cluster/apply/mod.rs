@@ -31,7 +31,9 @@ pub(super) use kind_words::KindWords;
 use kind_words::is_meant;
 pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
 pub(super) use one::{immutable_fields, is_being_deleted};
-pub use options::{DryRun, FIELD_MANAGER, FieldValidation, PARALLEL, ServerSideApplyOptions, WAVE};
+pub use options::{
+    DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
+};
 use report::Reporter;
 pub(super) use request::{APPLY, ApplyRequest, Force};
 use run::ApplyRun;
@@ -78,7 +80,10 @@ pub(super) async fn checked(
     plan.require_mappings(cluster)?;
     let mut problems = Problems::default();
     for word in KindWords::of(&options.replace_immutable, plan).strange {
-        unheard(cluster, &word).await?.into_iter().for_each(|problem| problems.add(problem));
+        unheard(cluster, "--replace-immutable", &word)
+            .await?
+            .into_iter()
+            .for_each(|problem| problems.add(problem));
     }
     let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
     let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
@@ -87,13 +92,13 @@ pub(super) async fn checked(
 }
 
 /// What is wrong with a word for a kind that none of the objects is of: the server has no such kind, either.
-async fn unheard(cluster: &Cluster, word: &str) -> Result<Option<Diagnostic>> {
+pub(super) async fn unheard(cluster: &Cluster, flag: &str, word: &str) -> Result<Option<Diagnostic>> {
     cluster.discover_all().await?;
     let known = cluster.known_mappings();
     if known.iter().any(|mapping| is_meant(word, mapping)) {
         return Ok(None);
     }
-    let problem = Diagnostic::error(Code::Usage, format!("--replace-immutable: no kind is called `{word}`"));
+    let problem = Diagnostic::error(Code::Usage, format!("{flag}: no kind is called `{word}`"));
     let names: Vec<&str> = known.iter().map(|mapping| mapping.gvk.kind.as_str()).collect();
     let name = word.split_once('.').map_or(word, |(name, _)| name);
     Ok(Some(suggestion(name, &names).into_iter().fold(problem, Diagnostic::help)))

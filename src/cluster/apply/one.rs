@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::before::Before;
 use super::events::ApplyChange;
 use super::migrate::{KEEPER, client_side_appliers, kept_annotation, migration};
-use super::options::{DryRun, ServerSideApplyOptions};
+use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
 use super::report::ApplyOutcome;
 use super::request::{APPLY, ApplyRequest, Force, patch_request};
 use super::takeover::kubectl_would_get;
@@ -63,15 +63,18 @@ impl OneObject<'_> {
         if self.options.dry_run == DryRun::Server && !self.target.served {
             return Ok(self.unchecked("CustomResourceDefinition"));
         }
-        let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
-        let Some((ask, path)) = self.request(body, force).zip(self.path()) else {
-            return Err(Unapplied::Problem(self.cluster.unknown_kind(&self.target.object.gvk)));
-        };
+        let unknown = || Unapplied::Problem(self.cluster.unknown_kind(&self.target.object.gvk));
+        let path = self.path().ok_or_else(unknown)?;
         let before = match known {
             Some(before) => before,
             None if !self.target.served => Before::Absent,
             None => Before::ask(self.cluster, &path, self.options.dry_run).await?,
         };
+        let annotated = self.annotated(&before);
+        let body = annotated.as_deref().unwrap_or(body);
+        let last_applied = if annotated.is_some() { LastApplied::Kept } else { LastApplied::Dropped };
+        let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
+        let ask = self.request(body, force).ok_or_else(unknown)?;
         let sent = match self.send(&ask).await {
             Err(Unapplied::Refused(refusal)) => {
                 if self.will_be_moved(body, &refusal, &before).await {
@@ -84,7 +87,7 @@ impl OneObject<'_> {
         };
         match sent {
             Ok(answer) => {
-                let answer = self.migrated(&path, &ask, answer).await?;
+                let answer = self.migrated(&path, &ask, answer, last_applied).await?;
                 let options = self.options;
                 let change = |after: &Value| before.change(after, &options.field_manager, options.dry_run);
                 self.applied(&ask.path, answer, &before, change)
@@ -106,7 +109,8 @@ impl OneObject<'_> {
     ) -> Result<ApplyOutcome, Unapplied> {
         if self.options.dry_run == DryRun::Server {
             let (change, object) = (ApplyChange::Replaced, self.target.manifest(&self.options.field_manager));
-            return Ok(ApplyOutcome::Applied { warnings: Vec::new(), change, object, left_set: None });
+            let (warnings, remarks) = (Vec::new(), Vec::new());
+            return Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set: None });
         }
         self.delete(path, uid).await?;
         let made = match self.gone(path, uid).await {
@@ -139,13 +143,23 @@ impl OneObject<'_> {
         request.ask(self.target, body.to_vec())
     }
 
-    /// Whether nothing stands in the way but fields of client-side appliers, which become those of the manager, and what
-    /// kubectl would get with them.
+    /// What is sent for an object whose annotation of the last configuration is kept.
+    fn annotated(&self, before: &Before) -> Option<Vec<u8>> {
+        let Before::Present(live) = before else { return None };
+        let is_kept = self.options.last_applied == LastApplied::Kept;
+        is_kept.then(|| self.target.annotated_body(&self.options.field_manager, live)).flatten()
+    }
+
+    /// Whether nothing stands in the way but fields of client-side appliers, which become those of the manager, what
+    /// kubectl would get with them, and their annotation.
     async fn will_be_moved(&self, body: &[u8], refusal: &Refusal, before: &Before) -> bool {
         let Before::Present(object) = before else { return false };
         let appliers = client_side_appliers(object);
-        let conflict = ApplyConflict::read(&self.target.object, refusal);
-        let Some(conflict) = conflict.filter(|_| !appliers.is_empty()) else { return false };
+        let Some(conflict) = ApplyConflict::read(&self.target.object, refusal) else { return false };
+        let Some(conflict) = conflict.without_last_applied() else { return true };
+        if appliers.is_empty() {
+            return false;
+        }
         match conflict.without(&appliers) {
             None => true,
             Some(rest) => kubectl_would_get(self.cluster, self.target, body, &rest).await,
@@ -184,12 +198,18 @@ impl OneObject<'_> {
     }
 
     /// Makes the fields of client-side appliers those of the manager, and applies again.
-    async fn migrated(&self, path: &str, ask: &Ask, answer: Answer) -> Result<Answer, Unapplied> {
+    async fn migrated(
+        &self,
+        path: &str,
+        ask: &Ask,
+        answer: Answer,
+        last_applied: LastApplied,
+    ) -> Result<Answer, Unapplied> {
         let manager = self.options.field_manager.as_str();
         let mut object: Option<Value> = serde_json::from_slice(&answer.body).ok();
         for attempt in 0..MIGRATIONS {
             let patch = object.as_ref().filter(|_| self.options.dry_run == DryRun::None);
-            let Some(patch) = patch.and_then(|object| migration(object, manager)) else {
+            let Some(patch) = patch.and_then(|object| migration(object, manager, last_applied)) else {
                 // A patch whose answer was lost may have moved them; what it left is still to go.
                 return if attempt == 0 { Ok(answer) } else { self.send(ask).await };
             };
@@ -273,12 +293,12 @@ impl OneObject<'_> {
         let after = json::decode(&answer.body).map_err(strange)?;
         let (change, left_set) = (change(&after), before.left_set(&after).map(str::to_string));
         let said = answer.warnings.into_iter();
-        let mut warnings: Vec<_> = said.map(|text| without_values(&text, self.target.resource)).collect();
-        warnings.extend(self.target.warning(&self.options.field_manager));
+        let warnings = said.map(|text| without_values(&text, self.target.resource)).collect();
+        let mut remarks: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();
         if is_being_deleted(&object) {
-            warnings.push(format!("{} is being deleted, and what was applied with it", self.target.object));
+            remarks.push(format!("{} is being deleted, and what was applied with it", self.target.object));
         }
-        Ok(ApplyOutcome::Applied { warnings, change, object, left_set })
+        Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set })
     }
 
     fn refused(&self, refusal: &Refusal) -> ApplyOutcome {
@@ -287,7 +307,8 @@ impl OneObject<'_> {
         if coming && refusal.lacks_namespace(namespace) {
             return self.unchecked("namespace");
         }
-        if let Some(conflict) = ApplyConflict::read(&self.target.object, refusal) {
+        let conflict = ApplyConflict::read(&self.target.object, refusal);
+        if let Some(conflict) = conflict.map(|all| all.clone().without_last_applied().unwrap_or(all)) {
             return self.failed_with(conflict.error(), Some(conflict));
         }
         let problem = refusal.diagnostic(&self.cluster.endpoint);
@@ -311,7 +332,8 @@ impl OneObject<'_> {
         let object = &self.target.object;
         let text = format!("{object} was not checked by the server: its {lacking} is not there yet");
         ApplyOutcome::Applied {
-            warnings: vec![text],
+            warnings: Vec::new(),
+            remarks: vec![text],
             change: ApplyChange::Created,
             object: self.target.manifest(&self.options.field_manager),
             left_set: None,

@@ -38,6 +38,18 @@ impl FieldValidation {
     }
 }
 
+/// What becomes of the annotation in which `kubectl apply` keeps the configuration that it applied last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum LastApplied {
+    /// It goes: nobody keeps it up to date any more.
+    #[default]
+    Dropped,
+    /// An object that has it keeps it, with what is applied now, as servers do it for the manager of
+    /// `kubectl apply --server-side`: so kubectl knows what it may remove when it applies again, client-side.
+    Kept,
+}
+
 /// The field manager that is used when none is named.
 pub const FIELD_MANAGER: &str = "kubectl-smp";
 
@@ -69,6 +81,8 @@ pub struct ServerSideApplyOptions {
     /// Kinds whose objects are deleted and made anew when nothing but fields that never change stands in the
     /// way: by kind, plural or short name, with or without `.group`.
     pub replace_immutable: Vec<String>,
+    /// What becomes of the annotation of client-side apply.
+    pub last_applied: LastApplied,
     /// How long to wait until an object that is made anew is gone.
     pub delete_timeout: Duration,
     /// The annotations with the number of the wave in which an object is sent; the first that it has counts.
@@ -89,6 +103,7 @@ impl Default for ServerSideApplyOptions {
             parallel: PARALLEL,
             crd_timeout: Duration::from_secs(60),
             replace_immutable: Vec::new(),
+            last_applied: LastApplied::Dropped,
             delete_timeout: Duration::from_secs(60),
             waves: vec![WAVE.into()],
             stop: None,

@@ -14,6 +14,8 @@ use crate::yaml::Node;
 pub(super) enum ApplyOutcome {
     Applied {
         warnings: Vec<String>,
+        /// What no server said.
+        remarks: Vec<String>,
         change: ApplyChange,
         object: Node,
         /// The id of the ApplySet that the object is not in any more.
@@ -71,12 +73,15 @@ impl<'a> Reporter<'a> {
 
     fn tell(&mut self, object: &Object, outcome: ApplyOutcome) {
         match outcome {
-            ApplyOutcome::Applied { warnings, change, object: live, left_set } => {
+            ApplyOutcome::Applied { warnings, remarks, change, object: live, left_set } => {
                 if let Some(set) = left_set {
                     self.summary.left_sets.entry(set).or_default().push(object.clone());
                 }
-                for text in &warnings {
-                    self.warn(text);
+                for text in warnings.iter().filter(|text| self.warned.insert((*text).clone())) {
+                    (self.report)(Event::Warning(text));
+                }
+                for text in remarks.iter().filter(|text| self.warned.insert((*text).clone())) {
+                    (self.report)(Event::Remark(text));
                 }
                 self.summary.applied += 1;
                 (self.report)(Event::Applied(&AppliedObject { object: object.clone(), change, live }));
@@ -84,12 +89,6 @@ impl<'a> Reporter<'a> {
             ApplyOutcome::Failed { problem, conflict } => self.fail(object, problem, conflict),
             ApplyOutcome::Skipped => self.summary.skipped.push(object.clone()),
             ApplyOutcome::Unknown => self.summary.unknown.push(object.clone()),
-        }
-    }
-
-    pub(super) fn warn(&mut self, text: &str) {
-        if self.warned.insert(text.into()) {
-            (self.report)(Event::Warning(text));
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::tooling::ApplySetTooling;
 use crate::cluster::apply::PARALLEL;
 use crate::cluster::cascade::Cascade;
+use crate::cluster::delete::{DoneWhen, RemainingObject};
 use crate::cluster::plan::Object;
 use crate::diagnostic::Diagnostic;
 
@@ -46,7 +47,7 @@ pub enum PruneMode {
 }
 
 /// How to prune.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PruneOptions {
     /// Whether anything is deleted.
@@ -56,16 +57,37 @@ pub struct PruneOptions {
     pub holding: Vec<String>,
     /// What becomes of objects that a deleted one owns.
     pub cascade: Cascade,
+    /// When a step is done. What is only [accepted](DoneWhen::Accepted) is looked at for a moment all the same: what is
+    /// still there then stays in the set, and holds what it is in.
+    pub done_when: DoneWhen,
     /// When it is set, what is under way is still waited for, and nothing more is deleted.
     pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Default for PruneOptions {
+    fn default() -> Self {
+        Self {
+            mode: PruneMode::Delete,
+            holding: Vec::new(),
+            cascade: Cascade::default(),
+            done_when: DoneWhen::Accepted,
+            stop: None,
+        }
+    }
 }
 
 /// Something that happened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ApplySetEvent<'e> {
-    /// An object that is no longer in the set was deleted, or would be.
+    /// An object that is no longer in the set is gone, or would be deleted.
     Pruned(&'e Object),
+    /// An object is being deleted and still there; nobody waits for it. It stays in the set until it is gone.
+    Ending(&'e RemainingObject),
+    /// The same, and it was waited for.
+    Remaining(&'e RemainingObject),
+    /// About a second has passed; these are still there.
+    Waiting(&'e [RemainingObject]),
     /// An object that was there already is in the set now.
     Adopted(&'e Object),
     /// An object is in no set any more, and stays.
@@ -76,6 +98,8 @@ pub enum ApplySetEvent<'e> {
     Failed(&'e PruneFailure),
     /// Something worth knowing.
     Warning(&'e str),
+    /// Something for those who want to know all.
+    Detail(&'e str),
 }
 
 /// An object that stays.
@@ -104,8 +128,12 @@ pub struct PruneFailure {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PruneSummary {
-    /// The objects that were deleted, or would be.
+    /// The objects that are gone, or would be deleted.
     pub pruned: Vec<Object>,
+    /// Those that are being deleted and still there, where nobody waits for them. They stay in the set until they are gone.
+    pub ending: Vec<RemainingObject>,
+    /// Those that were still there when the time was over.
+    pub remaining: Vec<RemainingObject>,
     /// Those that stay.
     pub kept: Vec<KeptObject>,
     /// Those that could not be deleted.
@@ -118,6 +146,6 @@ impl PruneSummary {
     /// Whether everything was done that was to be done.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        self.failures.is_empty() && self.skipped.is_empty()
+        self.failures.is_empty() && self.skipped.is_empty() && self.remaining.is_empty()
     }
 }

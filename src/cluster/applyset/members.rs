@@ -32,6 +32,18 @@ impl SetMember {
         GroupKind { kind: self.object.gvk.kind.clone(), group: self.object.gvk.group.clone() }
     }
 
+    /// The name that the CRD of its kind has, if it is one of a CRD.
+    pub(super) fn definition(&self) -> String {
+        format!("{}.{}", self.mapping.plural, self.mapping.gvk.group)
+    }
+
+    /// The identity of the controller that made it, or took it over.
+    pub(super) fn controller(&self) -> Option<&str> {
+        let owners = self.metadata.get("ownerReferences")?.as_array()?;
+        let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
+        controller.get("uid")?.as_str()
+    }
+
     /// The id of its set.
     pub(super) fn set(&self) -> &str {
         label(&self.metadata).unwrap_or_default()

@@ -2,33 +2,41 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use futures::StreamExt as _;
+use futures::future::{Either, select};
 use http::Method;
+use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::claim::{RENEW, SetWork, VALID};
 use super::events::{ApplySetEvent, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary};
 use super::hold::{SetHold, StillHeld};
-use super::holding::{HoldingKind, reason_to_stay};
+use super::holding::{HoldingKind, Needed, reason_to_stay};
 use super::members::{SetMember, label};
 use super::parent::SetParent;
 use crate::cluster::apply::METADATA;
 use crate::cluster::client::Cluster;
 use crate::cluster::contents::Leaving;
+use crate::cluster::delete::{DeleteEvent, DoneWhen, DyingObject, Patient, RemainingObject, gone, identity};
 use crate::cluster::exchange::Ask;
 use crate::cluster::json;
 use crate::cluster::plan::{Object, Phase};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
-/// Members in the order in which they are deleted: those of one step side by side.
+/// Members in the order in which they are deleted: those of one step side by side. Custom resources go before the
+/// others of their step when their CRD goes, too: what takes their finalizers away may be among these.
 pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMember>> {
-    let mut steps: BTreeMap<Reverse<(i32, Phase)>, Vec<SetMember>> = BTreeMap::new();
+    let definitions = definitions(&members);
+    let mut steps: BTreeMap<Reverse<(i32, Phase, bool)>, Vec<SetMember>> = BTreeMap::new();
     for member in members {
-        let wave = wave(&member.metadata, waves);
-        steps.entry(Reverse((wave, Phase::of(&member.object.gvk)))).or_default().push(member);
+        let (wave, phase) = (wave(&member.metadata, waves), Phase::of(&member.object.gvk));
+        let loses_kind = definitions.contains(&member.definition());
+        steps.entry(Reverse((wave, phase, loses_kind))).or_default().push(member);
     }
     for step in steps.values_mut() {
         step.sort_by_cached_key(|member| {
@@ -37,6 +45,12 @@ pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMem
         });
     }
     steps.into_values().collect()
+}
+
+/// The names of the CRDs among members.
+fn definitions(members: &[SetMember]) -> FxHashSet<String> {
+    let crds = members.iter().filter(|member| member.object.gvk.is_crd());
+    crds.map(|member| member.object.name.to_string()).collect()
 }
 
 /// The wave in which an object was applied.
@@ -49,7 +63,10 @@ fn wave(metadata: &Value, annotations: &[String]) -> i32 {
 /// What becomes of one object.
 #[derive(Debug)]
 enum PruneDeletion {
+    /// It is gone, or would be deleted.
     Done,
+    /// The server took it; something may hold the object.
+    Taken,
     /// It stays for a reason.
     Stays(String),
     Failed(Diagnostic),
@@ -62,22 +79,30 @@ enum PruneDeletion {
 /// How often a deletion begins anew when others change the object meanwhile.
 const ATTEMPTS: usize = 5;
 
+/// How long is looked whether objects go, where nobody waits for them.
+const GLANCE: Duration = Duration::from_secs(2);
+
 /// A prune of a set.
 pub(super) struct PruneRun<'p> {
     pub(super) cluster: &'p Cluster,
     pub(super) parent: &'p SetParent,
     pub(super) options: &'p PruneOptions,
     pub(super) holding: Vec<HoldingKind>,
+    /// What holds objects of the run.
+    pub(super) needed: &'p Needed,
     pub(super) parallel: usize,
     /// None where nothing is deleted.
     pub(super) hold: Option<&'p mut SetHold>,
     pub(super) summary: PruneSummary,
-    /// What goes.
+    /// What is gone, or would be.
     pub(super) gone: Leaving,
+    /// A custom resource that is still there and whose CRD is to go: what comes after it may be what it waits for.
+    pub(super) hanging: Option<Object>,
 }
 
 impl PruneRun<'_> {
-    /// Takes one step after the other; what comes after a failure stays.
+    /// Takes one step after the other; what comes after a failure stays. What a step deleted is gone before the next
+    /// begins, where that is waited for.
     ///
     /// # Errors
     /// The set is not this run's any more.
@@ -86,10 +111,17 @@ impl PruneRun<'_> {
         steps: Vec<Vec<SetMember>>,
         report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
     ) -> Result<()> {
+        let definitions: FxHashSet<String> = steps.iter().flat_map(|step| definitions(step)).collect();
+        let until = match self.options.done_when {
+            DoneWhen::Gone(limit) => Some(Instant::now() + limit.max(GLANCE)),
+            DoneWhen::Accepted => None,
+        };
         for step in steps {
-            let mut due = Vec::new();
+            let (mut due, mut dying) = (Vec::new(), Vec::new());
             for member in step {
-                if self.is_over() {
+                if member.is_being_deleted() {
+                    dying.push(member);
+                } else if self.is_over() {
                     self.summary.skipped.push(member.object);
                 } else if self.goes(&member, report).await {
                     due.push(member);
@@ -99,9 +131,14 @@ impl PruneRun<'_> {
                 for member in due {
                     self.done(member, PruneDeletion::Done, report);
                 }
-            } else {
-                self.delete(due, report).await?;
+                continue;
             }
+            dying.append(&mut self.delete(due, report).await?);
+            let left = self.watch(dying, until, report).await?;
+            let loses_kind = |member: &SetMember| definitions.contains(&member.definition());
+            let hanging = left.into_iter().find(loses_kind);
+            let is_free = self.holding.contains(&HoldingKind::Definition);
+            self.hanging = self.hanging.take().or(hanging.filter(|_| !is_free).map(|member| member.object));
         }
         Ok(())
     }
@@ -113,8 +150,19 @@ impl PruneRun<'_> {
 
     /// Whether an object holds nothing that would go with it, or may go with it.
     async fn goes(&mut self, member: &SetMember, report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send)) -> bool {
-        let kind = HoldingKind::of(&member.object.gvk).filter(|kind| !self.holding.contains(kind));
-        let Some(kind) = kind else { return true };
+        if let Some(hanging) = &self.hanging {
+            let reason = format!("{hanging} is still there, and may need it until it is gone");
+            self.keep(member, reason, Some("apply again when that is gone".into()), report);
+            return false;
+        }
+        let Some(kind) = HoldingKind::of(&member.object.gvk) else { return true };
+        if let Some(what) = self.needed.within(kind, &member.object.name) {
+            self.keep(member, format!("it holds {what}"), None, report);
+            return false;
+        }
+        if self.holding.contains(&kind) {
+            return true;
+        }
         match reason_to_stay(self.cluster, member, kind, &self.gone).await {
             Ok(None) => return true,
             Ok(Some(reason)) => {
@@ -126,16 +174,17 @@ impl PruneRun<'_> {
         false
     }
 
-    /// Deletes what is due, side by side, while the set is this run's.
+    /// Deletes what is due, side by side, while the set is this run's. Returns what may still be there.
     async fn delete(
         &mut self,
         mut due: Vec<SetMember>,
         report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) -> Result<()> {
+    ) -> Result<Vec<SetMember>> {
+        let mut dying = Vec::new();
         while !due.is_empty() {
             if self.is_over() {
                 self.summary.skipped.extend(due.into_iter().map(|member| member.object));
-                return Ok(());
+                break;
             }
             let until = self.renewed().await?;
             let now = due.drain(..due.len().min(4 * self.parallel.max(1))).collect::<Vec<_>>();
@@ -150,13 +199,69 @@ impl PruneRun<'_> {
             for (member, deletion) in tried {
                 match deletion {
                     PruneDeletion::Late => late.push(member),
+                    PruneDeletion::Taken => dying.push(member),
                     deletion => self.done(member, deletion, report),
                 }
             }
             late.append(&mut due);
             due = late;
         }
-        Ok(())
+        Ok(dying)
+    }
+
+    /// Sees what becomes of objects that are being deleted, for a moment or as long as that is waited for. Returns those
+    /// that are still there.
+    async fn watch(
+        &mut self,
+        dying: Vec<SetMember>,
+        until: Option<Instant>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Vec<SetMember>> {
+        let followed = dying.iter().map(|member| {
+            let (object, mapping) = (member.object.clone(), member.mapping.clone());
+            DyingObject { object, mapping, uid: member.uid.as_str().into() }
+        });
+        let glance = Instant::now() + GLANCE;
+        let remaining = self.until_gone(followed.collect(), until.unwrap_or(glance), report).await?;
+        let mut left = Vec::new();
+        for member in dying {
+            let Some(one) = remaining.iter().find(|one| one.object == member.object) else {
+                self.done(member, PruneDeletion::Done, report);
+                continue;
+            };
+            left.push(member);
+            if until.is_some() {
+                report(ApplySetEvent::Remaining(one));
+                self.summary.remaining.push(one.clone());
+            } else {
+                report(ApplySetEvent::Ending(one));
+                self.summary.ending.push(one.clone());
+            }
+        }
+        Ok(left)
+    }
+
+    /// Waits until objects are gone, and keeps the set meanwhile. Returns those that are still there.
+    async fn until_gone(
+        &mut self,
+        dying: Vec<DyingObject>,
+        until: Instant,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Vec<RemainingObject>> {
+        let (cluster, options) = (self.cluster, self.options);
+        let patient = Patient { until, stop: options.stop.as_deref() };
+        let mut tell = |event: DeleteEvent<'_>| match event {
+            DeleteEvent::Waiting(remaining) => report(ApplySetEvent::Waiting(remaining)),
+            DeleteEvent::Warning(text) => report(ApplySetEvent::Warning(text)),
+            _ => {}
+        };
+        let mut remaining = pin!(gone(cluster, dying, &patient, &mut tell));
+        loop {
+            match select(remaining.as_mut(), pin!(sleep(RENEW))).await {
+                Either::Left((remaining, _)) => return Ok(remaining),
+                Either::Right(_) => self.renewed().await.map(drop)?,
+            }
+        }
     }
 
     /// Until when may be deleted.
@@ -184,6 +289,11 @@ impl PruneRun<'_> {
             };
             match answer.map(crate::cluster::exchange::Answer::accepted) {
                 Err(problem) => return PruneDeletion::Unanswered(problem),
+                Ok(Ok(_)) if self.options.mode == PruneMode::ServerDryRun => return PruneDeletion::Done,
+                // An object is what is still there, or was; a status says that it is gone.
+                Ok(Ok(answer)) if identity(&answer).is_some_and(|uid| uid == member.uid) => {
+                    return PruneDeletion::Taken;
+                }
                 Ok(Ok(_)) => return PruneDeletion::Done,
                 Ok(Err(refusal)) if refusal.is_not_found() => return PruneDeletion::Done,
                 Ok(Err(refusal)) if refusal.http == 409 => {}
@@ -234,7 +344,7 @@ impl PruneRun<'_> {
             return Err(PruneDeletion::Stays("it was taken out of the set meanwhile".into()));
         }
         if metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null()) {
-            return Err(PruneDeletion::Done);
+            return Err(PruneDeletion::Taken);
         }
         Ok(metadata)
     }
@@ -255,7 +365,7 @@ impl PruneRun<'_> {
             PruneDeletion::Failed(problem) | PruneDeletion::Unanswered(problem) => {
                 self.fail(&member, problem, report);
             }
-            PruneDeletion::Late => self.summary.skipped.push(member.object),
+            PruneDeletion::Taken | PruneDeletion::Late => self.summary.skipped.push(member.object),
         }
     }
 
@@ -302,7 +412,7 @@ mod tests {
         let gvk = Gvk::from_manifest(api_version, kind);
         let mapping = Mapping {
             gvk: gvk.clone(),
-            plural: "x".into(),
+            plural: format!("{}s", kind.to_lowercase()).into(),
             namespaced: false,
             names: Vec::new(),
             verbs: Vec::new(),
@@ -320,7 +430,9 @@ mod tests {
     fn what_was_applied_last_goes_first() {
         let members = vec![
             member("v1", "Namespace", "n", None),
-            member("apiextensions.k8s.io/v1", "CustomResourceDefinition", "d", None),
+            member("apiextensions.k8s.io/v1", "CustomResourceDefinition", "widgets.example.com", None),
+            member("example.com/v1", "Widget", "custom", None),
+            member("example.com/v1", "Gadget", "of-others", None),
             member("v1", "ConfigMap", "b", None),
             member("v1", "ConfigMap", "a", None),
             member("v1", "Secret", "early", Some("-1")),
@@ -332,7 +444,9 @@ mod tests {
         let steps = steps(members, &["smp.kubectl.dev/wave".to_string()]);
         let names: Vec<Vec<_>> =
             steps.iter().map(|step| step.iter().map(|one| one.object.name.as_str()).collect()).collect();
-        let want: [&[&str]; 7] = [&["late"], &["w"], &["a", "b", "odd"], &["r"], &["d"], &["n"], &["early"]];
+        let rest: &[&str] = &["a", "b", "of-others", "odd"];
+        let crd: &[&str] = &["widgets.example.com"];
+        let want: [&[&str]; 8] = [&["late"], &["w"], &["custom"], rest, &["r"], crd, &["n"], &["early"]];
         assert_eq!(names, want);
     }
 }

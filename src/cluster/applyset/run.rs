@@ -6,14 +6,15 @@ use smol_str::SmolStr;
 use super::claim::SetWork;
 use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary};
 use super::hold::{SetHold, StillHeld, cover};
-use super::holding::HoldingKind;
-use super::id::PART_OF;
+use super::holding::{HoldingKind, Needed};
+use super::id::{GROUP_KINDS, PART_OF};
 use super::members::{MemberQuery, SetCollection, SetMember, collections, members};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::prune::{PruneRun, steps, taken};
 use super::scope::{GroupKind, SetScope};
 use crate::cluster::apply::{DryRun, Event, ServerSideApplyOptions, checked};
+use crate::cluster::cascade::Cascade;
 use crate::cluster::client::Cluster;
 use crate::cluster::contents::Leaving;
 use crate::cluster::mapping::Mapping;
@@ -44,6 +45,7 @@ pub struct ApplySetRun<'c> {
     uids: FxHashSet<String>,
     waves: Vec<String>,
     holding: Vec<HoldingKind>,
+    needed: Needed,
     /// Where the members are, as the parent said at first.
     before: SetScope,
     /// None for a dry run.
@@ -106,6 +108,7 @@ impl<'c> ApplySetRun<'c> {
         refuse_parent(&plan, &parent.at.object())?;
         let new = scope_of(&plan);
         let keys = plan.targets.iter().map(|target| object_key(&target.object)).collect();
+        let needed = Needed::of(&plan, &parent.at);
         let live = parent.read(cluster).await.map_err(unsent)?;
         let before = live.map(|live| live.state.scope).unwrap_or_default();
         refuse_members_of_others(cluster, &plan, &parent.at.id(), options.parallel).await?;
@@ -118,13 +121,34 @@ impl<'c> ApplySetRun<'c> {
             uids: FxHashSet::default(),
             waves,
             holding,
+            needed,
             before,
             hold: None,
         };
         // What cannot be listed later would be found out when it is too late.
         let (mappings, _) = run.served(&run.before).await.map_err(unsent)?;
-        run.listed(&mappings, &run.before).await.map_err(unsent)?;
+        let members = run.listed(&mappings, &run.before).await.map_err(unsent)?;
+        run.refuse_what_is_needed(&members)?;
         Ok(run)
+    }
+
+    /// What would be deleted with what it holds must not hold the objects of the run.
+    fn refuse_what_is_needed(&self, members: &[SetMember]) -> Result<()> {
+        let mut problems = Problems::default();
+        for member in members.iter().filter(|member| !self.keys.contains(&object_key(&member.object))) {
+            let kind = HoldingKind::of(&member.object.gvk).filter(|kind| self.holding.contains(kind));
+            let Some((kind, what)) =
+                kind.and_then(|kind| Some((kind, self.needed.within(kind, &member.object.name)?)))
+            else {
+                continue;
+            };
+            let message =
+                format!("{} left the ApplySet, and cannot be pruned: it holds {what}", member.object);
+            let way_out = "add it to the objects, or leave out";
+            let problem = Diagnostic::error(Code::ApplySet, message);
+            problems.add(problem.help(format!("{way_out} --prune-holding={}", kind.word())));
+        }
+        problems.or(()).map_err(unsent)
     }
 
     /// Notes what was applied: it is not pruned.
@@ -207,18 +231,19 @@ impl<'c> ApplySetRun<'c> {
         // CRDs of this run may have brought kinds.
         self.cluster.discover_all().await?;
         let (mappings, lost) = self.served(scope).await?;
-        for kind in lost {
-            let text = format!("the server has no kind {kind} any more, of which the ApplySet had members");
-            report(ApplySetEvent::Warning(&text));
+        for kind in &lost {
+            report(ApplySetEvent::Warning(&self.lost(kind)));
         }
         let parent_uid = hold.as_ref().map(|hold| hold.parent_uid().to_string());
         let found = self.listed(&mappings, scope).await?;
+        let deletes = self.options.prune.mode == PruneMode::Delete;
         let leavers = found.into_iter().filter(|member| {
             let is_applied =
                 self.uids.contains(&member.uid) || self.keys.contains(&object_key(&member.object));
-            !is_applied && Some(&member.uid) != parent_uid.as_ref() && !member.is_being_deleted()
+            let is_told = deletes || !member.is_being_deleted();
+            !is_applied && is_told && Some(&member.uid) != parent_uid.as_ref()
         });
-        let leavers: Vec<SetMember> = leavers.collect();
+        let leavers = without_controlled(leavers.collect(), self.options.prune.cascade, report);
         let scopes: FxHashMap<Object, SetScope> =
             leavers.iter().map(|member| (member.object.clone(), member.scope())).collect();
         let mut run = PruneRun {
@@ -226,18 +251,31 @@ impl<'c> ApplySetRun<'c> {
             parent: &self.parent,
             options: &self.options.prune,
             holding: self.holding.clone(),
+            needed: &self.needed,
             parallel: self.options.parallel,
             hold,
             summary: PruneSummary::default(),
             gone: Leaving::default(),
+            hanging: None,
         };
         run.all(steps(leavers, &self.waves), report).await?;
         let summary = run.summary;
         let kept = summary.kept.iter().map(|kept| &kept.object);
         let left = kept.chain(summary.failures.iter().map(|failure| &failure.object)).chain(&summary.skipped);
-        let rest =
-            left.filter_map(|object| scopes.get(object)).fold(SetScope::default(), |all, one| all.with(one));
+        let left = left.chain(summary.ending.iter().chain(&summary.remaining).map(|one| &one.object));
+        let lost = SetScope { kinds: lost.into_iter().collect(), ..SetScope::default() };
+        let rest = left.filter_map(|object| scopes.get(object)).fold(lost, |all, one| all.with(one));
         Ok((summary, rest))
+    }
+
+    /// What is said of a kind that nothing serves any more. It stays in the annotation: it may be served again, with its
+    /// objects.
+    fn lost(&self, kind: &GroupKind) -> String {
+        let parent = self.parent.at.object();
+        format!(
+            "the server has no kind {kind} any more, of which the ApplySet had members: it is looked for again each \
+             time, until it is taken out of the annotation {GROUP_KINDS} of {parent}"
+        )
     }
 
     /// The resources that serve the kinds of a scope, and the kinds that nothing serves any more.
@@ -257,6 +295,35 @@ impl<'c> ApplySetRun<'c> {
         let id = self.parent.at.id();
         let collections = collections(mappings, scope);
         members(self.cluster, &collections, MemberQuery::Of(&id), self.options.parallel).await
+    }
+}
+
+/// The members that are nobody's but the set's. What a controller made has the label of what it was made for, such as
+/// the slices of a Service, and goes when its owner does.
+fn without_controlled(
+    mut members: Vec<SetMember>,
+    cascade: Cascade,
+    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+) -> Vec<SetMember> {
+    loop {
+        let uids: FxHashSet<&str> = members.iter().map(|member| member.uid.as_str()).collect();
+        let stays = |member: &SetMember| {
+            let goes_along = |owner| cascade != Cascade::Orphan && uids.contains(owner);
+            member.controller().is_some_and(|owner| !goes_along(owner))
+        };
+        let stays: Vec<bool> = members.iter().map(stays).collect();
+        if !stays.contains(&true) {
+            return members;
+        }
+        let mut stays = stays.into_iter();
+        members.retain(|member| {
+            let is_controlled = stays.next().unwrap_or_default();
+            if is_controlled {
+                let text = format!("{} is not pruned: its controller has it", member.object);
+                report(ApplySetEvent::Detail(&text));
+            }
+            !is_controlled
+        });
     }
 }
 

@@ -3,6 +3,8 @@
 //! A tool is known by its name alone, to kubectl, too. kubectl writes its whole version behind it, such as
 //! `kubectl/v1.36.3`, and takes any other for its own, as this program does.
 
+use crate::cluster::apply::LastApplied;
+
 /// The tool that a parent names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -31,6 +33,16 @@ impl ApplySetTooling {
         match self {
             Self::Kubectl => "kubectl/v1.36",
             Self::Smp => concat!("kubectl-smp/v", env!("CARGO_PKG_VERSION")),
+        }
+    }
+
+    /// What becomes of the annotation in which `kubectl apply` keeps what it applied last: where kubectl works on the set,
+    /// too, its next apply goes by that.
+    #[must_use]
+    pub fn last_applied(self) -> LastApplied {
+        match self {
+            Self::Kubectl => LastApplied::Kept,
+            Self::Smp => LastApplied::Dropped,
         }
     }
 

@@ -15,20 +15,22 @@ use super::events::{DeleteEvent, RemainingObject};
 use super::holders::holders;
 use crate::cluster::client::Cluster;
 use crate::cluster::follow::{Collection, Follower, LISTS, ObjectContent, Sight};
-use crate::cluster::plan::PlannedObject;
+use crate::cluster::mapping::Mapping;
+use crate::cluster::plan::Object;
 use crate::schema::Gvk;
 use crate::yaml::Node;
 
 /// An object whose deletion was taken.
-pub(super) struct DyingObject<'a> {
-    pub(super) target: &'a PlannedObject<'a>,
-    pub(super) uid: SmolStr,
+pub(in crate::cluster) struct DyingObject {
+    pub(in crate::cluster) object: Object,
+    pub(in crate::cluster) mapping: Mapping,
+    pub(in crate::cluster) uid: SmolStr,
 }
 
 /// How long it is waited.
-pub(super) struct Patient<'a> {
-    pub(super) until: Instant,
-    pub(super) stop: Option<&'a AtomicBool>,
+pub(in crate::cluster) struct Patient<'a> {
+    pub(in crate::cluster) until: Instant,
+    pub(in crate::cluster) stop: Option<&'a AtomicBool>,
 }
 
 /// How often time is looked at, and how often is told what is still there.
@@ -36,9 +38,9 @@ const TICK: Duration = Duration::from_millis(250);
 const TOLD_EVERY: Duration = Duration::from_secs(1);
 
 /// Those that are still there at the end.
-pub(super) async fn gone(
+pub(in crate::cluster) async fn gone(
     cluster: &Cluster,
-    dying: Vec<DyingObject<'_>>,
+    dying: Vec<DyingObject>,
     patient: &Patient<'_>,
     report: &mut (dyn FnMut(DeleteEvent<'_>) + Send),
 ) -> Vec<RemainingObject> {
@@ -64,28 +66,28 @@ pub(super) async fn gone(
 }
 
 /// The objects that are still there.
-struct Deathbed<'a> {
+struct Deathbed {
     collections: Vec<Collection>,
     /// By collection and name.
-    there: FxHashMap<(usize, SmolStr), DyingAs<'a>>,
+    there: FxHashMap<(usize, SmolStr), DyingAs>,
     warned: FxHashSet<String>,
 }
 
 /// An object, and how it was seen last.
-struct DyingAs<'a> {
-    dying: DyingObject<'a>,
+struct DyingAs {
+    dying: DyingObject,
     held_by: Vec<String>,
     /// Nobody tells whether it is there.
     is_hidden: bool,
 }
 
-impl<'a> Deathbed<'a> {
-    fn of(dying: Vec<DyingObject<'a>>) -> Self {
+impl Deathbed {
+    fn of(dying: Vec<DyingObject>) -> Self {
         let mut places: FxHashMap<(Gvk, SmolStr), usize> = FxHashMap::default();
         let mut all =
             Self { collections: Vec::new(), there: FxHashMap::default(), warned: FxHashSet::default() };
         for one in dying {
-            let (object, Some(mapping)) = (&one.target.object, &one.target.mapping) else { continue };
+            let (object, mapping) = (&one.object, &one.mapping);
             let place = *places.entry((object.gvk.clone(), object.namespace.clone())).or_insert_with(|| {
                 let is_namespace = object.gvk.group.is_empty() && object.gvk.kind == "Namespace";
                 let content = if is_namespace { ObjectContent::Whole } else { ObjectContent::Metadata };
@@ -135,11 +137,10 @@ impl<'a> Deathbed<'a> {
     }
 
     fn remaining(&self) -> Vec<RemainingObject> {
-        let object = |one: &DyingAs<'_>| one.dying.target.object.clone();
-        let all = self
-            .there
-            .values()
-            .map(|one| RemainingObject { object: object(one), held_by: one.held_by.clone() });
+        let all = self.there.values().map(|one| {
+            let object = one.dying.object.clone();
+            RemainingObject { object, held_by: one.held_by.clone() }
+        });
         let mut all: Vec<_> = all.collect();
         all.sort_by_key(|one| (one.object.to_string(), one.object.namespace.clone()));
         all

@@ -24,7 +24,8 @@ use super::plan::{Object, ObjectPlan, Phase};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::Resource;
 pub use events::{DeleteEvent, DeleteFailure, DeleteSummary, RemainingObject, TakenAlong};
-use gone::{DyingObject, Patient, gone};
+pub(super) use gone::{DyingObject, Patient, gone};
+pub(super) use one::identity;
 use one::{Deletion, absent, delete_one};
 pub use options::{Absent, DELETE_TIMEOUT, DeleteOptions, DoneWhen};
 use taken_along::taken_along;
@@ -115,8 +116,9 @@ impl DeleteRun<'_> {
         let mut dying = Vec::new();
         for (index, outcome) in outcomes {
             let target = &self.plan.targets[index];
-            if let Deletion::Taken(uid) = &outcome {
-                dying.push(DyingObject { target, uid: uid.clone() });
+            if let (Deletion::Taken(uid), Some(mapping)) = (&outcome, &target.mapping) {
+                let (object, mapping) = (target.object.clone(), mapping.clone());
+                dying.push(DyingObject { object, mapping, uid: uid.clone() });
             }
             self.tell(index, outcome, report);
         }

@@ -71,7 +71,8 @@ fn unserved(cluster: &Cluster, target: &PlannedObject<'_>) -> Deletion {
     if problem.code() == Code::NoMatch { Deletion::Absent } else { Deletion::Failed(problem) }
 }
 
-fn identity(answer: &Answer) -> Option<SmolStr> {
+/// The identity of the object that a server answered with, if it did.
+pub(in crate::cluster) fn identity(answer: &Answer) -> Option<SmolStr> {
     let object: Value = json::decode(&answer.body).ok()?;
     object.pointer("/metadata/uid").and_then(Value::as_str).filter(|uid| !uid.is_empty()).map(SmolStr::from)
 }

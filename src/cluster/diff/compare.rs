@@ -3,18 +3,21 @@
 use futures::future::join;
 use http::Method;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::known::{KnownObject, KnownObjects};
 use super::moving::Moving;
 use super::predecessor::Predecessors;
 use super::report::{DiffOptions, ObjectDiff};
 use crate::cluster::apply::{
-    ApplyRequest, DryRun, FieldValidation, Force, immutable_fields, is_being_deleted, kubectl_would_get,
+    ApplyRequest, DryRun, FieldValidation, Force, LastApplied, immutable_fields, is_being_deleted,
+    kubectl_would_get,
 };
 use crate::cluster::client::Cluster;
 use crate::cluster::conflict::ApplyConflict;
 use crate::cluster::exchange::{Answer, Ask};
 use crate::cluster::failure::{Refusal, not_understood};
+use crate::cluster::json;
 use crate::cluster::listing::Told;
 use crate::cluster::mapping::encode;
 use crate::cluster::plan::{Object, ObjectPlan, PlannedObject};
@@ -42,6 +45,8 @@ pub(super) struct Compared {
     pub(super) diff: ObjectDiff,
     pub(super) conflict: Option<ApplyConflict>,
     pub(super) warnings: Vec<String>,
+    /// What no server said.
+    pub(super) remarks: Vec<String>,
 }
 
 /// Why an object could not be compared.
@@ -81,6 +86,12 @@ impl CompareOne<'_> {
         }
         let (live, dry_run) = match known {
             Some(known) => self.beside_known(&path, known, body).await,
+            None if self.run.options.last_applied == LastApplied::Kept => {
+                let live = self.live(&path).await;
+                let there = live.as_ref().ok().and_then(|live| live.as_ref().ok()).and_then(Option::as_deref);
+                let body = self.annotated(there, body);
+                (live, self.dry_run(body).await)
+            }
             None => join(self.live(&path), self.dry_run(body)).await,
         };
         let (live, dry_run) = (
@@ -118,21 +129,30 @@ impl CompareOne<'_> {
             Told::Absent => None,
             Told::There(known) => Some(known.json.as_slice()),
         };
-        let dry_run = self.dry_run(body).await;
+        let dry_run = self.dry_run(self.annotated(known, body)).await;
         let merged = dry_run.as_ref().ok().and_then(|run| run.answer.as_ref().ok());
         let is_same = merged.is_none_or(|merged| known.and_then(version) == version(&merged.body));
         let live = if is_same { Ok(Ok(known.map(<[u8]>::to_vec))) } else { self.live(path).await };
         (live, dry_run)
     }
 
+    /// What is sent for an object that is there, where its annotation of the last configuration is kept.
+    fn annotated(&self, live: Option<&[u8]>, body: Vec<u8>) -> Vec<u8> {
+        let manager = &self.run.options.field_manager;
+        let live = live.filter(|_| self.run.options.last_applied == LastApplied::Kept);
+        let live = live.and_then(|live| json::decode::<Value>(live).ok());
+        live.and_then(|live| self.target.annotated_body(manager, &live)).unwrap_or(body)
+    }
+
     /// An object that is left as it is.
     fn unchanged(&self, path: &str, live: &[u8]) -> std::result::Result<Compared, Stop> {
         let live = self.read(path, live).map_err(|problem| self.stop(problem))?;
-        let warnings = self.warnings_of(&live).into_iter().collect();
-        Ok(Compared { diff: self.tidy(Some(live.clone()), live), conflict: None, warnings })
+        let remarks = self.remark_on(&live).into_iter().collect();
+        let diff = self.tidy(Some(live.clone()), live);
+        Ok(Compared { diff, conflict: None, warnings: Vec::new(), remarks })
     }
 
-    fn warnings_of(&self, live: &Node) -> Option<String> {
+    fn remark_on(&self, live: &Node) -> Option<String> {
         is_being_deleted(live).then(|| format!("{} is being deleted", self.target.object))
     }
 
@@ -145,9 +165,7 @@ impl CompareOne<'_> {
         conflict: Option<ApplyConflict>,
     ) -> std::result::Result<Compared, Stop> {
         let said = merged.warnings.iter();
-        let mut warnings: Vec<_> =
-            said.map(|text| secret::without_values(text, self.target.resource)).collect();
-        warnings.extend(self.target.warning(&self.run.options.field_manager));
+        let warnings = said.map(|text| secret::without_values(text, self.target.resource)).collect();
         let read = |json: &[u8]| self.read(path, json).map_err(|problem| self.stop(problem));
         let moving = live.and_then(|live| Moving::of(live, &merged, self.run.options));
         let (merged, conflict) = match moving {
@@ -160,8 +178,9 @@ impl CompareOne<'_> {
             }
         };
         let live = live.map(read).transpose()?;
-        warnings.extend(live.as_ref().and_then(|live| self.warnings_of(live)));
-        Ok(Compared { diff: self.tidy(live, merged), conflict, warnings })
+        let odd = self.target.warning(&self.run.options.field_manager);
+        let remarks = odd.into_iter().chain(live.as_ref().and_then(|live| self.remark_on(live))).collect();
+        Ok(Compared { diff: self.tidy(live, merged), conflict, warnings, remarks })
     }
 
     /// A conflict, unless applying gets the fields as kubectl would.
@@ -208,8 +227,9 @@ impl CompareOne<'_> {
             if force == Force::No
                 && let Err(refusal) = &answer
             {
-                conflict = ApplyConflict::read(&self.target.object, refusal);
-                if conflict.is_some() {
+                let found = ApplyConflict::read(&self.target.object, refusal);
+                if found.is_some() {
+                    conflict = found.and_then(ApplyConflict::without_last_applied);
                     force = Force::Yes;
                     continue;
                 }
@@ -234,7 +254,7 @@ impl CompareOne<'_> {
     /// An object that is shown as its manifest has it.
     fn addition(&self) -> Compared {
         let diff = self.tidy(None, self.target.manifest(&self.run.options.field_manager));
-        Compared { diff, conflict: None, warnings: Vec::new() }
+        Compared { diff, conflict: None, warnings: Vec::new(), remarks: Vec::new() }
     }
 
     fn has_new_namespace(&self) -> bool {
@@ -310,7 +330,6 @@ fn strip(node: &mut Node, shown: Shown) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::json;
     use crate::yaml::to_json;
 
     #[test]

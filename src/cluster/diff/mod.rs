@@ -34,8 +34,10 @@ pub struct DiffReport {
     pub objects: Vec<ObjectDiff>,
     /// Fields that applying would take from other managers, if it were forced to.
     pub conflicts: Vec<ApplyConflict>,
-    /// What is worth knowing, such as namespaces that do not exist; each text comes once.
+    /// What the server has to say; each text comes once.
     pub warnings: Vec<String>,
+    /// What is worth knowing and no server said; each text comes once.
+    pub remarks: Vec<String>,
     /// Why objects could not be compared.
     pub problems: Vec<Diagnostic>,
     warned: FxHashSet<String>,
@@ -118,10 +120,11 @@ impl DiffReport {
     fn add(&mut self, compared: Compared) {
         self.objects.push(compared.diff);
         self.conflicts.extend(compared.conflict);
-        for text in compared.warnings {
-            if self.warned.insert(text.clone()) {
-                self.warnings.push(text);
-            }
-        }
+        let mut new = |texts: Vec<String>| -> Vec<String> {
+            texts.into_iter().filter(|text| self.warned.insert(text.clone())).collect()
+        };
+        let (warnings, remarks) = (new(compared.warnings), new(compared.remarks));
+        self.warnings.extend(warnings);
+        self.remarks.extend(remarks);
     }
 }

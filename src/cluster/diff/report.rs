@@ -1,6 +1,6 @@
 //! How objects are compared, and what is said of each.
 
-use crate::cluster::apply::{FIELD_MANAGER, PARALLEL};
+use crate::cluster::apply::{FIELD_MANAGER, LastApplied, PARALLEL};
 use crate::cluster::plan::Object;
 use crate::diagnostic::Result;
 use crate::diff::canonical;
@@ -18,6 +18,8 @@ pub struct DiffOptions {
     pub show_secrets: bool,
     /// Whether managed fields are shown.
     pub show_managed_fields: bool,
+    /// What applying would do with the annotation of client-side apply.
+    pub last_applied: LastApplied,
     /// The most objects at a time; at least one.
     pub parallel: usize,
 }
@@ -29,6 +31,7 @@ impl Default for DiffOptions {
             force_conflicts: false,
             show_secrets: false,
             show_managed_fields: false,
+            last_applied: LastApplied::Dropped,
             parallel: PARALLEL,
         }
     }

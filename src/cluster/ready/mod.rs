@@ -17,13 +17,13 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, timeout_at};
 
-use super::apply::KindWords;
+use super::apply::{KindWords, unheard};
 use super::client::Cluster;
 use super::exchange::Ask;
 use super::follow::{Follower, LISTS, Sight};
 use super::json;
 use super::mapping::{Mapping, encode};
-use super::plan::{ObjectPlan, PlannedObject};
+use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
 use super::status::{READY, ReadyRule, WithoutStatus};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::resource::Resource;
@@ -63,15 +63,38 @@ pub fn wait_until_ready(
         let targets: Vec<&PlannedObject<'_>> = plan.targets.iter().filter(is_meant).collect();
         if targets.is_empty() && !kinds.strange.is_empty() {
             // Who prunes afterwards must not take a misspelt word for objects that are ready.
-            let message = "nothing is waited for: none of the objects is of a kind that is named";
-            return Err(
-                Diagnostic::error(Code::NoMatch, message).help("name kinds that are among the objects")
-            );
+            return Err(nothing_awaited());
         }
         let without = without_status(cluster, &targets, options.strictness).await;
         let outlook = Outlook::over(&targets);
         let judge = Judge::new(&targets, &outlook, &without, JudgeOptions::of(options));
         Ok(watched(cluster, &outlook, judge, report).await)
+    })
+}
+
+fn nothing_awaited() -> Diagnostic {
+    let message = "nothing is waited for: none of the objects is of a kind that is named";
+    Diagnostic::error(Code::NoMatch, message).help("name kinds that are among the objects")
+}
+
+/// Says what is wrong with the kinds that are to be waited for, before anything is applied; none are all.
+///
+/// # Errors
+/// Neither the objects nor the server has one of them, or the objects have none of them.
+pub fn check_awaited_kinds(cluster: &Cluster, resources: &[Resource], kinds: &[String]) -> Result<()> {
+    let kinds: Vec<String> = kinds.iter().filter(|kind| !kind.is_empty()).cloned().collect();
+    if kinds.is_empty() {
+        return Ok(());
+    }
+    cluster.wait(async {
+        let plan = ObjectPlan::make(cluster, resources).await?;
+        let (words, mut problems) = (KindWords::of(&kinds, &plan), Problems::default());
+        for word in &words.strange {
+            unheard(cluster, "--wait", word).await?.into_iter().for_each(|problem| problems.add(problem));
+        }
+        nothing_sent(problems)?;
+        let is_awaited = plan.targets.iter().any(|target| words.has(&target.object.gvk));
+        if is_awaited { Ok(()) } else { Err(nothing_awaited().note("nothing was sent to the cluster")) }
     })
 }
 

@@ -1,0 +1,406 @@
+//! What pruning leaves that is not gone, or must not go: finalizers, the objects of the run, volumes, what controllers
+//! made, what kubectl writes.
+
+use std::sync::PoisonError;
+
+use super::rig::{Rig, eventually};
+use super::sets::{NAMESPACES, Sets, maps, names, shelf};
+
+const HOLD: &str = r#"{"metadata": {"finalizers": ["example.com/hold"]}}"#;
+const RELEASE: &str = r#"{"metadata": {"finalizers": null}}"#;
+
+fn patch(rig: &Rig, object: &[&str], patch: &str) {
+    rig.kubectl(&[&["patch", "--type=merge", "-p", patch], object].concat());
+}
+
+fn space(name: &str) -> String {
+    format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n")
+}
+
+/// What the controller of namespaces does in the end.
+fn finalize(rig: &Rig, namespace: &str) {
+    rig.file(
+        "finalize.json",
+        &format!(
+            r#"{{"apiVersion": "v1", "kind": "Namespace", "metadata": {{"name": "{namespace}"}}, "spec": {{"finalizers": []}}}}"#
+        ),
+    );
+    let path = format!("/api/v1/namespaces/{namespace}/finalize");
+    rig.kubectl(&["replace", "--raw", &path, "-f", "finalize.json"]);
+}
+
+fn annotation(rig: &Rig, set: &str, name: &str) -> String {
+    let path = format!("jsonpath={{.metadata.annotations.applyset\\.kubernetes\\.io/{name}}}");
+    rig.kubectl(&["get", set, "-o", &path])
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_member_that_a_finalizer_holds_stays_in_the_set_and_holds_its_namespace() {
+    let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let (inner, set) = (format!("{}-in", rig.name), shelf(rig));
+    let apply = |file: &str, more: &[&str]| {
+        rig.smp(&[&["apply", "--prune", "--applyset", &set, "-f", file], more].concat())
+    };
+    let inside = maps(&["fin"]).replace("NAME", &inner);
+    rig.file("all.yaml", &(maps(&["outer"]) + &space(&inner) + &inside));
+    rig.file("outer.yaml", &maps(&["outer"]));
+    apply("all.yaml", &[]).ended(0);
+    patch(rig, &["-n", &inner, "configmap", "fin"], HOLD);
+    let members =
+        || (annotation(rig, &set, "contains-group-kinds"), annotation(rig, &set, "additional-namespaces"));
+    let all = ("ConfigMap,Namespace".to_string(), format!("{},{inner}", rig.name));
+    let phase = || rig.kubectl(&["get", "namespace", &inner, "-o", "jsonpath={.status.phase}"]);
+
+    // The second time tells of it again, though nothing is left to delete.
+    for time in 0..2 {
+        let ran = apply("outer.yaml", &[]).ended(0);
+        assert!(!ran.stdout.contains("pruned"), "{time}: {ran:?}");
+        for part in [
+            &format!("warning[apply-set]: configmap/fin in {inner} is being deleted, and is still there"),
+            "held by finalizer example.com/hold, set by kubectl-patch",
+            "until it is gone",
+            &format!("namespace/{inner} is not pruned: it still holds configmap/fin"),
+            "1 still being deleted, 1 not pruned",
+        ] {
+            assert!(ran.stderr.contains(part), "{time} {part}: {}", ran.stderr);
+        }
+        assert_eq!((members(), phase().as_str()), (all.clone(), "Active"), "{time}");
+    }
+    let ran = apply("outer.yaml", &["--wait", "--timeout=3s"]).ended(1);
+    assert!(ran.stderr.contains("error[not-ready]: configmap/fin in"), "{ran:?}");
+    assert!(ran.stderr.contains("1 object was not pruned"), "{ran:?}");
+    assert_eq!((members(), phase().as_str()), (all.clone(), "Active"));
+
+    patch(rig, &["-n", &inner, "configmap", "fin"], RELEASE);
+    let ran = apply("outer.yaml", &[]).ended(0);
+    assert!(
+        ran.stderr.contains(&format!("namespace/{inner} is being deleted, and is still there")),
+        "{ran:?}"
+    );
+    assert_eq!(members().0, "ConfigMap,Namespace");
+    finalize(rig, &inner);
+    let ran = apply("outer.yaml", &["--wait", "--timeout=30s"]).ended(0);
+    assert!(!ran.stderr.contains("still"), "{ran:?}");
+    assert_eq!(members(), ("ConfigMap".into(), rig.name.clone()));
+    rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", rig.name), "--wait=false"]);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_is_pruned_with_wait_is_waited_for() {
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    sets.smp("shop", &maps(&["a", "fin"]), &[]).ended(0);
+    let object = ["-n", &rig.name, "configmap", "fin"];
+    patch(rig, &object, HOLD);
+    rig.file("set.yaml", &maps(&["a"]));
+    // Longer than a mark is valid that nobody renews.
+    let args =
+        ["apply", "--prune", "--applyset=shop", "-n", &rig.name, "-f", "set.yaml", "--wait", "--timeout=60s"];
+    let mut command = rig.command(&args);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().expect("it");
+    std::thread::sleep(std::time::Duration::from_secs(7));
+    assert!(child.try_wait().expect("a child").is_none(), "it waits");
+    let mark = r"{.metadata.annotations.smp\.kubectl\.dev/applyset-run}";
+    let times = rig.live("secret/shop", mark).split(' ').nth(2).and_then(|times| times.parse::<u32>().ok());
+    assert!(times.is_some_and(|times| times >= 3), "the mark is renewed: {times:?}");
+    patch(rig, &object, RELEASE);
+    let output = child.wait_with_output().expect("an end");
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("configmap/fin pruned"), "{output:?}");
+    assert_eq!(sets.members("configmap"), names(&["a"]));
+}
+
+const DEPLOYMENT: &str = "---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: an-operator, namespace: NAME}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: a, image: example.com/a}]}
+";
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn custom_resources_go_before_their_operator_and_their_definition() {
+    let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let all = [super::CRD, DEPLOYMENT, "---\n", super::GADGET, &maps(&["a"])].concat();
+    sets.smp("shop", &all, &[]).ended(0);
+    let definition = format!("gadgets.{}.example.com", rig.name);
+    let object = ["-n", &rig.name, &definition, "g"];
+    patch(rig, &object, HOLD);
+    let kinds = || sets.annotation("secret/shop", "contains-group-kinds");
+    let all = kinds();
+    let is_free = || {
+        rig.kubectl(&["get", "crd", &definition, "-o", "jsonpath={.metadata.deletionTimestamp}"]).is_empty()
+    };
+    for time in 0..2 {
+        let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
+        assert!(!ran.stdout.contains("pruned"), "{time}: {ran:?}");
+        let gadget = format!("gadget.{}.example.com/g", rig.name);
+        for part in [
+            &format!("{gadget} in {} is being deleted, and is still there", rig.name),
+            &format!("deployment.apps/an-operator is not pruned: {gadget} is still there"),
+            &format!("{definition} is not pruned: {gadget} is still there"),
+        ] {
+            assert!(ran.stderr.contains(part), "{time} {part}: {}", ran.stderr);
+        }
+        assert!(rig.exists("deployment/an-operator") && is_free(), "{time}");
+        assert_eq!(kinds(), all, "{time}");
+    }
+    patch(rig, &object, RELEASE);
+    let ran = sets.smp("shop", &maps(&["a"]), &["--wait", "--timeout=30s"]).ended(0);
+    assert!(ran.stdout.contains("deployment.apps/an-operator pruned"), "{ran:?}");
+    assert!(ran.stdout.contains(&format!("{definition} pruned")), "{ran:?}");
+    assert_eq!(kinds(), "ConfigMap");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_holds_objects_of_the_run_is_never_pruned() {
+    let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let (inner, set) = (format!("{}-in", rig.name), shelf(rig));
+    let apply = |set: &str, text: &str, more: &[&str]| {
+        rig.file("set.yaml", text);
+        rig.smp(&[&["apply", "--prune", "--applyset", set, "-f", "set.yaml"], more].concat())
+    };
+    let within = |name: &str| maps(&[name]).replace("NAME", &inner);
+    apply(&set, &(maps(&["outer"]) + &space(&inner) + &within("old")), &[]).ended(0);
+    let new = maps(&["outer"]) + &within("new");
+    for dry in [&[][..], &["--dry-run=server"], &["--dry-run=client"]] {
+        let ran = apply(&set, &new, &[&["--prune-holding=Namespace"], dry].concat()).ended(1);
+        for part in [
+            &format!("namespace/{inner} left the ApplySet, and cannot be pruned: it holds configmap/new"),
+            "nothing was sent to the cluster",
+        ] {
+            assert!(ran.stderr.contains(part), "{dry:?} {part}: {}", ran.stderr);
+        }
+        assert!(rig.try_kubectl(&["-n", &inner, "get", "configmap", "new"]).status != 0, "{dry:?}");
+    }
+    let ran = apply(&set, &new, &[]).ended(0);
+    assert!(
+        ran.stderr.contains(&format!("namespace/{inner} is not pruned: it holds configmap/new")),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("configmap/old pruned"), "{ran:?}");
+    assert_eq!(rig.kubectl(&["get", "namespace", &inner, "-o", "jsonpath={.status.phase}"]), "Active");
+    // The flag is for what is foreign in it.
+    rig.kubectl(&["-n", &inner, "create", "configmap", "foreign"]);
+    apply(&set, &maps(&["outer"]), &["--prune-holding=Namespace"]).ended(0);
+    assert_eq!(rig.kubectl(&["get", "namespace", &inner, "-o", "jsonpath={.status.phase}"]), "Terminating");
+    rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", rig.name), "--wait=false"]);
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_holds_the_parent_or_custom_resources_of_the_run_is_never_pruned() {
+    let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let role = "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: NAME}\n";
+    sets.smp("shop", &(space("NAME") + role), &[]).ended(0);
+    let ran = sets.smp("shop", role, &["--prune-holding=Namespace"]).ended(1);
+    assert!(ran.stderr.contains("it holds the parent of the ApplySet, secret/shop"), "{ran:?}");
+    let ran = sets.smp("shop", role, &[]).ended(0);
+    assert!(
+        ran.stderr.contains(&format!("namespace/{} is not pruned: it holds the parent", rig.name)),
+        "{ran:?}"
+    );
+    rig.kubectl(&["delete", "clusterrole", &rig.name]);
+
+    sets.smp("gadgets", &[super::CRD, "---\n", super::GADGET].concat(), &[]).ended(0);
+    let ran = sets.smp("gadgets", super::GADGET, &["--prune-holding=crd"]).ended(1);
+    assert!(
+        ran.stderr.contains("cannot be pruned: it holds gadget.") && ran.stderr.contains("nothing was sent"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn volumes_that_may_hold_something_survive() {
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let claim = |name: &str, more: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {name}, namespace: NAME}}\n\
+             spec: {{accessModes: [ReadWriteOnce], storageClassName: '', resources: {{requests: {{storage: 1Gi}}}}{more}}}\n"
+        )
+    };
+    let volume = |name: &str, more: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: NAME-{name}}}\n\
+             spec: {{capacity: {{storage: 1Gi}}, accessModes: [ReadWriteOnce], hostPath: {{path: /x}}{more}}}\n"
+        )
+    };
+    let reserved = ", claimRef: {namespace: NAME, name: data}";
+    let all = [
+        maps(&["a"]),
+        claim("free", ""),
+        claim("named", ", volumeName: NAME-v"),
+        claim("used", ""),
+        volume("free", ""),
+        volume("released", reserved),
+        volume("reserved", reserved),
+    ];
+    sets.smp("shop", &all.concat(), &[]).ended(0);
+    let released = format!("{}-released", rig.name);
+    patch(rig, &["--subresource=status", "pv", &released], r#"{"status": {"phase": "Released"}}"#);
+    rig.file(
+        "pod.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: NAME}\nspec: {containers: [{name: a, image: a}], \
+         volumes: [{name: v, persistentVolumeClaim: {claimName: used}}]}\n",
+    );
+    rig.kubectl(&["create", "-f", "pod.yaml"]);
+    let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
+    let name = &rig.name;
+    for part in [
+        &format!("persistentvolumeclaim/named is not pruned: it names the volume {name}-v"),
+        "persistentvolumeclaim/used is not pruned: pod/p uses it",
+        &format!(
+            "persistentvolume/{released} is not pruned: it is Released, and has what the claim data in {name} wrote"
+        ),
+        &format!("persistentvolume/{name}-reserved is not pruned: it is kept for the claim data in {name}"),
+        "4 not pruned",
+    ] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    // Nobody takes away the finalizers that claims and volumes get here.
+    assert!(!ran.stderr.contains("free is not pruned"), "{ran:?}");
+    for object in
+        [format!("pv/{released}"), format!("pv/{name}-reserved"), "pvc/named".into(), "pvc/used".into()]
+    {
+        assert_eq!(rig.live(&object, "{.metadata.deletionTimestamp}"), "", "{object}");
+    }
+    for volume in ["free", "released", "reserved"] {
+        let volume = format!("{name}-{volume}");
+        rig.try_kubectl(&["patch", "pv", &volume, "--type=merge", "-p", RELEASE]);
+        rig.try_kubectl(&["delete", "pv", &volume, "--wait=false"]);
+    }
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_a_controller_made_goes_with_its_owner_alone() {
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: NAME}\nspec: {ports: [{port: 80}]}\n";
+    let slice = |name: &str| {
+        format!(
+            "---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: {name}, namespace: NAME}}\n\
+             addressType: IPv4\nendpoints: []\n"
+        )
+    };
+    sets.smp("shop", &(slice("own") + service), &[]).ended(0);
+    let (uid, label) = (
+        rig.live("service/web", "{.metadata.uid}"),
+        rig.live("service/web", r"{.metadata.labels.applyset\.kubernetes\.io/part-of}"),
+    );
+    // As the controller of slices does it.
+    let child = slice("child").replace(
+        "namespace: NAME}",
+        &format!(
+            "namespace: NAME, labels: {{applyset.kubernetes.io/part-of: {label}}}, ownerReferences: [{{apiVersion: v1, \
+             kind: Service, name: web, uid: {uid}, controller: true}}]}}"
+        ),
+    );
+    rig.file("child.yaml", &child);
+    rig.kubectl(&["create", "-f", "child.yaml"]);
+    let ran = sets.smp("shop", service, &["-v"]).ended(0);
+    assert!(ran.stdout.contains("endpointslice.discovery.k8s.io/own pruned"), "{ran:?}");
+    assert!(ran.stderr.contains("endpointslice.discovery.k8s.io/child is not pruned"), "{ran:?}");
+    assert!(rig.exists("endpointslice/child"));
+    let quiet = sets.smp("shop", &(slice("own") + service), &[]).ended(0);
+    assert!(!quiet.stderr.contains("child"), "{quiet:?}");
+    // An orphan stays, though its owner goes.
+    let dry = sets.smp("shop", &maps(&["a"]), &["--dry-run=server", "--cascade=orphan"]).ended(0);
+    assert!(dry.stdout.contains("service/web pruned") && !dry.stdout.contains("child"), "{dry:?}");
+    let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
+    assert!(ran.stdout.contains("service/web pruned"), "{ran:?}");
+    assert!(!rig.exists("endpointslice/child"), "its owner went: {ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_kubectl_leaves_out_later_goes() {
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let data = |data: &str| maps(&["m"]).replace("a: b", data);
+    let last = || {
+        rig.live("configmap/m", r"{.metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration}")
+    };
+    sets.kubectl("shop", &data("a: '1', b: '1'")).ended(0);
+    for more in ["c: '1'", "d: '1'"] {
+        let text = data(&format!("a: '2', b: '1', {more}"));
+        sets.smp("shop", &text, &[]).ended(0);
+        let said: serde_json::Value = serde_json::from_str(&last()).expect("JSON");
+        let (key, _) = more.split_once(':').expect("a field");
+        assert_eq!((&said["data"]["a"], &said["data"][key]), (&"2".into(), &"1".into()));
+        let ran = sets.smp("shop", &text, &[]).ended(0);
+        assert!(ran.stdout.contains("configmap/m unchanged"), "{ran:?}");
+        rig.smp(&["diff", "--applyset=shop", "-n", &rig.name, "-f", "set.yaml"]).ended(0);
+        let ran = sets.kubectl("shop", &data("a: '1'")).ended(0);
+        assert!(!ran.stderr.contains("missing"), "{ran:?}");
+        assert_eq!(rig.live("configmap/m", "{.data}"), r#"{"a":"1"}"#, "{more}");
+    }
+    // What kubectl applies server-side keeps the annotation, too, and has it from another manager.
+    rig.file("set.yaml", &data("a: '1', e: '1'"));
+    let args = ["apply", "--server-side", "--prune", "--applyset=shop", "-n", &rig.name, "-f", "set.yaml"];
+    let mut command = std::process::Command::new("kubectl");
+    command.arg("--kubeconfig").arg(rig.kubeconfig()).args(args).arg("--force-conflicts");
+    command.current_dir(rig.path(".")).env("HOME", rig.path(".")).env("KUBECTL_APPLYSET", "true");
+    assert!(command.output().expect("kubectl").status.success());
+    sets.smp("shop", &data("a: '1', e: '1', f: '1'"), &[]).ended(0);
+    assert!(last().contains(r#""f":"1""#), "{}", last());
+
+    // A set of our own keeps no books for kubectl.
+    sets.kubectl("other", &maps(&["own"])).ended(0);
+    rig.smp(&["applyset", "orphan", "other", "-n", &rig.name]).ended(0);
+    sets.smp("mine", &maps(&["own"]), &["--applyset-tooling=smp"]).ended(0);
+    assert!(!rig.live("configmap/own", "{.metadata.annotations}").contains("last-applied"));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn kinds_that_are_not_among_the_objects_are_not_waited_for_after_an_apply() {
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    rig.file("map.yaml", &maps(&["m"]));
+    for (kinds, parts) in [
+        ("--wait=TYPO", ["no kind is called `TYPO`", "nothing was sent"]),
+        ("--wait=configmap,TYPO", ["no kind is called `TYPO`", "nothing was sent"]),
+        ("--wait=statefulset", ["none of the objects is of a kind that is named", "nothing was sent"]),
+    ] {
+        let ran = rig.smp(&["apply", "-f", "map.yaml", kinds]);
+        assert!(ran.status > 0, "{kinds}: {ran:?}");
+        for part in parts {
+            assert!(ran.stderr.contains(part), "{kinds} {part}: {}", ran.stderr);
+        }
+        assert!(!rig.exists("configmap/m"), "{kinds}");
+    }
+    let ran = rig.smp(&["apply", "-f", "map.yaml", "--wait=cm,statefulset", "--timeout=20s"]).ended(0);
+    assert!(
+        ran.stderr.contains("warning[cluster-state]") && ran.stderr.contains("called statefulset"),
+        "{ran:?}"
+    );
+
+    // What no server said is not told as a server's word.
+    let object = ["-n", &rig.name, "configmap", "m"];
+    patch(rig, &object, HOLD);
+    rig.kubectl(&["-n", &rig.name, "delete", "configmap", "m", "--wait=false"]);
+    for args in [&["apply", "-f", "map.yaml"][..], &["diff", "-f", "map.yaml"]] {
+        let ran = rig.smp(args).ended(0);
+        assert!(ran.stderr.contains("warning[cluster-state]: configmap/m is being deleted"), "{ran:?}");
+    }
+    patch(rig, &object, RELEASE);
+    eventually("it is gone", || !rig.exists("configmap/m"));
+}
