@@ -108,7 +108,7 @@ fn what_is_silenced_is_not_told() {
     assert_eq!(found(home, &["c"]).0, want);
     assert_eq!(found(home, &["d/app"]).0, ["unused-silence d/.smp.yaml:4"]);
     let wrong = run(home, &["check", "e"]);
-    assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(1), String::new()), "a field that nobody knows");
+    assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(2), String::new()), "a field that nobody knows");
 }
 
 #[test]
@@ -734,4 +734,221 @@ fn a_file_behind_two_links_is_mended_once() {
     let mended = fs::read_to_string(home.join("p/patch.yaml")).expect("a file");
     assert!(mended.ends_with("  a: \"7\"\n  b: \"1.10\"\n"), "{mended}");
     assert!(home.join("a/patch.yaml").is_symlink());
+}
+
+#[test]
+fn manifests_without_a_base_are_objects_as_they_are() {
+    let wrong = "apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: \
+                 b}\nspec:\n  containers:\n  - {name: web, image: nginx}\n  - {name: web, image: nginx}\n---\napiVersion: \
+                 apps/v1\nkind: Deployment\nmetadata: {name: c}\nspec: {replicas: 2}\n";
+    let want = |file: &str| {
+        let told = [
+            "unknown-kind FILE:2",
+            "container-name FILE:11",
+            "missing-required FILE:16",
+            "missing-required FILE:16",
+        ];
+        let mut told = told.map(|one| one.replace("FILE", file)).to_vec();
+        told.sort();
+        told
+    };
+    let sorted = |(mut all, status): (Vec<String>, _)| {
+        all.retain(|told| !told.starts_with("duplicate-key"));
+        all.sort();
+        (all, status)
+    };
+    let home = folder(&[
+        ("one/all.yaml", wrong),
+        ("k/all.yaml", wrong),
+        ("k/kustomization.yaml", "resources: [all.yaml]\n"),
+        ("over/base/pod.yaml", POD),
+        ("over/prod/pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: a}\n"),
+    ]);
+    let home = home.path();
+    assert_eq!(sorted(found(home, &["one/all.yaml"])), (want("one/all.yaml"), Some(1)));
+    assert_eq!(sorted(found(home, &["one"])), (want("one/all.yaml"), Some(1)));
+    assert_eq!(sorted(found(home, &["k"])), (want("k/all.yaml"), Some(1)));
+    // What is over a base is what it is.
+    assert_eq!(found(home, &["over/prod"]), (vec![], Some(0)));
+    assert_eq!(found(home, &["over/prod/pod.yaml"]), (vec![], Some(0)));
+    assert_eq!(found(home, &["over/base"]), (vec![], Some(0)));
+}
+
+#[test]
+fn objects_that_stand_twice_are_told() {
+    let twice = format!("{POD}---\n{}", POD.replace("image: nginx", "imag: nginx"));
+    let home =
+        folder(&[("a/twice.yaml", &twice), ("b/one.yaml", POD), ("b/two.yaml", POD), ("c/one.yaml", POD)]);
+    let home = home.path();
+    let want = [
+        "duplicate-resource a/twice.yaml:7",
+        "container-without-image a/twice.yaml:12",
+        "unknown-field a/twice.yaml:12",
+    ];
+    assert_eq!(found(home, &["a/twice.yaml"]), (want.map(String::from).to_vec(), Some(1)));
+    assert_eq!(
+        found(home, &["b/one.yaml", "b/two.yaml"]),
+        (vec!["duplicate-resource b/two.yaml:1".into()], Some(1))
+    );
+    assert_eq!(found(home, &["b"]), (vec!["duplicate-resource b/two.yaml:1".into()], Some(1)));
+    assert_eq!(found(home, &["b/one.yaml", "b/one.yaml", "c/one.yaml"]), (vec![], Some(0)));
+    let (all, _) = found(home, &["b/one.yaml", "b/two.yaml", "--ignore", "duplicate-resource"]);
+    assert_eq!(all, [""; 0]);
+    let output = program::run_with_stdin(program::command(home, &["check", "-o", "short", "-"]), &twice);
+    assert!(stdout(&output).contains("<stdin>:7:1: error[duplicate-resource]"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_patch_that_fails_makes_no_other_mistakes() {
+    let patch = |spec: &str| {
+        format!(
+            "resources: [web.yaml]\npatches:\n- patch: |-\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {{name: \
+             web}}\n    spec: {{template: {{spec: {spec}}}}}\n- target: {{kind: Deployment, name: web}}\n  patch: |-\n    - {{op: \
+             add, path: /spec/paused, value: true}}\nimages:\n- {{name: nginx, newTag: \"2\"}}\nreplicas:\n- {{name: web, \
+             count: 3}}\n- {{name: wob, count: 3}}\n"
+        )
+    };
+    let home = folder(&[
+        ("a/web.yaml", WEB),
+        ("a/kustomization.yaml", &patch("{containers: {a: b}}")),
+        ("b/web.yaml", WEB),
+        ("b/kustomization.yaml", &patch("{containers: [{nme: web}]}")),
+    ]);
+    let home = home.path();
+    let want = ["wrong-type a/kustomization.yaml:7", "no-match a/kustomization.yaml:15"];
+    assert_eq!(found(home, &["a"]).0, want);
+    let want = ["missing-merge-key b/kustomization.yaml:7", "no-match b/kustomization.yaml:15"];
+    assert_eq!(found(home, &["b"]).0, want);
+    let said = String::from_utf8(run(home, &["build", "b"]).stderr).expect("text");
+    assert!(!said.contains("`web`") && !said.contains("unmatched-image"), "{said}");
+}
+
+#[test]
+fn all_that_can_be_said_is_listed_and_explained() {
+    let home = folder(&[]);
+    let list = stdout(&run(home.path(), &["check", "--list"]));
+    for code in [
+        "image",
+        "invalid-value",
+        "duplicate-merge-key",
+        "missing-merge-key",
+        "added-document",
+        "deprecated-field",
+        "no-schema",
+        "duplicate-resource",
+        "directive",
+        "no-match",
+        "adding-replace",
+        "ignored-document",
+        "io",
+    ] {
+        assert!(list.lines().any(|line| line.trim().split(' ').next() == Some(code)), "{code} in {list}");
+        let page = run(home.path(), &["check", "--explain", code]);
+        assert!(page.status.success() && stdout(&page).contains(code), "{code}");
+    }
+    let blank = POD.replace("image: nginx", "image: \"nginx \"");
+    assert!(told_of(&blank)[0].starts_with("image: "), "{:?}", told_of(&blank));
+}
+
+#[test]
+fn what_cannot_be_silenced_says_so() {
+    let twice = format!("{POD}# smp:ignore duplicate-key later\nkind: Pod\n");
+    let home = target_of(&twice);
+    for words in [&["check"][..], &["check", "--ignore", "duplicate-key"]] {
+        let told = stdout(&run(home.path(), words));
+        assert!(
+            told.contains("duplicate-key") && told.contains("nothing silences what keeps a target from"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn builds_warn_of_nothing_that_comments_silence() {
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", &UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later")),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", UNMATCHED),
+    ]);
+    assert_eq!(String::from_utf8_lossy(&run(home.path(), &["build", "a"]).stderr), "");
+    assert!(String::from_utf8_lossy(&run(home.path(), &["build", "b"]).stderr).contains("unmatched-image"));
+}
+
+#[test]
+fn keys_that_kubectl_reads_otherwise_are_told() {
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {n: b}\ndata:\n  on: x\n  \"off\": y\n  no.x: z\n";
+    let home = folder(&[
+        ("map.yaml", map),
+        ("k/map.yaml", map),
+        ("k/kustomization.yaml", "resources: [map.yaml]\n"),
+    ]);
+    let want = ["yaml-surprise map.yaml:5", "yaml-surprise map.yaml:7"];
+    assert_eq!(found(home.path(), &["map.yaml"]), (want.map(String::from).to_vec(), Some(0)));
+    // A build puts them in quotes.
+    assert_eq!(found(home.path(), &["k"]), (vec![], Some(0)));
+    assert!(stdout(&run(home.path(), &["build", "k"])).contains("\"on\": x"));
+}
+
+#[test]
+fn wrong_configurations_are_wrong_use() {
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", "resources: [pod.yaml]\n"),
+        ("broken.json", "{"),
+    ]);
+    let home = home.path();
+    for text in [
+        "chek: {}\n",
+        "check: {ignor: []}\n",
+        "check: {ignore: [{code: nope}]}\n",
+        "check: {external: [{name: a}]}\n",
+    ] {
+        fs::write(home.join("a/.smp.yaml"), text).expect("written");
+        assert_eq!(run(home, &["check", "a"]).status.code(), Some(2), "{text}");
+    }
+    for text in ["", "check:\n", "check: {}\n"] {
+        fs::write(home.join("a/.smp.yaml"), text).expect("written");
+        assert_eq!(run(home, &["check", "a"]).status.code(), Some(0), "{text}");
+    }
+    assert_eq!(run(home, &["check", "a", "--policies", "nowhere"]).status.code(), Some(2));
+    assert_eq!(run(home, &["check", "a", "--baseline", "broken.json"]).status.code(), Some(2));
+}
+
+#[test]
+fn declared_objects_that_nobody_misses_are_told() {
+    let mount = POD.replace("image: nginx", "image: nginx, envFrom: [{configMapRef: {name: web-confg}}]");
+    let map = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-config}\ndata: {a: b}\n";
+    let home = target_of(&format!("{mount}{map}"));
+    let declared = |names: &str| {
+        fs::write(home.path().join(".smp.yaml"), format!("check:\n  external:\n{names}")).expect("written");
+        found(home.path(), &["."]).0
+    };
+    assert_eq!(
+        declared("  - {kind: ConfigMap, name: web-conf?}\n"),
+        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+    );
+    assert_eq!(
+        declared("  - {kind: ConfigMap, name: web-conf?g}\n"),
+        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+    );
+    assert_eq!(
+        declared("  - {kind: ConfigMap, name: web-con?g}\n"),
+        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+    );
+    assert_eq!(declared("  - {kind: ConfigMap, name: web-co?fg}\n"), [""; 0]);
+    assert_eq!(
+        declared("  - {kind: ConfigMap, name: \"web-*\"}\n  - {kind: Secret, name: other}\n"),
+        ["unused-silence .smp.yaml:4"]
+    );
+}
+
+#[test]
+fn a_baseline_means_the_same_wherever_it_is_used() {
+    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("known/x", "")]);
+    let home = home.path();
+    assert_eq!(found(home, &["app", "--baseline", "known/b.json"]).0, [""; 0]);
+    let text = fs::read_to_string(home.join("known/b.json")).expect("a file");
+    assert!(text.contains("\"../app/kustomization.yaml\""), "{text}");
+    assert_eq!(found(&home.join("app"), &[".", "--baseline", "../known/b.json"]).0, [""; 0]);
 }

@@ -1,15 +1,54 @@
 //! Findings of old repositories that are known and not told again.
 
 use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Code, Diagnostic, RenderedPlace, Result};
+use crate::files::{FileTree, Located};
+use crate::source::as_seen_from;
 
 /// Known findings, by what they say of which file; lines do not count, since they move.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     known: BTreeMap<KnownFinding, usize>,
+    home: BaselineHome,
+}
+
+/// From where the files of a baseline are seen: its own directory, so that it means the same wherever it is used.
+#[derive(Debug, Clone, Default)]
+pub struct BaselineHome {
+    /// The working directory, from which findings are seen.
+    here: PathBuf,
+    directory: PathBuf,
+}
+
+impl BaselineHome {
+    /// That of a baseline that is, or will be, in a file.
+    #[must_use]
+    pub fn of(tree: &dyn FileTree, file: &Path) -> Self {
+        let here = tree.working_directory().unwrap_or_default();
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let located = tree.locate(Path::new(""), parent.unwrap_or(Path::new(".")));
+        Self { directory: located.map_or_else(|_| here.clone(), Located::into_path), here }
+    }
+
+    /// A path that users see, as it is seen from the baseline.
+    fn seen(&self, shown: &str) -> String {
+        if self.here == self.directory || shown.is_empty() || shown.starts_with('<') {
+            return shown.into();
+        }
+        let mut path = PathBuf::new();
+        for part in self.here.join(shown).components() {
+            match part {
+                Component::ParentDir => _ = path.pop(),
+                Component::CurDir => {}
+                part => path.push(part),
+            }
+        }
+        as_seen_from(&path, &self.directory).to_string_lossy().into_owned()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -40,9 +79,9 @@ struct BaselineEntry {
 const VERSION: u32 = 1;
 
 impl KnownFinding {
-    fn of(finding: &Diagnostic, place: Option<&RenderedPlace>) -> Self {
+    fn of(finding: &Diagnostic, place: Option<&RenderedPlace>, home: &BaselineHome) -> Self {
         Self {
-            file: place.map(|place| place.file.clone()).unwrap_or_default(),
+            file: place.map(|place| home.seen(&place.file)).unwrap_or_default(),
             code: finding.code().name().into(),
             message: finding.message().into(),
             resource: finding.resource_name().unwrap_or_default().into(),
@@ -54,26 +93,30 @@ impl KnownFinding {
 impl Baseline {
     /// The findings that there are now.
     #[must_use]
-    pub fn of<'f>(findings: impl Iterator<Item = (&'f Diagnostic, Option<RenderedPlace>)>) -> Self {
+    pub fn of<'f>(
+        findings: impl Iterator<Item = (&'f Diagnostic, Option<RenderedPlace>)>,
+        home: BaselineHome,
+    ) -> Self {
         let mut known = BTreeMap::new();
         for (finding, place) in findings {
-            *known.entry(KnownFinding::of(finding, place.as_ref())).or_default() += 1;
+            *known.entry(KnownFinding::of(finding, place.as_ref(), &home)).or_default() += 1;
         }
-        Self { known }
+        Self { known, home }
     }
 
     /// Reads a file that [`Baseline::to_json`] wrote.
     ///
     /// # Errors
     /// It is none.
-    pub fn read(text: &str) -> Result<Self> {
+    pub fn read(text: &str, home: BaselineHome) -> Result<Self> {
         let wrong =
             |what: String| Diagnostic::error(Code::InvalidValue, format!("this is no baseline: {what}"));
         let file: BaselineFile = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if file.version != VERSION {
             return Err(wrong(format!("its version is {}, and {VERSION} is known", file.version)));
         }
-        Ok(Self { known: file.findings.into_iter().map(|entry| (entry.finding, entry.count)).collect() })
+        let known = file.findings.into_iter().map(|entry| (entry.finding, entry.count)).collect();
+        Ok(Self { known, home })
     }
 
     /// The file.
@@ -104,7 +147,7 @@ impl Baseline {
 
     /// Whether a finding is known; each counts once.
     pub fn takes(&mut self, finding: &Diagnostic, place: Option<&RenderedPlace>) -> bool {
-        match self.known.get_mut(&KnownFinding::of(finding, place)) {
+        match self.known.get_mut(&KnownFinding::of(finding, place, &self.home)) {
             Some(count) if *count > 0 => {
                 *count -= 1;
                 true

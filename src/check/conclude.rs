@@ -11,7 +11,7 @@ use super::config::CheckConfig;
 use super::findings::{CheckReport, main_place};
 use super::registry::{RULES, rule_of};
 use super::rule::{Finder, Rule, RuleReach};
-use super::rules::{self, unreferenced_file, unused_silence};
+use super::rules::{self, dangling_reference, unreferenced_file, unused_silence};
 use super::selection::RuleSelection;
 use super::silence::Silences;
 use super::target::CheckedTarget;
@@ -52,6 +52,15 @@ impl TargetFindings {
         let findings = std::iter::once(problem).chain(problem.others()).cloned().collect();
         let (entries, files) = (FxHashSet::default(), FxHashSet::default());
         Self { target: target.to_path_buf(), findings, entries, files, config, asked: None }
+    }
+}
+
+impl TargetFindings {
+    /// Adds one that does not come of the target alone.
+    pub(super) fn add(&mut self, finding: Diagnostic) {
+        if self.asked.as_ref().is_some_and(|selection| selection.tells(finding.code())) {
+            self.findings.push(finding);
+        }
     }
 }
 
@@ -148,6 +157,10 @@ impl Conclusion<'_> {
                 {
                     continue;
                 }
+                let finding = match one.asked {
+                    None if silencing.would(&finding, &one.config, self) => finding.note(NEVER_SILENT),
+                    _ => finding,
+                };
                 if is_silenced {
                     report.silenced += 1;
                 } else if one.asked.is_some()
@@ -200,6 +213,9 @@ impl Conclusion<'_> {
     }
 }
 
+/// What is said where somebody tries to.
+const NEVER_SILENT: &str = "nothing silences what keeps a target from being built";
+
 /// What comments and `.smp.yaml` silence.
 #[derive(Default)]
 struct Silencing {
@@ -224,6 +240,12 @@ impl Silencing {
         entry.is_some() || by_comment
     }
 
+    /// Whether a comment, an entry or a word of the command line is meant for a finding that nothing silences.
+    fn would(&mut self, finding: &Diagnostic, config: &CheckConfig, of: &Conclusion<'_>) -> bool {
+        let is_covered = self.covers(finding, config, of.place(finding).as_ref(), of.sources);
+        is_covered || !config.rules.clone().then(of.selection).tells(finding.code())
+    }
+
     /// What silenced nothing.
     fn unused(mut self, of: &Unsilenced, sources: &SourceMap) -> Vec<Diagnostic> {
         let code = unused_silence::RULE.code;
@@ -231,6 +253,9 @@ impl Silencing {
         found.extend(unused_silence::entries(&of.configs, |entry| {
             self.used.contains(&entry.at) || !of.is_asked(entry.code)
         }));
+        if of.is_asked(dangling_reference::RULE.code) {
+            found.extend(unused_silence::externals(&of.configs));
+        }
         found
     }
 }

@@ -1,6 +1,7 @@
 //! `.smp.yaml`: what a directory and all below it say of checks.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use regex::Regex;
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use super::selection::{RuleSelection, code_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::FileTree;
 use crate::source::{SourceMap, Span};
-use crate::yaml::{Node, ParseOptions, Spanned, decode, from_node, parse_one};
+use crate::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};
 
 /// The name of the file.
 const FILE: &str = ".smp.yaml";
@@ -52,7 +53,7 @@ impl IgnoredRule {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ConfigFile {
-    check: Section,
+    check: Option<Section>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -110,11 +111,11 @@ impl CheckConfig {
         let named = |error: Diagnostic| error.note(format!("in {}", shown.display()));
         let id = sources.add(shown, decode(text).map_err(named)?);
         let node = parse_one(sources, id, ParseOptions::default())?;
-        let own: Node = node.get("check").map_or_else(Node::null, Clone::clone);
-        if own.is_null() {
+        if node.is_null() {
             return Ok(Self::default());
         }
         let ConfigFile { check } = from_node(&node)?;
+        let check = check.unwrap_or_default();
         let directory = shown.parent().unwrap_or(Path::new("")).to_path_buf();
         check.compiled(&directory)
     }
@@ -136,7 +137,8 @@ impl Section {
         for entry in self.external {
             let (kind, name) = (needed(&entry.kind, "kind")?, pattern(&entry.name)?);
             let namespace = Some(entry.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
-            config.outside.external.push(External { kind, name, namespace });
+            let (at, is_used) = (entry.kind.span, AtomicBool::new(false));
+            config.outside.external.push(External { kind, name, namespace, at, is_used });
         }
         for entry in self.controllers {
             let (kind, makes) = (needed(&entry.kind, "kind")?, needed(&entry.makes, "makes")?);

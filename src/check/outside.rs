@@ -1,9 +1,12 @@
 //! What is there though no build makes it: what others make, and what controllers make of objects.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use regex::Regex;
 use smol_str::SmolStr;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::Span;
 use crate::yaml::Spanned;
 
 /// What `.smp.yaml` says of objects that no build makes.
@@ -21,15 +24,26 @@ pub struct External {
     pub(super) kind: SmolStr,
     pub(super) name: Regex,
     pub(super) namespace: Option<SmolStr>,
+    /// Where it is said.
+    pub(super) at: Span,
+    /// Whether somebody asked for what it speaks of.
+    pub(super) is_used: AtomicBool,
 }
 
 impl External {
     /// Whether it speaks of an object.
     #[must_use]
     pub fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        self.kind == kind
+        let is = self.kind == kind
             && self.name.is_match(name)
-            && self.namespace.as_deref().is_none_or(|own| own == namespace)
+            && self.namespace.as_deref().is_none_or(|own| own == namespace);
+        self.is_used.fetch_or(is, Ordering::Relaxed);
+        is
+    }
+
+    /// Whether anything of what it speaks of was missed.
+    pub(super) fn is_used(&self) -> bool {
+        self.is_used.load(Ordering::Relaxed)
     }
 }
 
@@ -44,10 +58,10 @@ pub struct ControllerOutput {
     pub name: Option<SmolStr>,
 }
 
-/// A name in which `*` stands for any text; empty: any name.
+/// A name in which `*` stands for any text and `?` for any character; empty: any name.
 pub(super) fn pattern(text: &Spanned<String>) -> Result<Regex> {
-    let parts: Vec<String> = text.split('*').map(regex::escape).collect();
-    let all = if text.is_empty() { ".*".to_string() } else { parts.join(".*") };
+    let escaped = regex::escape(text).replace("\\*", ".*").replace("\\?", ".");
+    let all = if text.is_empty() { ".*".to_string() } else { escaped };
     Regex::new(&format!("^{all}$"))
         .map_err(|_| Diagnostic::error(Code::LimitExceeded, "this pattern is too long").at(text.span))
 }

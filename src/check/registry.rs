@@ -25,6 +25,7 @@ static OWN: &[&Rule] = &[
     &rules::similar_key::RULE,
     &rules::container_without_image::RULE,
     &rules::misspelled_directive::RULE,
+    &rules::adding_replace::RULE,
     &rules::changed_selector::RULE,
     &rules::yaml_surprise::RULE,
     &rules::dangling_reference::RULE,
@@ -52,6 +53,24 @@ pub fn nearest_code(name: &str) -> Option<&'static str> {
     let names: Vec<&'static str> = codes().map(Code::name).collect();
     nearest(name, &names)
 }
+
+/// The codes that `check` can say beside those of rules: what keeps a target from being built, and what builds warn of.
+pub fn message_codes() -> impl Iterator<Item = Code> {
+    Code::ALL.iter().copied().filter(|code| rule_of(*code).is_none() && !ELSEWHERE.contains(code))
+}
+
+/// Codes of clusters and of command lines, which no check says.
+const ELSEWHERE: [Code; 9] = [
+    Code::Conflict,
+    Code::ServerWarning,
+    Code::NotReady,
+    Code::ApplySet,
+    Code::TakenAlong,
+    Code::Usage,
+    Code::Failed,
+    Code::SchemaSource,
+    Code::Summary,
+];
 
 fn codes() -> impl Iterator<Item = Code> {
     RULES.iter().map(|rule| rule.code).chain(Code::ALL.iter().copied())

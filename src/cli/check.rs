@@ -19,8 +19,8 @@ use super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::{Failure, Outcome, render};
 use crate::check::report::{CheckForm, render as render_report, summary};
 use crate::check::{
-    Baseline, CheckConfig, CheckReport, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings,
-    look_at,
+    Baseline, BaselineHome, CheckConfig, CheckReport, CheckedTarget, Conclusion, LocalFiles, PlainObjects,
+    RuleSelection, TargetFindings, look_at, tell_twins,
 };
 use crate::diagnostic::{Code, Diagnostic, Result, Severity};
 use crate::files::{DiskTree, FileTree as _, Located, replace_file};
@@ -145,15 +145,18 @@ fn reported(
 ) -> std::result::Result<(CheckReport, Option<PathBuf>), Failure> {
     let [select, ignore] = [&args.rules, &args.ignore].map(|names| names.iter().map(String::as_str));
     let wanted = RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))?;
-    let baseline =
-        args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose()?.flatten();
+    let baseline = args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose();
+    let baseline = baseline.map_err(Failure::WrongUse)?.flatten();
     let builder = args.target.builder_with_histories(sources, &selection.targets)?;
     let options = KubernetesVersion::options(args.kubernetes);
-    let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose()?;
+    let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose();
+    let policies = policies.map_err(Failure::WrongUse)?;
     let (policies, configs) = (policies.unwrap_or_default(), Mutex::default());
     let checker = Checker { builder: &builder, wanted: &wanted, sources, options, policies, configs };
-    let found: Vec<TargetFindings> =
-        selection.targets.par_iter().map(|target| checker.check(selection, target)).collect::<Result<_>>()?;
+    let checked = selection.targets.par_iter().map(|target| checker.check(selection, target));
+    let checked: Vec<CheckedOne> = checked.collect::<Result<_>>().map_err(Failure::WrongUse)?;
+    let (mut found, objects): (Vec<TargetFindings>, Vec<PlainObjects>) = checked.into_iter().unzip();
+    tell_twins(&mut found, &objects, sources);
     let renderer = render::place_names(sources);
     let fetched = builder.cache().and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
     let files = LocalFiles { tree: &DiskTree, fetched: fetched.as_ref().map(Located::path) };
@@ -161,7 +164,8 @@ fn reported(
     let mut report = conclusion.report(found, baseline);
     if let Some(file) = args.baseline.as_deref().filter(|file| args.update_baseline || !DiskTree.has(file)) {
         let known = report.take_known();
-        let written = Baseline::of(known.iter().map(|finding| (finding, conclusion.place(finding))));
+        let findings = known.iter().map(|finding| (finding, conclusion.place(finding)));
+        let written = Baseline::of(findings, BaselineHome::of(&DiskTree, file));
         replace_file(file, written.to_json().as_bytes())?;
         report.known += written.len();
     }
@@ -184,8 +188,13 @@ fn known(file: &Path, update: bool) -> Result<Option<Baseline>> {
     let text = DiskTree.read_text(file).map_err(|error| {
         Diagnostic::error(Code::of_reading(&error), format!("{} cannot be read: {error}", file.display()))
     })?;
-    Baseline::read(&text).map(Some).map_err(|error| error.note(format!("in {}", file.display())))
+    Baseline::read(&text, BaselineHome::of(&DiskTree, file))
+        .map(Some)
+        .map_err(|error| error.note(format!("in {}", file.display())))
 }
+
+/// What is found in a target, and its objects, if it is manifests alone.
+type CheckedOne = (TargetFindings, PlainObjects);
 
 /// Checks targets, each with the configuration that is nearest.
 struct Checker<'c> {
@@ -199,14 +208,23 @@ struct Checker<'c> {
 }
 
 impl Checker<'_> {
-    fn check(&self, selection: &Selection, target: &Path) -> Result<TargetFindings> {
+    fn check(&self, selection: &Selection, target: &Path) -> Result<CheckedOne> {
         let config = self.config(target)?;
-        let failed = |problem: &Diagnostic| TargetFindings::of_failure(target, problem, Arc::clone(&config));
-        let built = match selection.build(self.builder, target) {
-            Ok(built) => built,
+        let failed = |problem: &Diagnostic| {
+            (TargetFindings::of_failure(target, problem, Arc::clone(&config)), PlainObjects::default())
+        };
+        // Manifests that no base is found for are objects as they are.
+        let (mut built, plain) = match selection.manifests(self.builder, target) {
+            Ok(Some(built)) => {
+                let plain = PlainObjects::of(&built.resources);
+                (built, plain)
+            }
+            Ok(None) => match selection.build(self.builder, target) {
+                Ok(built) => (built, PlainObjects::default()),
+                Err(problem) => return Ok(failed(&problem)),
+            },
             Err(problem) => return Ok(failed(&problem)),
         };
-        let mut built = built;
         let directory = if is_stream(target) { Path::new(".") } else { target };
         let schema = match self.builder.types_of(directory, &built.resources) {
             Ok(schema) => schema.note_in(&mut built.warnings),
@@ -217,7 +235,7 @@ impl Checker<'_> {
         let checked = CheckedTarget::new(target, built, schema, self.sources, &config.outside);
         let objects: Vec<_> = built.resources.iter().collect();
         let options = with_policies(&self.options, &objects, &self.policies);
-        Ok(look_at(&checked, &rules, &options, Arc::clone(&config)))
+        Ok((look_at(&checked, &rules, &options, Arc::clone(&config)), plain))
     }
 
     fn config(&self, target: &Path) -> Result<Arc<CheckConfig>> {

@@ -14,6 +14,8 @@ pub(super) enum Failure {
     Problems(Vec<Diagnostic>),
     /// Arguments that do not fit together.
     Usage(String),
+    /// What tells the command how to work makes no sense, and has a place.
+    WrongUse(Diagnostic),
     /// What was to be printed could not be.
     Stdout(io::Error),
     /// Anything else.
@@ -60,6 +62,10 @@ pub(super) fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
         Failure::Problems(problems) => render::print(problems, sources),
         Failure::Usage(message) => {
             render::print(&[Diagnostic::error(Code::Usage, message)], sources);
+            return ExitCode::from(USAGE);
+        }
+        Failure::WrongUse(problem) => {
+            render::print(std::slice::from_ref(problem), sources);
             return ExitCode::from(USAGE);
         }
         // Whoever reads our output has seen enough, as in `kubectl smp build | head`, and the shell is told.

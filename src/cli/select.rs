@@ -143,6 +143,17 @@ impl Selection {
         Ok(Self { targets: vec![target.to_path_buf()], stream })
     }
 
+    /// The objects of a target that is manifests alone; none for any other.
+    ///
+    /// # Errors
+    /// As [`Builder::manifests`].
+    pub(super) fn manifests(&self, builder: &Builder, target: &Path) -> Result<Option<Built>> {
+        match &self.stream {
+            Some(text) if is_stream(target) => builder.manifests_of_stream(Path::new("<stdin>"), text),
+            _ => builder.manifests(target),
+        }
+    }
+
     /// Builds one of the targets.
     ///
     /// # Errors

@@ -89,6 +89,8 @@ codes! {
         "Correct the target, or remove the patch. kustomize says nothing here."
     AbsentDeletion "absent-deletion" "A patch removes a field, or deletes an entry of a list, that is not there."
         "Correct the name, or take the deletion out of the patch. kustomize says nothing here."
+    AddingReplace "adding-replace" "A JSON patch replaces a field that is not there, and so adds it."
+        "Correct the path, or write `add` where that is meant. kustomize and the API server say nothing here."
     UnmatchedImage "unmatched-image" "An entry of `images` names an image that nothing has."
         "Correct the name, which is the one in the manifests, with its registry and without tag; or remove the entry. kustomize says nothing here."
     UnmatchedReplacement "unmatched-replacement" "A replacement found nothing to write to."

@@ -138,6 +138,7 @@ fn answer(code: Code) -> (u16, &'static str) {
         | Code::DeprecatedField
         | Code::OverwrittenReplacement
         | Code::IgnoredDocument
+        | Code::AddingReplace
         | Code::UnusedVariable
         | Code::ComponentAlone
         | Code::ServerWarning

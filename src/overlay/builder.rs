@@ -130,6 +130,37 @@ impl Builder {
         Ok(built)
     }
 
+    /// The objects of a target that is manifests alone, as they are: a file or a directory without a kustomization, for
+    /// which no base is given or found. None for any other target. Objects that stand there twice are told as errors
+    /// among the warnings.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn manifests(&self, target: &Path) -> Result<Option<Built>> {
+        let run = self.run(target)?;
+        let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
+        let context = self.context(&run);
+        let (root, file) = reader.open_target(target)?;
+        if root.kustomization_file()?.is_some() {
+            return Ok(None);
+        }
+        Directories { reader: &reader, context: &context }.as_they_are(&root, file.as_deref())
+    }
+
+    /// The same of a text.
+    ///
+    /// # Errors
+    /// As [`Builder::build_stream`].
+    pub fn manifests_of_stream(&self, name: &Path, text: &str) -> Result<Option<Built>> {
+        if !self.options.bases.is_empty() {
+            return Ok(None);
+        }
+        let run = self.run(Path::new("."))?;
+        let source = self.reader.sources().add(name, text);
+        let context = self.context(&run);
+        Directories { reader: &run.reader, context: &context }.stream_as_it_is(source).map(Some)
+    }
+
     /// Builds the manifests of a text, over the bases that are given; `name` is what messages call it.
     ///
     /// # Errors

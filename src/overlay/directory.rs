@@ -95,11 +95,53 @@ impl Directories<'_> {
         let bases = self.context.options.bases.iter().map(|base| self.reader.open(base));
         let (bases, overlay) = (bases.collect::<Result<_>>()?, self.resources(source)?);
         if overlay.is_empty() {
-            let message = "there are no resources in what standard input gives";
-            return Err(Diagnostic::error(Code::MissingField, message)
-                .help("look at what the command before the `|` prints, and whether it failed"));
+            return Err(empty_stream());
         }
         self.over(bases, overlay, self.outline("<stdin>", None))
+    }
+
+    /// The objects of a file, or of a directory, that has no base.
+    pub(super) fn as_they_are(&self, root: &Root, file: Option<&Path>) -> Result<Option<Built>> {
+        if bases_of(root, &self.context.options.bases)?.is_some_and(|bases| !bases.is_empty()) {
+            return Ok(None);
+        }
+        let resources = match file {
+            Some(file) => self.resources(root.text_at(file)?)?,
+            None => self.manifests(root)?,
+        };
+        if resources.is_empty() && file.is_none() {
+            return Err(no_manifests(root));
+        }
+        let shown = file.map_or_else(|| root.shown(), |file| self.reader.shown(file));
+        Ok(Some(self.objects(resources, self.outline(&shown.to_string_lossy(), None))))
+    }
+
+    /// The objects of a stream.
+    pub(super) fn stream_as_it_is(&self, source: SourceId) -> Result<Built> {
+        let resources = self.resources(source)?;
+        if resources.is_empty() {
+            return Err(empty_stream());
+        }
+        Ok(self.objects(resources, self.outline("<stdin>", None)))
+    }
+
+    /// Objects as they are. The second of two is told, and kept: it may have more that is wrong.
+    fn objects(&self, objects: Vec<Resource>, outline: BuildOutline) -> Built {
+        let (mut resources, mut warnings, mut twins) = (ResourceSet::new(), Vec::new(), Vec::new());
+        for object in objects {
+            match resources.position(object.id()) {
+                Some(first) => {
+                    warnings.push(resources.duplicate(first, &object));
+                    twins.push(object);
+                }
+                None => warnings.extend(resources.append(object).err()),
+            }
+        }
+        resources.resources_mut().extend(twins);
+        if self.context.keeps_histories() {
+            resources.keep_histories();
+        }
+        Built { resources, warnings, outline }
     }
 
     /// An outline with nothing but the target or a base; which files they have, the histories of resources tell.
@@ -322,6 +364,11 @@ fn no_manifests(root: &Root) -> Diagnostic {
         None => error
             .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files"),
     }
+}
+
+fn empty_stream() -> Diagnostic {
+    Diagnostic::error(Code::MissingField, "there are no resources in what standard input gives")
+        .help("look at what the command before the `|` prints, and whether it failed")
 }
 
 fn no_base(root: &Root) -> Diagnostic {

@@ -292,7 +292,7 @@ impl ResourceSet {
     }
 
     /// What is wrong with a resource that has the id of the one at a position.
-    pub(super) fn duplicate(&self, first: usize, second: &Resource) -> Diagnostic {
+    pub(crate) fn duplicate(&self, first: usize, second: &Resource) -> Diagnostic {
         let id = second.id();
         Diagnostic::error(Code::DuplicateResource, format!("there are two resources with the id {id}"))
             .label(second.node().span().at_start(), "the second one")

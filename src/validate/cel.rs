@@ -58,6 +58,19 @@ impl Expression {
         Self { program: Program::compile(text).map_err(why) }
     }
 
+    /// What makes a message; none where nothing does.
+    pub(super) fn of_message(text: &str) -> Option<Self> {
+        (!text.trim().is_empty()).then(|| Self::compile(text))
+    }
+
+    /// The message that the expression makes; none where a server falls back to another one: it has no value, is no
+    /// text, is empty or has several lines.
+    pub(super) fn message(&self, context: &Context<'_>) -> Option<String> {
+        let Ok(CelValue::String(text)) = self.value(context) else { return None };
+        let text = text.trim();
+        (!text.is_empty() && !text.contains('\n')).then(|| text.to_string())
+    }
+
     /// The value of the expression.
     pub(super) fn value(&self, context: &Context<'_>) -> Result<CelValue, CelOutcome> {
         let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
@@ -91,6 +104,8 @@ impl Expression {
 pub(super) struct CompiledRule {
     rule: CelRule,
     expression: Expression,
+    /// What makes the message, where that is no plain text.
+    message: Option<Expression>,
 }
 
 /// Rules that speak of what was before hold of what is new.
@@ -104,8 +119,11 @@ fn is_transition(rule: &CelRule) -> bool {
 /// Compiles the rules that are asked of what is created.
 pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
     let asked = rules.iter().filter(|rule| rule.optional_old_self || !is_transition(rule));
-    let compiled =
-        asked.map(|rule| CompiledRule { rule: rule.clone(), expression: Expression::compile(&rule.rule) });
+    let compiled = asked.map(|rule| CompiledRule {
+        rule: rule.clone(),
+        expression: Expression::compile(&rule.rule),
+        message: Expression::of_message(&rule.message_expression),
+    });
     compiled.collect()
 }
 
@@ -113,6 +131,8 @@ pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
 pub(super) struct UnkeptRule<'r> {
     pub(super) rule: &'r CelRule,
     pub(super) outcome: CelOutcome,
+    /// What its definition says of a value that breaks it.
+    pub(super) message: Option<String>,
 }
 
 /// Asks the rules of a value.
@@ -120,9 +140,15 @@ pub(super) fn unkept<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<
     with_context(|base| {
         let mut context = base.new_inner_scope();
         context.add_variable_from_value("self", value_of(node, cursor));
-        let outcomes = rules.iter().map(|compiled| (&compiled.rule, compiled.expression.outcome(&context)));
+        let outcomes = rules.iter().map(|compiled| (compiled, compiled.expression.outcome(&context)));
         let unkept = outcomes.filter(|(_, outcome)| *outcome != CelOutcome::Kept);
-        unkept.map(|(rule, outcome)| UnkeptRule { rule, outcome }).collect()
+        let told = unkept.map(|(compiled, outcome)| {
+            let rule = &compiled.rule;
+            let made = compiled.message.as_ref().and_then(|message| message.message(&context));
+            let plain = || Some(rule.message.trim().to_string()).filter(|message| !message.is_empty());
+            UnkeptRule { rule, outcome, message: made.or_else(plain) }
+        });
+        told.collect()
     })
 }
 

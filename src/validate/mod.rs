@@ -5,7 +5,8 @@
 //!
 //! A finding of severity error is what a server refuses, asked strictly (`fieldValidation: Strict`). A warning is what it
 //! takes, though another request for the same object, or the next release, fails. A note is what could not be checked.
-//! No message quotes a value, so none tells what is secret.
+//! No message quotes a value, so none tells what is secret, but for what a definition or policy makes by a
+//! `messageExpression`: that has what its author wants to tell, and is not asked about Secrets.
 //!
 //! ```
 //! use kubectl_smp::schema::Schema;

@@ -39,6 +39,7 @@ struct AdmissionPolicy {
 struct PolicyValidation {
     text: String,
     message: Option<String>,
+    made: Option<Expression>,
     expression: Expression,
 }
 
@@ -268,6 +269,7 @@ impl AdmissionPolicy {
         let validation = |entry: &Node| PolicyValidation {
             text: text(entry, &["expression"]).trim().to_string(),
             message: Some(text(entry, &["message"]).trim().to_string()).filter(|message| !message.is_empty()),
+            made: Expression::of_message(text(entry, &["messageExpression"])),
             expression: expression(entry),
         };
         Self {
@@ -333,7 +335,10 @@ impl AdmissionPolicy {
                 CelOutcome::Kept => {}
                 CelOutcome::Broken => {
                     let said = || format!("`{}` is not true", validation.text);
-                    let said = validation.message.clone().unwrap_or_else(said);
+                    // What a Secret has is told nowhere.
+                    let made = validation.made.as_ref().filter(|_| created.gvk.kind != "Secret");
+                    let made = made.and_then(|made| made.message(context));
+                    let said = made.or_else(|| validation.message.clone()).unwrap_or_else(said);
                     let message = format!("the policy {} refuses this: {said}", self.name);
                     found.push(self.violation(created, message, severity));
                 }

@@ -76,7 +76,7 @@ rules! {
     EnvSource "env-source" "A variable has one source, and one that there is."
     DataKey "data-key" "Keys of ConfigMaps and Secrets are names of files, and not there twice."
     SecretType "secret-type" "A Secret has the keys that its type demands."
-    Image "image" "Containers have an image."
+    Image "image" "Containers have an image, and its name has no blanks around it."
     ContainerName "container-name" "Containers and init containers have different names."
     Handler "handler" "A probe or a hook has just one handler, where there may be one."
     Privilege "privilege" "A privileged container may escalate privileges."

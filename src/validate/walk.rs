@@ -177,13 +177,8 @@ impl<'n> SchemaWalk<'n> {
         use super::cel::{CelOutcome, unkept};
         for unkept in unkept(&demands.rules, node, cursor) {
             let expression = &unkept.rule.rule;
-            let said = || {
-                if unkept.rule.message.is_empty() {
-                    format!("the rule `{expression}` is not kept")
-                } else {
-                    unkept.rule.message.trim().to_string()
-                }
-            };
+            let said =
+                || unkept.message.clone().unwrap_or_else(|| format!("the rule `{expression}` is not kept"));
             let (message, severity) = match unkept.outcome {
                 CelOutcome::Kept => continue,
                 CelOutcome::Broken => (said(), Severity::Error),

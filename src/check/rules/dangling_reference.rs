@@ -65,7 +65,9 @@ fn is_missing(reference: &ObjectReference<'_>, objects: &Objects<'_>, target: &C
         objects.find(kind, if is_cluster_wide(kind) { "" } else { namespace }, name),
         FoundObject::Absent
     );
-    let is_external = || target.outside.external.iter().any(|external| external.is(kind, namespace, name));
+    // Each that speaks of it is used.
+    let is_external =
+        || target.outside.external.iter().filter(|external| external.is(kind, namespace, name)).count() > 0;
     !is_there && !is_everywhere(kind, name) && !is_external() && !is_claimed(reference, objects)
 }
 

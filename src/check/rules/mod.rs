@@ -1,6 +1,7 @@
 //! The rules, a file for each.
 
 pub(super) mod absent_deletion;
+pub(super) mod adding_replace;
 pub(super) mod changed_selector;
 pub(super) mod container_without_image;
 pub(super) mod dangling_key;

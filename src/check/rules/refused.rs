@@ -85,6 +85,7 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
     let judgement = ObjectJudgement { schema, sources, options, unfinished: Unfinished::Spared };
     let (quoting, causes) = (Quoting::new(target), Causes::new(target));
     let mut found = yaml_surprise::dates(target, &quoting);
+    found.extend(yaml_surprise::keys(target));
     for resource in target.resources() {
         // Where there is nothing to say, nobody looks.
         let values = LazyCell::new(|| ResourceValues::of(target, resource));

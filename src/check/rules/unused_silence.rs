@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "unused-silence",
-        meaning: "A comment `# smp:ignore`, or an entry of `.smp.yaml`, that silences nothing.",
+        meaning: "A comment `# smp:ignore`, or an entry of `.smp.yaml`, that silences nothing or declares what nobody misses.",
         remedy: "Remove it: one day it would silence something that nobody has looked at.",
     }),
     name: "Silence without a finding",
@@ -38,8 +38,19 @@ pub(in crate::check) fn entries(
     is_needed: impl Fn(&IgnoredRule) -> bool,
 ) -> Vec<Diagnostic> {
     let mut seen = FxHashSet::default();
-    let entries = configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))).flat_map(|c| &c.ignored);
+    let configs = configs.iter().filter(|config| seen.insert(Arc::as_ptr(config)));
+    let entries = configs.flat_map(|config| &config.ignored);
     let told =
         |at| Diagnostic::warning(RULE.code, "this entry silences nothing").at(at).help("remove the entry");
     entries.filter(|entry| !is_needed(entry)).map(|entry| told(entry.at)).collect()
+}
+
+/// The external objects of configurations that nothing missed.
+pub(in crate::check) fn externals(configs: &[Arc<CheckConfig>]) -> Vec<Diagnostic> {
+    let mut seen = FxHashSet::default();
+    let configs = configs.iter().filter(|config| seen.insert(Arc::as_ptr(config)));
+    let unused = configs.flat_map(|config| &config.outside.external).filter(|external| !external.is_used());
+    let message = "nothing that is missing is what this entry declares";
+    let told = |at| Diagnostic::warning(RULE.code, message).at(at).help("remove the entry, or correct it");
+    unused.map(|external| told(external.at)).collect()
 }

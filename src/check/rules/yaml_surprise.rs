@@ -22,7 +22,8 @@ pub(in crate::check) static RULE: Rule = Rule {
     why: "`0777`, `1.10`, `12e3`, `1_000` and `True` are numbers and a boolean, which are written in another way when a \
           server has them: `511`, `1.1`, `12000`, `1000`, `true`. `yes`, `on` and their like are booleans where kubectl reads \
           them (YAML 1.1), and texts in what a kustomization loads (YAML 1.2). A date in a kustomization becomes a time. \
-          Where a text is wanted, the first are refused, and the date is changed, which is a warning.",
+          Where a text is wanted, the first are refused, and the date is changed, which is a warning. A key such as `on` or \
+          `n` in a manifest that kubectl reads is `true` or `false` for it, which is a warning, too.",
     bad: &[
         ("kustomization.yaml", "resources: [map.yaml]\n"),
         ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {release: 1.10}\n"),
@@ -118,6 +119,28 @@ pub(in crate::check) fn dates(target: &CheckedTarget<'_>, quoting: &Quoting<'_, 
             let finding = Diagnostic::warning(RULE.code, message).at(date.at).help("put it in quotes");
             let finding = finding.resource(resource.id()).field(visit.path());
             found.push(date.quoted(finding, quoting));
+        });
+    }
+    found
+}
+
+/// Keys that are read as something else than they are written as: those of YAML 1.1 in what kubectl reads.
+pub(in crate::check) fn keys(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for resource in target.resources() {
+        target.walk(resource, &mut |visit| {
+            let Some(key) = visit.entry.map(|entry| &entry.key) else { return };
+            if !matches!(key.text.as_str(), "true" | "false") {
+                return;
+            }
+            let written = target.sources.written(key.meta.span).unwrap_or_default();
+            if old_boolean(&written).is_none() {
+                return;
+            }
+            let message = format!("kubectl reads this key as `{}`", key.text);
+            let finding = Diagnostic::warning(RULE.code, message).at(key.meta.span).help("put it in quotes");
+            let finding = finding.resource(resource.id()).field(visit.path());
+            found.push(finding.fix(key.meta.span, format!("\"{written}\"")));
         });
     }
     found

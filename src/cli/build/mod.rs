@@ -15,7 +15,7 @@ use super::select::{SelectArgs, Selection};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{ValidateArgs, Validation};
 use super::{Failure, Outcome, render};
-use crate::check::Unfinished;
+use crate::check::{Unfinished, unsilenced};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::overlay::{Builder, Built, Targets};
 use crate::source::SourceMap;
@@ -142,7 +142,7 @@ fn add(
         Targets::One => warning,
         Targets::Many => warning.target(target),
     };
-    let warnings: Vec<_> = built.warnings.into_iter().map(of_target).collect();
+    let warnings: Vec<_> = unsilenced(built.warnings, sources).into_iter().map(of_target).collect();
     render::print_before(&warnings, sources)?;
     sink.add(target, &built.resources)?;
     if count == Targets::One {

@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use super::super::report::print;
 use super::super::{Failure, Outcome};
-use crate::check::{RULES, Rule, RuleGroup, RuleStanding, code_named, nearest_code, rule_of};
+use crate::check::{RULES, Rule, RuleGroup, RuleStanding, code_named, message_codes, nearest_code, rule_of};
 use crate::diagnostic::Code;
 
 /// Lists all rules by what they are about.
 pub(super) fn list() -> Outcome {
-    let width = RULES.iter().map(|rule| rule.code.name().len()).max().unwrap_or_default();
+    let codes = RULES.iter().map(|rule| rule.code).chain(message_codes());
+    let width = codes.map(|code| code.name().len()).max().unwrap_or_default();
     let mut out = String::new();
     for group in RuleGroup::ALL {
         let rules: Vec<&&Rule> = RULES.iter().filter(|rule| rule.group == group).collect();
@@ -22,6 +23,11 @@ pub(super) fn list() -> Outcome {
         });
         out.extend([group.title(), ":\n", &lines.collect::<String>(), "\n"]);
     }
+    let messages = message_codes().map(|code| format!("  {:width$}  {}\n", code.name(), code.meaning()));
+    out.extend([
+        "Messages of builds, which can be ignored where they are warnings:\n",
+        &messages.collect::<String>(),
+    ]);
     print(&out)?;
     Ok(ExitCode::SUCCESS)
 }

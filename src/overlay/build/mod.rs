@@ -153,26 +153,29 @@ impl TargetBuild<'_> {
         tree: &Tree,
         mut so_far: Accumulated,
     ) -> Result<Accumulated> {
-        let (mut problems, mut only_patches_failed) = (Problems::default(), false);
+        let (mut problems, mut only_patches_failed, mut is_lost) = (Problems::default(), false, false);
         let mut writers = Writers::default();
         if self.context.keeps_histories() {
             so_far.resources.keep_histories();
             writers = Writers::with_parts();
         }
         for step in steps {
-            // What one entry adds does not depend on another, and a value is set whatever a patch does; any other
-            // change would be one of what is not there.
+            // What one entry adds does not depend on another, and a value is set whatever a patch does, unless that
+            // lost what has it; any other change would be one of what is not there.
             let part = step.part();
             let goes_on = match part {
                 StepPart::Addition => true,
-                StepPart::Patches | StepPart::Values => problems.is_empty() || only_patches_failed,
+                StepPart::Patches => problems.is_empty() || only_patches_failed,
+                StepPart::Values => problems.is_empty() || (only_patches_failed && !is_lost),
                 StepPart::Other => problems.is_empty(),
             };
             if !goes_on {
                 continue;
             }
+            let before = so_far.resources.len();
             if let Err(problem) = self.take(step, tree, &mut so_far, &mut writers) {
                 only_patches_failed |= part == StepPart::Patches && problems.is_empty();
+                is_lost |= so_far.resources.len() < before;
                 problems.add(problem);
             }
             if let Some(outline) = &mut self.outline {

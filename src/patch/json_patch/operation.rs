@@ -79,7 +79,8 @@ impl<'d> Document<'d> {
 
     /// Takes note of a `replace` of what is not there: it adds it, under a name that nothing may read.
     fn forgive_new(&mut self, path: &[SmolStr], meant: Option<SmolStr>, operation: &Operation) {
-        let warning = forgiven(format!("{} is not there, so that `replace` adds it", named(path)), operation);
+        let message = format!("{} is not there, so that `replace` adds it", named(path));
+        let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.span);
         let meant = meant.zip(path.split_last()).map(|(meant, (_, parents))| {
             let path: Vec<SmolStr> = parents.iter().cloned().chain([meant]).collect();
             format!("did you mean `{}`?", show(&path))

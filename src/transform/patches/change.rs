@@ -67,6 +67,8 @@ impl StrategicPatch {
         if is_replacement(&self.node) {
             return Ok(false.into());
         }
+        // Who asks for causes is told of mistakes, and only of those that are: what is patched wrongly stays as it was.
+        let unpatched = resource.history.is_some().then(|| resource.node().clone());
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
         let kind = context.schema.kind(&id.gvk).unwrap_or_else(Cursor::unknown);
@@ -81,6 +83,11 @@ impl StrategicPatch {
         let touches = |metadata: &Node| ["annotations", "$patch"].iter().any(|f| metadata.get(f).is_some());
         let meets_notes = patch.get("metadata").is_some_and(touches);
         let merged = if meets_notes { resource.with_build_annotations(&mut merge) } else { merge(resource) };
+        if merged.is_err()
+            && let Some(unpatched) = unpatched
+        {
+            *resource.node_mut() = unpatched;
+        }
         let replaced = merged.map_err(|error: Diagnostic| {
             let error = if error.labels().is_empty() { error.at(patch.span().at_start()) } else { error };
             error.resource(&id)

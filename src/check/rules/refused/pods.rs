@@ -6,6 +6,23 @@ use crate::diagnostic::Severity;
 use crate::validate::ViolationRule;
 
 refused! {
+    Image Error "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: web
+    image: \"nginx \"
+" => "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: web
+    image: nginx
+";
     Port Error "\
 apiVersion: v1
 kind: Pod
