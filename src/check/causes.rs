@@ -201,7 +201,9 @@ fn has_keys(entry: &Node, keys: &[(SmolStr, PathValue)]) -> bool {
 
 fn pointer(way: &[SmolStr]) -> String {
     let mut pointer = String::new();
-    way.iter().for_each(|step| push_step(&mut pointer, step));
+    for step in way {
+        push_step(&mut pointer, step);
+    }
     pointer
 }
 

@@ -110,7 +110,9 @@ fn place_in(document: &Node, way: &[SmolStr]) -> Option<Span> {
 /// Whether an operation of a JSON patch changes a value, what is around it, or what is in it.
 fn speaks_of(operation: &Node, way: &[SmolStr]) -> bool {
     let mut pointer = String::new();
-    way.iter().for_each(|step| push_step(&mut pointer, step));
+    for step in way {
+        push_step(&mut pointer, step);
+    }
     let is_test = operation.get("op").and_then(Node::as_str) == Some("test");
     let mut paths = ["path", "from"].into_iter().filter_map(|field| operation.get(field)?.as_str());
     let is_within = |outer: &str, inner: &str| {
