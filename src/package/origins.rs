@@ -103,7 +103,7 @@ impl MergedManifest<'_> {
 }
 
 /// A value as the result, the original, the updated version and dest have it.
-type FourVersions<T> = [Option<T>; 4];
+type SideVersions<T> = [Option<T>; 4];
 
 struct OriginWalk<'w> {
     merged: &'w MergedManifest<'w>,
@@ -113,7 +113,7 @@ struct OriginWalk<'w> {
 }
 
 impl OriginWalk<'_> {
-    fn value(&mut self, versions: FourVersions<&Node>, cursor: Cursor<'_>, pointer: &mut String) {
+    fn value(&mut self, versions: SideVersions<&Node>, cursor: Cursor<'_>, pointer: &mut String) {
         let [result, original, updated, dest] = versions;
         if result == original {
             return;
@@ -142,7 +142,7 @@ impl OriginWalk<'_> {
         self.note(versions, pointer);
     }
 
-    fn maps(&mut self, maps: FourVersions<&Map>, cursor: Cursor<'_>, pointer: &mut String) {
+    fn maps(&mut self, maps: SideVersions<&Map>, cursor: Cursor<'_>, pointer: &mut String) {
         let none = Map::default();
         for row in align::fields(maps.map(|map| map.unwrap_or(&none))) {
             let Some(Entry { key, .. }) = row.into_iter().flatten().next() else { continue };
@@ -170,7 +170,7 @@ impl OriginWalk<'_> {
         is_changed || self.found.len() > before
     }
 
-    fn note(&mut self, [result, original, updated, dest]: FourVersions<&Node>, pointer: &str) {
+    fn note(&mut self, [result, original, updated, dest]: SideVersions<&Node>, pointer: &str) {
         let is_whole = self.way.elements().is_empty();
         let place = |node: Option<&Node>| {
             let span = node?.span();
