@@ -271,6 +271,31 @@ fn the_text_is_what_build_prints() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `/spec/replicas`"));
 }
 
+#[test]
+fn labels_of_patches_stand_where_the_patch_has_them() {
+    let labelled = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {{same: x, other: {value}}}\n"
+        )
+    };
+    for entry in ["patchesStrategicMerge: [p.yaml]", "patches: [{path: p.yaml, target: {kind: ConfigMap}}]"] {
+        let home = folder(&[
+            ("prod/a.yaml", &labelled("y")),
+            ("prod/p.yaml", &labelled("z")),
+            ("prod/kustomization.yaml", &format!("resources: [a.yaml]\n{entry}\n")),
+        ]);
+        let all = blamed(home.path());
+        let by = entry.split_once(':').expect("a field").0;
+        for (label, column, values) in [("same", 18, ["x", "x"]), ("other", 28, ["z", "y"])] {
+            let [now, before] = values;
+            let want = format!(
+                "\"{now}\" prod/p.yaml:5:{column} {by}[0] < \"{before}\" prod/a.yaml:5:{column} resources[0]"
+            );
+            assert_eq!(origin(&all, "ConfigMap", &format!("/metadata/labels/{label}")), want, "{entry}");
+        }
+    }
+}
+
 /// Texts that are written on several lines, and such as look like comments.
 const TEXTS: &str = r#"
 apiVersion: v1

@@ -10,7 +10,7 @@ use super::list;
 use super::writer::{Cause, PlaceKeeping, Writer};
 use crate::path::push_step;
 use crate::source::Span;
-use crate::yaml::{Map, Node, Value, reread};
+use crate::yaml::{Map, Node, Style, Value, reread};
 
 /// The history of a resource.
 ///
@@ -253,13 +253,16 @@ fn is_respelled(old: &Node, new: &Node) -> bool {
 fn is_emptied(known: &KnownValue, node: &Node) -> bool {
     let place = node.span();
     let is_within = |at: Span| at.source == place.source && (place.start..place.end).contains(&at.start);
+    // What is written as empty stands in brackets.
+    let is_block = node.meta.style == Style::Block;
     !is_scalar(node)
         && !place.is_none()
-        && match known {
-            KnownValue::Leaf(writes) => writes.iter().any(|write| is_within(write.at)),
-            KnownValue::Map(fields) => fields.iter().any(|(_, value)| is_emptied(value, node)),
-            KnownValue::List(entries) => entries.iter().any(|(_, value)| is_emptied(value, node)),
-        }
+        && (is_block
+            || match known {
+                KnownValue::Leaf(writes) => writes.iter().any(|write| is_within(write.at)),
+                KnownValue::Map(fields) => fields.iter().any(|(_, value)| is_emptied(value, node)),
+                KnownValue::List(entries) => entries.iter().any(|(_, value)| is_emptied(value, node)),
+            })
 }
 
 fn is_scalar(node: &Node) -> bool {

@@ -157,6 +157,13 @@ fn what_became_empty_was_computed() {
     changed.get_mut("a").expect("there").value = Value::List(Vec::new());
     *changed.get_mut("b").expect("there") = texts.read("b.yaml", "[]");
     history.follow(&changed, &writer("patch"));
-    let at = |field| texts.sources.describe(history.leaf(&[field]).expect("a leaf")[0].at);
-    assert_eq!((at("a"), at("b")), (None, Some("b.yaml:1:1".into())));
+    let at = |history: &History, field| texts.sources.describe(history.leaf(&[field]).expect("a leaf")[0].at);
+    assert_eq!((at(&history, "a"), at(&history, "b")), (None, Some("b.yaml:1:1".into())));
+    // A null stands behind the map that it is in.
+    let base = texts.read("c.yaml", "c:\n  x:\nd: 1\n");
+    let mut history = History::new(&base, &writer("base"));
+    let mut changed = base.clone();
+    changed.get_mut("c").and_then(Node::as_map_mut).expect("a map").remove("x");
+    history.follow(&changed, &writer("patch"));
+    assert_eq!(at(&history, "c"), None);
 }

@@ -274,7 +274,7 @@ fn raw_text(node: &Node) -> &str {
 }
 
 /// Makes the values of `metadata.labels` or `metadata.annotations` strings, sorted by key; drops
-/// the field when it is empty.
+/// the field when it is empty. They stand where they stood.
 fn texts_of(resource: &mut Resource, field: &str) {
     if resource.node().get_path(&["metadata", field]).is_some() {
         let texts = resource.placed_strings(field).collect();
