@@ -123,23 +123,24 @@ fn told(unmatched: &[&Image], all: &[Image], set: &ResourceSet) -> Vec<Diagnosti
     set.iter().for_each(|resource| names.take(resource.node(), ImageField::Other));
     names.renamed = all
         .iter()
-        .filter(|image| !image.new_name.is_empty())
-        .map(|image| (image.name.value.clone(), image.new_name.value.clone()))
+        .filter(|image| !image.new_name.is_empty() && image.new_name.value != image.name.value)
+        .map(|image| (image.name.value.clone(), image))
         .collect();
-    let similar: SimilarNames = names.of_containers.iter().collect();
+    let similar: SimilarNames = names.of_containers.keys().collect();
     unmatched.iter().map(|image| names.warning(image, &similar)).collect()
 }
 
 /// The names of the images that a set has after all changes.
 #[derive(Default)]
-struct ImageNames {
-    of_containers: FxHashSet<SmolStr>,
+struct ImageNames<'i> {
+    /// Each with the place where it stands first.
+    of_containers: FxHashMap<SmolStr, Span>,
     /// By the last part of a name, behind registry and project.
     by_last: FxHashMap<SmolStr, SmolStr>,
     /// Of fields that are called `image` and are not looked at.
-    elsewhere: FxHashSet<SmolStr>,
-    /// What entries make of names.
-    renamed: FxHashMap<SmolStr, SmolStr>,
+    elsewhere: FxHashMap<SmolStr, Span>,
+    /// The entries that rename, by the names that they are about.
+    renamed: FxHashMap<SmolStr, &'i Image>,
 }
 
 /// What a value is the value of.
@@ -150,7 +151,7 @@ enum ImageField {
     Other,
 }
 
-impl ImageNames {
+impl ImageNames<'_> {
     fn take(&mut self, node: &Node, of: ImageField) {
         match &node.value {
             Value::Scalar(_) => {}
@@ -160,7 +161,7 @@ impl ImageNames {
                     let below =
                         if CONTAINERS.contains(&key) { ImageField::Containers } else { ImageField::Other };
                     match value.scalar_text() {
-                        Some(image) if key == "image" => self.add(split(image).0.into(), of),
+                        Some(image) if key == "image" => self.add(split(image).0.into(), value.span(), of),
                         _ => self.take(value, below),
                     }
                 }
@@ -168,13 +169,13 @@ impl ImageNames {
         }
     }
 
-    fn add(&mut self, name: SmolStr, of: ImageField) {
+    fn add(&mut self, name: SmolStr, at: Span, of: ImageField) {
         if of == ImageField::Other {
-            self.elsewhere.insert(name);
+            self.elsewhere.entry(name).or_insert(at);
             return;
         }
         self.by_last.entry(last_part(&name).into()).or_insert_with(|| name.clone());
-        self.of_containers.insert(name);
+        self.of_containers.entry(name).or_insert(at);
     }
 
     fn warning(&self, image: &Image, similar: &SimilarNames) -> Diagnostic {
@@ -184,19 +185,27 @@ impl ImageNames {
             return Diagnostic::warning(Code::UnmatchedImage, message).at(image.place());
         }
         let message = format!("no image is called `{name}`, so this entry changes nothing");
-        let help = if let Some(new) = self.renamed.get(name).filter(|new| *new != name) {
-            format!("another entry renames it to `{new}`: say all of an image in one entry")
-        } else if self.elsewhere.contains(name) {
-            "a field outside of containers has this image: name the field under `configurations`, as \
-             `images: [{path: spec/image, kind: KIND}]` in a file"
-                .to_string()
-        } else {
-            match similar.nearest(name).or_else(|| self.by_last.get(last_part(name)).cloned()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => "images are named as in the manifests, without tag".to_string(),
+        let warning = Diagnostic::warning(Code::UnmatchedImage, message).at(image.name.span);
+        if let Some(other) = self.renamed.get(name).filter(|other| !std::ptr::eq(**other, image)) {
+            let new = &other.new_name;
+            let help =
+                format!("another entry renames it to `{}`: say all of an image in one entry", new.value);
+            return warning.label(new.span, "the other entry").help(help);
+        }
+        if let Some(at) = self.elsewhere.get(name) {
+            return warning.label(*at, "this field has it").help(
+                "a field outside of containers has this image: name the field under `configurations`, as \
+                 `images: [{path: spec/image, kind: KIND}]` in a file",
+            );
+        }
+        match similar.nearest(name).or_else(|| self.by_last.get(last_part(name)).cloned()) {
+            Some(near) => {
+                let at = self.of_containers.get(&near).copied().unwrap_or_default();
+                let warning = warning.label(at, "perhaps this one is meant");
+                warning.help(format!("did you mean `{near}`?"))
             }
-        };
-        Diagnostic::warning(Code::UnmatchedImage, message).at(image.name.span).help(help)
+            None => warning.help("images are named as in the manifests, without tag"),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::merge::Absences;
 use crate::patch::JsonPatch;
-use crate::resource::{Likely, ResId, Resource, ResourceSet};
+use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
 use crate::source::Span;
 use crate::yaml::Spanned;
 
@@ -199,6 +199,10 @@ impl<'r> PatchRun<'r> {
             .at(place.unwrap_or(patch.place()))
             .label(place.map_or(Span::default(), |_| patch.place()), "the patch")
             .help(help);
+            // Of a wrong kind, what has the name is told.
+            let meant =
+                if part == WrongPart::Kind { None } else { self.likely.place(self.set, &target.id()) };
+            let warning = warning.label(meant.unwrap_or_default(), "perhaps this one is meant");
             self.warnings.push(with_namesake(warning, self.set, target.name.as_str(), part));
         }
         Ok(selected)

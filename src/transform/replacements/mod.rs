@@ -97,6 +97,8 @@ impl ReplacementRun<'_> {
             let wrong = target.select.as_ref().map(|select| select.place_of(part));
             let place = wrong.filter(|span| !span.is_none()).unwrap_or(target.span);
             let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(place);
+            let meant = self.likely.place(self.set, &id).unwrap_or_default();
+            let warning = warning.label(meant, "perhaps this one is meant");
             let likely = self.likely.suggestion(self.set, &id);
             return Ok(vec![match likely {
                 Some(likely) => warning.help(likely),
@@ -150,7 +152,7 @@ impl<'t> TargetFields<'t> {
         resource: &mut Resource,
         (notes, replaced): (&mut WriteNotes<'_>, &mut ReplacedFields),
     ) -> Result<Vec<Diagnostic>> {
-        let id = resource.id().clone();
+        let (id, start) = (resource.id().clone(), resource.node().span().at_start());
         let mut warnings = Vec::new();
         for (path, span, parts) in &self.paths {
             let placed = |problem: Diagnostic| problem.at(*span).resource(&id).field(path);
@@ -165,7 +167,7 @@ impl<'t> TargetFields<'t> {
                 // What stood for them was among the fields.
                 notes.positions.get_mut().clear();
             }
-            warnings.extend(odd.map_err(placed)?.map(placed));
+            warnings.extend(odd.map_err(|error| placed(error).label(start, "in this resource"))?.map(placed));
             let lost = notes.writes.drain(..).filter_map(|write| replaced.write(position, *span, write));
             warnings.extend(lost.map(|warning| warning.resource(&id).field(path)));
             resource.spread_shared();

@@ -3,7 +3,7 @@
 use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
 use super::replaced::ReplacedFields;
 use super::{copy, select};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Excerpt, Result};
 use crate::resource::{Likely, Resource, ResourceSet, part_scalars};
 use crate::transform::value_path::{check_length, lookup, split_dotted};
 use crate::yaml::{Node, Value, nearest_path};
@@ -59,10 +59,16 @@ impl SourceValue {
         let value = lookup(resource.node(), &path).map_err(placed)?;
         let Some(value) = value.filter(|value| !is_nil_or_empty(value)) else {
             let error = Diagnostic::error(Code::NoMatch, "the source has no value here");
-            return Err(placed(match nearest_path(resource.node(), &path) {
-                Some(meant) => error.help(format!("did you mean `{}`?", meant.join("."))),
-                None => error,
-            }));
+            let root = resource.node();
+            return Err(match nearest_path(root, &path) {
+                Some(meant) => {
+                    let place = lookup(root, &meant).ok().flatten().map(Node::span).unwrap_or_default();
+                    placed(error)
+                        .label_with(place, "perhaps this one is meant", Excerpt::Hidden)
+                        .help(format!("did you mean `{}`?", meant.join(".")))
+                }
+                None => placed(error).label(root.span().at_start(), "the source"),
+            });
         };
         replaced.take(i, value);
         let node = copy::part_of(value, &source.options).map_err(placed)?;
