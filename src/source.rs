@@ -190,7 +190,9 @@ impl Source {
     fn lines(&self) -> &[u32] {
         self.lines.get_or_init(|| {
             let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
-            std::iter::once(0).chain(breaks.map(|i| u32::try_from(i + 1).unwrap_or(u32::MAX))).collect()
+            // A byte order mark is no character of the first line.
+            let first = if self.text.starts_with('\u{feff}') { 3 } else { 0 };
+            std::iter::once(first).chain(breaks.map(|i| u32::try_from(i + 1).unwrap_or(u32::MAX))).collect()
         })
     }
 
@@ -426,6 +428,10 @@ mod tests {
         assert_eq!(source.line_column(0), (1, 1));
         assert_eq!(source.line_column(6), (2, 1));
         assert_eq!(source.line_column(8), (2, 2), "é is two bytes and one column");
+        let marked = SourceMap::default();
+        let marked = marked.get(marked.add("a.yaml", "\u{feff}ab: c\nd")).expect("there");
+        let places = [0, 3, 4, 9].map(|at| marked.line_column(at));
+        assert_eq!((places, marked.line(1)), ([(1, 1), (1, 1), (1, 2), (2, 1)], "ab: c"), "no mark counts");
         assert_eq!(source.line(1), "a: 1");
         assert_eq!(source.line(2), "é: 2");
         assert_eq!(source.line(9), "");

@@ -258,7 +258,7 @@ fn the_text_is_what_build_prints() {
         without.push('\n');
     }
     assert_eq!(without, built);
-    let output = run(home.path(), &["blame", "prod", "deploy/p-web"]);
+    let output = run(home.path(), &["blame", "prod", "deploy/web"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{stderr}");
     assert!(stderr.contains("deployment.apps/p-web"), "{stderr}");
@@ -268,7 +268,7 @@ fn the_text_is_what_build_prints() {
     );
     assert!(story.contains("is nginx:1.29\n     at prod/kustomization.yaml:24:11\n"), "{story}");
     let output = run(home.path(), &["blame", "prod", "deployment/p-web:spec.replicsa"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `/spec/replicas`"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `spec.replicas`"));
 }
 
 #[test]

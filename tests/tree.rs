@@ -465,3 +465,51 @@ fn what_cannot_be_built_has_no_tree() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("missing.yaml"));
     assert_eq!(run(home.path(), &["tree", ".", "-o", "yaml"]).status.code(), Some(2));
 }
+
+#[test]
+fn files_of_configurations_are_no_resources() {
+    let plugin = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: t-\n\
+                  fieldSpecs: [{path: metadata/name}]\n";
+    let home = folder(&[
+        ("kustomization.yaml", "resources: [a.yaml]\ntransformers: [plugins]\n"),
+        ("a.yaml", &config_map("a")),
+        ("plugins/kustomization.yaml", "resources: [plugin.yaml]\nnameSuffix: -x\n"),
+        ("plugins/plugin.yaml", plugin),
+    ]);
+    assert_eq!(
+        tree(home.path(), &["."]),
+        "\
+target .                                                1 object
+├─ resource a.yaml                                      ConfigMap/t-a
+├─ configuration plugins
+│  ├─ configuration plugin.yaml
+│  └─ configuration nameSuffix -x
+└─ transformer PrefixTransformer/p-x (transformers[0])  1 value of 1 object
+
+sum: 1 object
+"
+    );
+}
+
+#[test]
+fn plain_bases_say_what_they_do() {
+    let more = config_map("a").replace("a: b", "c: d");
+    let home = folder(&[
+        ("one/a.yaml", &config_map("a").replace("a: b", "e: f")),
+        ("two/b.yaml", &config_map("a")),
+        ("three/c.yaml", &more),
+    ]);
+    assert_eq!(
+        tree(home.path(), &["one", "--base", "two", "--base", "three"]),
+        "\
+target one                 1 object
+├─ base two                1 object
+│  └─ resource two/b.yaml  ConfigMap/a
+├─ base three              changes 1 value of 1 object
+│  └─ patch three/c.yaml   ConfigMap/a: 1 value
+└─ patch one/a.yaml        ConfigMap/a: 1 value
+
+sum: 1 object
+"
+    );
+}

@@ -9,32 +9,36 @@ use clap::{Args, ValueEnum};
 use super::report::{print, print_parts};
 use super::select::Selection;
 use super::target::TargetArgs;
-use super::{Outcome, render};
+use super::{Failure, Outcome, render};
 #[cfg(feature = "cluster")]
 use crate::cluster::{Cluster, PARALLEL, live_objects};
-use crate::diagnostic::{Code, Diagnostic, MessageRenderer};
+use crate::diagnostic::{Code, Diagnostic, MessageRenderer, escaped};
 #[cfg(feature = "cluster")]
 use crate::explain::add_live;
 use crate::explain::{
-    Blame, Blamer, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_to_json, blame_to_yaml,
-    blamed_json, blamed_yaml, fields_at, nearest_field,
+    Blame, Blamer, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_of_removal,
+    blame_to_json, blame_to_yaml, blamed_json, blamed_yaml, fields_at, is_named, nearest_field,
+    nearest_object, removals_at, split_field,
 };
 use crate::overlay::Built;
 #[cfg(feature = "cluster")]
 use crate::resource::Resource;
 use crate::source::SourceMap;
-use crate::yaml::nearest;
 
 /// Build an overlay and say of each value where it was written, and what it was before.
 #[derive(Debug, Args)]
 pub(super) struct BlameArgs {
     /// Target: a directory, a kustomization file, a manifest, or - for a stream of manifests
-    #[arg(value_name = "TARGET")]
-    path: PathBuf,
+    #[arg(value_name = "TARGET", required_unless_present = "kustomize")]
+    path: Option<PathBuf>,
 
-    /// Which resource, and which of its fields: deployment/web:spec.replicas
+    /// Which resource, and which of its fields: deployment/web:spec.replicas; with its namespace deploy/shop/web
     #[arg(value_name = "KIND/NAME[:FIELD.PATH]")]
     object: Option<String>,
+
+    /// Directory to build, as kubectl has it, instead of TARGET
+    #[arg(short = 'k', long, value_name = "DIR")]
+    kustomize: Option<PathBuf>,
 
     /// Also tell the fields, entries and resources that are no more, and what removed them
     #[arg(long)]
@@ -61,53 +65,76 @@ enum BlameForm {
     Json,
 }
 
+impl BlameArgs {
+    /// What is built, and what is asked for of it: with `-k` the first word is the second.
+    fn words(&self) -> Result<(PathBuf, Option<String>), Failure> {
+        let usage = |message: &str| Err(Failure::Usage(message.into()));
+        match (&self.kustomize, &self.path, &self.object) {
+            (None, Some(target), object) => Ok((target.clone(), object.clone())),
+            (Some(target), None, _) => Ok((target.clone(), None)),
+            (Some(target), Some(word), None) => match word.to_str() {
+                Some(object) => Ok((target.clone(), Some(object.into()))),
+                None => usage("name a resource as deployment/web"),
+            },
+            (Some(_), Some(_), Some(_)) => usage("name the target once: by `-k` or as the first word"),
+            (None, None, _) => usage("name a target"),
+        }
+    }
+
+    fn removals(&self) -> Removals {
+        if self.removed { Removals::Told } else { Removals::Untold }
+    }
+}
+
 /// Says where values come from.
 pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
-    let targets = [args.path.clone()];
-    let builder = args.target.builder_with_histories(sources, &targets)?;
-    let built = Selection::of(&args.path)?.build(&builder, &args.path)?;
+    let (target, wanted) = args.words()?;
+    let builder = args.target.builder_with_histories(sources, std::slice::from_ref(&target))?;
+    let built = Selection::of(&target)?.build(&builder, &target)?;
     render::print_before(&built.warnings, sources)?;
     let names = render::place_names(sources);
-    if args.object.is_none() && !args.asks_cluster() {
+    if wanted.is_none() && !args.asks_cluster() {
         return show_all(args, built, sources, &names);
     }
     let mut all = blame(&built, sources, &names);
-    let Some(wanted) = args.object.as_deref() else {
+    let Some(wanted) = wanted.as_deref() else {
         look_into_cluster(args, &built, &mut all, sources)?;
         // The program ends: to take a large set apart would only cost time.
         std::mem::forget(built);
         return show(args, &all);
     };
-    let (object, field) = match wanted.split_once(':') {
-        Some((object, field)) => (object, Some(field)),
-        None => (wanted, None),
-    };
-    let names: Vec<String> = all.resources.iter().map(name).collect();
-    all.resources.retain(|resource| is_meant(resource, object));
-    if all.resources.is_empty() {
-        return Err(no_object(object, &names).into());
+    let (object, field) = split_field(&all.resources, wanted);
+    if !all.resources.iter().any(|resource| is_named(resource, object)) {
+        return Err(no_object(object, wanted, &all.resources).into());
     }
+    all.resources.retain(|resource| is_named(resource, object));
     look_into_cluster(args, &built, &mut all, sources)?;
     let Some(path) = field else { return show(args, &all) };
-    let missing =
-        all.resources.first().and_then(|resource| nearest_field(resource, path)).map(str::to_string);
-    narrow(&mut all, path);
+    let missing = no_field(object, path, &all.resources);
+    narrow(&mut all, path, args.removals());
     if all.resources.is_empty() {
-        let error = Diagnostic::error(Code::NoMatch, format!("`{object}` has no field `{path}`"));
-        return Err(match missing {
-            Some(pointer) => error.help(format!("did you mean `{pointer}`?")),
-            None => error.help("write it as spec.containers[name=web].image, or as a JSON pointer"),
-        }
-        .into());
+        return Err(missing.into());
     }
-    match args.output {
-        BlameForm::Json => show(args, &all),
-        BlameForm::Text => {
-            let fields = all.resources.iter().flat_map(|resource| &resource.fields);
-            print(&fields.map(|field| blame_of_field(field, sources)).collect::<String>())?;
-            Ok(ExitCode::SUCCESS)
+    if args.output == BlameForm::Json {
+        return show(args, &all);
+    }
+    print(&stories(&all, args.removals(), sources))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The whole story of all values that are left; of several resources each with what it is.
+fn stories(all: &Blame, removals: Removals, sources: &SourceMap) -> String {
+    let mut out = String::new();
+    for resource in &all.resources {
+        if all.resources.len() > 1 {
+            out.extend([&*escaped(&resource.id.to_string()), "\n"]);
+        }
+        out.extend(resource.fields.iter().map(|field| blame_of_field(field, sources)));
+        if removals == Removals::Told {
+            out.extend(resource.removed.iter().map(|removal| blame_of_removal(removal, sources)));
         }
     }
+    out
 }
 
 /// Adds what the cluster has of the resources that are told of, if that is asked for.
@@ -142,15 +169,18 @@ fn look_into_cluster(_: &BlameArgs, _: &Built, _: &mut Blame, _: &SourceMap) -> 
     Ok(())
 }
 
-/// Keeps the fields at a path and below.
-fn narrow(all: &mut Blame, path: &str) {
+/// Keeps what is at a path and below, and the resources that have something there.
+fn narrow(all: &mut Blame, path: &str, removals: Removals) {
     for resource in &mut all.resources {
+        let removed = removals_at(resource, path).into_iter().cloned().collect();
         resource.fields = fields_at(resource, path).into_iter().cloned().collect();
-    }
-    all.resources.retain(|resource| !resource.fields.is_empty());
-    for resource in &mut all.resources {
+        resource.removed = removed;
         resource.unbuilt.clear();
     }
+    let is_told = |resource: &ResourceBlame| {
+        !resource.fields.is_empty() || (removals == Removals::Told && !resource.removed.is_empty())
+    };
+    all.resources.retain(is_told);
 }
 
 fn show(args: &BlameArgs, all: &Blame) -> Outcome {
@@ -177,8 +207,7 @@ fn show_all(args: &BlameArgs, built: Built, sources: &SourceMap, names: &Message
 
 impl BlameArgs {
     fn style(&self) -> MarginStyle {
-        let removals = if self.removed { Removals::Told } else { Removals::Untold };
-        MarginStyle { coloring: render::coloring(&io::stdout()), removals }
+        MarginStyle { coloring: render::coloring(&io::stdout()), removals: self.removals() }
     }
 
     #[cfg(feature = "cluster")]
@@ -193,28 +222,23 @@ impl BlameArgs {
     }
 }
 
-/// `deployment.apps/web`.
-fn name(resource: &ResourceBlame) -> String {
-    resource.id.gvk.object_name(&resource.id.name)
-}
-
-/// Whether a resource is meant by `kind/name` or `kind.group/name`, whatever the case of the kind.
-fn is_meant(resource: &ResourceBlame, object: &str) -> bool {
-    let Some((kind, name)) = object.split_once('/') else { return false };
-    let id = &resource.id;
-    let (kind, group) = kind.split_once('.').map_or((kind, None), |(kind, group)| (kind, Some(group)));
-    id.name == name
-        && id.gvk.kind.eq_ignore_ascii_case(kind)
-        && group.is_none_or(|group| id.gvk.group == group)
-}
-
-fn no_object(object: &str, names: &[String]) -> Diagnostic {
+fn no_object(object: &str, wanted: &str, all: &[ResourceBlame]) -> Diagnostic {
     let error = Diagnostic::error(Code::NoMatch, format!("nothing that was built is `{object}`"));
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let name = object.rsplit('/').next().unwrap_or_default();
-    let namesake = names.iter().copied().find(|known| known.rsplit('/').next() == Some(name));
-    match nearest(&object.to_lowercase(), &names).or(namesake) {
+    // The colon may be one of the name.
+    match nearest_object(all, wanted).or_else(|| nearest_object(all, object)) {
         Some(name) => error.help(format!("did you mean `{name}`?")),
-        None => error.help("name it as deployment/web; `kubectl smp build -o name` lists what is built"),
+        None if object.contains('/') => error.help("`kubectl smp build -o name` lists what is built"),
+        None => error.help("write KIND/NAME; `kubectl smp build -o name` lists what is built"),
+    }
+}
+
+fn no_field(object: &str, path: &str, resources: &[ResourceBlame]) -> Diagnostic {
+    let error = Diagnostic::error(Code::NoMatch, format!("`{object}` has no field `{path}`"));
+    let removed = resources.iter().find_map(|resource| Some(&removals_at(resource, path).first()?.by));
+    let meant = resources.iter().find_map(|resource| nearest_field(resource, path));
+    match (removed, meant) {
+        (Some(by), _) => error.help(format!("`{by}` removed it: add `--removed` to see what it was")),
+        (None, Some(meant)) => error.help(format!("did you mean `{meant}`?")),
+        (None, None) => error.help("write it as metadata.name, ports[0].port or containers[name=NAME].image"),
     }
 }

@@ -1,6 +1,7 @@
 //! The leaves of built resources with what wrote them.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -8,13 +9,14 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::live_field::{LiveField, LiveState, UnbuiltField};
+use super::secret::hide_former;
 use crate::cause::{Cause, KnownValue, Write};
 use crate::diagnostic::MessageRenderer;
 use crate::overlay::{Built, OutlineCheckout};
 use crate::path::below;
 use crate::resource::{ResId, Resource};
 use crate::source::{Source, SourceId, SourceMap, Span};
-use crate::yaml::{Node, Value};
+use crate::yaml::{Node, Value, aliased_scalars};
 
 /// A place in a file, as the user sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,12 +118,17 @@ impl<'b> Blamer<'b> {
     /// What is made of each resource, in the order of printing; behind them of those that were deleted on the way. The
     /// manifests, of which those have none, stand beside what is told of them.
     pub(super) fn each<T: Send>(&self, tell: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync) -> Vec<T> {
+        let hidden = |mut told: ResourceBlame| {
+            hide_former(&mut told);
+            told
+        };
         let present = self.built.resources.as_slice().par_iter();
         let teller = || BlameTeller::new(self);
-        let told = present.map_init(teller, |teller, one| tell(Some(one.node()), teller.resource(one)));
+        let told =
+            present.map_init(teller, |teller, one| tell(Some(one.node()), hidden(teller.resource(one))));
         let mut told: Vec<T> = told.collect();
         let (teller, deleted) = (teller(), self.built.resources.deleted());
-        told.extend(deleted.map(|(resource, by)| tell(None, teller.deleted(resource, by))));
+        told.extend(deleted.map(|(resource, by)| tell(None, hidden(teller.deleted(resource, by)))));
         told
     }
 }
@@ -143,6 +150,8 @@ struct BlameTeller<'t> {
     renderer: &'t MessageRenderer<'t>,
     /// Texts that were asked for, with their paths: nearly all values are in few of them.
     known: RefCell<KnownTexts>,
+    /// The aliases of texts that values are found at.
+    aliases: RefCell<FxHashMap<SourceId, FxHashMap<usize, Range<usize>>>>,
 }
 
 type KnownTexts = FxHashMap<SourceId, Option<KnownText>>;
@@ -157,7 +166,8 @@ struct KnownText {
 impl<'t> BlameTeller<'t> {
     fn new(blamer: &Blamer<'t>) -> Self {
         let Blamer { built, sources, renderer } = *blamer;
-        Self { checkouts: &built.outline.checkouts, sources, renderer, known: RefCell::default() }
+        let (known, aliases) = (RefCell::default(), RefCell::default());
+        Self { checkouts: &built.outline.checkouts, sources, renderer, known, aliases }
     }
 
     fn resource(&self, resource: &Resource) -> ResourceBlame {
@@ -249,6 +259,24 @@ impl<'t> BlameTeller<'t> {
     }
 
     fn place(&self, span: Span) -> Option<BlamedPlace> {
+        let (place, first) = self.place_of(span)?;
+        // At an alias, what stands at its anchor decides.
+        let anchored = (first == Some(b'*')).then(|| self.anchored(span)).flatten();
+        let anchored = anchored.and_then(|span| self.place_of(span));
+        Some(anchored.map_or(place, |(place, _)| place))
+    }
+
+    /// Where the scalar stands that an alias is for.
+    fn anchored(&self, alias: Span) -> Option<Span> {
+        let text = self.sources.get(alias.source)?;
+        let mut known = self.aliases.borrow_mut();
+        let aliases = known.entry(alias.source).or_insert_with(|| aliased_scalars(text.text()));
+        let scalar = aliases.get(&(alias.start as usize))?;
+        Some(Span::new(alias.source, scalar.start, scalar.end))
+    }
+
+    /// A place, and the byte that stands there.
+    fn place_of(&self, span: Span) -> Option<(BlamedPlace, Option<u8>)> {
         if span.is_none() {
             return None;
         }
@@ -260,7 +288,8 @@ impl<'t> BlameTeller<'t> {
             text = self.text(&mut known, at)?;
         }
         let (line, column) = text.source.line_column(at.start);
-        Some(BlamedPlace { file: Arc::clone(text.file.as_ref()?), line, column, span })
+        let first = text.source.text().as_bytes().get(at.start as usize).copied();
+        Some((BlamedPlace { file: Arc::clone(text.file.as_ref()?), line, column, span }, first))
     }
 
     fn text<'k>(&self, known: &'k mut KnownTexts, span: Span) -> Option<&'k KnownText> {

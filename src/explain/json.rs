@@ -75,6 +75,8 @@ struct JsonWrite<'b> {
     value: JsonValue<'b>,
     at: Option<JsonBlamedPlace<'b>>,
     by: &'b str,
+    #[serde(rename = "in")]
+    asked_in: Option<&'b str>,
 }
 
 #[derive(Serialize)]
@@ -83,6 +85,8 @@ struct JsonRemoval<'b> {
     value: JsonValue<'b>,
     at: Option<JsonBlamedPlace<'b>>,
     by: &'b str,
+    #[serde(rename = "in")]
+    asked_in: Option<&'b str>,
 }
 
 #[derive(Serialize)]
@@ -182,7 +186,12 @@ fn unbuilt(field: &UnbuiltField) -> JsonUnbuilt<'_> {
 }
 
 fn write(write: &BlamedWrite) -> JsonWrite<'_> {
-    JsonWrite { value: JsonValue(&write.value), at: write.at.as_ref().map(place), by: &write.by }
+    JsonWrite {
+        value: JsonValue(&write.value),
+        at: write.at.as_ref().map(place),
+        by: &write.by,
+        asked_in: write.asked_at.as_ref().map(|at| &*at.file),
+    }
 }
 
 fn removal(removal: &BlamedRemoval) -> JsonRemoval<'_> {
@@ -191,6 +200,7 @@ fn removal(removal: &BlamedRemoval) -> JsonRemoval<'_> {
         value: JsonValue(&removal.last.value),
         at: removal.last.at.as_ref().map(place),
         by: &removal.by,
+        asked_in: removal.asked_at.as_ref().map(|at| &*at.file),
     }
 }
 

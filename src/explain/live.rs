@@ -9,11 +9,11 @@ use smol_str::SmolStr;
 
 use super::blame::{BlamedField, ResourceBlame};
 use super::live_field::{LiveField, LiveState, UnbuiltField};
+use super::secret::{HIDDEN, is_held};
 use crate::path::below;
 use crate::yaml::{Map, Node, Value};
 
-/// What stands for the values of a Secret: as they are, and where they differ.
-const HIDDEN: &str = "***";
+/// What stands for the values of a Secret where they differ.
 const HIDDEN_BEFORE: &str = "*** (before)";
 
 /// Adds to each value of a resource what the live object has there, and the values that only that one has.
@@ -41,16 +41,12 @@ pub fn add_live(resource: &mut ResourceBlame, live: Option<&Node>) {
 
 /// Hides what a live Secret holds, as comparing does.
 fn mask(fields: &mut [BlamedField], unbuilt: &mut [UnbuiltField]) {
-    let holds = |pointer: &str| {
-        ["/data/", "/stringData/"].iter().any(|held| pointer.starts_with(held))
-            || pointer.ends_with("last-applied-configuration")
-    };
-    for field in fields.iter_mut().filter(|field| holds(&field.pointer)) {
+    for field in fields.iter_mut().filter(|field| is_held(&field.pointer)) {
         let Some(live) = &mut field.live else { continue };
         let hidden = if live.differs { HIDDEN_BEFORE } else { HIDDEN };
         live.value = live.value.as_ref().map(|_| Node::string(hidden));
     }
-    for field in unbuilt.iter_mut().filter(|field| holds(&field.pointer)) {
+    for field in unbuilt.iter_mut().filter(|field| is_held(&field.pointer)) {
         field.value = Node::string(HIDDEN);
     }
 }

@@ -1,11 +1,13 @@
 //! Fields of a resource by the paths that people write.
 
-use super::blame::{BlamedField, ResourceBlame};
-use crate::path::below;
-use crate::yaml::{Node, Value, nearest};
+use rustc_hash::FxHashSet;
+
+use super::blame::{BlamedField, BlamedRemoval, ResourceBlame};
+use crate::path::push_step;
+use crate::yaml::{nearest, nearest_path};
 
 /// A part of a path.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum PathPart {
     /// The name of a field, or the position of an entry.
     Name(String),
@@ -14,34 +16,120 @@ enum PathPart {
 }
 
 /// The fields at a path and below: `spec.replicas`, `spec.ports[0].port`, `containers[name=web].image`, a backslash
-/// before a dot that is none; or a JSON pointer, which begins with a slash.
+/// before a dot that is none where that is not clear; or a JSON pointer, which begins with a slash.
 #[must_use]
 pub fn fields_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedField> {
-    let pointers = if path.starts_with('/') {
-        vec![path.to_string()]
-    } else {
-        let mut found = Vec::new();
-        if let Some(node) = &resource.node {
-            find(node, &parts(path), &mut String::new(), &mut found);
-        }
-        found
-    };
-    let is_at = |field: &&BlamedField| {
-        pointers.iter().any(|pointer| {
-            let rest = field.pointer.strip_prefix(pointer.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
-    };
-    resource.fields.iter().filter(is_at).collect()
+    let path = WrittenPath::new(resource, path);
+    resource.fields.iter().filter(|field| path.leads_to(&field.pointer)).collect()
+}
+
+/// The values that were removed at a path and below.
+#[must_use]
+pub fn removals_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedRemoval> {
+    let path = WrittenPath::new(resource, path);
+    resource.removed.iter().filter(|removal| path.leads_to(&removal.pointer)).collect()
 }
 
 /// The path of a field that is much like one that is not there.
 #[must_use]
-pub fn nearest_field<'b>(resource: &'b ResourceBlame, path: &str) -> Option<&'b str> {
-    let wanted =
-        if path.starts_with('/') { path.to_string() } else { format!("/{}", path.replace('.', "/")) };
+pub fn nearest_field(resource: &ResourceBlame, path: &str) -> Option<String> {
     let pointers: Vec<&str> = resource.fields.iter().map(|field| field.pointer.as_str()).collect();
-    nearest(&wanted, &pointers)
+    if path.starts_with('/') {
+        return nearest(path, &pointers).map(ToString::to_string);
+    }
+    let written: Vec<String> = parts(path).iter().map(written).collect();
+    let meant = resource.node.as_ref().and_then(|node| nearest_path(node, &written));
+    let meant = meant
+        .map(|parts| joined(&parts))
+        .filter(|meant| meant != path && !fields_at(resource, meant).is_empty());
+    let wanted = || format!("/{}", path.replace('.', "/"));
+    meant.or_else(|| nearest(&wanted(), &pointers).map(ToString::to_string))
+}
+
+/// A part as it is written.
+fn written(part: &PathPart) -> String {
+    match part {
+        PathPart::Name(name) => name.clone(),
+        PathPart::Having(field, value) => format!("[{field}={value}]"),
+    }
+}
+
+/// Parts as a path: `containers[name=web].image`.
+fn joined(parts: &[String]) -> String {
+    let mut path = String::new();
+    for part in parts {
+        if !path.is_empty() && !part.starts_with('[') {
+            path.push('.');
+        }
+        path.push_str(&part.replace('.', "\\."));
+    }
+    path
+}
+
+/// A path that somebody wrote, for one resource.
+enum WrittenPath {
+    Pointer(String),
+    Parts {
+        parts: Vec<PathPart>,
+        /// The pointers to the values that the path asks for, each with the value.
+        known: FxHashSet<(String, String)>,
+    },
+}
+
+impl WrittenPath {
+    fn new(resource: &ResourceBlame, path: &str) -> Self {
+        if path.starts_with('/') {
+            return Self::Pointer(path.to_string());
+        }
+        let parts = parts(path);
+        let is_asked_for = |pointer: &str| {
+            let last = pointer.rsplit('/').next().unwrap_or_default();
+            parts.iter().any(|part| matches!(part, PathPart::Having(field, _) if field == last))
+        };
+        let present =
+            resource.fields.iter().filter_map(|field| Some((&field.pointer, field.writes.first()?)));
+        let removed = resource.removed.iter().map(|removal| (&removal.pointer, &removal.last));
+        let known = present.chain(removed).filter(|(pointer, _)| is_asked_for(pointer));
+        let known = known
+            .filter_map(|(pointer, write)| Some((pointer.clone(), write.value.scalar_text()?.to_string())));
+        Self::Parts { known: known.collect(), parts }
+    }
+
+    /// Whether a value is at the path, or below.
+    fn leads_to(&self, pointer: &str) -> bool {
+        match self {
+            Self::Pointer(path) => {
+                let rest = pointer.strip_prefix(path.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+            Self::Parts { parts, known } => {
+                let steps: Vec<&str> = pointer.split('/').skip(1).collect();
+                leads(parts, &steps, 0, known)
+            }
+        }
+    }
+}
+
+/// Whether parts lead along the steps of a pointer behind those that were taken. The dots of a name may be its own.
+fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashSet<(String, String)>) -> bool {
+    let Some(first) = parts.first() else { return true };
+    let Some(step) = steps.get(taken) else { return false };
+    let go_on = |used: usize| leads(&parts[used..], steps, taken + 1, known);
+    if let PathPart::Having(field, value) = first {
+        let mut pointer = format!("/{}", steps[..=taken].join("/"));
+        push_step(&mut pointer, field);
+        return known.contains(&(pointer, value.clone())) && go_on(1);
+    }
+    let step = step.replace("~1", "/").replace("~0", "~");
+    let mut name = String::new();
+    parts.iter().enumerate().any(|(i, part)| {
+        let PathPart::Name(more) = part else { return false };
+        if i > 0 {
+            name.push('.');
+        }
+        name.push_str(more);
+        name == step && go_on(i + 1)
+    })
 }
 
 fn parts(path: &str) -> Vec<PathPart> {
@@ -70,34 +158,4 @@ fn parts(path: &str) -> Vec<PathPart> {
     }
     end(&mut name, &mut parts);
     parts
-}
-
-fn find(node: &Node, parts: &[PathPart], pointer: &mut String, found: &mut Vec<String>) {
-    let Some((part, rest)) = parts.split_first() else {
-        found.push(pointer.clone());
-        return;
-    };
-    let mut into = |name: &str, node: &Node, pointer: &mut String| {
-        below(pointer, name, |pointer| find(node, rest, pointer, found));
-    };
-    match (part, &node.value) {
-        (PathPart::Name(name), Value::Map(map)) => {
-            if let Some(value) = map.get(name) {
-                into(name, value, pointer);
-            }
-        }
-        (PathPart::Name(name), Value::List(list)) => {
-            if let Some(entry) = name.parse().ok().and_then(|i: usize| list.get(i)) {
-                into(name, entry, pointer);
-            }
-        }
-        (PathPart::Having(field, value), Value::List(list)) => {
-            for (i, entry) in list.iter().enumerate() {
-                if entry.get(field).and_then(Node::scalar_text).is_some_and(|text| text == value) {
-                    into(&i.to_string(), entry, pointer);
-                }
-            }
-        }
-        _ => {}
-    }
 }

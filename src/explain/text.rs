@@ -290,23 +290,36 @@ fn by(name: &str, asked_at: Option<&BlamedPlace>) -> String {
 pub fn blame_of_field(field: &BlamedField, sources: &SourceMap) -> String {
     let mut out = format!("{}\n", escaped(&field.pointer));
     for (i, write) in field.writes.iter().enumerate() {
-        let word = if i == 0 { "is" } else { "was" };
-        let _ = writeln!(out, "  {word} {}", shown(&write.value));
-        match &write.at {
-            Some(at) => {
-                let _ = writeln!(out, "     at {}", place(at));
-                if let Some(line) = line_at(at, sources) {
-                    let _ = writeln!(out, "        {} | {}", at.line, escaped(&line));
-                }
-            }
-            None => out.push_str("     computed\n"),
-        }
-        let _ = writeln!(out, "     by {}", by(&write.by, write.asked_at.as_ref()));
+        told_write(if i == 0 { "is" } else { "was" }, write, sources, &mut out);
     }
     if let Some(live) = &field.live {
         let _ = writeln!(out, "  {}", live_words(live));
     }
     out
+}
+
+/// The story of a value that is no more.
+#[must_use]
+pub fn blame_of_removal(removal: &BlamedRemoval, sources: &SourceMap) -> String {
+    let mut out = format!("{}\n", escaped(&removal.pointer));
+    let _ = writeln!(out, "  removed by {}", by(&removal.by, removal.asked_at.as_ref()));
+    told_write("was", &removal.last, sources, &mut out);
+    out
+}
+
+/// One value: what it is or was, where it stands, and what wrote it.
+fn told_write(word: &str, write: &BlamedWrite, sources: &SourceMap, out: &mut String) {
+    let _ = writeln!(out, "  {word} {}", shown(&write.value));
+    match &write.at {
+        Some(at) => {
+            let _ = writeln!(out, "     at {}", place(at));
+            if let Some(line) = line_at(at, sources) {
+                let _ = writeln!(out, "        {} | {}", at.line, escaped(&line));
+            }
+        }
+        None => out.push_str("     computed\n"),
+    }
+    let _ = writeln!(out, "     by {}", by(&write.by, write.asked_at.as_ref()));
 }
 
 /// The line of a place, if it may be shown.

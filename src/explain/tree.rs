@@ -1,5 +1,6 @@
 //! What a target is made of, with what each part made and changed.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -92,8 +93,8 @@ impl BuildTree {
             OutlinePartKind::Base if node.part.is_repeated => {
                 format!("{} (see above)", count(node.made, "object"))
             }
-            OutlinePartKind::Base => count(node.made, "object"),
-            OutlinePartKind::Component | OutlinePartKind::Function => {
+            OutlinePartKind::Base if node.made > 0 || node.changed == 0 => count(node.made, "object"),
+            OutlinePartKind::Base | OutlinePartKind::Component | OutlinePartKind::Function => {
                 let added = (node.made > 0).then(|| format!("adds {}", count(node.made, "object")));
                 let changed = (node.changed > 0)
                     .then(|| format!("changes {} of {}", count(node.changed, "value"), objects()));
@@ -166,7 +167,11 @@ pub(super) fn title(part: &OutlinePart) -> String {
         title.extend([" ", &part.value]);
     }
     let is_entry = part.entry.ends_with(']') && part.entry != part.name;
-    if is_entry && !matches!(part.kind, OutlinePartKind::Resource | OutlinePartKind::Var) {
+    let is_file = matches!(
+        part.kind,
+        OutlinePartKind::Resource | OutlinePartKind::Var | OutlinePartKind::Configuration
+    );
+    if is_entry && !is_file {
         title.extend([" (", &part.entry, ")"]);
     }
     title
@@ -328,7 +333,10 @@ impl<'p> TreePlanter<'p> {
     fn finish(self) -> BuildTree {
         let Self { mut tree, mut found, .. } = self;
         let last = |name: &str| LAST_STEPS.iter().position(|step| *step == name);
-        found.sort_by_key(|(_, node)| (last(&node.part.name), node.part.name.clone()));
+        // Several directories may end at one place: what is in the innermost comes first.
+        found.sort_by_key(|(_, node)| {
+            (Reverse(node.part.depth), last(&node.part.name), node.part.name.clone())
+        });
         let mut inserted: FxHashMap<usize, Vec<TreeNode>> = FxHashMap::default();
         for (directory, node) in found {
             if node.changed > 0 || !node.objects.is_empty() {

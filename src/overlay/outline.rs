@@ -190,9 +190,6 @@ impl OutlineRecorder {
             self.repeated += 1;
             return;
         }
-        if self.in_configurations {
-            part.kind = OutlinePartKind::Configuration;
-        }
         part.directory = Some(path.to_path_buf());
         part.is_repeated = !self.known.insert(path.to_path_buf());
         self.repeated = usize::from(part.is_repeated);
@@ -229,7 +226,11 @@ impl OutlineRecorder {
         }
     }
 
-    fn push(&mut self, part: OutlinePart) {
+    fn push(&mut self, mut part: OutlinePart) {
+        if self.in_configurations {
+            // What configures plugins is no object, and what changes it changes none.
+            part.kind = OutlinePartKind::Configuration;
+        }
         self.outline.parts.push(OutlinePart { depth: self.open.len(), ..part });
     }
 

@@ -134,6 +134,16 @@ fn is_called(entry: KindEntry<'_>, word: &str) -> bool {
         || (entry.names().next().is_none() && plural(kind) == word)
 }
 
+/// Whether words that somebody wrote name a kind: it, its plural or its short name, and behind that its group, or
+/// version and group. Upper and lower case are the same.
+pub(crate) fn names_kind(gvk: &Gvk, words: &[&str]) -> bool {
+    let Some((word, rest)) = words.split_first() else { return false };
+    let (word, kind) = (word.to_lowercase(), gvk.kind.to_lowercase());
+    let is_short = || is_kubernetes(&gvk.group) && SHORT_NAMES.contains(&(&*word, &*gvk.kind));
+    let is_called = word == kind || word == plural(&kind) || is_short();
+    is_called && qualifiers(gvk, rest) == rest.len()
+}
+
 /// The plural that Kubernetes makes of a kind, for kinds of which no document says it.
 fn plural(kind: &str) -> String {
     let word = kind.to_lowercase();
@@ -239,6 +249,29 @@ mod tests {
         assert_eq!(find(&["services"]), "v1 Service");
         assert_eq!(find(&["kservice"]), custom.to_string());
         assert_eq!(find(&["service", "serving", "example", "com"]), custom.to_string());
+    }
+
+    #[test]
+    fn words_name_kinds() {
+        let deployment = Gvk::from_manifest("apps/v1", "Deployment");
+        let custom = Gvk::from_manifest("example.com/v1", "Deployment");
+        let table = [
+            ("deployment", true, true),
+            ("Deployments", true, true),
+            ("deploy", true, false),
+            ("deploy.apps", true, false),
+            ("deployment.v1.apps", true, false),
+            ("deployments.v1.example.com", false, true),
+            ("deployment.v1", true, true),
+            ("deployment.v2.apps", false, false),
+            ("deploymen", false, false),
+            ("", false, false),
+        ];
+        for (text, of_kubernetes, of_another) in table {
+            let words: Vec<&str> = text.split('.').collect();
+            let named = (names_kind(&deployment, &words), names_kind(&custom, &words));
+            assert_eq!(named, (of_kubernetes, of_another), "{text}");
+        }
     }
 
     #[test]

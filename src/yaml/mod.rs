@@ -1,5 +1,6 @@
 //! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
 
+mod aliases;
 mod convert;
 mod decode;
 mod directives;
@@ -24,6 +25,7 @@ mod suggest;
 mod within;
 mod yaml_1_1;
 
+pub(crate) use aliases::aliased_scalars;
 pub use decode::from_node;
 pub(crate) use decode::{DecodeOptions, from_node_with};
 pub(crate) use directives::{Separation, check_directives};
