@@ -9,12 +9,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
-use super::delete::waiting;
 use super::ending::{stop_at_first_signal, stop_at_second_signal};
 use super::form::{Joined, OutputForm};
 use super::objects::ObjectArgs;
-use super::progress::LiveLines;
-use super::prune::{self, PruneArgs};
+use super::prune::{self, PruneArgs, SetTeller};
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, unused, wait_quietly};
 use super::{Failure, INTERRUPTED, Outcome, render};
@@ -195,6 +193,16 @@ impl ApplyArgs {
         Ok(if status == ExitCode::SUCCESS { Readied::Ready } else { Readied::Ended(status) })
     }
 
+    /// How is applied, and which set, if one is.
+    fn resolved(&self) -> Result<(ServerSideApplyOptions, Option<ApplySetOptions>), Failure> {
+        self.check()?;
+        let options = self.options();
+        let (is_selective, stop) = (self.objects.is_selective(), options.stop.as_ref());
+        let set = self.prune.options(is_selective, self.concurrency, self.pruned_when(), stop)?;
+        let last_applied = set.as_ref().map(|set| set.tooling.last_applied()).unwrap_or_default();
+        Ok((ServerSideApplyOptions { last_applied, ..options }, set))
+    }
+
     fn options(&self) -> ServerSideApplyOptions {
         let defaults = ServerSideApplyOptions::default();
         let waves = self.waves.map(|WavesOf::Argocd| "argocd.argoproj.io/sync-wave".to_string());
@@ -223,11 +231,7 @@ impl ApplyArgs {
 
 /// Applies all objects, says what became of each, and succeeds when all of them were applied.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
-    args.check()?;
-    let mut options = args.options();
-    let (is_selective, stop) = (args.objects.is_selective(), options.stop.as_ref());
-    let set = args.prune.options(is_selective, args.concurrency, args.pruned_when(), stop)?;
-    options.last_applied = set.as_ref().map(|set| set.tooling.last_applied()).unwrap_or_default();
+    let (options, set) = args.resolved()?;
     let mut resources = args.objects.load_judged(args.validation(sources).as_ref(), sources)?;
     if args.awaited().is_some() {
         cluster::check_ready_rules(&resources)?;
@@ -237,14 +241,8 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let pruned = set.as_ref().map(|set| args.pruned(set));
-    let mut progress = LiveLines::new();
-    let mut say = |event: ApplySetEvent<'_>| match event {
-        ApplySetEvent::Waiting(remaining) => progress.show(&waiting(remaining)),
-        event => {
-            progress.clear();
-            prune::say(&event, args.line(pruned), sources);
-        }
-    };
+    let mut teller = SetTeller::new(args.line(pruned), sources);
+    let mut say = |event: ApplySetEvent<'_>| teller.tell(&event);
     cluster::check_awaited_kinds(&cluster, &resources, args.awaited().unwrap_or_default())?;
     let begin = |set| ApplySetRun::begin(&cluster, set, &mut resources, &options, &mut say);
     let mut set = set.map(begin).transpose()?;

@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 
 use super::cascade::CascadeArg;
-use super::delete::{held, still_there};
+use super::delete::{held, still_there, waiting};
+use super::progress::LiveLines;
 use super::wait::name;
 use super::{Failure, render};
 use crate::cluster::{
@@ -135,6 +136,29 @@ impl PruneArgs {
             holding: set.prune.holding.clone(),
             cascade: self.cascade.cascade(),
             ..set.prune.clone()
+        }
+    }
+}
+
+/// Says what happens to a set as it happens, and on a terminal what is waited for.
+pub(super) struct SetTeller<'t> {
+    pruned: Option<&'t str>,
+    sources: &'t SourceMap,
+    progress: LiveLines,
+}
+
+impl<'t> SetTeller<'t> {
+    /// `pruned` is what a line says of an object that was pruned, as for [`say`].
+    pub(super) fn new(pruned: Option<&'t str>, sources: &'t SourceMap) -> Self {
+        Self { pruned, sources, progress: LiveLines::new() }
+    }
+
+    pub(super) fn tell(&mut self, event: &ApplySetEvent<'_>) {
+        if let ApplySetEvent::Waiting(remaining) = event {
+            self.progress.show(&waiting(remaining));
+        } else {
+            self.progress.clear();
+            say(event, self.pruned, self.sources);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::PoisonError;
 
-use super::rig::{Rig, eventually};
+use super::rig::{Ran, Rig, eventually};
 use super::sets::{NAMESPACES, Sets, maps, names, shelf};
 
 const HOLD: &str = r#"{"metadata": {"finalizers": ["example.com/hold"]}}"#;
@@ -29,34 +29,65 @@ fn finalize(rig: &Rig, namespace: &str) {
     rig.kubectl(&["replace", "--raw", &path, "-f", "finalize.json"]);
 }
 
-fn annotation(rig: &Rig, set: &str, name: &str) -> String {
-    let path = format!("jsonpath={{.metadata.annotations.applyset\\.kubernetes\\.io/{name}}}");
-    rig.kubectl(&["get", set, "-o", &path])
+/// A set whose parent has no namespace, and a namespace that is, or was, a member.
+struct Shelf {
+    sets: Sets,
+    set: String,
+    inner: String,
+}
+
+impl Shelf {
+    fn new() -> Self {
+        let sets = Sets::new();
+        let (set, inner) = (shelf(&sets.rig), format!("{}-in", sets.rig.name));
+        Self { sets, set, inner }
+    }
+
+    fn apply(&self, text: &str, more: &[&str]) -> Ran {
+        self.sets.rig.file("set.yaml", text);
+        let args = ["apply", "--prune", "--applyset", &self.set, "-f", "set.yaml"];
+        self.sets.rig.smp(&[&args[..], more].concat())
+    }
+
+    /// A ConfigMap in the namespace.
+    fn within(&self, name: &str) -> String {
+        maps(&[name]).replace("NAME", &self.inner)
+    }
+
+    /// The kinds and the namespaces of the members.
+    fn places(&self) -> [String; 2] {
+        ["contains-group-kinds", "additional-namespaces"].map(|name| {
+            let path = format!("jsonpath={{.metadata.annotations.applyset\\.kubernetes\\.io/{name}}}");
+            self.sets.rig.kubectl(&["get", &self.set, "-o", &path])
+        })
+    }
+
+    fn phase(&self) -> String {
+        self.sets.rig.kubectl(&["get", "namespace", &self.inner, "-o", "jsonpath={.status.phase}"])
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        let definition = format!("shelves.{}.example.com", self.sets.rig.name);
+        self.sets.rig.try_kubectl(&["delete", "crd", &definition, "--wait=false"]);
+    }
 }
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn a_member_that_a_finalizer_holds_stays_in_the_set_and_holds_its_namespace() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
-    let sets = Sets::new();
-    let rig = &sets.rig;
-    let (inner, set) = (format!("{}-in", rig.name), shelf(rig));
-    let apply = |file: &str, more: &[&str]| {
-        rig.smp(&[&["apply", "--prune", "--applyset", &set, "-f", file], more].concat())
-    };
-    let inside = maps(&["fin"]).replace("NAME", &inner);
-    rig.file("all.yaml", &(maps(&["outer"]) + &space(&inner) + &inside));
-    rig.file("outer.yaml", &maps(&["outer"]));
-    apply("all.yaml", &[]).ended(0);
-    patch(rig, &["-n", &inner, "configmap", "fin"], HOLD);
-    let members =
-        || (annotation(rig, &set, "contains-group-kinds"), annotation(rig, &set, "additional-namespaces"));
-    let all = ("ConfigMap,Namespace".to_string(), format!("{},{inner}", rig.name));
-    let phase = || rig.kubectl(&["get", "namespace", &inner, "-o", "jsonpath={.status.phase}"]);
-
+    let shelf = Shelf::new();
+    let (rig, inner) = (&shelf.sets.rig, &shelf.inner);
+    let outer = maps(&["outer"]);
+    shelf.apply(&(maps(&["outer"]) + &space(inner) + &shelf.within("fin")), &[]).ended(0);
+    let object = ["-n", inner, "configmap", "fin"];
+    patch(rig, &object, HOLD);
+    let all = ["ConfigMap,Namespace".to_string(), format!("{},{inner}", rig.name)];
     // The second time tells of it again, though nothing is left to delete.
     for time in 0..2 {
-        let ran = apply("outer.yaml", &[]).ended(0);
+        let ran = shelf.apply(&outer, &[]).ended(0);
         assert!(!ran.stdout.contains("pruned"), "{time}: {ran:?}");
         for part in [
             &format!("warning[apply-set]: configmap/fin in {inner} is being deleted, and is still there"),
@@ -67,25 +98,24 @@ fn a_member_that_a_finalizer_holds_stays_in_the_set_and_holds_its_namespace() {
         ] {
             assert!(ran.stderr.contains(part), "{time} {part}: {}", ran.stderr);
         }
-        assert_eq!((members(), phase().as_str()), (all.clone(), "Active"), "{time}");
+        assert_eq!((shelf.places(), shelf.phase().as_str()), (all.clone(), "Active"), "{time}");
     }
-    let ran = apply("outer.yaml", &["--wait", "--timeout=3s"]).ended(1);
+    let ran = shelf.apply(&outer, &["--wait", "--timeout=3s"]).ended(1);
     assert!(ran.stderr.contains("error[not-ready]: configmap/fin in"), "{ran:?}");
     assert!(ran.stderr.contains("1 object was not pruned"), "{ran:?}");
-    assert_eq!((members(), phase().as_str()), (all.clone(), "Active"));
+    assert_eq!((shelf.places(), shelf.phase().as_str()), (all, "Active"));
 
-    patch(rig, &["-n", &inner, "configmap", "fin"], RELEASE);
-    let ran = apply("outer.yaml", &[]).ended(0);
+    patch(rig, &object, RELEASE);
+    let ran = shelf.apply(&outer, &[]).ended(0);
     assert!(
         ran.stderr.contains(&format!("namespace/{inner} is being deleted, and is still there")),
         "{ran:?}"
     );
-    assert_eq!(members().0, "ConfigMap,Namespace");
-    finalize(rig, &inner);
-    let ran = apply("outer.yaml", &["--wait", "--timeout=30s"]).ended(0);
+    assert_eq!(shelf.places()[0], "ConfigMap,Namespace");
+    finalize(rig, inner);
+    let ran = shelf.apply(&outer, &["--wait", "--timeout=30s"]).ended(0);
     assert!(!ran.stderr.contains("still"), "{ran:?}");
-    assert_eq!(members(), ("ConfigMap".into(), rig.name.clone()));
-    rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", rig.name), "--wait=false"]);
+    assert_eq!(shelf.places(), ["ConfigMap".to_string(), rig.name.clone()]);
 }
 
 #[test]
@@ -166,38 +196,31 @@ fn custom_resources_go_before_their_operator_and_their_definition() {
 #[ignore = "needs an API server, see .ci/tools"]
 fn what_holds_objects_of_the_run_is_never_pruned() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
-    let sets = Sets::new();
-    let rig = &sets.rig;
-    let (inner, set) = (format!("{}-in", rig.name), shelf(rig));
-    let apply = |set: &str, text: &str, more: &[&str]| {
-        rig.file("set.yaml", text);
-        rig.smp(&[&["apply", "--prune", "--applyset", set, "-f", "set.yaml"], more].concat())
-    };
-    let within = |name: &str| maps(&[name]).replace("NAME", &inner);
-    apply(&set, &(maps(&["outer"]) + &space(&inner) + &within("old")), &[]).ended(0);
-    let new = maps(&["outer"]) + &within("new");
+    let shelf = Shelf::new();
+    let (rig, inner) = (&shelf.sets.rig, &shelf.inner);
+    shelf.apply(&(maps(&["outer"]) + &space(inner) + &shelf.within("old")), &[]).ended(0);
+    let new = maps(&["outer"]) + &shelf.within("new");
     for dry in [&[][..], &["--dry-run=server"], &["--dry-run=client"]] {
-        let ran = apply(&set, &new, &[&["--prune-holding=Namespace"], dry].concat()).ended(1);
+        let ran = shelf.apply(&new, &[&["--prune-holding=Namespace"], dry].concat()).ended(1);
         for part in [
             &format!("namespace/{inner} left the ApplySet, and cannot be pruned: it holds configmap/new"),
             "nothing was sent to the cluster",
         ] {
             assert!(ran.stderr.contains(part), "{dry:?} {part}: {}", ran.stderr);
         }
-        assert!(rig.try_kubectl(&["-n", &inner, "get", "configmap", "new"]).status != 0, "{dry:?}");
+        assert!(rig.try_kubectl(&["-n", inner, "get", "configmap", "new"]).status != 0, "{dry:?}");
     }
-    let ran = apply(&set, &new, &[]).ended(0);
+    let ran = shelf.apply(&new, &[]).ended(0);
     assert!(
         ran.stderr.contains(&format!("namespace/{inner} is not pruned: it holds configmap/new")),
         "{ran:?}"
     );
     assert!(ran.stdout.contains("configmap/old pruned"), "{ran:?}");
-    assert_eq!(rig.kubectl(&["get", "namespace", &inner, "-o", "jsonpath={.status.phase}"]), "Active");
+    assert_eq!(shelf.phase(), "Active");
     // The flag is for what is foreign in it.
-    rig.kubectl(&["-n", &inner, "create", "configmap", "foreign"]);
-    apply(&set, &maps(&["outer"]), &["--prune-holding=Namespace"]).ended(0);
-    assert_eq!(rig.kubectl(&["get", "namespace", &inner, "-o", "jsonpath={.status.phase}"]), "Terminating");
-    rig.kubectl(&["delete", "crd", &format!("shelves.{}.example.com", rig.name), "--wait=false"]);
+    rig.kubectl(&["-n", inner, "create", "configmap", "foreign"]);
+    shelf.apply(&maps(&["outer"]), &["--prune-holding=Namespace"]).ended(0);
+    assert_eq!(shelf.phase(), "Terminating");
 }
 
 #[test]
@@ -225,50 +248,45 @@ fn what_holds_the_parent_or_custom_resources_of_the_run_is_never_pruned() {
     );
 }
 
+fn claim(name: &str, more: &str) -> String {
+    format!(
+        "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {name}, namespace: NAME}}\n\
+         spec: {{accessModes: [ReadWriteOnce], storageClassName: '', resources: {{requests: {{storage: 1Gi}}}}{more}}}\n"
+    )
+}
+
+fn volume(name: &str, more: &str) -> String {
+    format!(
+        "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: NAME-{name}}}\n\
+         spec: {{capacity: {{storage: 1Gi}}, accessModes: [ReadWriteOnce], hostPath: {{path: /x}}{more}}}\n"
+    )
+}
+
+/// A Pod that uses a claim.
+const POD: &str = "apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: NAME}
+spec: {containers: [{name: a, image: a}], volumes: [{name: v, persistentVolumeClaim: {claimName: used}}]}
+";
+
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn volumes_that_may_hold_something_survive() {
     let sets = Sets::new();
-    let rig = &sets.rig;
-    let claim = |name: &str, more: &str| {
-        format!(
-            "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {name}, namespace: NAME}}\n\
-             spec: {{accessModes: [ReadWriteOnce], storageClassName: '', resources: {{requests: {{storage: 1Gi}}}}{more}}}\n"
-        )
-    };
-    let volume = |name: &str, more: &str| {
-        format!(
-            "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: NAME-{name}}}\n\
-             spec: {{capacity: {{storage: 1Gi}}, accessModes: [ReadWriteOnce], hostPath: {{path: /x}}{more}}}\n"
-        )
-    };
+    let (rig, name) = (&sets.rig, &sets.rig.name);
     let reserved = ", claimRef: {namespace: NAME, name: data}";
-    let all = [
-        maps(&["a"]),
-        claim("free", ""),
-        claim("named", ", volumeName: NAME-v"),
-        claim("used", ""),
-        volume("free", ""),
-        volume("released", reserved),
-        volume("reserved", reserved),
-    ];
-    sets.smp("shop", &all.concat(), &[]).ended(0);
-    let released = format!("{}-released", rig.name);
+    let claims = [claim("free", ""), claim("named", ", volumeName: NAME-v"), claim("used", "")].concat();
+    let volumes = [volume("free", ""), volume("released", reserved), volume("reserved", reserved)].concat();
+    sets.smp("shop", &(maps(&["a"]) + &claims + &volumes), &[]).ended(0);
+    let released = format!("{name}-released");
     patch(rig, &["--subresource=status", "pv", &released], r#"{"status": {"phase": "Released"}}"#);
-    rig.file(
-        "pod.yaml",
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: NAME}\nspec: {containers: [{name: a, image: a}], \
-         volumes: [{name: v, persistentVolumeClaim: {claimName: used}}]}\n",
-    );
+    rig.file("pod.yaml", POD);
     rig.kubectl(&["create", "-f", "pod.yaml"]);
     let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
-    let name = &rig.name;
     for part in [
         &format!("persistentvolumeclaim/named is not pruned: it names the volume {name}-v"),
         "persistentvolumeclaim/used is not pruned: pod/p uses it",
-        &format!(
-            "persistentvolume/{released} is not pruned: it is Released, and has what the claim data in {name} wrote"
-        ),
+        &format!("{released} is not pruned: it is Released, and has what the claim data in {name} wrote"),
         &format!("persistentvolume/{name}-reserved is not pruned: it is kept for the claim data in {name}"),
         "4 not pruned",
     ] {
@@ -276,10 +294,9 @@ fn volumes_that_may_hold_something_survive() {
     }
     // Nobody takes away the finalizers that claims and volumes get here.
     assert!(!ran.stderr.contains("free is not pruned"), "{ran:?}");
-    for object in
-        [format!("pv/{released}"), format!("pv/{name}-reserved"), "pvc/named".into(), "pvc/used".into()]
-    {
-        assert_eq!(rig.live(&object, "{.metadata.deletionTimestamp}"), "", "{object}");
+    let reserved = format!("pv/{name}-reserved");
+    for object in [&format!("pv/{released}"), &reserved, "pvc/named", "pvc/used"] {
+        assert_eq!(rig.live(object, "{.metadata.deletionTimestamp}"), "", "{object}");
     }
     for volume in ["free", "released", "reserved"] {
         let volume = format!("{name}-{volume}");

@@ -354,6 +354,18 @@ fn inner_objects(inner: &str) -> String {
     space + &inside + &claim
 }
 
+fn bind_claim(rig: &Rig, inner: &str) {
+    let bound = r#"{"status": {"phase": "Bound"}}"#;
+    let patch = ["-n", inner, "patch", "pvc", "claim", "--subresource=status", "--type=merge", "-p", bound];
+    rig.kubectl(&patch);
+}
+
+/// Takes the finalizer of the claim away, which nobody else does here.
+fn release_claim(rig: &Rig, inner: &str) {
+    let release = r#"{"metadata": {"finalizers": null}}"#;
+    rig.kubectl(&["-n", inner, "patch", "pvc", "claim", "--type=merge", "-p", release]);
+}
+
 /// A CRD that serves no version may have objects in any namespace: for that time no other is judged.
 pub(super) static NAMESPACES: Mutex<()> = Mutex::new(());
 
@@ -373,9 +385,7 @@ fn a_namespace_that_holds_things_survives() {
     let phase = || sets.rig.kubectl(&["get", "namespace", &inner, "-o", "jsonpath={.status.phase}"]);
     assert_eq!(annotation("additional-namespaces"), format!("{},{inner}", sets.rig.name));
     assert_eq!(annotation("contains-group-kinds"), "ConfigMap,Namespace,PersistentVolumeClaim");
-    let bound = r#"{"status": {"phase": "Bound"}}"#;
-    let patch = ["-n", &inner, "patch", "pvc", "claim", "--subresource=status", "--type=merge", "-p", bound];
-    sets.rig.kubectl(&patch);
+    bind_claim(&sets.rig, &inner);
     sets.rig.kubectl(&["-n", &inner, "create", "configmap", "foreign"]);
 
     let ran = apply("outer.yaml", &[]).ended(0);
@@ -391,12 +401,10 @@ fn a_namespace_that_holds_things_survives() {
     assert_eq!(annotation("contains-group-kinds"), "ConfigMap,Namespace,PersistentVolumeClaim");
     assert_eq!(phase(), "Active");
 
-    // Nobody takes the finalizer of a claim away here.
     let ran = apply("outer.yaml", &["--prune-holding=pvc"]).ended(0);
     assert!(ran.stderr.contains("held by finalizer kubernetes.io/pvc-protection"), "{ran:?}");
     assert_eq!(phase(), "Active");
-    let release = r#"{"metadata": {"finalizers": null}}"#;
-    sets.rig.kubectl(&["-n", &inner, "patch", "pvc", "claim", "--type=merge", "-p", release]);
+    release_claim(&sets.rig, &inner);
     sets.rig.kubectl(&["-n", &inner, "delete", "configmap", "foreign"]);
     let ran = apply("outer.yaml", &[]).ended(0);
     assert!(

@@ -135,7 +135,9 @@ impl<'c> ApplySetRun<'c> {
     /// What would be deleted with what it holds must not hold the objects of the run.
     fn refuse_what_is_needed(&self, members: &[SetMember]) -> Result<()> {
         let mut problems = Problems::default();
-        for member in members.iter().filter(|member| !self.keys.contains(&object_key(&member.object))) {
+        let is_leaver =
+            |one: &&SetMember| !self.keys.contains(&object_key(&one.object)) && !one.is_being_deleted();
+        for member in members.iter().filter(is_leaver) {
             let kind = HoldingKind::of(&member.object.gvk).filter(|kind| self.holding.contains(kind));
             let Some((kind, what)) =
                 kind.and_then(|kind| Some((kind, self.needed.within(kind, &member.object.name)?)))

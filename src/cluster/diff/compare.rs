@@ -86,13 +86,7 @@ impl CompareOne<'_> {
         }
         let (live, dry_run) = match known {
             Some(known) => self.beside_known(&path, known, body).await,
-            None if self.run.options.last_applied == LastApplied::Kept => {
-                let live = self.live(&path).await;
-                let there = live.as_ref().ok().and_then(|live| live.as_ref().ok()).and_then(Option::as_deref);
-                let body = self.annotated(there, body);
-                (live, self.dry_run(body).await)
-            }
-            None => join(self.live(&path), self.dry_run(body)).await,
+            None => self.beside_live(&path, body).await,
         };
         let (live, dry_run) = (
             live.map_err(|problem| self.unanswered(problem))?,
@@ -116,6 +110,18 @@ impl CompareOne<'_> {
             Err(refusal) if refusal.is_not_found() => Ok(None),
             Err(refusal) => Err(refusal),
         })
+    }
+
+    /// A dry run beside what is there.
+    async fn beside_live(&self, path: &str, body: Vec<u8>) -> (Result<LiveObject>, Result<DryRunAnswer>) {
+        if self.run.options.last_applied == LastApplied::Dropped {
+            return join(self.live(path), self.dry_run(body)).await;
+        }
+        // What is sent depends on what is there.
+        let live = self.live(path).await;
+        let there = live.as_ref().ok().and_then(|live| live.as_ref().ok()).and_then(Option::as_deref);
+        let body = self.annotated(there, body);
+        (live, self.dry_run(body).await)
     }
 
     /// A dry run beside what was listed before it, which is asked for again when it is another one by now.
