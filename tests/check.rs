@@ -183,7 +183,7 @@ fn a_baseline_holds_what_is_known() {
     assert_eq!(found(home, &["--baseline", "known.json"]).0, [""; 0]);
     fs::write(home.join("known.json"), "{}").expect("written");
     let output = run(home, &["check", "--baseline", "known.json"]);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()));
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn policies_are_asked_that_are_built_or_named() {
     assert_eq!((told.len(), status), (1, Some(1)), "{told:?}");
     assert!(told[0].starts_with("cel app/web.yaml:"), "{told:?}");
     assert_eq!(found(home, &["both"]).0, told);
-    assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(1));
+    assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(2));
 }
 
 const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
@@ -573,9 +573,8 @@ fn the_line_that_took_something_away_is_named() {
     }
     assert_eq!(all.len(), 5, "{all:?}");
     assert_eq!(found(home, &["b"]).0, ["missing-required b/selector.yaml:5"]);
-    let (mut all, _) = found(home, &["c"]);
-    all.sort();
-    let labels = ["selector-mismatch c/labels.yaml:8", "unmatched-selector c/labels.yaml:8"];
+    let (all, _) = found(home, &["c"]);
+    let labels = ["unmatched-selector c/labels.yaml:8", "selector-mismatch c/labels.yaml:8"];
     assert_eq!(all, labels.map(String::from));
     let text = stdout(&run(home, &["check", "c"]));
     assert!(text.contains("base/web.yaml:5"), "the base is related: {text}");
@@ -744,7 +743,7 @@ fn manifests_without_a_base_are_objects_as_they_are() {
     let want = |file: &str| {
         let told = [
             "unknown-kind FILE:2",
-            "container-name FILE:11",
+            "duplicate-key FILE:11",
             "missing-required FILE:16",
             "missing-required FILE:16",
         ];
@@ -753,7 +752,6 @@ fn manifests_without_a_base_are_objects_as_they_are() {
         told
     };
     let sorted = |(mut all, status): (Vec<String>, _)| {
-        all.retain(|told| !told.starts_with("duplicate-key"));
         all.sort();
         (all, status)
     };
@@ -781,9 +779,9 @@ fn objects_that_stand_twice_are_told() {
         folder(&[("a/twice.yaml", &twice), ("b/one.yaml", POD), ("b/two.yaml", POD), ("c/one.yaml", POD)]);
     let home = home.path();
     let want = [
-        "duplicate-resource a/twice.yaml:7",
-        "container-without-image a/twice.yaml:12",
-        "unknown-field a/twice.yaml:12",
+        "duplicate-resource a/twice.yaml:8",
+        "container-without-image a/twice.yaml:13",
+        "unknown-field a/twice.yaml:13",
     ];
     assert_eq!(found(home, &["a/twice.yaml"]), (want.map(String::from).to_vec(), Some(1)));
     assert_eq!(
@@ -795,7 +793,7 @@ fn objects_that_stand_twice_are_told() {
     let (all, _) = found(home, &["b/one.yaml", "b/two.yaml", "--ignore", "duplicate-resource"]);
     assert_eq!(all, [""; 0]);
     let output = program::run_with_stdin(program::command(home, &["check", "-o", "short", "-"]), &twice);
-    assert!(stdout(&output).contains("<stdin>:7:1: error[duplicate-resource]"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("<stdin>:8:1: error[duplicate-resource]"), "{}", stdout(&output));
 }
 
 #[test]
@@ -877,7 +875,7 @@ fn builds_warn_of_nothing_that_comments_silence() {
 
 #[test]
 fn keys_that_kubectl_reads_otherwise_are_told() {
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {n: b}\ndata:\n  on: x\n  \"off\": y\n  no.x: z\n";
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {n: b}\ndata:\n  on: x\n  \"off\": w\n  no.x: z\n";
     let home = folder(&[
         ("map.yaml", map),
         ("k/map.yaml", map),
@@ -925,15 +923,15 @@ fn declared_objects_that_nobody_misses_are_told() {
         found(home.path(), &["."]).0
     };
     assert_eq!(
-        declared("  - {kind: ConfigMap, name: web-conf?}\n"),
+        declared("  - {kind: ConfigMap, name: web-conf??}\n"),
         ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
     );
     assert_eq!(
-        declared("  - {kind: ConfigMap, name: web-conf?g}\n"),
+        declared("  - {kind: ConfigMap, name: web-?confg}\n"),
         ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
     );
     assert_eq!(
-        declared("  - {kind: ConfigMap, name: web-con?g}\n"),
+        declared("  - {kind: ConfigMap, name: web-co?g}\n"),
         ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
     );
     assert_eq!(declared("  - {kind: ConfigMap, name: web-co?fg}\n"), [""; 0]);
@@ -951,4 +949,45 @@ fn a_baseline_means_the_same_wherever_it_is_used() {
     let text = fs::read_to_string(home.join("known/b.json")).expect("a file");
     assert!(text.contains("\"../app/kustomization.yaml\""), "{text}");
     assert_eq!(found(&home.join("app"), &[".", "--baseline", "../known/b.json"]).0, [""; 0]);
+}
+
+#[test]
+fn what_the_definitions_of_a_build_do_not_have_is_told() {
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: \
+                      foos.example.com}\nspec:\n  group: example.com\n  names: {kind: Foobar, plural: foobars}\n  scope: \
+                      Namespaced\n  versions:\n  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: \
+                      object, x-kubernetes-preserve-unknown-fields: true}}}\n  - {name: v1beta1, served: false, storage: false, \
+                      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}\n"
+        .replace("foos.example", "foobars.example");
+    let told = |version: &str, kind: &str| {
+        let object = format!("{definition}---\napiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n");
+        told_of(&object)
+    };
+    assert_eq!(told("example.com/v1", "Foobar"), [""; 0]);
+    let want = "unknown-kind: its definition serves no version";
+    assert_eq!(told("example.com/v2", "Foobar"), [format!("{want} v2 of Foobar")]);
+    assert_eq!(told("example.com/v1beta1", "Foobar"), [format!("{want} v1beta1 of Foobar")]);
+    let want = "unknown-kind: no definition of the build has the kind Fobar in example.com";
+    assert_eq!(told("example.com/v1", "Fobar"), [want]);
+    // Others may be defined elsewhere.
+    assert_eq!(told("example.com/v1", "Other"), [""; 0]);
+}
+
+#[cfg(feature = "cel")]
+#[test]
+fn messages_of_definitions_are_made() {
+    let definition = |message: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: foos.example.com}}\nspec:\n  \
+             group: example.com\n  names: {{kind: Foo, plural: foos}}\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
+             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          \
+             spec:\n            type: object\n            properties: {{a: {{type: integer}}}}\n            \
+             x-kubernetes-validations:\n            - rule: self.a < 3\n              message: too many\n              \
+             messageExpression: {message}\n---\napiVersion: example.com/v1\nkind: Foo\nmetadata: {{name: x}}\nspec: {{a: 7}}\n"
+        )
+    };
+    let made = "'\"a is \" + string(self.a) + \", and 2 at most\"'";
+    assert_eq!(told_of(&definition(made)), ["cel: a is 7, and 2 at most"]);
+    assert_eq!(told_of(&definition("self.b")), ["cel: too many"]);
+    assert_eq!(told_of(&definition("'\"\"'")), ["cel: too many"]);
 }

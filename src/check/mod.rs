@@ -9,6 +9,7 @@ mod causes;
 mod conclude;
 mod config;
 mod controllers;
+mod definitions;
 mod findings;
 mod fix;
 mod names;

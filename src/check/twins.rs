@@ -28,20 +28,20 @@ impl PlainObjects {
 /// applies both files, and the last one wins. Files of several directories may be for several clusters.
 pub fn tell_twins(found: &mut [TargetFindings], objects: &[PlainObjects], sources: &SourceMap) {
     let file = |place: Span| Some(sources.get(sources.outermost(place).source)?.name().to_path_buf());
-    let mut first: FxHashMap<(PathBuf, &ResId), (PathBuf, Span)> = FxHashMap::default();
-    for (of, target) in found.iter_mut().zip(objects) {
+    let mut first: FxHashMap<(PathBuf, &ResId), (usize, PathBuf, Span)> = FxHashMap::default();
+    for (i, (of, target)) in found.iter_mut().zip(objects).enumerate() {
         for (id, place) in &target.objects {
             let Some(name) = file(*place) else { continue };
             let directory = name.parent().map(PathBuf::from).unwrap_or_default();
-            let known = first.entry((directory, id)).or_insert_with(|| (name.clone(), *place));
-            // Within one file the build tells it.
-            if known.0 == name {
+            let known = first.entry((directory, id)).or_insert_with(|| (i, name.clone(), *place));
+            // Of one target its own findings tell it.
+            if known.0 == i || known.1 == name {
                 continue;
             }
             let message = format!("another file of this directory has a resource with the id {id}, too");
             let finding = Diagnostic::error(Code::DuplicateResource, message)
                 .label(*place, "the second one")
-                .label(known.1, "the first one")
+                .label(known.2, "the first one")
                 .resource(id)
                 .help("remove one of the two");
             of.add(finding);

@@ -80,6 +80,50 @@ fn mistakes() -> Vec<(&'static str, &'static str, String)> {
         ),
         ("enum", "spec.restartPolicy", pod("restartPolicy: Sometimes")),
         ("format", "data.a", manifest("Secret", "data: {a: no-base64}")),
+        ("object-name", "metadata.namespace", metadata("namespace: Prod_1")),
+        (
+            "number",
+            "spec.containers[name=c].livenessProbe.successThreshold",
+            container("livenessProbe: {tcpSocket: {port: 80}, successThreshold: 2}"),
+        ),
+        (
+            "number",
+            "spec.containers[name=c].startupProbe.successThreshold",
+            container("startupProbe: {tcpSocket: {port: 80}, successThreshold: 3}"),
+        ),
+        (
+            "request-over-limit",
+            "spec.containers[name=c].resources.requests[\"a.b/gpu\"]",
+            container("resources: {requests: {a.b/gpu: 1}}"),
+        ),
+        (
+            "request-over-limit",
+            "spec.containers[name=c].resources.requests[\"a.b/gpu\"]",
+            container("resources: {requests: {a.b/gpu: 1}, limits: {a.b/gpu: 2}}"),
+        ),
+        (
+            "privilege",
+            "spec.securityContext.seccompProfile.localhostProfile",
+            pod("securityContext: {seccompProfile: {type: Localhost}}"),
+        ),
+        (
+            "privilege",
+            "spec.containers[name=c].securityContext.seccompProfile.localhostProfile",
+            container("securityContext: {seccompProfile: {type: RuntimeDefault, localhostProfile: a.json}}"),
+        ),
+        (
+            "secret-type",
+            "stringData[\".dockerconfigjson\"]",
+            manifest(
+                "Secret",
+                "type: kubernetes.io/dockerconfigjson, stringData: {.dockerconfigjson: nothing}",
+            ),
+        ),
+        (
+            "secret-type",
+            "data[\".dockercfg\"]",
+            manifest("Secret", "type: kubernetes.io/dockercfg, data: {.dockercfg: bm90aGluZw==}"),
+        ),
         ("null-value", "spec.name", thing("name: null, size: 1")),
         (
             "duplicate-key",

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::yaml_surprise::PlainScalar;
 use super::{misspelled_directive, yaml_surprise};
 use crate::check::causes::Causes;
+use crate::check::definitions;
 use crate::check::quoting::Quoting;
 use crate::check::refusals::{ObjectJudgement, Unfinished};
 use crate::check::rule::Rule;
@@ -86,6 +87,7 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
     let (quoting, causes) = (Quoting::new(target), Causes::new(target));
     let mut found = yaml_surprise::dates(target, &quoting);
     found.extend(yaml_surprise::keys(target));
+    found.extend(definitions::find(target));
     for resource in target.resources() {
         // Where there is nothing to say, nobody looks.
         let values = LazyCell::new(|| ResourceValues::of(target, resource));

@@ -6,7 +6,7 @@ use super::super::quantity::Quantity;
 use super::super::violation::ViolationRule;
 use super::forms::quantity;
 use super::subject::{Below, Faults, RuleOfType, Subject, count_of};
-use crate::yaml::{Map, Node};
+use crate::yaml::{Map, Node, Resolved};
 
 pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("Container", ports),
@@ -22,6 +22,8 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("HTTPHeader", header),
     ("ResourceRequirements", resources),
     ("SecurityContext", privileges),
+    ("SeccompProfile", seccomp),
+    ("Container", successes),
 ];
 
 fn ports(of: Subject<'_>, faults: &mut Faults) {
@@ -174,6 +176,39 @@ fn probe(of: Subject<'_>, faults: &mut Faults) {
     handler(of, faults);
 }
 
+/// Only a readiness probe may have to succeed more than once.
+fn successes(of: Subject<'_>, faults: &mut Faults) {
+    for field in ["livenessProbe", "startupProbe"] {
+        let threshold = of.get(field).and_then(|probe| probe.get("successThreshold"));
+        let Some(threshold) = threshold.filter(|node| node.resolve().is_some_and(|value| !is_one(value)))
+        else {
+            continue;
+        };
+        let path = [Below::Field(field), Below::Field("successThreshold")];
+        let message = "this must be 1: only a readiness probe may have another";
+        faults.below(ViolationRule::Number, &path, threshold.span(), message);
+    }
+}
+
+/// Whether a number is 1; 0 stands for it, and what is no number is told elsewhere.
+fn is_one(value: Resolved<'_>) -> bool {
+    !matches!(value, Resolved::Int(count) if count > 1)
+}
+
+fn seccomp(of: Subject<'_>, faults: &mut Faults) {
+    let (kind, path) = (of.text_or_empty("type"), of.text_or_empty("localhostProfile"));
+    let message = match kind {
+        "Localhost" if path.is_empty() => "a seccomp profile of type `Localhost` needs `localhostProfile`",
+        "Localhost" if path.starts_with('/') || path.split('/').any(|part| part == "..") => {
+            "this must be a relative path without `..`"
+        }
+        "Localhost" | "" => return,
+        _ if !path.is_empty() => "`localhostProfile` needs the type `Localhost`",
+        _ => return,
+    };
+    faults.field(ViolationRule::Privilege, of, "localhostProfile", message);
+}
+
 fn header(of: Subject<'_>, faults: &mut Faults) {
     let is_token =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
@@ -195,6 +230,30 @@ fn resources(of: Subject<'_>, faults: &mut Faults) {
     }
     for field in ["limits", "requests"] {
         names_of_resources(of, field, faults);
+    }
+    if !is_claim(of) {
+        not_shared(of, limits, faults);
+    }
+}
+
+/// What cannot be had by several, such as devices and huge pages, is requested as much as it is limited.
+fn not_shared(of: Subject<'_>, limits: Option<&Map>, faults: &mut Faults) {
+    let is_shared = |name: &str| {
+        let is_native = !name.contains('/') || name.contains("kubernetes.io/");
+        is_native && !name.starts_with("hugepages-")
+    };
+    let requests = of.get("requests").and_then(Node::as_map).into_iter().flat_map(Map::iter);
+    for (name, request) in requests.filter(|(name, _)| !is_shared(name)) {
+        let path = [Below::Field("requests"), Below::Field(name)];
+        let message = match limits.and_then(|limits| limits.get(name)) {
+            None => format!("`{name}` needs a limit of the same amount"),
+            // More than the limit is told anyway.
+            Some(limit) if quantity(request).zip(quantity(limit)).is_some_and(|(own, most)| own < most) => {
+                format!("of `{name}` as much must be requested as the limit is")
+            }
+            Some(_) => continue,
+        };
+        faults.below(ViolationRule::RequestOverLimit, &path, request.span(), message);
     }
 }
 

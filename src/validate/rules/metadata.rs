@@ -37,6 +37,12 @@ pub(in crate::validate) fn name(object: &Node, faults: &mut Faults) {
         return faults.below(ViolationRule::ObjectName, &[Below::Field("metadata")], object.span(), message);
     };
     let text = |field| metadata.get(field).and_then(Node::as_str).filter(|text| !text.is_empty());
+    if text("namespace").is_some_and(|namespace| namespace.len() > 63 || !is_dns_label(namespace)) {
+        let at = metadata.get("namespace").map_or(metadata.span(), Node::span);
+        let path = [Below::Field("metadata"), Below::Field("namespace")];
+        let message = "the name of a namespace has small letters, digits and `-`, and at most 63 characters";
+        faults.below(ViolationRule::ObjectName, &path, at, message);
+    }
     let kind = object.get("kind").and_then(Node::as_str).unwrap_or_default();
     let (longest, form, wanted) = name_form(kind, object);
     let path = [Below::Field("metadata"), Below::Field("name")];

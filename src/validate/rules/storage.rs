@@ -1,5 +1,8 @@
 //! Volumes, claims, and what is kept in ConfigMaps and Secrets.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::super::quantity::Quantity;
 use super::super::violation::ViolationRule;
 use super::forms::quantity;
@@ -10,6 +13,7 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("PersistentVolumeClaimSpec", claim),
     ("PersistentVolumeSpec", volume),
     ("Secret", secret),
+    ("Secret", logins),
     ("ConfigMap", config_map),
     ("VolumeAttachmentSource", attachment),
 ];
@@ -132,6 +136,36 @@ fn secret(of: Subject<'_>, faults: &mut Faults) {
             faults.field(ViolationRule::SecretType, of, "type", message);
         }
     }
+}
+
+/// The keys of Secrets with logins of registries, which are read as JSON.
+const LOGINS: [(&str, &str); 2] =
+    [("kubernetes.io/dockerconfigjson", ".dockerconfigjson"), ("kubernetes.io/dockercfg", ".dockercfg")];
+
+fn logins(of: Subject<'_>, faults: &mut Faults) {
+    let kind = of.text_or_empty("type");
+    let Some((_, key)) = LOGINS.iter().find(|(name, _)| *name == kind) else { return };
+    let is_object = |text: &[u8]| serde_json::from_slice::<serde_json::Map<_, _>>(text).is_ok();
+    let value = |field: &str| of.get(field)?.get(key);
+    // What is given as text wins.
+    let (field, value, is_right) = if let Some(value) = value("stringData") {
+        ("stringData", value, value.as_str().is_none_or(|text| is_object(text.as_bytes())))
+    } else {
+        let Some(value) = value("data") else { return };
+        let decoded = value.as_str().and_then(|text| decoded(text));
+        // What is no base64 is told elsewhere.
+        ("data", value, decoded.is_none_or(|text| is_object(&text)))
+    };
+    if !is_right {
+        let path = [Below::Field(field), Below::Field(key)];
+        let message = format!("`{key}` must be an object of JSON");
+        faults.below(ViolationRule::SecretType, &path, value.span(), message);
+    }
+}
+
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let text: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
+    STANDARD.decode(text).ok()
 }
 
 fn config_map(of: Subject<'_>, faults: &mut Faults) {
