@@ -35,6 +35,7 @@ fn told(fields: &str) -> String {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn what_is_unmatched_names_what_is_meant() {
     let source = |path: &str| {
         format!(

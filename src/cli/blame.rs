@@ -97,18 +97,23 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
         return show_all(args, built, sources, &names);
     }
     let mut all = blame(&built, sources, &names);
-    let Some(wanted) = wanted.as_deref() else {
-        look_into_cluster(args, &built, &mut all, sources)?;
-        // The program ends: to take a large set apart would only cost time.
-        std::mem::forget(built);
-        return show(args, &all);
-    };
+    if let Some(wanted) = wanted.as_deref() {
+        return run_for(wanted, args, &built, all, sources);
+    }
+    look_into_cluster(args, &built, &mut all, sources)?;
+    // The program ends: to take a large set apart would only cost time.
+    std::mem::forget(built);
+    show(args, &all)
+}
+
+/// Says where the values of what is named come from, or those of one of its fields.
+fn run_for(wanted: &str, args: &BlameArgs, built: &Built, mut all: Blame, sources: &SourceMap) -> Outcome {
     let (object, field) = split_field(&all.resources, wanted);
     if !all.resources.iter().any(|resource| is_named(resource, object)) {
         return Err(no_object(object, wanted, &all.resources).into());
     }
     all.resources.retain(|resource| is_named(resource, object));
-    look_into_cluster(args, &built, &mut all, sources)?;
+    look_into_cluster(args, built, &mut all, sources)?;
     let Some(path) = field else { return show(args, &all) };
     let missing = no_field(object, path, &all.resources);
     narrow(&mut all, path, args.removals());

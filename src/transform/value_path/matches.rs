@@ -105,7 +105,7 @@ impl Matches<'_> {
         match strconv::atoi(part).and_then(|i| usize::try_from(i).ok()) {
             Some(i) => self.entry_at(at, i, part, rest),
             None if is_entry(part) => self.entries_like(at, part, rest),
-            None if part == "*" => self.every_entry(at, rest),
+            None if part == "*" => self.every_entry(at.node, at.way, rest),
             None => self.field(at, part, rest, known),
         }
     }
@@ -168,11 +168,11 @@ impl Matches<'_> {
         self.walk(FoundValue { node: entry, created, way: Some(&way) }, rest, None)
     }
 
-    fn every_entry(&self, at: FoundValue<'_>, rest: &[String]) -> Result<usize> {
-        entries(at.node, "*")?;
-        let list = at.node.as_list_mut().map_or(&mut [][..], Vec::as_mut_slice);
+    fn every_entry(&self, node: &mut Node, before: Option<&FoundWay<'_>>, rest: &[String]) -> Result<usize> {
+        entries(node, "*")?;
+        let list = node.as_list_mut().map_or(&mut [][..], Vec::as_mut_slice);
         let each = |(i, node)| {
-            let way = FoundWay { step: FoundStep::Entry(i), before: at.way };
+            let way = FoundWay { step: FoundStep::Entry(i), before };
             self.walk(FoundValue { node, created: false, way: Some(&way) }, rest, None)
         };
         list.iter_mut().enumerate().map(each).sum()
