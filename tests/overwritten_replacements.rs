@@ -57,6 +57,7 @@ fn both_places_are_named() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn only_what_is_lost_is_told() {
     let to_c = |name, field, options| copied((name, field), ("c", "data.x"), options);
     let whole = to_c("a", "data.x", "");

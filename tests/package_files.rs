@@ -279,10 +279,10 @@ fn json_report(taken: &str) -> Value {
             "taken": taken,
         }],
         "origins": [
-            origin("a.txt", Value::Null, None, "updated", [Some((1, 1)), Some((1, 1)), Some((1, 1))]),
+            origin("a.txt", None, None, "updated", [Some((1, 1)), Some((1, 1)), Some((1, 1))]),
             origin(
                 "web.yaml",
-                "Deployment.apps web".into(),
+                Some("Deployment.apps web"),
                 Some((
                     "spec.template.spec.containers[name=web].image",
                     "/spec/template/spec/containers/0/image",
@@ -298,7 +298,7 @@ fn json_report(taken: &str) -> Value {
 /// dest.
 fn origin(
     file: &str,
-    resource: Value,
+    resource: Option<&str>,
     field: Option<(&str, &str)>,
     side: &str,
     places: [Option<(u32, u32)>; 3],
@@ -328,6 +328,7 @@ fn configured(replicas: &str, labels: &str, containers: &str) -> String {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn reports_say_which_side_changed_what() {
     let map = |name: &str, data: &str| {
         format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{{data}}}\n")
