@@ -99,7 +99,7 @@ fn help(home: &Path, args: &[&str]) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{args:?} {stderr}");
     let line = stderr.lines().find_map(|line| line.split_once("help: "));
-    line.map(|(_, help)| help.to_string()).unwrap_or_else(|| panic!("{args:?} {stderr}"))
+    line.map_or_else(|| panic!("{args:?} {stderr}"), |(_, help)| help.to_string())
 }
 
 #[test]

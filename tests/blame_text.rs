@@ -74,7 +74,7 @@ fn blocks_stay_what_they_are() {
     let bodies = ["a\n", "a\n\n", "\n\na\n", "  a\n b\n", "a\n\n  b\n\nc\n", "\n", "# a\n---\n", ""];
     for (i, header) in ["|", "|-", "|+", ">", ">-", ">+", "|1", ">1+"].into_iter().enumerate() {
         for (j, body) in bodies.into_iter().enumerate() {
-            let indented: String = body.lines().map(|line| format!("  {line}\n")).collect();
+            let indented: String = body.lines().flat_map(|line| ["  ", line, "\n"]).collect();
             let header = if body.starts_with(' ') && !header.contains('1') {
                 format!("{}2{}", &header[..1], &header[1..])
             } else {

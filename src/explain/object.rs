@@ -1,5 +1,7 @@
 //! Resources by the words that people name them with.
 
+use smol_str::SmolStr;
+
 use super::blame::ResourceBlame;
 use crate::resource::ResId;
 use crate::schema::names_kind;
@@ -83,7 +85,7 @@ pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<Strin
 fn names(resource: &ResourceBlame) -> impl Iterator<Item = &str> {
     let field = resource.fields.iter().find(|field| field.pointer == "/metadata/name");
     let writes = field.into_iter().flat_map(|field| &field.writes);
-    let former = writes.filter_map(|write| write.value.scalar_text()).map(|text| text.as_str());
+    let former = writes.filter_map(|write| write.value.scalar_text()).map(SmolStr::as_str);
     std::iter::once(&*resource.id.name).chain(former)
 }
 
