@@ -991,3 +991,108 @@ fn messages_of_definitions_are_made() {
     assert_eq!(told_of(&definition("self.b")), ["cel: too many"]);
     assert_eq!(told_of(&definition("'\"\"'")), ["cel: too many"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_that_is_a_link_is_refused() {
+    let home =
+        folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("elsewhere", "check: {}\n")]);
+    let home = home.path();
+    std::os::unix::fs::symlink("elsewhere", home.join(".smp.yaml")).expect("a link");
+    let output = run(home, &["check", "app"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains(".smp.yaml is no file of its own"), "{told}");
+}
+
+/// Only the system's user can give files away.
+#[cfg(unix)]
+#[test]
+#[ignore = "needs root"]
+fn a_configuration_that_somebody_else_put_above_is_refused() {
+    use std::os::unix::fs::chown;
+
+    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED)]);
+    let (home, silent) = (home.path(), "check: {ignore: [{code: unmatched-image}, {code: no-effect}]}\n");
+    let above = home.join(".smp.yaml");
+    fs::write(&above, silent).expect("written");
+    assert!(!found(home, &["app"]).0.iter().any(|finding| finding.starts_with("unmatched-image")));
+    chown(&above, Some(12345), None).expect("this needs root");
+    let output = run(home, &["check", "app"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("belongs to another user"), "{output:?}");
+    fs::write(home.join("app/.smp.yaml"), silent).expect("written");
+    assert_eq!(run(home, &["check", "app"]).status.code(), Some(0), "the nearest one counts");
+}
+
+#[test]
+fn no_title_says_what_is_said_below() {
+    let page = stdout(&run(Path::new("."), &["check", "--explain", "missing-required"]));
+    assert_eq!(page.matches("A field is missing that the server demands").count(), 1, "{page}");
+    assert!(page.starts_with("# A field is missing that the server demands\n"), "{page}");
+}
+
+#[test]
+fn a_patch_that_moves_entries_is_not_called_idle() {
+    let pod = POD.replace(
+        "{name: web, image: nginx}\n",
+        "name: web\n    image: nginx\n    env:\n    - {name: A, value: a}\n    - {name: B, value: b}\n",
+    );
+    let patch = |entry: &str| {
+        format!(
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {{name: web}}\n    spec: \
+             {{containers: [{{name: web, env: [{entry}]}}]}}\n"
+        )
+    };
+    let (first, second) = (patch("{name: A, value: a}"), patch("{name: B, value: b}"));
+    let home = folder(&[
+        ("first/pod.yaml", &pod),
+        ("first/kustomization.yaml", &first),
+        ("second/pod.yaml", &pod),
+        ("second/kustomization.yaml", &second),
+    ]);
+    assert_eq!(found(home.path(), &["first"]).0, ["no-effect first/kustomization.yaml:4"]);
+    assert_eq!(found(home.path(), &["second"]).0, [""; 0], "B is the first one now");
+}
+
+#[test]
+fn what_is_generated_for_replacements_is_used() {
+    let generator = "resources: [pod.yaml]\nconfigMapGenerator:\n- {name: source, literals: [a=b]}\n";
+    let replaced = "replacements:\n- source: {kind: ConfigMap, name: source, fieldPath: data.a}\n  targets:\n  - select: {kind: Pod}\n    \
+                    fieldPaths: [\"metadata.annotations.a\"]\n    options: {create: true}\n";
+    let both = format!("{generator}{replaced}");
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", generator),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", &both),
+    ]);
+    assert_eq!(found(home.path(), &["a"]).0, ["unused-generator a/kustomization.yaml:3"]);
+    assert_eq!(found(home.path(), &["b"]).0, [""; 0]);
+    let variable = "vars:\n- {name: A, objref: {kind: ConfigMap, name: source, apiVersion: v1}, fieldref: {fieldpath: data.a}}\n";
+    fs::write(home.path().join("b/kustomization.yaml"), format!("{generator}{variable}")).expect("written");
+    fs::write(home.path().join("b/pod.yaml"), POD.replace("image: nginx", "image: nginx, args: [$(A)]"))
+        .expect("written");
+    let (used, _) = found(home.path(), &["b"]);
+    assert!(!used.iter().any(|finding| finding.starts_with("unused-generator")), "{used:?}");
+}
+
+#[test]
+fn labels_that_an_elected_pod_has_are_not_missed() {
+    let pod = POD.replace("{name: web}", "{name: web, labels: {app: web}}");
+    let service = |label: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: web}}\nspec:\n  ports: [{{port: 80}}]\n  selector: {{app: web, {label}}}\n"
+        )
+    };
+    let (elected, other) = (service("operator: leader"), service("tier: front"));
+    let home = folder(&[
+        ("a/kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
+        ("a/pod.yaml", &pod),
+        ("a/service.yaml", &elected),
+        ("b/kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
+        ("b/pod.yaml", &pod),
+        ("b/service.yaml", &other),
+    ]);
+    assert_eq!(found(home.path(), &["a"]).0, [""; 0]);
+    assert_eq!(found(home.path(), &["b"]).0, ["unmatched-selector b/service.yaml:6"]);
+}

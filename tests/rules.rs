@@ -82,7 +82,7 @@ fn contents() -> String {
 
 fn line(rule: &Rule) -> String {
     let code = rule.code.name();
-    format!("| [{code}](rules/{code}.md) | {} | {} |\n", rule.severity.name(), rule.name)
+    format!("| [{code}](rules/{code}.md) | {} | {} |\n", rule.severity.name(), rule.title())
 }
 
 #[test]

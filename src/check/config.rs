@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 use super::outside::{ControllerOutput, External, Outside, pattern};
 use super::selection::{RuleSelection, code_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::FileTree;
+use crate::files::{Distrust, FileTree, nearest_file};
 use crate::source::{SourceMap, Span};
 use crate::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};
 
@@ -93,10 +93,20 @@ struct ControllerEntry {
 
 impl CheckConfig {
     /// The nearest file from a target upwards; none: nothing is said.
-    #[must_use]
-    pub fn nearest(tree: &dyn FileTree, target: &Path) -> Option<PathBuf> {
-        let directory = tree.locate(Path::new(""), target).ok()?.into_path();
-        directory.ancestors().map(|above| above.join(FILE)).find(|file| tree.has(file))
+    ///
+    /// # Errors
+    /// It is a link, or lies above the target and belongs to another user, who may have put it there for others to find.
+    pub fn nearest(tree: &dyn FileTree, target: &Path) -> Result<Option<PathBuf>> {
+        let Ok(found) = tree.locate(Path::new(""), target) else { return Ok(None) };
+        let above = found.path().parent().filter(|_| !found.is_directory());
+        let directory = above.unwrap_or(found.path());
+        nearest_file(tree, directory, FILE).map_err(|distrust| {
+            let help = match distrust {
+                Distrust::NoFile(_) => "put a file there",
+                Distrust::OfAnother(_) => "put one of your own beside the target",
+            };
+            Diagnostic::error(Code::Io, distrust.message(directory)).help(help)
+        })
     }
 
     /// Reads a file, `shown` to users as they see it.

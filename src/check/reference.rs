@@ -90,13 +90,17 @@ pub(super) struct PodContainer<'n> {
 
 impl PodContainer<'_> {
     /// Where its name was written first: what names a container that is there already changes it, and the first one
-    /// made it.
+    /// made it, unless something of these containers was removed.
     pub fn made_at(&self) -> Span {
         let (spec, list, index) = self.way;
         let index = index.to_string();
+        let containers = format!("/{}/{list}/", spec.replace('.', "/"));
+        let removed = self.of.history.iter().flat_map(|history| history.removed());
+        let is_whole = !removed.into_iter().any(|removed| removed.pointer.starts_with(&containers));
         let way: Vec<&str> = spec.split('.').chain([list, index.as_str(), "name"]).collect();
         let writes = self.of.history.as_deref().and_then(|history| history.leaf(&way));
-        let first = writes.and_then(<[Write]>::last).map(|write| write.at).filter(|at| !at.is_none());
+        let first = writes.filter(|_| is_whole).and_then(<[Write]>::last).map(|write| write.at);
+        let first = first.filter(|at| !at.is_none());
         first.unwrap_or_else(|| self.node.get("name").unwrap_or(self.node).span())
     }
 }

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 pub struct Rule {
     /// What its findings are called.
     pub code: Code,
-    /// Its title, such as `Image entry without an image`.
+    /// Its name, such as `Image entry without an image`; that of a refusal is the sentence on what it means.
     pub name: &'static str,
     /// What it is about.
     pub group: RuleGroup,
@@ -29,6 +29,12 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Its name as a title.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        self.name.trim_end_matches('.')
+    }
+
     /// Its page, in Markdown.
     #[must_use]
     pub fn page(&self) -> String {
@@ -36,10 +42,12 @@ impl Rule {
             RuleStanding::On => "on",
             RuleStanding::Off => "off unless selected",
         };
+        // What a title says is not said again.
+        let meaning = Some(self.code.meaning()).filter(|meaning| *meaning != self.name);
+        let meaning = meaning.map(|meaning| format!("{meaning}\n\n")).unwrap_or_default();
         format!(
-            "# {}\n\n{}\n\n`{}`, {}, {standing}\n\n{}\n\n## What to do\n\n{}\n\n## Wrong\n\n{}\n## Right\n\n{}",
-            self.name,
-            self.code.meaning(),
+            "# {}\n\n{meaning}`{}`, {}, {standing}\n\n{}\n\n## What to do\n\n{}\n\n## Wrong\n\n{}\n## Right\n\n{}",
+            self.title(),
             self.code,
             self.severity.name(),
             self.why,

@@ -239,7 +239,7 @@ impl Checker<'_> {
     }
 
     fn config(&self, target: &Path) -> Result<Arc<CheckConfig>> {
-        let file = CheckConfig::nearest(&DiskTree, target);
+        let file = CheckConfig::nearest(&DiskTree, target)?;
         let mut configs = self.configs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(config) = configs.get(&file) {
             return Ok(Arc::clone(config));

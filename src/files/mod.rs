@@ -22,6 +22,7 @@ mod disk;
 mod handle;
 mod lock;
 mod memory;
+mod nearest;
 mod read_set;
 #[cfg(feature = "cli")]
 mod sandbox;
@@ -40,6 +41,7 @@ pub use directory::Directory;
 pub use disk::DiskTree;
 pub use lock::Waiting;
 pub use memory::MemoryTree;
+pub(crate) use nearest::{Distrust, nearest_file};
 pub use read_set::{ReadSet, RecordingTree};
 #[cfg(feature = "cli")]
 pub(crate) use sandbox::{Closed, Sandbox};

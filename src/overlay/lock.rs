@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use super::repo_spec::{RepoSpec, is_commit, without_secrets};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileKind, FileTree};
+use crate::files::{Distrust, FileTree, nearest_file};
 use crate::schema::LockedSchema;
 
 /// The name of lock files.
@@ -141,24 +141,13 @@ impl LockFile {
             return Ok(None);
         };
         let directory = directory.path();
-        let is_there = |path: &PathBuf| tree.has(path) || (tree.is_on_disk() && DiskTree::is_link(path));
-        let Some(lock) = directory.ancestors().map(|above| above.join(LOCK_FILE)).find(is_there) else {
-            return Ok(None);
-        };
-        // What came with a repository shall not choose another file to be read, or written.
-        let found = tree.locate(Path::new(""), &lock);
-        if !found.is_ok_and(|found| found.path() == lock && found.kind() == FileKind::File) {
-            let message = format!("{} is no file of its own", lock.display());
-            return Err(Diagnostic::error(Code::Locked, message)
-                .help("put a file there, or name the one that is meant with --lock-file"));
-        }
-        let is_ours =
-            !tree.is_on_disk() || lock.parent() == Some(directory) || DiskTree::is_trusted(&lock, directory);
-        if is_ours {
-            return Ok(Some(lock));
-        }
-        let message = format!("{} belongs to another user than {}", lock.display(), directory.display());
-        Err(Diagnostic::error(Code::Locked, message).help("name it with --lock-file if it shall be used"))
+        nearest_file(tree, directory, LOCK_FILE).map_err(|distrust| {
+            let help = match distrust {
+                Distrust::NoFile(_) => "put a file there, or name the one that is meant with --lock-file",
+                Distrust::OfAnother(_) => "name it with --lock-file if it shall be used",
+            };
+            Diagnostic::error(Code::Locked, distrust.message(directory)).help(help)
+        })
     }
 }
 

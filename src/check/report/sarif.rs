@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::check::findings::CheckReport;
 use crate::check::registry::rule_of;
+use crate::check::rule::Rule;
 use crate::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -58,7 +59,7 @@ fn rule(code: Code) -> Json {
     let rule = rule_of(code);
     json!({
         "id": code.name(),
-        "name": rule.map_or(code.name(), |rule| rule.name),
+        "name": rule.map_or(code.name(), Rule::title),
         "shortDescription": {"text": code.meaning()},
         "fullDescription": {"text": rule.map_or(code.meaning(), |rule| rule.why)},
         "help": {"text": code.remedy()},

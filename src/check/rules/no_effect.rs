@@ -1,6 +1,6 @@
 //! An entry of a kustomization that changes nothing.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::cause::{Cause, History, KnownValue, Writer, WriterEntry};
@@ -61,8 +61,13 @@ type EntryKey = (Span, SmolStr);
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let resources = &target.built.resources;
     let mut effective = FxHashSet::default();
-    let histories = resources.iter().filter_map(|resource| resource.history.as_deref());
-    histories.for_each(|history| note(history, &mut effective));
+    for history in resources.iter().filter_map(|resource| resource.history.as_deref()) {
+        note(history, &mut effective);
+        if is_reordered(history.root()) {
+            effective
+                .extend(history.visitors().iter().filter(|step| is_patch(step)).flat_map(|step| keys(step)));
+        }
+    }
     for (resource, cause) in resources.deleted() {
         effective.insert(key(cause));
         resource.history.iter().for_each(|history| note(history, &mut effective));
@@ -104,6 +109,42 @@ fn entries(writer: &Writer) -> Vec<(Vec<Span>, SmolStr)> {
 
 fn key(cause: &Cause) -> EntryKey {
     (cause.at(), cause.name().clone())
+}
+
+/// Whether a step is a patch: one that names entries of a list moves them, whatever it says of them.
+fn is_patch(step: &Writer) -> bool {
+    step.name.starts_with("patches")
+}
+
+/// All that a step may be known by.
+fn keys(step: &Writer) -> impl Iterator<Item = EntryKey> {
+    entries(step)
+        .into_iter()
+        .flat_map(|(places, name)| places.into_iter().map(move |place| (place, name.clone())))
+}
+
+/// Whether entries of a list that came from one text stand in another order than there.
+fn is_reordered(known: &KnownValue) -> bool {
+    match known {
+        KnownValue::Leaf(_) => false,
+        KnownValue::Map(fields) => fields.iter().any(|(_, value)| is_reordered(value)),
+        KnownValue::List(entries) => {
+            let mut last = FxHashMap::default();
+            let mut places = entries.iter().filter_map(|(_, entry)| origin(entry));
+            let is_before =
+                |at: Span| last.insert(at.source, at.start).is_some_and(|before| at.start < before);
+            places.any(is_before) || entries.iter().any(|(_, entry)| is_reordered(entry))
+        }
+    }
+}
+
+/// Where the first value of something was written first.
+fn origin(known: &KnownValue) -> Option<Span> {
+    match known {
+        KnownValue::Leaf(writes) => writes.last().map(|first| first.at).filter(|at| !at.is_none()),
+        KnownValue::Map(fields) => fields.iter().find_map(|(_, value)| origin(value)),
+        KnownValue::List(entries) => entries.iter().find_map(|(_, value)| origin(value)),
+    }
 }
 
 /// Takes note of what had an effect on the values of a resource.

@@ -151,6 +151,9 @@ fn has(labels: Option<&Node>, (key, value): LabelPair<'_>) -> bool {
     labels.and_then(|labels| labels.get(key)).and_then(Node::scalar_text) == value.scalar_text()
 }
 
+/// What programs label their own Pods with when they have elected one of them.
+const ROLES: [&str; 6] = ["leader", "master", "primary", "replica", "active", "standby"];
+
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let (workloads, causes) = (Workloads::of(target.resources()), Causes::new(target));
     target.resources().filter_map(|resource| told(resource, &workloads, &causes)).collect()
@@ -167,6 +170,9 @@ fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> 
     // One label that is alone says little: some Pods must have nearly the same.
     let (labels, workload) = if best == 0 { workloads.alike(namespace, wanted[0])? } else { nearest };
     let (key, value) = *wanted.iter().find(|pair| !has(labels, **pair))?;
+    if value.as_str().is_some_and(|value| ROLES.contains(&value)) {
+        return None;
+    }
     let message = format!("no Pod of the build has the label `{key}: {}`", value.scalar_text()?);
     let at = labels.and_then(|labels| labels.get(key)).or(labels).map(Node::span).unwrap_or_default();
     let told = Diagnostic::warning(RULE.code, message).at(value.span());

@@ -5,6 +5,7 @@ use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use crate::resource::Resource;
+use crate::source::Span;
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -51,7 +52,9 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     if candidates.is_empty() {
         return Vec::new();
     }
-    let is_named = |resource: &Resource| target.names().texts.contains(resource.id().name.as_str());
+    let is_named = |resource: &Resource| {
+        target.names().texts.contains(resource.id().name.as_str()) || is_source(resource, target)
+    };
     let told = candidates.into_iter().filter(|(resource, _)| !is_named(resource)).map(|(resource, write)| {
         let original = &resource.original_id().name;
         Diagnostic::warning(RULE.code, format!("nothing names what is generated here: `{original}`"))
@@ -76,4 +79,19 @@ fn generated(resource: &Resource) -> Option<&Write> {
             .is_none_or(|first| GENERATORS.iter().any(|field| first.by.name().starts_with(field)))
     });
     (is_generated && is_hashed && !own_labels).then_some(made)
+}
+
+/// Whether replacements or variables name it: they may take values of it.
+fn is_source(resource: &Resource, target: &CheckedTarget<'_>) -> bool {
+    let name = resource.original_id().name.as_str();
+    target.built.resources.writers().iter().any(|step| {
+        let mut places = step.entries.iter().map(|entry| entry.at).chain([step.at]);
+        if step.name.starts_with("replacements") {
+            return places.any(|at| target.sources.written(at).is_some_and(|text| text.contains(name)));
+        }
+        // Of a variable only its name has a place. Who generates the object names it once in the file.
+        let text = |at: Span| target.sources.get(target.sources.outermost(at).source);
+        let is_again = |at| text(at).is_some_and(|source| source.text().matches(name).nth(1).is_some());
+        step.name.starts_with("vars") && places.any(is_again)
+    })
 }

@@ -19,7 +19,7 @@ pub(super) fn list() -> Outcome {
         }
         let lines = rules.iter().map(|rule| {
             let off = if rule.standing == RuleStanding::Off { " (off)" } else { "" };
-            format!("  {:width$}  {:7}  {}{off}\n", rule.code.name(), rule.severity.name(), rule.name)
+            format!("  {:width$}  {:7}  {}{off}\n", rule.code.name(), rule.severity.name(), rule.title())
         });
         out.extend([group.title(), ":\n", &lines.collect::<String>(), "\n"]);
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::files::MemoryTree;
+use crate::files::{DiskTree, MemoryTree};
 use crate::schema::Gvk;
 use crate::source::SourceMap;
 
