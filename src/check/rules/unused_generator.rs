@@ -1,11 +1,12 @@
 //! A generated ConfigMap or Secret that nothing names.
 
+use rustc_hash::FxHashSet;
+
 use crate::cause::{History, Write};
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use crate::resource::Resource;
-use crate::source::Span;
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -52,8 +53,10 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     if candidates.is_empty() {
         return Vec::new();
     }
+    let sources = sources(target);
     let is_named = |resource: &Resource| {
-        target.names().texts.contains(resource.id().name.as_str()) || is_source(resource, target)
+        target.names().texts.contains(resource.id().name.as_str())
+            || sources.contains(resource.original_id().name.as_str())
     };
     let told = candidates.into_iter().filter(|(resource, _)| !is_named(resource)).map(|(resource, write)| {
         let original = &resource.original_id().name;
@@ -81,17 +84,23 @@ fn generated(resource: &Resource) -> Option<&Write> {
     (is_generated && is_hashed && !own_labels).then_some(made)
 }
 
-/// Whether replacements or variables name it: they may take values of it.
-fn is_source(resource: &Resource, target: &CheckedTarget<'_>) -> bool {
-    let name = resource.original_id().name.as_str();
-    target.built.resources.writers().iter().any(|step| {
-        let mut places = step.entries.iter().map(|entry| entry.at).chain([step.at]);
+/// The words of replacements and variables, which may take values of the objects that they name.
+fn sources(target: &CheckedTarget<'_>) -> FxHashSet<String> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    let words = |text: &str| text.split(|c| !is_word(c)).map(str::to_string).collect::<Vec<_>>();
+    let (mut named, mut files) = (FxHashSet::default(), FxHashSet::default());
+    for step in target.built.resources.writers() {
+        let places = step.entries.iter().map(|entry| entry.at).chain([step.at]);
         if step.name.starts_with("replacements") {
-            return places.any(|at| target.sources.written(at).is_some_and(|text| text.contains(name)));
+            named.extend(places.filter_map(|at| target.sources.written(at)).flat_map(|text| words(&text)));
+        } else if step.name.starts_with("vars") {
+            files.extend(places.map(|at| target.sources.outermost(at).source));
         }
-        // Of a variable only its name has a place. Who generates the object names it once in the file.
-        let text = |at: Span| target.sources.get(target.sources.outermost(at).source);
-        let is_again = |at| text(at).is_some_and(|source| source.text().matches(name).nth(1).is_some());
-        step.name.starts_with("vars") && places.any(is_again)
-    })
+    }
+    // Of a variable only its name has a place. Who generates the object names it once in the file.
+    for file in files.into_iter().filter_map(|id| target.sources.get(id)) {
+        let mut once = FxHashSet::default();
+        named.extend(words(file.text()).into_iter().filter(|word| !once.insert(word.clone())));
+    }
+    named
 }
