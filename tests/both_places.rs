@@ -82,7 +82,7 @@ fn what_is_unmatched_names_what_is_meant() {
         (source("spec.replcas"), "no-match", ["3:52", "6:13 perhaps this one is meant"]),
         (source("spec.absent"), "no-match", ["3:52", "1:1 the source"]),
         (target("web", "spec.replcas"), "no-match", ["6:18", "1:1 in this resource"]),
-        (target("web", "spec.replicas"), "wrong-type", ["6:18", "1:1 in this resource"]),
+        (target("web", "spec.replicas"), "wrong-type", ["6:13 the field that keeps its type", "6:18"]),
     ];
     for (fields, code, want) in table {
         let told = told(&fields);

@@ -167,7 +167,11 @@ impl<'t> TargetFields<'t> {
                 // What stood for them was among the fields.
                 notes.positions.get_mut().clear();
             }
-            warnings.extend(odd.map_err(|error| placed(error).label(start, "in this resource"))?.map(placed));
+            let failed = |error: Diagnostic| {
+                let start = if error.labels().is_empty() { start } else { Span::default() };
+                placed(error).label(start, "in this resource")
+            };
+            warnings.extend(odd.map_err(failed)?.map(placed));
             let lost = notes.writes.drain(..).filter_map(|write| replaced.write(position, *span, write));
             warnings.extend(lost.map(|warning| warning.resource(&id).field(path)));
             resource.spread_shared();
