@@ -1077,6 +1077,24 @@ fn what_is_generated_for_replacements_is_used() {
 }
 
 #[test]
+fn generators_are_judged_beside_what_may_name_their_output() {
+    let generator = "configMapGenerator:\n- {name: source, literals: [a=b]}\n";
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec:\n  valuesFrom: [{kind: \
+                   ConfigMap, name: source}]\n";
+    let with = |file: &str| format!("resources: [{file}]\n{generator}");
+    let home = folder(&[
+        ("alone/kustomization.yaml", generator),
+        ("named/kustomization.yaml", &with("release.yaml")),
+        ("named/release.yaml", release),
+        ("other/kustomization.yaml", &with("pod.yaml")),
+        ("other/pod.yaml", POD),
+    ]);
+    assert_eq!(found(home.path(), &["alone"]).0, [""; 0], "others may use it");
+    assert_eq!(found(home.path(), &["named"]).0, [""; 0], "it is named without its hash");
+    assert_eq!(found(home.path(), &["other"]).0, ["unused-generator other/kustomization.yaml:3"]);
+}
+
+#[test]
 fn labels_that_an_elected_pod_has_are_not_missed() {
     let pod = POD.replace("{name: web}", "{name: web, labels: {app: web}}");
     let service = |label: &str| {

@@ -365,7 +365,7 @@ fn values<'n>(node: &'n Node, way: &mut Vec<Step>, out: &mut Vec<(Vec<Step>, &'n
             }
         }
         Value::List(list) => {
-            for entry in list.iter() {
+            for entry in list {
                 way.push(Step::Entry);
                 values(entry, way, out);
                 way.pop();
@@ -469,9 +469,7 @@ impl Mistakes<'_, '_> {
                 Mistake::Kind if is_built_in && way == ["kind"] => self.misspell(value),
                 _ if !is_built_in => {}
                 Mistake::Type if kind == "ConfigMap" && way.len() == 2 && way[0] == "data" => {
-                    if self.plain_scalar(value).is_some() {
-                        self.replace(value.span(), "true".into());
-                    }
+                    self.data(value);
                 }
                 _ if way.iter().rev().skip(1).any(|field| FREE.contains(field)) => {}
                 Mistake::Field => self.field(&way, value),
@@ -480,6 +478,13 @@ impl Mistakes<'_, '_> {
                 Mistake::Dangling if !is_optional(&all, &way) => self.dangling(&way, value, node, &all),
                 _ => {}
             }
+        }
+    }
+
+    /// A value of a ConfigMap is a text.
+    fn data(&mut self, value: &Node) {
+        if self.plain_scalar(value).is_some() {
+            self.replace(value.span(), "true".into());
         }
     }
 
@@ -698,7 +703,9 @@ impl Tally {
 /// The findings that were not there before.
 fn fresh(before: &[Told], mut now: Vec<Told>) -> Vec<Told> {
     let mut known: FxHashMap<_, usize> = FxHashMap::default();
-    before.iter().for_each(|told| *known.entry(told.key()).or_default() += 1);
+    for told in before {
+        *known.entry(told.key()).or_default() += 1;
+    }
     now.retain(|told| match known.get_mut(&told.key()) {
         Some(count) if *count > 0 => {
             *count -= 1;

@@ -20,7 +20,9 @@ pub(in crate::check) static RULE: Rule = Rule {
     standing: RuleStanding::On,
     reach: RuleReach::Entry,
     why: "The hash at the end of a generated name changes with the content, so nobody outside of the build can know the \
-          name. What has labels of its own may be found by them, and is not told; nor is what is generated without a hash.",
+          name. What has labels of its own may be found by them, and is not told; nor is what is generated without \
+          a hash, what somebody names without it, what replacements or variables take values of, or what is in a build \
+          of nothing else.",
     bad: &[
         (
             "kustomization.yaml",
@@ -50,13 +52,18 @@ const GENERATORS: [&str; 2] = ["configMapGenerator", "secretGenerator"];
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let candidates: Vec<(&Resource, &Write)> =
         target.resources().filter_map(|resource| Some((resource, generated(resource)?))).collect();
-    if candidates.is_empty() {
+    // A directory of nothing else is there for others.
+    let is_alone =
+        target.resources().all(|resource| matches!(resource.id().gvk.kind.as_str(), "ConfigMap" | "Secret"));
+    if candidates.is_empty() || is_alone {
         return Vec::new();
     }
     let sources = sources(target);
     let is_named = |resource: &Resource| {
-        target.names().texts.contains(resource.id().name.as_str())
-            || sources.contains(resource.original_id().name.as_str())
+        // Who names it without the hash means it, too: whoever builds with a namespace may make one of the two.
+        let (name, original) = (resource.id().name.as_str(), resource.original_id().name.as_str());
+        let texts = &target.names().texts;
+        texts.contains(name) || texts.contains(original) || sources.contains(original)
     };
     let told = candidates.into_iter().filter(|(resource, _)| !is_named(resource)).map(|(resource, write)| {
         let original = &resource.original_id().name;
