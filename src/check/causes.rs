@@ -51,7 +51,7 @@ impl<'c> Causes<'c> {
             _ => None,
         };
         match cause {
-            Some(cause) => finding.caused(cause, "of this"),
+            Some(cause) => self.caused(finding, cause),
             None => finding,
         }
     }
@@ -70,9 +70,18 @@ impl<'c> Causes<'c> {
             self.removal(resource.history.as_deref().filter(|_| is_there)?, &way, resource)
         };
         match removal() {
-            Some(cause) => finding.caused(cause, "of this"),
+            Some(cause) => self.caused(finding, cause),
             None => finding,
         }
+    }
+
+    /// A finding by what caused it, unless both stand in one file: what is there speaks for itself then.
+    pub(super) fn caused(&self, finding: Diagnostic, cause: Span) -> Diagnostic {
+        let sources = self.lines.sources();
+        let file =
+            |span| sources.get(sources.outermost(span).source).map(|source| source.name().to_path_buf());
+        let own = finding.labels().first().and_then(|label| file(label.span));
+        if own.is_some() && own == file(cause) { finding } else { finding.caused(cause, "of this") }
     }
 
     /// Where a label of a workload's Pods was changed or taken away by something else than what made it.

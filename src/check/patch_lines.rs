@@ -32,6 +32,10 @@ impl<'c> PatchLines<'c> {
         Self { sources, read: RefCell::default(), by_path: RefCell::default() }
     }
 
+    pub(super) fn sources(&self) -> &'c SourceMap {
+        self.sources
+    }
+
     /// The place in a patch that speaks of a field of a resource.
     pub(super) fn of(&self, cause: &Cause, way: &[SmolStr], resource: &Resource) -> Option<Span> {
         let step = cause.writer();

@@ -13,8 +13,11 @@ const PLUGINS: &str = "builtin";
 /// The field in which SOPS keeps what it needs to decrypt a document; whoever decrypts it takes that out.
 const SOPS: &str = "sops";
 
+/// How a place for another value begins; the last one is for templates of charts.
+const HOLDERS: [&str; 3] = ["${", "$(", "{{"];
+
 /// What is said of what somebody else finishes before a server has it: values that hold a place for others (`${NAME}`,
-/// `$(NAME)`), documents that SOPS encrypted, configurations of kustomize's plugins.
+/// `$(NAME)`, `{{ NAME }}`), documents that SOPS encrypted, configurations of kustomize's plugins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfinished {
     /// Nothing.
@@ -66,7 +69,7 @@ impl ObjectJudgement<'_> {
 
     fn holds_place(&self, violation: &Violation) -> bool {
         let written = self.sources.written(violation.at).unwrap_or_default();
-        (written.contains("${") || written.contains("$(")) && is_scalar_place(&written)
+        HOLDERS.iter().any(|begin| written.contains(begin)) && is_scalar_place(&written)
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A new folder with these files.
@@ -39,4 +40,21 @@ pub fn run_with_stdin(mut command: Command, text: &str) -> Output {
     // It may end before it reads.
     let _ = child.stdin.take().expect("a pipe").write_all(text.as_bytes());
     child.wait_with_output().expect("it ends")
+}
+
+/// What was printed.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// Each finding of a check as `code file:line`, and the exit status.
+pub fn found(home: &Path, args: &[&str]) -> (Vec<String>, Option<i32>) {
+    let output = run(home, &[&["check", "-o", "json"], args].concat());
+    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
+    let told = findings.iter().map(|finding| {
+        let place = &finding["places"][0];
+        let code = finding["code"].as_str().expect("a code");
+        format!("{code} {}:{}", place["file"].as_str().unwrap_or_default(), place["line"])
+    });
+    (told.collect(), output.status.code())
 }

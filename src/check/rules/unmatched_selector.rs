@@ -181,7 +181,7 @@ fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> 
     let changed = || causes.changed_label(workload, key).filter(|_| Causes::is_first(resource, &way));
     let told = told.resource(resource.id()).field(field);
     Some(match changed() {
-        Some(cause) => told.caused(cause, "of this"),
+        Some(cause) => causes.caused(told, cause),
         None => told,
     })
 }

@@ -152,7 +152,7 @@ fn logins(of: Subject<'_>, faults: &mut Faults) {
         ("stringData", value, value.as_str().is_none_or(|text| is_object(text.as_bytes())))
     } else {
         let Some(value) = value("data") else { return };
-        let decoded = value.as_str().and_then(|text| decoded(text));
+        let decoded = value.as_str().and_then(decoded);
         // What is no base64 is told elsewhere.
         ("data", value, decoded.is_none_or(|text| is_object(&text)))
     };

@@ -1,0 +1,548 @@
+//! What `check` finds, where it says that it is, and what it leaves alone.
+
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod program;
+
+use std::fs;
+
+use serde_json::Value;
+
+use program::{folder, found, run, stdout};
+
+const POD: &str =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n";
+const UNMATCHED: &str = "resources: [pod.yaml]\nimages:\n- name: ngnix\n  newTag: \"1\"\n";
+
+const TWICE: &str = "resources: [pod.yaml]\nnamespace: a\nlabels:\n- pairs: {x: \"1\"}\nnamespace: a\nlabels:\n- pairs: {x: \
+                     \"2\"}\nlabels:\n- pairs: {x: \"3\"}\n---\nnamePrefix: x-\n";
+
+#[test]
+fn what_a_kustomization_says_twice_is_told_with_both_places() {
+    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", TWICE)]);
+    let home = home.path();
+    let want = [
+        "duplicate-key kustomization.yaml:5",
+        "duplicate-key kustomization.yaml:6",
+        "duplicate-key kustomization.yaml:8",
+        "ignored-document kustomization.yaml:11",
+    ];
+    assert_eq!(found(home, &["."]), (want.map(String::from).to_vec(), Some(0)));
+    let told: Value = serde_json::from_str(&stdout(&run(home, &["check", "-o", "json"]))).expect("JSON");
+    assert_eq!(told[0]["places"][1]["line"], 2);
+    let built = run(home, &["build", "."]);
+    assert!(stdout(&built).contains("x: \"3\""), "the last one counts");
+    let said = String::from_utf8(built.stderr).expect("text");
+    assert_eq!(said.matches("warning[duplicate-key]").count(), 3, "{said}");
+}
+
+#[test]
+fn what_operations_say_twice_is_told_and_comments_silence_it() {
+    let operations = "resources: [pod.yaml]\npatches:\n- target: {kind: Pod}\n  patch: |-\n    - op: replace\n      path: \
+                      /metadata/name\n      value: a\n      value: b\n";
+    let silenced = TWICE.replace(
+        "namespace: a\nlabels:\n- pairs: {x: \"2\"}",
+        "# smp:ignore duplicate-key later\nnamespace: a",
+    );
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", operations),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", "---\nresources: [pod.yaml]\n---\n# nothing\n"),
+        ("c/pod.yaml", POD),
+        ("c/kustomization.yaml", &silenced),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a"]).0, ["duplicate-key a/kustomization.yaml:8"]);
+    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    let want = ["duplicate-key c/kustomization.yaml:7", "ignored-document c/kustomization.yaml:10"];
+    assert_eq!(found(home, &["c"]).0, want);
+}
+
+/// A Deployment and its Service.
+const WEB: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
+                   template:\n    metadata: {labels: {app: web}}\n    spec:\n      volumes:\n      - {name: v, emptyDir: {}}\n      \
+                   containers:\n      - name: web\n        image: nginx:1\n        volumeMounts: [{name: v, mountPath: \
+                   /v}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  selector: {app: web}\n  ports: \
+                   [{port: 80}]\n";
+
+const OPERATIONS: &str = "resources: [../base]\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    - op: remove\n      path: \
+                          /spec/template/spec/containers/0/image\n    - op: remove\n      path: /spec/template/spec/volumes\n    \
+                          - op: add\n      path: /spec/typ\n      value: x\n    - op: copy\n      from: \
+                          /spec/selector\n      path: /spec/slector\n- target: {kind: Service}\n  path: ports.yaml\n";
+
+/// A base, and an overlay with these files.
+fn over_web(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let base = [("base/web.yaml", WEB), ("base/kustomization.yaml", "resources: [web.yaml]\n")];
+    folder(&[&base, files].concat())
+}
+
+#[test]
+fn the_operation_that_took_something_away_is_named() {
+    let ports = "- op: test\n  path: /kind\n  value: Service\n- op: remove\n  path: /spec/ports\n";
+    let home = over_web(&[("a/kustomization.yaml", OPERATIONS), ("a/ports.yaml", ports)]);
+    let (all, _) = found(home.path(), &["a"]);
+    for want in [
+        "container-without-image a/kustomization.yaml:5",
+        "volume-mount a/kustomization.yaml:7",
+        "unknown-field a/kustomization.yaml:9",
+        "unknown-field a/kustomization.yaml:12",
+        "service-ports a/ports.yaml:4",
+    ] {
+        assert!(all.contains(&want.to_string()), "{want}: {all:?}");
+    }
+    assert_eq!(all.len(), 5, "{all:?}");
+    let silenced = OPERATIONS.replace("    - op: add", "    # smp:ignore unknown-field later\n    - op: add");
+    let home = over_web(&[("a/kustomization.yaml", &silenced), ("a/ports.yaml", ports)]);
+    let (all, _) = found(home.path(), &["a"]);
+    assert!(!all.iter().any(|told| told.ends_with(":10")), "{all:?}");
+    assert_eq!(all.len(), 4, "{all:?}");
+}
+
+#[test]
+fn the_patch_that_took_something_away_is_named() {
+    let merged = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: null\n";
+    let labels = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    metadata:\n      \
+                  labels:\n        app: wob\n";
+    let home = over_web(&[
+        ("a/kustomization.yaml", "resources: [../base]\npatches:\n- path: ./q/../selector.yaml\n"),
+        ("a/q/x.yaml", ""),
+        ("a/selector.yaml", merged),
+        ("b/kustomization.yaml", "resources: [../base]\npatches:\n- path: labels.yaml\n"),
+        ("b/labels.yaml", labels),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a"]).0, ["missing-required a/selector.yaml:5"]);
+    let want = ["unmatched-selector b/labels.yaml:8", "selector-mismatch b/labels.yaml:8"];
+    assert_eq!(found(home, &["b"]).0, want);
+    let text = stdout(&run(home, &["check", "b"]));
+    assert!(text.contains("base/web.yaml:5"), "the base is related: {text}");
+}
+
+#[test]
+fn keys_that_something_else_wrote_have_a_place() {
+    let keys = "resources: [../base]\nlabels:\n- pairs:\n    \"a b\": x\ncommonAnnotations:\n  \"c d\": e\n\
+                configMapGenerator:\n- name: m # smp:ignore unused-generator later\n  literals:\n  - \"a b=c\"\n";
+    let home = over_web(&[("a/kustomization.yaml", keys)]);
+    let (all, _) = found(home.path(), &["a"]);
+    assert!(all.iter().all(|told| told.contains("a/kustomization.yaml:")), "{all:?}");
+    let lines: Vec<&str> = all.iter().filter_map(|told| told.split(':').next_back()).collect();
+    assert!(lines.contains(&"4") && lines.contains(&"6") && lines.contains(&"10"), "{all:?}");
+}
+
+/// A target of one file.
+fn target_of(manifests: &str) -> tempfile::TempDir {
+    folder(&[("kustomization.yaml", "resources: [all.yaml]\n"), ("all.yaml", manifests)])
+}
+
+/// The codes and messages of what is found in a target of one file.
+fn told_of(manifests: &str) -> Vec<String> {
+    let home = target_of(manifests);
+    let output = run(home.path(), &["check", "-o", "json"]);
+    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_string();
+    findings
+        .iter()
+        .map(|finding| format!("{}: {}", text(finding, "code"), text(finding, "message")))
+        .collect()
+}
+
+fn service(selector: &str) -> String {
+    format!(
+        "{WEB}---\napiVersion: v1\nkind: Service\nmetadata: {{name: other}}\nspec:\n  selector: {selector}\n  ports: [{{port: 80}}]\n"
+    )
+}
+
+#[test]
+fn labels_of_controllers_are_in_no_template() {
+    for selector in [
+        "{app: web, statefulset.kubernetes.io/pod-name: web-0}",
+        "{app: web, apps.kubernetes.io/pod-index: \"0\"}",
+        "{batch.kubernetes.io/job-name: web}",
+        "{app: web, job-name: x}",
+        "{statefulset.kubernetes.io/pod-name: web-0}",
+    ] {
+        assert_eq!(told_of(&service(selector)), [""; 0], "{selector}");
+    }
+    assert_eq!(
+        told_of(&service("{app: web, tier: x}")),
+        ["unmatched-selector: no Pod of the build has the label `tier: x`"]
+    );
+}
+
+#[test]
+fn a_selector_of_one_label_that_is_nearly_that_of_pods_is_told() {
+    for label in ["app: wep", "component: web", "ap: web"] {
+        let want = format!("unmatched-selector: no Pod of the build has the label `{label}`");
+        assert_eq!(told_of(&service(&format!("{{{label}}}"))), [want]);
+    }
+    assert_eq!(told_of(&service("{other: thing}")), [""; 0]);
+}
+
+#[test]
+fn names_that_lead_to_something_else_are_told() {
+    let scaler = |kind, name| {
+        format!(
+            "{WEB}---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: apps/v1, kind: {kind}, name: {name}}}\n  maxReplicas: 3\n"
+        )
+    };
+    let want = ["dangling-reference: there is no StatefulSet `web` in the build"];
+    assert_eq!(told_of(&scaler("StatefulSet", "web")), want);
+    assert_eq!(told_of(&scaler("StatefulSet", "api")), [""; 0]);
+    let set = |name| {
+        format!(
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: db}}\nspec:\n  serviceName: {name}\n  selector: \
+             {{matchLabels: {{app: db}}}}\n  template:\n    metadata: {{labels: {{app: db}}}}\n    spec: {{containers: [{{name: \
+             db, image: db}}]}}\n---\napiVersion: v1\nkind: Service\nmetadata: {{name: data-db}}\nspec: {{selector: {{app: \
+             db}}, ports: [{{port: 1}}]}}\n"
+        )
+    };
+    assert_eq!(
+        told_of(&set("data-dbb")),
+        ["dangling-reference: there is no Service `data-dbb` in the build"]
+    );
+    assert_eq!(told_of(&set("data-db")), [""; 0]);
+    // A dashboard that a sidecar finds by its label is named by nobody.
+    let mount = POD.replace(
+        "{name: web, image: nginx}",
+        "{name: web, image: nginx, envFrom: [{configMapRef: {name: limits}}]}",
+    );
+    let dashboards = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: dashboard}\ndata: {a: b}\n";
+    assert_eq!(told_of(&format!("{mount}{dashboards}")), [""; 0]);
+}
+
+#[test]
+fn one_mistake_is_told_once() {
+    let named =
+        |name| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: b}}\n");
+    let home = folder(&[("all.yaml", &named("5"))]);
+    let output = run(home.path(), &["check", "-o", "short", "all.yaml"]);
+    assert!(!stdout(&output).contains("has no name"), "{}", stdout(&output));
+    assert_eq!(told_of("kind: ConfigMap\nmetadata: {name: a}\n").len(), 1);
+    let told = told_of("kind: ConfigMap\nmetadata: {name: a}\n");
+    assert!(!told[0].contains("no version  of"), "{told:?}");
+}
+
+#[test]
+fn releases_that_nobody_knows_are_refused() {
+    let home = target_of(POD);
+    for release in ["1.10", "2.0", "9.99", "1.99"] {
+        let output = run(home.path(), &["check", "--kubernetes", release]);
+        assert_eq!(output.status.code(), Some(2), "{release}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("the releases from 1.16 to 1.37 are known"), "{said}");
+    }
+    for release in ["1.16", "v1.34", "1.37.1"] {
+        assert_eq!(run(home.path(), &["check", "--kubernetes", release]).status.code(), Some(0), "{release}");
+    }
+}
+
+#[test]
+fn what_is_tagged_is_not_put_in_quotes() {
+    let map =
+        |value| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web}}\ndata:\n  a: {value}\n");
+    for value in ["!!int 7", "&x !!int 7", "!!float 1.10"] {
+        let home = target_of(&map(value));
+        let output = run(home.path(), &["check", "--fix"]);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("mended"), "{value}");
+        assert_eq!(fs::read_to_string(home.path().join("all.yaml")).expect("a file"), map(value));
+    }
+    let home = target_of(&map("7"));
+    run(home.path(), &["check", "--fix"]);
+    assert_eq!(fs::read_to_string(home.path().join("all.yaml")).expect("a file"), map("\"7\""));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_behind_two_links_is_mended_once() {
+    let home = folder(&[
+        (
+            "p/patch.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  a: 7\n  b: 1.10\n",
+        ),
+        ("base/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {c: d}\n"),
+        ("base/kustomization.yaml", "resources: [map.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [../base]\npatches:\n- path: patch.yaml\n"),
+        ("b/kustomization.yaml", "resources: [../base]\npatches:\n- path: patch.yaml\n"),
+    ]);
+    let home = home.path();
+    for target in ["a", "b"] {
+        std::os::unix::fs::symlink("../p/patch.yaml", home.join(target).join("patch.yaml")).expect("a link");
+    }
+    let words = ["check", "a", "b", "--fix", "--load-restrictor", "LoadRestrictionsNone"];
+    let output = run(home, &words);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), said.matches("2 findings mended").count()), (Some(0), 1), "{said}");
+    let mended = fs::read_to_string(home.join("p/patch.yaml")).expect("a file");
+    assert!(mended.ends_with("  a: \"7\"\n  b: \"1.10\"\n"), "{mended}");
+    assert!(home.join("a/patch.yaml").is_symlink());
+}
+
+#[test]
+fn manifests_without_a_base_are_objects_as_they_are() {
+    let wrong = "apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: \
+                 b}\nspec:\n  containers:\n  - {name: web, image: nginx}\n  - {name: web, image: nginx}\n---\napiVersion: \
+                 apps/v1\nkind: Deployment\nmetadata: {name: c}\nspec: {replicas: 2}\n";
+    let want = |file: &str| {
+        let told = [
+            "unknown-kind FILE:2",
+            "duplicate-key FILE:11",
+            "missing-required FILE:16",
+            "missing-required FILE:16",
+        ];
+        let mut told = told.map(|one| one.replace("FILE", file)).to_vec();
+        told.sort();
+        told
+    };
+    let sorted = |(mut all, status): (Vec<String>, _)| {
+        all.sort();
+        (all, status)
+    };
+    let home = folder(&[
+        ("one/all.yaml", wrong),
+        ("k/all.yaml", wrong),
+        ("k/kustomization.yaml", "resources: [all.yaml]\n"),
+        ("over/base/pod.yaml", POD),
+        ("over/prod/pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: a}\n"),
+    ]);
+    let home = home.path();
+    assert_eq!(sorted(found(home, &["one/all.yaml"])), (want("one/all.yaml"), Some(1)));
+    assert_eq!(sorted(found(home, &["one"])), (want("one/all.yaml"), Some(1)));
+    assert_eq!(sorted(found(home, &["k"])), (want("k/all.yaml"), Some(1)));
+    // What is over a base is what it is.
+    assert_eq!(found(home, &["over/prod"]), (vec![], Some(0)));
+    assert_eq!(found(home, &["over/prod/pod.yaml"]), (vec![], Some(0)));
+    assert_eq!(found(home, &["over/base"]), (vec![], Some(0)));
+}
+
+#[test]
+fn objects_that_stand_twice_are_told() {
+    let twice = format!("{POD}---\n{}", POD.replace("image: nginx", "imag: nginx"));
+    let home =
+        folder(&[("a/twice.yaml", &twice), ("b/one.yaml", POD), ("b/two.yaml", POD), ("c/one.yaml", POD)]);
+    let home = home.path();
+    let want = [
+        "duplicate-resource a/twice.yaml:8",
+        "container-without-image a/twice.yaml:13",
+        "unknown-field a/twice.yaml:13",
+    ];
+    assert_eq!(found(home, &["a/twice.yaml"]), (want.map(String::from).to_vec(), Some(1)));
+    assert_eq!(
+        found(home, &["b/one.yaml", "b/two.yaml"]),
+        (vec!["duplicate-resource b/two.yaml:1".into()], Some(1))
+    );
+    assert_eq!(found(home, &["b"]), (vec!["duplicate-resource b/two.yaml:1".into()], Some(1)));
+    assert_eq!(found(home, &["b/one.yaml", "b/one.yaml", "c/one.yaml"]), (vec![], Some(0)));
+    let (all, _) = found(home, &["b/one.yaml", "b/two.yaml", "--ignore", "duplicate-resource"]);
+    assert_eq!(all, [""; 0]);
+    let output = program::run_with_stdin(program::command(home, &["check", "-o", "short", "-"]), &twice);
+    assert!(stdout(&output).contains("<stdin>:8:1: error[duplicate-resource]"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_patch_that_fails_makes_no_other_mistakes() {
+    let patch = |spec: &str| {
+        format!(
+            "resources: [web.yaml]\npatches:\n- patch: |-\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {{name: \
+             web}}\n    spec: {{template: {{spec: {spec}}}}}\n- target: {{kind: Deployment, name: web}}\n  patch: |-\n    - {{op: \
+             add, path: /spec/paused, value: true}}\nimages:\n- {{name: nginx, newTag: \"2\"}}\nreplicas:\n- {{name: web, \
+             count: 3}}\n- {{name: wob, count: 3}}\n"
+        )
+    };
+    let home = folder(&[
+        ("a/web.yaml", WEB),
+        ("a/kustomization.yaml", &patch("{containers: {a: b}}")),
+        ("b/web.yaml", WEB),
+        ("b/kustomization.yaml", &patch("{containers: [{nme: web}]}")),
+    ]);
+    let home = home.path();
+    let want = ["wrong-type a/kustomization.yaml:7", "no-match a/kustomization.yaml:15"];
+    assert_eq!(found(home, &["a"]).0, want);
+    let want = ["missing-merge-key b/kustomization.yaml:7", "no-match b/kustomization.yaml:15"];
+    assert_eq!(found(home, &["b"]).0, want);
+    let said = String::from_utf8(run(home, &["build", "b"]).stderr).expect("text");
+    assert!(!said.contains("`web`") && !said.contains("unmatched-image"), "{said}");
+}
+
+#[test]
+fn all_that_can_be_said_is_listed_and_explained() {
+    let home = folder(&[]);
+    let list = stdout(&run(home.path(), &["check", "--list"]));
+    for code in [
+        "image",
+        "invalid-value",
+        "duplicate-merge-key",
+        "missing-merge-key",
+        "added-document",
+        "deprecated-field",
+        "no-schema",
+        "duplicate-resource",
+        "directive",
+        "no-match",
+        "adding-replace",
+        "ignored-document",
+        "io",
+    ] {
+        assert!(list.lines().any(|line| line.trim().split(' ').next() == Some(code)), "{code} in {list}");
+        let page = run(home.path(), &["check", "--explain", code]);
+        assert!(page.status.success() && stdout(&page).contains(code), "{code}");
+    }
+    let blank = POD.replace("image: nginx", "image: \"nginx \"");
+    assert!(told_of(&blank)[0].starts_with("image: "), "{:?}", told_of(&blank));
+}
+
+#[test]
+fn what_cannot_be_silenced_says_so() {
+    let twice = format!("{POD}# smp:ignore duplicate-key later\nkind: Pod\n");
+    let home = target_of(&twice);
+    for words in [&["check"][..], &["check", "--ignore", "duplicate-key"]] {
+        let told = stdout(&run(home.path(), words));
+        assert!(
+            told.contains("duplicate-key") && told.contains("nothing silences what keeps a target from"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn builds_warn_of_nothing_that_comments_silence() {
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", &UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later")),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", UNMATCHED),
+    ]);
+    assert_eq!(String::from_utf8_lossy(&run(home.path(), &["build", "a"]).stderr), "");
+    assert!(String::from_utf8_lossy(&run(home.path(), &["build", "b"]).stderr).contains("unmatched-image"));
+}
+
+#[test]
+fn keys_that_kubectl_reads_otherwise_are_told() {
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {n: b}\ndata:\n  on: x\n  \"off\": w\n  no.x: z\n";
+    let home = folder(&[
+        ("map.yaml", map),
+        ("k/map.yaml", map),
+        ("k/kustomization.yaml", "resources: [map.yaml]\n"),
+    ]);
+    let want = ["yaml-surprise map.yaml:5", "yaml-surprise map.yaml:7"];
+    assert_eq!(found(home.path(), &["map.yaml"]), (want.map(String::from).to_vec(), Some(0)));
+    // A build puts them in quotes.
+    assert_eq!(found(home.path(), &["k"]), (vec![], Some(0)));
+    assert!(stdout(&run(home.path(), &["build", "k"])).contains("\"on\": x"));
+}
+
+#[test]
+fn wrong_configurations_are_wrong_use() {
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", "resources: [pod.yaml]\n"),
+        ("broken.json", "{"),
+    ]);
+    let home = home.path();
+    for text in [
+        "chek: {}\n",
+        "check: {ignor: []}\n",
+        "check: {ignore: [{code: nope}]}\n",
+        "check: {external: [{name: a}]}\n",
+    ] {
+        fs::write(home.join("a/.smp.yaml"), text).expect("written");
+        assert_eq!(run(home, &["check", "a"]).status.code(), Some(2), "{text}");
+    }
+    for text in ["", "check:\n", "check: {}\n"] {
+        fs::write(home.join("a/.smp.yaml"), text).expect("written");
+        assert_eq!(run(home, &["check", "a"]).status.code(), Some(0), "{text}");
+    }
+    assert_eq!(run(home, &["check", "a", "--policies", "nowhere"]).status.code(), Some(2));
+    assert_eq!(run(home, &["check", "a", "--baseline", "broken.json"]).status.code(), Some(2));
+}
+
+#[test]
+fn declared_objects_that_nobody_misses_are_told() {
+    let mount = POD.replace("image: nginx", "image: nginx, envFrom: [{configMapRef: {name: web-confg}}]");
+    let map = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-config}\ndata: {a: b}\n";
+    let home = target_of(&format!("{mount}{map}"));
+    let declared = |names: &str| {
+        fs::write(home.path().join(".smp.yaml"), format!("check:\n  external:\n{names}")).expect("written");
+        found(home.path(), &["."]).0
+    };
+    assert_eq!(
+        declared("  - {kind: ConfigMap, name: web-conf??}\n"),
+        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+    );
+    assert_eq!(
+        declared("  - {kind: ConfigMap, name: web-?confg}\n"),
+        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+    );
+    assert_eq!(
+        declared("  - {kind: ConfigMap, name: web-co?g}\n"),
+        ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
+    );
+    assert_eq!(declared("  - {kind: ConfigMap, name: web-co?fg}\n"), [""; 0]);
+    assert_eq!(
+        declared("  - {kind: ConfigMap, name: \"web-*\"}\n  - {kind: Secret, name: other}\n"),
+        ["unused-silence .smp.yaml:4"]
+    );
+}
+
+#[test]
+fn a_baseline_means_the_same_wherever_it_is_used() {
+    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("known/x", "")]);
+    let home = home.path();
+    assert_eq!(found(home, &["app", "--baseline", "known/b.json"]).0, [""; 0]);
+    let text = fs::read_to_string(home.join("known/b.json")).expect("a file");
+    assert!(text.contains("\"../app/kustomization.yaml\""), "{text}");
+    assert_eq!(found(&home.join("app"), &[".", "--baseline", "../known/b.json"]).0, [""; 0]);
+}
+
+#[test]
+fn what_the_definitions_of_a_build_do_not_have_is_told() {
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: \
+                      foos.example.com}\nspec:\n  group: example.com\n  names: {kind: Foobar, plural: foobars}\n  scope: \
+                      Namespaced\n  versions:\n  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: \
+                      object, x-kubernetes-preserve-unknown-fields: true}}}\n  - {name: v1beta1, served: false, storage: false, \
+                      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}\n"
+        .replace("foos.example", "foobars.example");
+    let told = |version: &str, kind: &str| {
+        let object = format!("{definition}---\napiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n");
+        told_of(&object)
+    };
+    assert_eq!(told("example.com/v1", "Foobar"), [""; 0]);
+    let want = "unknown-kind: its definition serves no version";
+    assert_eq!(told("example.com/v2", "Foobar"), [format!("{want} v2 of Foobar")]);
+    assert_eq!(told("example.com/v1beta1", "Foobar"), [format!("{want} v1beta1 of Foobar")]);
+    let want = "unknown-kind: no definition of the build has the kind Fobar in example.com";
+    assert_eq!(told("example.com/v1", "Fobar"), [want]);
+    // Others may be defined elsewhere.
+    assert_eq!(told("example.com/v1", "Other"), [""; 0]);
+}
+
+#[cfg(feature = "cel")]
+#[test]
+fn messages_of_definitions_are_made() {
+    let definition = |message: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: foos.example.com}}\nspec:\n  \
+             group: example.com\n  names: {{kind: Foo, plural: foos}}\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
+             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          \
+             spec:\n            type: object\n            properties: {{a: {{type: integer}}}}\n            \
+             x-kubernetes-validations:\n            - rule: self.a < 3\n              message: too many\n              \
+             messageExpression: {message}\n---\napiVersion: example.com/v1\nkind: Foo\nmetadata: {{name: x}}\nspec: {{a: 7}}\n"
+        )
+    };
+    let made = "'\"a is \" + string(self.a) + \", and 2 at most\"'";
+    assert_eq!(told_of(&definition(made)), ["cel: a is 7, and 2 at most"]);
+    assert_eq!(told_of(&definition("self.b")), ["cel: too many"]);
+    assert_eq!(told_of(&definition("'\"\"'")), ["cel: too many"]);
+}
+
+#[test]
+fn places_for_other_values_are_spared() {
+    for namespace in ["${NAMESPACE}", "'{{ .Release.Namespace }}'"] {
+        let map = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web, namespace: {namespace}}}\ndata: {{a: b}}\n"
+        );
+        assert_eq!(told_of(&map), [""; 0], "{namespace}");
+    }
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: A_b}\ndata: {a: b}\n";
+    assert_eq!(told_of(map).len(), 1);
+}
