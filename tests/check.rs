@@ -4,7 +4,6 @@
 mod program;
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
