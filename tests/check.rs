@@ -4,6 +4,7 @@
 mod program;
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
