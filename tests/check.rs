@@ -462,12 +462,6 @@ fn names_are_held_against_what_every_cluster_has_and_the_default_namespace() {
 }
 
 /// A Deployment and its Service.
-const WEB: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
-                   template:\n    metadata: {labels: {app: web}}\n    spec:\n      volumes:\n      - {name: v, emptyDir: {}}\n      \
-                   containers:\n      - name: web\n        image: nginx:1\n        volumeMounts: [{name: v, mountPath: \
-                   /v}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  selector: {app: web}\n  ports: \
-                   [{port: 80}]\n";
-
 #[cfg(unix)]
 #[test]
 fn a_configuration_that_is_a_link_is_refused() {
