@@ -461,7 +461,6 @@ fn names_are_held_against_what_every_cluster_has_and_the_default_namespace() {
     assert_eq!(told("view", &pod), ["dangling-reference pod.yaml:5"]);
 }
 
-/// A Deployment and its Service.
 #[cfg(unix)]
 #[test]
 fn a_configuration_that_is_a_link_is_refused() {
