@@ -4,6 +4,8 @@
 #![cfg(all(feature = "cli", feature = "cluster"))]
 #![allow(missing_docs)]
 
+#[path = "live/aggregated.rs"]
+mod aggregated;
 #[path = "live/applying.rs"]
 mod applying;
 #[path = "fake_client/asked.rs"]

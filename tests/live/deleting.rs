@@ -1,9 +1,11 @@
 //! Deleting what a target has: in which order, what holds it, what is not there.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use super::proxy::{Answer, Proxy};
 use super::rig::{Rig, config_maps, eventually};
+use super::sets;
 use super::{CRD, DEPLOYMENT, GADGET, NAMESPACE, documents};
 
 fn held(name: &str) -> String {
@@ -221,6 +223,7 @@ fn failures_stop_nothing() {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn what_goes_with_namespaces_and_definitions_is_counted() {
+    let _alone = sets::NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let rig = Rig::new();
     rig.file("all.yaml", &documents(&[NAMESPACE, CRD, GADGET, &config_maps(2)]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
@@ -268,6 +271,7 @@ fn what_goes_with_namespaces_and_definitions_is_counted() {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn where_all_is_among_the_objects_nothing_goes_along() {
+    let _alone = sets::NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let rig = Rig::new();
     rig.file("all.yaml", &documents(&[NAMESPACE, CRD, GADGET, &config_maps(2)]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);

@@ -4,7 +4,8 @@
 //! written as kubectl writes it, so that either tool can work on a set: the parent names the kinds and namespaces that
 //! are about to come, then objects are applied, then what left is deleted, then the parent names what is left. So a run
 //! that ends anywhere leaves nothing that is not found again. What kubectl has not: a mark keeps runs apart (`claim`),
-//! each deletion names the object that was seen, and what still holds others stays (`holding`).
+//! each deletion names the object that was seen, what still holds others stays (`holding`), and what is not gone yet
+//! stays a member.
 
 mod adopt;
 mod catalogue;
