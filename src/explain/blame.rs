@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::live_field::{LiveField, LiveState, UnbuiltField};
-use super::secret::hide_former;
+use super::secret::{HIDDEN, is_held};
 use crate::cause::{Cause, KnownValue, Write};
 use crate::diagnostic::MessageRenderer;
 use crate::overlay::{Built, OutlineCheckout};
@@ -131,6 +131,27 @@ impl<'b> Blamer<'b> {
         told.extend(deleted.map(|(resource, by)| tell(None, hidden(teller.deleted(resource, by)))));
         told
     }
+}
+
+/// Hides the values of a Secret that are not in what is built: older ones, and those that were removed.
+fn hide_former(resource: &mut ResourceBlame) {
+    if !is_or_was_secret(resource) {
+        return;
+    }
+    let hide = |write: &mut BlamedWrite| write.value = Node::string(HIDDEN);
+    for field in resource.fields.iter_mut().filter(|field| is_held(&field.pointer)) {
+        field.writes.iter_mut().skip(1).for_each(hide);
+    }
+    let removed = resource.removed.iter_mut().filter(|removal| is_held(&removal.pointer));
+    removed.for_each(|removal| hide(&mut removal.last));
+}
+
+fn is_or_was_secret(resource: &ResourceBlame) -> bool {
+    let gvk = &resource.id.gvk;
+    let is_secret = |write: &BlamedWrite| write.value.scalar_text().is_some_and(|kind| kind == "Secret");
+    let kind = || resource.fields.iter().find(|field| field.pointer == "/kind");
+    (gvk.group.is_empty() && gvk.kind == "Secret")
+        || kind().is_some_and(|kind| kind.writes.iter().skip(1).any(is_secret))
 }
 
 /// What a text is called; one of a fetched repository by where the repository is.

@@ -262,7 +262,7 @@ mod tests {
             ("deploy.apps", true, false),
             ("deployment.v1.apps", true, false),
             ("deployments.v1.example.com", false, true),
-            ("deployment.v1", true, true),
+            ("deployment.v1", false, false),
             ("deployment.v2.apps", false, false),
             ("deploymen", false, false),
             ("", false, false),

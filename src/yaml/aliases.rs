@@ -10,7 +10,7 @@ use crate::source::Reading;
 
 /// What is known of a text's aliases on the way through it.
 #[derive(Default)]
-struct Aliases {
+struct AliasWalk {
     anchored: FxHashMap<usize, Range<usize>>,
     found: FxHashMap<usize, Range<usize>>,
 }
@@ -18,7 +18,7 @@ struct Aliases {
 /// The bytes of the scalars that aliases stand for, by the bytes at which the aliases begin. Of a text that is not YAML
 /// nothing is known.
 pub(crate) fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
-    let step = |aliases: &mut Aliases, event: Event<'_>, place: &EventPlace| {
+    let step = |aliases: &mut AliasWalk, event: Event<'_>, place: &EventPlace| {
         match event {
             Event::Scalar(_, _, anchor, _) if anchor != 0 => {
                 aliases.anchored.insert(anchor, place.range.clone());
@@ -35,7 +35,7 @@ pub(crate) fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
         }
         Ok(())
     };
-    let read = read_events(text, CommentEvents::PassedOver, Reading::Kustomize, Aliases::default, step);
+    let read = read_events(text, CommentEvents::PassedOver, Reading::Kustomize, AliasWalk::default, step);
     read.map(|aliases| aliases.found).unwrap_or_default()
 }
 

@@ -148,7 +148,7 @@ fn documents_do_not_end_before_they_begin() {
     let table = [
         ("...\n", Some("1:1")),
         ("# c\n\n... # d\na: b\n", Some("3:1")),
-        ("\u{feff}...\n---\na: b\n", Some("1:2")),
+        ("\u{feff}...\n---\na: b\n", Some("1:1")),
         ("a: b\n---\n...\n", Some("3:1")),
         ("a: b\n--- # c\n\n# d\n...\n", Some("5:1")),
         ("---\n...\n---\na: b\n", None),
