@@ -537,7 +537,7 @@ fn messages_of_definitions_are_made() {
 
 #[test]
 fn places_for_other_values_are_spared() {
-    for namespace in ["${NAMESPACE}", "'{{ .Release.Namespace }}'"] {
+    for namespace in ["\"${NAMESPACE}\"", "'{{ .Release.Namespace }}'"] {
         let map = format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web, namespace: {namespace}}}\ndata: {{a: b}}\n"
         );

@@ -145,7 +145,8 @@ const LOGINS: [(&str, &str); 2] =
 fn logins(of: Subject<'_>, faults: &mut Faults) {
     let kind = of.text_or_empty("type");
     let Some((_, key)) = LOGINS.iter().find(|(name, _)| *name == kind) else { return };
-    let is_object = |text: &[u8]| serde_json::from_slice::<serde_json::Map<_, _>>(text).is_ok();
+    // As Go reads it, null is an object without fields.
+    let is_object = |text: &[u8]| serde_json::from_slice::<Option<serde_json::Map<_, _>>>(text).is_ok();
     let value = |field: &str| of.get(field)?.get(key);
     // What is given as text wins.
     let (field, value, is_right) = if let Some(value) = value("stringData") {
