@@ -229,8 +229,8 @@ fn what_goes_with_namespaces_and_definitions_is_counted() {
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     rig.file("own.yaml", &GADGET.replace("name: g", "name: own"));
     eventually("it can be made", || rig.try_kubectl(&["apply", "-f", "own.yaml"]).status == 0);
-    let create = |name| rig.kubectl(&["-n", &rig.name, "create", "configmap", name]);
-    ["x1", "x2", "x3", "x4"].map(create);
+    let create = |name| drop(rig.kubectl(&["-n", &rig.name, "create", "configmap", name]));
+    ["x1", "x2", "x3", "x4"].into_iter().for_each(create);
     let gadget = format!("gadget.{}.example.com/own", rig.name);
     let of_namespace = format!(
         "5 objects go with namespace/{} that are not among those to delete: configmap/x1, configmap/x2, \
