@@ -121,7 +121,7 @@ const BOUNDS: &[(&str, &str, &str)] = &[
     ("anchors and aliases of a text", "yaml/parse/builder.rs", "MAX_COPIED_FOR_BYTE"),
     ("copies into resources, in a target", "resource/copied.rs", "MAX_COPIED"),
     ("copies by a JSON patch", "patch/json_patch/operation.rs", "MAX_COPIED"),
-    ("an input file", "files/tree.rs", "MAX_FILE_SIZE"),
+    ("an input file, or standard input", "files/tree.rs", "MAX_FILE_SIZE"),
     ("what helm, a function or git prints", "overlay/process.rs", "MAX_OUTPUT"),
     ("a file that comes over HTTP", "overlay/remote/http.rs", "MAX_SIZE"),
     ("an answer of an API server", "cluster/exchange.rs", "MAX_ANSWER"),
