@@ -131,6 +131,12 @@ fn resources_are_named_as_for_kubectl() {
     assert_eq!(printed(home.path(), &["blame", "-k", "prod"]), printed(home.path(), &["blame", "prod"]));
     assert_eq!(run(home.path(), &["blame", "-k", "prod", "prod", "svc/web-s"]).status.code(), Some(2));
     assert_eq!(run(home.path(), &["blame"]).status.code(), Some(2));
+    #[cfg(feature = "cluster")]
+    {
+        let output = run(home.path(), &["blame", "prod", "svc/web-s", "-n", "shop"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && stderr.contains("KIND/NAMESPACE/NAME"), "{stderr}");
+    }
 }
 
 #[test]

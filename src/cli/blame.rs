@@ -69,6 +69,10 @@ impl BlameArgs {
     /// What is built, and what is asked for of it: with `-k` the first word is the second.
     fn words(&self) -> Result<(PathBuf, Option<String>), Failure> {
         let usage = |message: &str| Err(Failure::Usage(message.into()));
+        #[cfg(feature = "cluster")]
+        if self.target.schema.connect.namespace().is_some() {
+            return usage("`--namespace` chooses nothing here: name a resource as KIND/NAMESPACE/NAME");
+        }
         match (&self.kustomize, &self.path, &self.object) {
             (None, Some(target), object) => Ok((target.clone(), object.clone())),
             (Some(target), None, _) => Ok((target.clone(), None)),

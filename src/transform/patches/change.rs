@@ -60,7 +60,9 @@ impl StrategicPatch {
         context: &PatchContext<'_>,
         absences: &mut Absences,
     ) -> Result<Warned<bool>> {
-        let (id, identity) = (resource.id().clone(), resource.identity());
+        let id = resource.id().clone();
+        // Places are asked for only where somebody keeps histories.
+        let identity = resource.history.is_some().then(|| resource.identity());
         if self.options.allow_name_change || self.options.allow_kind_change {
             resource.store_previous_id();
         }
@@ -94,7 +96,9 @@ impl StrategicPatch {
         })?;
         let warnings = replaced.into_iter().map(|warning| warning.resource(&id)).collect();
         self.restore_id(resource, &id, context.schema);
-        resource.keep_identity(identity);
+        if let Some(identity) = identity {
+            resource.keep_identity(identity);
+        }
         Ok(Warned { value: !resource.is_empty() && is_other(&id, resource), warnings })
     }
 
