@@ -470,7 +470,7 @@ fn a_configuration_that_is_a_link_is_refused() {
     std::os::unix::fs::symlink("elsewhere", home.join(".smp.yaml")).expect("a link");
     let output = run(home, &["check", "app"]);
     let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains(".smp.yaml is no file of its own"), "{told}");
 }
 

@@ -14,14 +14,14 @@ use crate::validate::ViolationRule;
 use crate::yaml::{Node, Resolved, nearest};
 
 /// A definition of the build.
-struct Definition<'n> {
+struct BuiltDefinition<'n> {
     kind: &'n str,
     /// The versions that are served.
     served: Vec<&'n str>,
     at: Span,
 }
 
-impl<'n> Definition<'n> {
+impl<'n> BuiltDefinition<'n> {
     /// The definition, and its group.
     fn of(resource: &'n Resource) -> Option<(&'n str, Self)> {
         if !resource.id().gvk.is_crd() {
@@ -45,8 +45,8 @@ impl<'n> Definition<'n> {
 
 /// What is found in a target.
 pub(super) fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let mut groups: FxHashMap<&str, Vec<Definition<'_>>> = FxHashMap::default();
-    for (group, definition) in target.resources().filter_map(Definition::of) {
+    let mut groups: FxHashMap<&str, Vec<BuiltDefinition<'_>>> = FxHashMap::default();
+    for (group, definition) in target.resources().filter_map(BuiltDefinition::of) {
         groups.entry(group).or_default().push(definition);
     }
     if groups.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     target.resources().filter_map(told).collect()
 }
 
-fn told(resource: &Resource, definitions: &[Definition<'_>]) -> Option<Diagnostic> {
+fn told(resource: &Resource, definitions: &[BuiltDefinition<'_>]) -> Option<Diagnostic> {
     let gvk = &resource.id().gvk;
     if is_built_in_group(&gvk.group) {
         return None;
