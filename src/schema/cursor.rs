@@ -45,11 +45,19 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// The declared field of that name, else the value of a map with free keys, else unknown.
+    /// The declared field of that name, else the value of a map with free keys, else what is free-form, else unknown.
     #[must_use]
     pub fn field(self, name: &str) -> Self {
         let declared = self.graph.and_then(|g| g.find_field(&self.record, name));
-        self.go(declared.map_or(self.record.additional, |f| f.node))
+        self.below(declared.map_or(self.record.additional, |f| f.node))
+    }
+
+    /// Below what preserves unknown fields all is free-form: maps that merge, and lists that are one value each.
+    fn below(self, node: u32) -> Self {
+        if node != NONE || !self.record.preserve_unknown_fields {
+            return self.go(node);
+        }
+        Self { graph: self.graph, record: Record { preserve_unknown_fields: true, ..Record::default() } }
     }
 
     /// Whether a field of that name is declared.
@@ -83,7 +91,7 @@ impl<'s> Cursor<'s> {
     /// The entries of a list.
     #[must_use]
     pub fn element(self) -> Self {
-        self.go(self.record.element)
+        self.below(self.record.element)
     }
 
     /// The values of a map with free keys.
