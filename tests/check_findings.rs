@@ -382,6 +382,7 @@ fn all_that_can_be_said_is_listed_and_explained() {
         "adding-replace",
         "ignored-document",
         "io",
+        "usage",
     ] {
         assert!(list.lines().any(|line| line.trim().split(' ').next() == Some(code)), "{code} in {list}");
         let page = run(home.path(), &["check", "--explain", code]);

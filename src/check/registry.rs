@@ -59,14 +59,13 @@ pub fn message_codes() -> impl Iterator<Item = Code> {
     Code::ALL.iter().copied().filter(|code| rule_of(*code).is_none() && !ELSEWHERE.contains(code))
 }
 
-/// Codes of clusters and of command lines, which no check says.
-const ELSEWHERE: [Code; 9] = [
+/// Codes of clusters and of other commands, which no check says.
+const ELSEWHERE: [Code; 8] = [
     Code::Conflict,
     Code::ServerWarning,
     Code::NotReady,
     Code::ApplySet,
     Code::TakenAlong,
-    Code::Usage,
     Code::Failed,
     Code::SchemaSource,
     Code::Summary,
