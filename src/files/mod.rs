@@ -54,7 +54,9 @@ pub(crate) use store::{
 };
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
 pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
-pub(crate) use tree::{NO_FILE, read_bounded};
+pub(crate) use tree::NO_FILE;
+#[cfg(feature = "cli")]
+pub(crate) use tree::read_bounded;
 pub use walk::Hidden;
 pub(crate) use walk::{LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub(crate) use write::JOURNAL;
