@@ -53,10 +53,10 @@ pub(crate) use store::{
     HeldDirectory, KeptDirectory, Removal, Staging, Store, StoredEntry, UNUSED, is_key, key,
 };
 pub(crate) use temporary::{TemporaryDirectory, TemporaryFile, UnnamedFile};
-pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub(crate) use tree::NO_FILE;
 #[cfg(feature = "cli")]
 pub(crate) use tree::read_bounded;
+pub use tree::{DirectoryEntry, FileKind, FileTree, Located, MAX_FILE_SIZE, OpenFile};
 pub use walk::Hidden;
 pub(crate) use walk::{LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 pub(crate) use write::JOURNAL;
