@@ -547,3 +547,57 @@ fn places_for_other_values_are_spared() {
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: A_b}\ndata: {a: b}\n";
     assert_eq!(told_of(map).len(), 1);
 }
+
+const WEB_BASE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
+                        template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: web, image: nginx}]}\n";
+
+#[test]
+fn what_one_overlay_breaks_is_told_beside_those_that_do_not() {
+    let broken = "resources: [../base]\npatches:\n- patch: |-\n    - op: copy\n      from: /spec/template/spec/containers/0\n      \
+                  path: /spec/template/spec/containers/-\n  target: {kind: Deployment}\n";
+    let fixed = "resources: [../unfinished]\npatches:\n- patch: |-\n    - op: add\n      path: \
+                 /spec/template/spec/containers/0/image\n      value: nginx\n  target: {kind: Deployment}\n";
+    let home = folder(&[
+        ("base/web.yaml", WEB_BASE),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("dev/kustomization.yaml", "resources: [../base]\n"),
+        ("prod/kustomization.yaml", broken),
+        ("unfinished/web.yaml", &WEB_BASE.replace(", image: nginx", "")),
+        ("unfinished/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("finished/kustomization.yaml", fixed),
+    ]);
+    let home = home.path();
+    for args in [&["prod"] as &[&str], &["prod", "dev", "base"], &["-R", "."]] {
+        let (told, status) = found(home, args);
+        let double: Vec<_> = told.iter().filter(|told| told.starts_with("duplicate-key ")).collect();
+        assert_eq!((double.len(), status), (1, Some(1)), "{args:?}: {told:?}");
+        assert_eq!(told.len(), 1, "a base may leave something to those that use it: {args:?}: {told:?}");
+    }
+    assert_eq!(found(home, &["unfinished"]).0, ["container-without-image unfinished/web.yaml:8"]);
+}
+
+#[test]
+fn what_is_misspelled_is_of_the_target_that_it_is_in() {
+    let home = folder(&[
+        ("a/kustomization.yaml", "resources: [none.yaml]\n"),
+        ("b/kustomization.yaml", "resources: [web.yaml, none.yaml]\n"),
+        ("b/web.yaml", &WEB_BASE.replace("  selector", "  replicass: 1\n  selector")),
+    ]);
+    let told = stdout(&run(home.path(), &["check", "a", "b", "-o", "json"]));
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let told = told.as_array().expect("an array").iter().find(|one| one["code"] == "unknown-field");
+    assert_eq!(told.expect("a finding")["target"], "b");
+}
+
+#[test]
+fn comments_silence_all_warnings_of_builds() {
+    let home = folder(&[
+        (
+            "kustomization.yaml",
+            "resources: [pod.yaml]\nnamePrefix: a-\nnamePrefix: b- # smp:ignore duplicate-key known\n",
+        ),
+        ("pod.yaml", POD),
+    ]);
+    let output = run(home.path(), &["build", "."]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}

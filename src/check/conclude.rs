@@ -1,5 +1,6 @@
 //! From what is found in each target to one report.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,6 +47,12 @@ pub struct TargetFindings {
 }
 
 impl TargetFindings {
+    /// Whether all of another target is in this one, and more.
+    fn is_built_over(&self, other: &Self) -> bool {
+        let more = self.entries.len() + self.files.len() > other.entries.len() + other.files.len();
+        more && self.entries.is_superset(&other.entries) && self.files.is_superset(&other.files)
+    }
+
     /// Those of a target that does not build. Nothing silences them.
     #[must_use]
     pub fn of_failure(target: &Path, problem: &Diagnostic, config: Arc<CheckConfig>) -> Self {
@@ -143,16 +150,16 @@ impl Conclusion<'_> {
         let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
         let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
         report.unbuilt = all.iter().filter(|one| one.asked.is_none()).map(|one| one.target.clone()).collect();
-        all.extend(self.unbuilt(&all));
+        all.append(&mut self.unbuilt(&all));
         let (mut silencing, mut told) = (Silencing::default(), FxHashSet::default());
-        for one in all {
+        for (number, one) in all.into_iter().enumerate() {
             let mut found = Vec::new();
             for finding in one.findings {
                 let place = self.place(&finding);
                 // What it silences where others disagree, it silences.
                 let is_silenced = one.asked.is_some()
                     && silencing.covers(&finding, &one.config, place.as_ref(), self.sources);
-                if !agreed.holds(&finding, self.sources)
+                if !agreed.holds(&finding, number, self.sources)
                     || !told.insert(key(&finding, place.as_ref(), &one.target))
                 {
                     continue;
@@ -180,16 +187,27 @@ impl Conclusion<'_> {
         report
     }
 
-    /// What is found in manifests of targets that do not build: told of the first of them.
-    fn unbuilt(&self, all: &[TargetFindings]) -> Option<TargetFindings> {
-        let failed = all.iter().find(|one| one.asked.is_none())?;
+    /// What is found in manifests of targets that do not build: told of the one whose directory is nearest.
+    fn unbuilt(&self, all: &[TargetFindings]) -> Vec<TargetFindings> {
+        let failed: Vec<&TargetFindings> = all.iter().filter(|one| one.asked.is_none()).collect();
+        let Some(first) = failed.first() else { return Vec::new() };
         let built = all.iter().flat_map(|one| &one.files).map(PathBuf::as_path).collect();
-        let selection = failed.config.rules.clone().then(self.selection);
-        let mut findings = unbuilt::find(self.sources, &built);
-        findings.retain(|finding| selection.tells(finding.code()));
-        let (target, config) = (failed.target.clone(), Arc::clone(&failed.config));
-        let (entries, files) = (FxHashSet::default(), FxHashSet::default());
-        Some(TargetFindings { target, findings, entries, files, config, asked: Some(selection) })
+        let mut by_target: BTreeMap<&Path, (&TargetFindings, Vec<Diagnostic>)> = BTreeMap::new();
+        for finding in unbuilt::find(self.sources, &built) {
+            let file = places(&finding, self.sources).next().map(|place| place.0);
+            let around =
+                failed.iter().filter(|one| file.as_ref().is_some_and(|file| file.starts_with(&one.target)));
+            let of = around.max_by_key(|one| one.target.components().count()).unwrap_or(first);
+            by_target.entry(&of.target).or_insert_with(|| (*of, Vec::new())).1.push(finding);
+        }
+        let told = |(target, (of, mut findings)): (&Path, (&TargetFindings, Vec<Diagnostic>))| {
+            let selection = of.config.rules.clone().then(self.selection);
+            findings.retain(|finding| selection.tells(finding.code()));
+            let (target, config) = (target.to_path_buf(), Arc::clone(&of.config));
+            let (entries, files) = (FxHashSet::default(), FxHashSet::default());
+            TargetFindings { target, findings, entries, files, config, asked: Some(selection) }
+        };
+        by_target.into_iter().map(told).collect()
     }
 
     /// Adds what is found beside the kustomizations of all targets.
@@ -300,50 +318,62 @@ fn key(finding: &Diagnostic, place: Option<&RenderedPlace>, target: &Path) -> Fi
     (finding.code().name(), message, at, target)
 }
 
-/// In how many targets entries and files took part, and in how many of them something was found there.
+/// What is found of a rule at a place.
+type FoundKey = (&'static str, FilePlace);
+
+/// What the targets of a run say of each other's findings.
 #[derive(Default)]
 struct Agreement {
+    /// In how many targets entries took part, and in how many of them something was found there.
     taken: FxHashMap<FilePlace, usize>,
-    read: FxHashMap<PathBuf, usize>,
-    found: FxHashMap<(&'static str, FilePlace), usize>,
+    found: FxHashMap<FoundKey, usize>,
+    /// What is found in a target, by its number, and not in one that is built over it: the target leaves that to others.
+    left: FxHashSet<(usize, FoundKey)>,
 }
 
 impl Agreement {
     fn of(all: &[TargetFindings], sources: &SourceMap) -> Self {
+        let found: Vec<FxHashSet<FoundKey>> = all.iter().map(|one| found_in(one, sources)).collect();
+        let mut readers: FxHashMap<&Path, Vec<usize>> = FxHashMap::default();
         let mut agreement = Self::default();
-        for one in all {
-            let found: FxHashSet<_> = one
-                .findings
-                .iter()
-                .flat_map(|finding| places(finding, sources).map(|place| (finding.code().name(), place)))
-                .collect();
-            for key in found {
-                *agreement.found.entry(key).or_default() += 1;
+        for (i, one) in all.iter().enumerate() {
+            for key in &found[i] {
+                *agreement.found.entry(key.clone()).or_default() += 1;
             }
             one.entries.iter().for_each(|place| *agreement.taken.entry(place.clone()).or_default() += 1);
-            one.files.iter().for_each(|file| *agreement.read.entry(file.clone()).or_default() += 1);
+            one.files.iter().for_each(|file| readers.entry(file).or_default().push(i));
+        }
+        for (i, one) in all.iter().enumerate().filter(|(i, _)| !found[*i].is_empty()) {
+            let readers = one.files.iter().filter_map(|file| readers.get(file.as_path()));
+            let readers = readers.min_by_key(|readers| readers.len()).into_iter().flatten().copied();
+            let users: Vec<usize> = readers.filter(|user| all[*user].is_built_over(one)).collect();
+            let left = found[i].iter().filter(|key| users.iter().any(|user| !found[*user].contains(*key)));
+            agreement.left.extend(left.map(|key| (i, key.clone())));
         }
         agreement
     }
 
-    /// Whether a finding holds in all targets that have what it is about, where its rule asks for that.
-    fn holds(&self, finding: &Diagnostic, sources: &SourceMap) -> bool {
+    /// Whether a finding of a target holds in those that have what it is about, where its rule asks for that.
+    fn holds(&self, finding: &Diagnostic, target: usize, sources: &SourceMap) -> bool {
         let reach = rule_of(finding.code()).map_or(RuleReach::Each, |rule| rule.reach);
-        let found = |place: &FilePlace| {
-            self.found.get(&(finding.code().name(), place.clone())).copied().unwrap_or_default()
-        };
-        let mut places = places(finding, sources);
+        let mut keys = places(finding, sources).map(|place| (finding.code().name(), place));
         match reach {
             RuleReach::Each => true,
             // The entry may stand at any of the places.
-            RuleReach::Entry => {
-                places.find_map(|place| Some(found(&place) >= *self.taken.get(&place)?)).unwrap_or(true)
-            }
-            RuleReach::File => places
-                .next()
-                .is_none_or(|place| self.read.get(&place.0).is_none_or(|read| found(&place) >= *read)),
+            RuleReach::Entry => keys
+                .find_map(|key| {
+                    let taken = *self.taken.get(&key.1)?;
+                    Some(self.found.get(&key).is_some_and(|found| *found >= taken))
+                })
+                .unwrap_or(true),
+            RuleReach::File => keys.next().is_none_or(|key| !self.left.contains(&(target, key))),
         }
     }
+}
+
+fn found_in(one: &TargetFindings, sources: &SourceMap) -> FxHashSet<FoundKey> {
+    let keys = |finding| places(finding, sources).map(|place| (finding.code().name(), place));
+    one.findings.iter().flat_map(keys).collect()
 }
 
 /// The places of a finding, the main one first.

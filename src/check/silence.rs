@@ -7,8 +7,7 @@ use std::sync::Arc;
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
-use super::registry::{code_named, nearest_code, rule_of};
-use super::rule::Finder;
+use super::registry::{code_named, nearest_code};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::source::{Source, SourceId, SourceMap, Span};
 
@@ -94,18 +93,15 @@ impl Silences {
     }
 }
 
-/// What builds warn of without what comments silence. What stops them, and what has no rule, stays.
+/// What builds warn of without what comments silence. What stops them stays.
 #[must_use]
 pub fn unsilenced(warnings: Vec<Diagnostic>, sources: &SourceMap) -> Vec<Diagnostic> {
     let mut silences = Silences::default();
-    let is_of_build = |code| rule_of(code).is_some_and(|rule| matches!(rule.finder, Finder::Build));
     let mut is_silent = |warning: &Diagnostic| {
         let place = warning.labels().first().map(|label| label.span);
         place.is_some_and(|place| silences.cover(warning.code(), place, sources))
     };
-    let is_kept = |warning: &Diagnostic| {
-        warning.severity() == Severity::Error || !is_of_build(warning.code()) || !is_silent(warning)
-    };
+    let is_kept = |warning: &Diagnostic| warning.severity() == Severity::Error || !is_silent(warning);
     warnings.into_iter().filter(is_kept).collect()
 }
 
