@@ -76,6 +76,26 @@ fn only_what_is_lost_is_told() {
             vec![copied(("c", "data.x"), ("c", "data.y"), ""), whole.clone(), to_c("b", "data.x", "")],
             true,
         ),
+        (
+            "taken with the map around it",
+            vec![whole.clone(), copied(("c", "data"), ("b", "data"), ""), to_c("a", "data.path", "")],
+            false,
+        ),
+        (
+            "an exception to what was written to all",
+            vec![copied(("a", "data.x"), ("b|c", "data.x"), ""), to_c("a", "data.same", "")],
+            false,
+        ),
+        (
+            "resources are selected by labels in between",
+            vec![
+                whole.clone(),
+                copied(("a", "data.x"), ("b", "data.x"), "")
+                    .replace("{kind: ConfigMap, name: b}", "{labelSelector: a=b}"),
+                to_c("b", "data.x", ""),
+            ],
+            false,
+        ),
         ("a value of the manifest", vec![whole.clone()], false),
         (
             "two targets of one",

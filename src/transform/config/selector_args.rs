@@ -30,6 +30,11 @@ pub struct SelectorArgs {
 }
 
 impl SelectorArgs {
+    /// Whether labels or annotations decide, which may change on the way.
+    pub(crate) fn looks_at_labels(&self) -> bool {
+        !self.label_selector.is_empty() || !self.annotation_selector.is_empty()
+    }
+
     /// Where a part of the id is written; no place for one that is not.
     pub(crate) fn place_of(&self, part: WrongPart) -> Span {
         match part {

@@ -89,6 +89,10 @@ impl ReplacementRun<'_> {
         value: &mut SourceValue,
         target: &Spanned<ReplacementTarget>,
     ) -> Result<Vec<Diagnostic>> {
+        let selectors = target.select.as_ref().into_iter().chain(&target.reject);
+        if selectors.into_iter().any(SelectorArgs::looks_at_labels) {
+            self.replaced.forget();
+        }
         let selected = TargetSelector::new(target)?.positions(self.set);
         if selected.is_empty() {
             let message = "this target selects no resource, so the value is not copied";

@@ -70,7 +70,7 @@ impl SourceValue {
                 None => placed(error).label(root.span().at_start(), "the source"),
             });
         };
-        replaced.take(i, value);
+        replaced.take(i);
         let node = copy::part_of(value, &source.options).map_err(placed)?;
         Ok(Self { node, live: source.options.delimiter.is_empty().then_some((i, path)) })
     }
