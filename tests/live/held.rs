@@ -2,7 +2,9 @@
 //! made, what kubectl writes.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
+use super::proxy::{Answer, Proxy};
 use super::rig::{Ran, Rig, eventually};
 use super::sets::{NAMESPACES, Sets, maps, names, shelf};
 
@@ -102,7 +104,8 @@ fn a_member_that_a_finalizer_holds_stays_in_the_set_and_holds_its_namespace() {
     }
     let ran = shelf.apply(&outer, &["--wait", "--timeout=3s"]).ended(1);
     assert!(ran.stderr.contains("error[not-ready]: configmap/fin in"), "{ran:?}");
-    assert!(ran.stderr.contains("1 object was not pruned"), "{ran:?}");
+    let not_tried = format!("not tried: namespace/{inner}");
+    assert!(ran.stderr.contains("2 objects were not pruned") && ran.stderr.contains(&not_tried), "{ran:?}");
     assert_eq!((shelf.places(), shelf.phase().as_str()), (all, "Active"));
 
     patch(rig, &object, RELEASE);
@@ -384,6 +387,58 @@ fn what_kubectl_leaves_out_later_goes() {
     rig.smp(&["applyset", "orphan", "other", "-n", &rig.name]).ended(0);
     sets.smp("mine", &maps(&["own"]), &["--applyset-tooling=smp"]).ended(0);
     assert!(!rig.live("configmap/own", "{.metadata.annotations}").contains("last-applied"));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn what_kubectl_applied_and_the_set_leaves_out_goes() {
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    let data = |data: &str| maps(&["m"]).replace("a: b", data);
+    rig.file("old.yaml", &data("a: '1', b: '1'"));
+    rig.kubectl(&["apply", "-f", "old.yaml"]);
+    let text = data("a: '2', c: '1'");
+    rig.file("set.yaml", &text);
+    let told = rig.smp(&["diff", "--applyset=shop", "-n", &rig.name, "-f", "set.yaml"]).ended(1);
+    assert!(told.stdout.contains("-  b: \"1\""), "{told:?}");
+    sets.smp("shop", &text, &[]).ended(0);
+    assert_eq!(rig.live("configmap/m", "{.data}"), r#"{"a":"2","c":"1"}"#);
+    rig.smp(&["diff", "--applyset=shop", "-n", &rig.name, "-f", "set.yaml"]).ended(0);
+    // Also what another set of kubectl made.
+    sets.kubectl("shop", &data("a: '2', c: '1', d: '1'")).ended(0);
+    sets.smp("shop", &data("a: '3'"), &[]).ended(0);
+    assert_eq!(rig.live("configmap/m", "{.data}"), r#"{"a":"3"}"#);
+    let last = r"{.metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration}";
+    assert!(rig.live("configmap/m", last).contains(r#""a":"3""#));
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_member_that_was_applied_goes_whoever_controls_it() {
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    rig.kubectl(&["-n", &rig.name, "create", "configmap", "owner"]);
+    let uid = rig.live("configmap/owner", "{.metadata.uid}");
+    let owner = format!(
+        "name: m, ownerReferences: [{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid}, controller: true}}]"
+    );
+    sets.smp("shop", &(maps(&["a"]) + &maps(&["m"]).replace("name: m", &owner)), &[]).ended(0);
+    let ran = sets.smp("shop", &maps(&["a"]), &[]).ended(0);
+    assert!(ran.stdout.contains("configmap/m pruned") && !rig.exists("configmap/m"), "{ran:?}");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_slow_deletion_is_waited_for() {
+    let sets = Sets::new();
+    let rig = &sets.rig;
+    sets.smp("shop", &maps(&["a", "b"]), &[]).ended(0);
+    let proxy = Proxy::start(rig, |request| {
+        if request.starts_with("DELETE ") { Answer::Late(Duration::from_secs(7)) } else { Answer::Real }
+    });
+    let ran = sets.smp("shop", &maps(&["a"]), &["--server", &proxy.url()]).ended(0);
+    assert!(ran.stdout.contains("configmap/b pruned"), "{ran:?}");
+    assert_eq!(proxy.count("DELETE"), 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::events::ApplyChange;
-use super::migrate::{applied_by, own_entry};
+use super::migrate::{applied_by, client_side_appliers, own_entry};
 use super::options::DryRun;
 use super::unapplied::Unapplied;
 use crate::cluster::applyset::id::PART_OF;
@@ -29,6 +29,11 @@ pub(in crate::cluster) const METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 impl Before {
+    /// Whether somebody applied it client-side, whose fields are not moved yet.
+    pub(super) fn has_client_side_appliers(&self) -> bool {
+        matches!(self, Self::Present(object) if !client_side_appliers(object).is_empty())
+    }
+
     /// From what a list told of it.
     pub(super) fn listed(told: Told<Value>) -> Self {
         match told {

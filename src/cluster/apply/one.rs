@@ -71,17 +71,16 @@ impl OneObject<'_> {
             None => Before::ask(self.cluster, &path, self.options.dry_run).await?,
         };
         let annotated = self.annotated(&before);
-        let body = annotated.as_deref().unwrap_or(body);
         let last_applied = if annotated.is_some() { LastApplied::Kept } else { LastApplied::Dropped };
+        let whole = annotated.as_deref().unwrap_or(body);
+        // Who writes their annotation takes it from client-side appliers: they would not be known any more.
+        let body = if before.has_client_side_appliers() { body } else { whole };
         let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
-        let ask = self.request(body, force).ok_or_else(unknown)?;
-        let sent = match self.send(&ask).await {
-            Err(Unapplied::Refused(refusal)) => {
-                if self.will_be_moved(body, &refusal, &before).await {
-                    self.send(&self.request(body, Force::Yes).unwrap_or(ask.clone())).await
-                } else {
-                    Err(Unapplied::Refused(refusal))
-                }
+        let ask = self.request(whole, force).ok_or_else(unknown)?;
+        let first = self.request(body, force).ok_or_else(unknown)?;
+        let sent = match self.send(&first).await {
+            Err(Unapplied::Refused(refusal)) if self.will_be_moved(body, &refusal, &before).await => {
+                self.send(&self.request(body, Force::Yes).unwrap_or(first)).await
             }
             sent => sent,
         };

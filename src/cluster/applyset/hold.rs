@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, sleep};
 
-use super::claim::{SetClaim, SetWork, TAKEOVER, VALID};
+use super::claim::{SetClaim, SetWork, TAKEOVER};
 use super::events::ApplySetEvent;
 use super::parent::{LiveParent, ParentState, ParentWrite, SetParent};
 use super::scope::SetScope;
@@ -67,11 +67,6 @@ impl SetHold {
 
     pub(super) fn parent_uid(&self) -> &str {
         &self.basis.uid
-    }
-
-    /// Until when nobody else can have taken the set.
-    pub(super) fn valid_until(&self) -> Instant {
-        self.renewed + VALID
     }
 
     pub(super) fn age(&self) -> std::time::Duration {

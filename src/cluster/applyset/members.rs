@@ -12,6 +12,10 @@ use crate::cluster::listing::metadata_of;
 use crate::cluster::mapping::Mapping;
 use crate::cluster::plan::Object;
 use crate::diagnostic::Result;
+use crate::patch::LAST_APPLIED;
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 /// An object that has the label of a set.
 #[derive(Debug, Clone)]
@@ -42,6 +46,20 @@ impl SetMember {
         let owners = self.metadata.get("ownerReferences")?.as_array()?;
         let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
         controller.get("uid")?.as_str()
+    }
+
+    /// Whether somebody applied it as a member, so that its label is no copy.
+    pub(super) fn was_applied(&self) -> bool {
+        let entries = self.metadata.get("managedFields").and_then(Value::as_array).into_iter().flatten();
+        let owns = |entry: &Value, map: &str, name: &str| {
+            let fields = entry.get("fieldsV1").and_then(|all| all.get("f:metadata")?.get(map));
+            fields.is_some_and(|fields| fields.get(format!("f:{name}")).is_some())
+        };
+        let mut appliers = entries.filter(|entry| {
+            let is_apply = entry.get("operation").and_then(Value::as_str) == Some("Apply");
+            (is_apply && owns(entry, "f:labels", PART_OF)) || owns(entry, "f:annotations", LAST_APPLIED)
+        });
+        appliers.next().is_some()
     }
 
     /// The id of its set.
@@ -146,4 +164,22 @@ pub(super) async fn members(
         futures::stream::iter(lists).buffered(parallel.max(1)).try_collect().await?;
     let mut seen = FxHashSet::default();
     Ok(found.into_iter().flatten().filter(|member| seen.insert(member.uid.clone())).collect())
+}
+
+/// Those of kinds that nothing serves of which nothing defines the group, either: their objects went with their CRD, and
+/// cannot come back.
+pub(super) async fn undefined(cluster: &Cluster, lost: &[GroupKind]) -> Vec<GroupKind> {
+    if lost.is_empty() {
+        return Vec::new();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for path in [DEFINITIONS, API_SERVICES] {
+        // What cannot be read may define any.
+        let Ok(Ok(items)) = metadata_of(cluster, path, "").await else { return Vec::new() };
+        let name = |item: &Value| item.pointer("/metadata/name")?.as_str().map(String::from);
+        names.extend(items.iter().filter_map(name));
+    }
+    // `plural.group` and `version.group`
+    let groups: FxHashSet<&str> = names.iter().filter_map(|name| Some(name.split_once('.')?.1)).collect();
+    lost.iter().filter(|kind| !groups.contains(kind.group.as_str())).cloned().collect()
 }

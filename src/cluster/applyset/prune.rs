@@ -11,9 +11,9 @@ use futures::future::{Either, select};
 use http::Method;
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 
-use super::claim::{RENEW, SetWork, VALID};
+use super::claim::{RENEW, SetWork};
 use super::events::{ApplySetEvent, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary};
 use super::hold::{SetHold, StillHeld};
 use super::holding::{HoldingKind, Needed, reason_to_stay};
@@ -72,8 +72,6 @@ enum PruneDeletion {
     Failed(Diagnostic),
     /// The server did not answer.
     Unanswered(Diagnostic),
-    /// The time in which nobody else can have taken the set ended before.
-    Late,
 }
 
 /// How often a deletion begins anew when others change the object meanwhile.
@@ -98,6 +96,8 @@ pub(super) struct PruneRun<'p> {
     pub(super) gone: Leaving,
     /// A custom resource that is still there and whose CRD is to go: what comes after it may be what it waits for.
     pub(super) hanging: Option<Object>,
+    /// Whether something was waited for in vain.
+    pub(super) is_late: bool,
 }
 
 impl PruneRun<'_> {
@@ -135,6 +135,7 @@ impl PruneRun<'_> {
             }
             dying.append(&mut self.delete(due, report).await?);
             let left = self.watch(dying, until, report).await?;
+            self.is_late |= until.is_some() && !left.is_empty();
             let loses_kind = |member: &SetMember| definitions.contains(&member.definition());
             let hanging = left.into_iter().find(loses_kind);
             let is_free = self.holding.contains(&HoldingKind::Definition);
@@ -145,7 +146,7 @@ impl PruneRun<'_> {
 
     fn is_over(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        is_stopped || !self.summary.failures.is_empty()
+        is_stopped || self.is_late || !self.summary.failures.is_empty()
     }
 
     /// Whether an object holds nothing that would go with it, or may go with it.
@@ -186,25 +187,21 @@ impl PruneRun<'_> {
                 self.summary.skipped.extend(due.into_iter().map(|member| member.object));
                 break;
             }
-            let until = self.renewed().await?;
+            self.renewed().await?;
             let now = due.drain(..due.len().min(4 * self.parallel.max(1))).collect::<Vec<_>>();
-            let this = &*self;
+            let deleter = MemberDeleter { cluster: self.cluster, options: self.options };
             let tried = now.into_iter().map(|member| async move {
-                let deletion = this.delete_one(&member, until).await;
+                let deletion = deleter.delete(&member).await;
                 (member, deletion)
             });
             let tried = tried.collect::<Vec<_>>();
-            let tried = futures::stream::iter(tried).buffered(self.parallel.max(1)).collect::<Vec<_>>().await;
-            let mut late = Vec::new();
-            for (member, deletion) in tried {
+            let tried = futures::stream::iter(tried).buffered(self.parallel.max(1)).collect::<Vec<_>>();
+            for (member, deletion) in self.kept_while(tried).await? {
                 match deletion {
-                    PruneDeletion::Late => late.push(member),
                     PruneDeletion::Taken => dying.push(member),
                     deletion => self.done(member, deletion, report),
                 }
             }
-            late.append(&mut due);
-            due = late;
         }
         Ok(dying)
     }
@@ -255,38 +252,89 @@ impl PruneRun<'_> {
             DeleteEvent::Warning(text) => report(ApplySetEvent::Warning(text)),
             _ => {}
         };
-        let mut remaining = pin!(gone(cluster, dying, &patient, &mut tell));
+        self.kept_while(gone(cluster, dying, &patient, &mut tell)).await
+    }
+
+    /// Does something, and keeps the set meanwhile.
+    async fn kept_while<T>(&mut self, work: impl Future<Output = T>) -> Result<T> {
+        let mut work = pin!(work);
         loop {
-            match select(remaining.as_mut(), pin!(sleep(RENEW))).await {
-                Either::Left((remaining, _)) => return Ok(remaining),
-                Either::Right(_) => self.renewed().await.map(drop)?,
+            match select(work.as_mut(), pin!(sleep(RENEW))).await {
+                Either::Left((done, _)) => return Ok(done),
+                Either::Right(_) => self.renewed().await?,
             }
         }
     }
 
-    /// Until when may be deleted.
-    async fn renewed(&mut self) -> Result<Instant> {
+    /// Says that the run still prunes.
+    async fn renewed(&mut self) -> Result<()> {
         // A dry run holds nothing.
-        let Some(hold) = &mut self.hold else { return Ok(Instant::now() + VALID) };
+        let Some(hold) = &mut self.hold else { return Ok(()) };
         if hold.age() >= RENEW
             && hold.renew(self.cluster, self.parent, SetWork::Pruning).await? == StillHeld::No
         {
             return Err(taken());
         }
-        Ok(hold.valid_until())
+        Ok(())
     }
 
+    fn done(
+        &mut self,
+        member: SetMember,
+        deletion: PruneDeletion,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        match deletion {
+            PruneDeletion::Done => {
+                report(ApplySetEvent::Pruned(&member.object));
+                self.gone.uids.insert(member.uid);
+                self.summary.pruned.push(member.object);
+            }
+            PruneDeletion::Stays(reason) => self.keep(&member, reason, None, report),
+            PruneDeletion::Failed(problem) | PruneDeletion::Unanswered(problem) => {
+                self.fail(&member, problem, report);
+            }
+            PruneDeletion::Taken => self.summary.skipped.push(member.object),
+        }
+    }
+
+    fn keep(
+        &mut self,
+        member: &SetMember,
+        reason: String,
+        way_out: Option<String>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        let kept = KeptObject { object: member.object.clone(), reason, way_out };
+        report(ApplySetEvent::Kept(&kept));
+        self.summary.kept.push(kept);
+    }
+
+    fn fail(
+        &mut self,
+        member: &SetMember,
+        problem: Diagnostic,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        let failure = PruneFailure { object: member.object.clone(), problem };
+        report(ApplySetEvent::Failed(&failure));
+        self.summary.failures.push(failure);
+    }
+}
+
+/// Deletes members of a set, one at a time.
+#[derive(Clone, Copy)]
+struct MemberDeleter<'d> {
+    cluster: &'d Cluster,
+    options: &'d PruneOptions,
+}
+
+impl MemberDeleter<'_> {
     /// Deletes an object as it was seen: it must be the same one, and in the set.
-    async fn delete_one(&self, member: &SetMember, until: Instant) -> PruneDeletion {
+    async fn delete(&self, member: &SetMember) -> PruneDeletion {
         let mut metadata = member.metadata.clone();
         for _ in 0..ATTEMPTS {
-            if Instant::now() >= until {
-                return PruneDeletion::Late;
-            }
-            let Ok(answer) = timeout_at(until, self.cluster.ask(&self.request(member, &metadata))).await
-            else {
-                return PruneDeletion::Late;
-            };
+            let answer = self.cluster.ask(&self.request(member, &metadata)).await;
             match answer.map(crate::cluster::exchange::Answer::accepted) {
                 Err(problem) => return PruneDeletion::Unanswered(problem),
                 Ok(Ok(_)) if self.options.mode == PruneMode::ServerDryRun => return PruneDeletion::Done,
@@ -347,49 +395,6 @@ impl PruneRun<'_> {
             return Err(PruneDeletion::Taken);
         }
         Ok(metadata)
-    }
-
-    fn done(
-        &mut self,
-        member: SetMember,
-        deletion: PruneDeletion,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) {
-        match deletion {
-            PruneDeletion::Done => {
-                report(ApplySetEvent::Pruned(&member.object));
-                self.gone.uids.insert(member.uid);
-                self.summary.pruned.push(member.object);
-            }
-            PruneDeletion::Stays(reason) => self.keep(&member, reason, None, report),
-            PruneDeletion::Failed(problem) | PruneDeletion::Unanswered(problem) => {
-                self.fail(&member, problem, report);
-            }
-            PruneDeletion::Taken | PruneDeletion::Late => self.summary.skipped.push(member.object),
-        }
-    }
-
-    fn keep(
-        &mut self,
-        member: &SetMember,
-        reason: String,
-        way_out: Option<String>,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) {
-        let kept = KeptObject { object: member.object.clone(), reason, way_out };
-        report(ApplySetEvent::Kept(&kept));
-        self.summary.kept.push(kept);
-    }
-
-    fn fail(
-        &mut self,
-        member: &SetMember,
-        problem: Diagnostic,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) {
-        let failure = PruneFailure { object: member.object.clone(), problem };
-        report(ApplySetEvent::Failed(&failure));
-        self.summary.failures.push(failure);
     }
 }
 

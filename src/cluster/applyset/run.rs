@@ -8,7 +8,7 @@ use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary};
 use super::hold::{SetHold, StillHeld, cover};
 use super::holding::{HoldingKind, Needed};
 use super::id::{GROUP_KINDS, PART_OF};
-use super::members::{MemberQuery, SetCollection, SetMember, collections, members};
+use super::members::{MemberQuery, SetCollection, SetMember, collections, members, undefined};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::prune::{PruneRun, steps, taken};
@@ -233,9 +233,7 @@ impl<'c> ApplySetRun<'c> {
         // CRDs of this run may have brought kinds.
         self.cluster.discover_all().await?;
         let (mappings, lost) = self.served(scope).await?;
-        for kind in &lost {
-            report(ApplySetEvent::Warning(&self.lost(kind)));
-        }
+        let lost = self.kept_kinds(lost, report).await;
         let parent_uid = hold.as_ref().map(|hold| hold.parent_uid().to_string());
         let found = self.listed(&mappings, scope).await?;
         let deletes = self.options.prune.mode == PruneMode::Delete;
@@ -259,6 +257,7 @@ impl<'c> ApplySetRun<'c> {
             summary: PruneSummary::default(),
             gone: Leaving::default(),
             hanging: None,
+            is_late: false,
         };
         run.all(steps(leavers, &self.waves), report).await?;
         let summary = run.summary;
@@ -268,6 +267,21 @@ impl<'c> ApplySetRun<'c> {
         let lost = SetScope { kinds: lost.into_iter().collect(), ..SetScope::default() };
         let rest = left.filter_map(|object| scopes.get(object)).fold(lost, |all, one| all.with(one));
         Ok((summary, rest))
+    }
+
+    /// Those of kinds that nothing serves which stay in the annotation. Tells of all.
+    async fn kept_kinds(
+        &self,
+        mut lost: Vec<GroupKind>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Vec<GroupKind> {
+        let gone = undefined(self.cluster, &lost).await;
+        for kind in &lost {
+            let told = if gone.contains(kind) { gone_with_group(kind) } else { self.lost(kind) };
+            report(ApplySetEvent::Warning(&told));
+        }
+        lost.retain(|kind| !gone.contains(kind));
+        lost
     }
 
     /// What is said of a kind that nothing serves any more. It stays in the annotation: it may be served again, with its
@@ -300,8 +314,16 @@ impl<'c> ApplySetRun<'c> {
     }
 }
 
-/// The members that are nobody's but the set's. What a controller made has the label of what it was made for, such as
-/// the slices of a Service, and goes when its owner does.
+/// What is said of a kind whose group nothing defines any more.
+fn gone_with_group(kind: &GroupKind) -> String {
+    format!(
+        "nothing defines the kind {kind} any more, of which the ApplySet had members: its objects are gone, and it is \
+         taken out of the annotation {GROUP_KINDS}"
+    )
+}
+
+/// The members that are nobody's but the set's. What a controller made has a copy of the label of what it was made for,
+/// such as the slices of a Service, and goes when its owner does.
 fn without_controlled(
     mut members: Vec<SetMember>,
     cascade: Cascade,
@@ -311,7 +333,7 @@ fn without_controlled(
         let uids: FxHashSet<&str> = members.iter().map(|member| member.uid.as_str()).collect();
         let stays = |member: &SetMember| {
             let goes_along = |owner| cascade != Cascade::Orphan && uids.contains(owner);
-            member.controller().is_some_and(|owner| !goes_along(owner))
+            member.controller().is_some_and(|owner| !goes_along(owner)) && !member.was_applied()
         };
         let stays: Vec<bool> = members.iter().map(stays).collect();
         if !stays.contains(&true) {
