@@ -15,7 +15,7 @@ use super::objects::ObjectArgs;
 use super::prune::{self, PruneArgs, SetTeller};
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, unused, wait_quietly};
-use super::{Failure, INTERRUPTED, Outcome, render};
+use super::{Failure, Outcome, ending, render};
 use crate::check::Unfinished;
 use crate::cluster::{
     self, AppliedObject, ApplyChange, ApplySetEvent, ApplySetOptions, ApplySetRun, ApplySummary, Cluster,
@@ -243,7 +243,11 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let pruned = set.as_ref().map(|set| args.pruned(set));
     let mut teller = SetTeller::new(args.line(pruned), sources);
     let mut say = |event: ApplySetEvent<'_>| teller.tell(&event);
-    cluster::check_awaited_kinds(&cluster, &resources, args.awaited().unwrap_or_default())?;
+    let awaited = cluster::check_awaited_kinds(&cluster, &resources, args.awaited().unwrap_or_default());
+    awaited.map_err(|problem| match problem.code() {
+        Code::Usage => Failure::WrongUse(problem),
+        _ => problem.into(),
+    })?;
     let begin = |set| ApplySetRun::begin(&cluster, set, &mut resources, &options, &mut say);
     let mut set = set.map(begin).transpose()?;
     let mut shown = AppliedOutput::new(args);
@@ -307,7 +311,7 @@ impl ApplyEnd {
             }
         };
         render::print(&[problem], sources);
-        if self.is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE }
+        if self.is_stopped { ending::stopped() } else { ExitCode::FAILURE }
     }
 }
 

@@ -13,7 +13,7 @@ use super::ending::stop_at_first_signal;
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, span};
 use super::wait::name;
-use super::{Failure, INTERRUPTED, Outcome, render};
+use super::{Failure, Outcome, ending, render};
 use crate::cluster::{
     self, Absent, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen, DryRun,
     Object, PARALLEL, RemainingObject, TakenAlong,
@@ -139,7 +139,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
     }
     let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
     render::print(&problems(&summary, resources.len(), (!is_stopped).then(|| args.limit())), sources);
-    Ok(if is_stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::FAILURE })
+    Ok(if is_stopped { ending::stopped() } else { ExitCode::FAILURE })
 }
 
 /// Shows what would be deleted, and asks no server.

@@ -1,5 +1,9 @@
 //! How the program ends when something else ends it: it leaves nothing behind.
 
+#[cfg(feature = "cluster")]
+use std::process::ExitCode;
+#[cfg(feature = "cluster")]
+use std::sync::atomic::AtomicU8;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 #[cfg(unix)]
@@ -13,6 +17,27 @@ static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Set by the second one, when the command still has something to say.
 static END: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Which signal the first one was.
+#[cfg(feature = "cluster")]
+static FIRST: AtomicU8 = AtomicU8::new(0);
+
+/// The exit status of a command that the first signal ended, as shells have it.
+#[cfg(feature = "cluster")]
+pub(super) fn stopped() -> ExitCode {
+    ExitCode::from(128 + FIRST.load(Ordering::Relaxed))
+}
+
+/// Keeps the number of the first signal.
+#[cfg(all(unix, feature = "cluster"))]
+fn note_first(signal: i32) {
+    let number = u8::try_from(signal).unwrap_or_default();
+    let _ = FIRST.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// Nothing ends with the status of a signal in its own way.
+#[cfg(all(unix, not(feature = "cluster")))]
+fn note_first(_: i32) {}
 
 /// How long it has for that.
 #[cfg(unix)]
@@ -44,6 +69,7 @@ pub(super) fn on_signals() {
     let Ok(mut signals) = Signals::new(ending.collect::<Vec<_>>()) else { return };
     let watch = move || {
         for signal in signals.forever() {
+            note_first(signal);
             if STOP.get().is_some_and(|stop| !stop.swap(true, Ordering::Relaxed)) {
                 render::print_note(
                     "stopping when what is under way is done, in some seconds at most; once more stops at once",

@@ -58,8 +58,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-#[cfg(feature = "cluster")]
-use self::outcome::INTERRUPTED;
 use self::outcome::{Failure, Outcome, report};
 use self::render::{MessageArgs, Refused};
 use crate::diagnostic::{Code, Diagnostic};

@@ -50,10 +50,6 @@ impl From<io::Error> for Failure {
 /// The exit status for arguments that make no command, as clap has it.
 const USAGE: u8 = 2;
 
-/// The status of what an interrupt ended, as shells have it.
-#[cfg(feature = "cluster")]
-pub(super) const INTERRUPTED: u8 = 130;
-
 pub(super) type Outcome = Result<ExitCode, Failure>;
 
 /// Says on stderr why a command did not succeed.

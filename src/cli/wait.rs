@@ -12,7 +12,7 @@ use super::connect::duration;
 use super::ending::stop_at_first_signal;
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, ago, span};
-use super::{Failure, Outcome, render};
+use super::{Failure, Outcome, ending, render};
 use crate::cluster::{
     Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
     WaitedObject, wait_until_ready,
@@ -285,7 +285,7 @@ fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -
     let message = format!("{left} of {} objects are not ready{end}", left + verdict.ready);
     problems.push(Diagnostic::error(Code::Summary, message));
     render::print(&problems, sources);
-    if verdict.end == WaitEnd::Stopped { ExitCode::from(super::INTERRUPTED) } else { ExitCode::FAILURE }
+    if verdict.end == WaitEnd::Stopped { ending::stopped() } else { ExitCode::FAILURE }
 }
 
 /// Says what does not fit together.

@@ -432,12 +432,14 @@ fn an_interrupt_ends_the_wait_and_says_what_is_not_ready() {
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
     rig.smp(&["apply", "-f", "web.yaml"]).ended(0);
-    let wait = Running::start(&rig, &["wait", "-f", "web.yaml"]);
-    wait.says("LessReplicas");
-    let killed = std::process::Command::new("kill").args(["-INT", &wait.child.id().to_string()]).status();
-    assert!(killed.expect("kill").success());
-    let ran = wait.end().ended(130);
-    assert!(ran.stderr.contains("1 of 1 objects are not ready, and are waited for no longer"), "{ran:?}");
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        let wait = Running::start(&rig, &["wait", "-f", "web.yaml"]);
+        wait.says("LessReplicas");
+        let killed = std::process::Command::new("kill").args([signal, &wait.child.id().to_string()]).status();
+        assert!(killed.expect("kill").success());
+        let ran = wait.end().ended(status);
+        assert!(ran.stderr.contains("1 of 1 objects are not ready, and are waited for no longer"), "{ran:?}");
+    }
 }
 
 #[test]
