@@ -126,6 +126,12 @@ enum ValidateArg {
 }
 
 impl ApplyArgs {
+    /// Refuses words of `--wait` that name no kind of what is applied.
+    fn check_awaited(&self, cluster: &Cluster, resources: &[Resource]) -> std::result::Result<(), Failure> {
+        let kinds = self.awaited().unwrap_or_default();
+        cluster::check_awaited_kinds(cluster, resources, kinds).map_err(Failure::of_words)
+    }
+
     /// The kinds that are waited for, if it is waited: none for all. kubectl has a `--wait` that is true or false.
     fn awaited(&self) -> Option<&[String]> {
         let kinds = self.wait.as_deref()?;
@@ -243,11 +249,7 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let pruned = set.as_ref().map(|set| args.pruned(set));
     let mut teller = SetTeller::new(args.line(pruned), sources);
     let mut say = |event: ApplySetEvent<'_>| teller.tell(&event);
-    let awaited = cluster::check_awaited_kinds(&cluster, &resources, args.awaited().unwrap_or_default());
-    awaited.map_err(|problem| match problem.code() {
-        Code::Usage => Failure::WrongUse(problem),
-        _ => problem.into(),
-    })?;
+    args.check_awaited(&cluster, &resources)?;
     let begin = |set| ApplySetRun::begin(&cluster, set, &mut resources, &options, &mut say);
     let mut set = set.map(begin).transpose()?;
     let mut shown = AppliedOutput::new(args);

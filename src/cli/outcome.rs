@@ -22,6 +22,14 @@ pub(super) enum Failure {
     Other(anyhow::Error),
 }
 
+#[cfg(feature = "cluster")]
+impl Failure {
+    /// What is wrong with words of the command line that a server was asked about, or with the server.
+    pub(super) fn of_words(problem: Diagnostic) -> Self {
+        if problem.code() == Code::Usage { Self::WrongUse(problem) } else { problem.into() }
+    }
+}
+
 impl From<Diagnostic> for Failure {
     fn from(problem: Diagnostic) -> Self {
         Self::Problems(vec![problem])
