@@ -5,12 +5,13 @@
 
 #![allow(clippy::print_stderr, reason = "a test says how much it tried")]
 
+mod corpus;
 #[path = "needs/mod.rs"]
 mod needs;
 
-use std::path::{Component, Path, PathBuf};
+use std::env;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{env, fs};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,11 +20,11 @@ use rustc_hash::FxHashMap;
 
 use kubectl_smp::diagnostic::{MessageFormat, MessageRenderer};
 use kubectl_smp::explain::{Blame, BlamedField, MarginStyle, ResourceBlame, blame, blame_to_yaml};
-use kubectl_smp::files::{DiskTree, FileTree, MemoryTree, RecordingTree};
-use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Histories, LockUse, Targets};
-use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span};
+use kubectl_smp::files::MemoryTree;
+use kubectl_smp::source::{SourceId, SourceMap, Span};
 use kubectl_smp::yaml::{Node, ParseOptions, Value, parse_documents, to_documents};
+
+use corpus::{Dice, builder, clean, files_of, kustomizations};
 
 /// Files that are larger together take their time for other reasons.
 const LARGEST: usize = 3_000_000;
@@ -52,14 +53,7 @@ struct Overlay {
 
 impl Overlay {
     fn read(target: &Path) -> Option<Self> {
-        let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
-        build(tree.clone(), target, &SourceMap::default())?;
-        let read = tree.read_set().files.into_iter();
-        let files: Vec<_> = read
-            .map(|path| fs::read_to_string(&path).ok().map(|text| (path, text)))
-            .collect::<Option<_>>()?;
-        let size: usize = files.iter().map(|(_, text)| text.len()).sum();
-        (!files.is_empty() && size <= LARGEST).then(|| Self { target: target.into(), files })
+        Some(Self { target: target.into(), files: files_of(target, LARGEST)? })
     }
 
     fn here(&self) -> &Path {
@@ -73,58 +67,15 @@ impl Overlay {
             _ => (path.clone(), text.clone()),
         });
         let tree = MemoryTree::new(files.collect::<Vec<_>>()).expect("distinct");
-        let built = build(Arc::new(tree.with_working_directory(self.here())), &self.target, sources)?;
+        let tree = Arc::new(tree.with_working_directory(self.here()));
+        let built = builder(tree, sources)?.build(&self.target).ok()?;
         Some(blame(&built, sources, &MessageRenderer::new(sources, MessageFormat::Short)))
     }
 
     /// The file that a text is called by, seen from where it was built.
     fn file(&self, name: &Path) -> Option<&(PathBuf, String)> {
-        let mut path = PathBuf::new();
-        for part in self.here().join(name).components() {
-            if part == Component::ParentDir {
-                path.pop();
-            } else {
-                path.push(part);
-            }
-        }
+        let path = clean(&self.here().join(name));
         self.files.iter().find(|(known, _)| *known == path)
-    }
-}
-
-fn build(tree: Arc<dyn FileTree>, target: &Path, sources: &SourceMap) -> Option<Built> {
-    let mut options = BuildOptions::default().tree(tree);
-    options.restrict_loads = false;
-    options.offline = true;
-    options.cache = Some("/nonexistent".into());
-    options.lock = LockUse::Ignore;
-    options.histories = Histories::Kept;
-    let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
-    };
-    Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).ok()?.build(target).ok()
-}
-
-fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {
-    if KUSTOMIZATION_FILES.iter().any(|name| directory.join(name).is_file()) {
-        out.push(directory.to_path_buf());
-    }
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    let mut below: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    below.sort();
-    let is_directory = |path: &&PathBuf| path.is_dir() && !path.is_symlink();
-    below.iter().filter(is_directory).for_each(|path| kustomizations(path, out));
-}
-
-/// Numbers that look like chance and are the same for the same seed (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).expect("31 bits") % end.max(1)
     }
 }
 
@@ -252,7 +203,7 @@ fn hold(overlay: &Overlay, tries: usize, seed: u64) -> Findings {
         findings.other_texts.push(overlay.target.display().to_string());
     }
     let mut open = look(&all, overlay, &sources, &mut findings);
-    let mut dice = Dice((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut dice = Dice::new(seed);
     for _ in 0..tries.min(open.len()) {
         let (resource, field) = open.swap_remove(dice.below(open.len()));
         try_one(overlay, resource, field, &sources, &mut findings);

@@ -5,13 +5,14 @@
 
 #![allow(clippy::print_stderr, reason = "a test says how much it tried")]
 
+mod corpus;
 #[path = "needs/mod.rs"]
 mod needs;
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::env;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{env, fs};
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,12 +21,14 @@ use kubectl_smp::check::{
     CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings, look_at,
 };
 use kubectl_smp::diagnostic::{MessageFormat, MessageRenderer};
-use kubectl_smp::files::{DiskTree, FileTree, MemoryTree, RecordingTree};
-use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Histories, LockUse, Targets};
-use kubectl_smp::schema::{Gvk, Links, Schema, SchemaChain, SchemaChoice};
+use kubectl_smp::files::{FileTree, MemoryTree};
+use kubectl_smp::overlay::{Builder, Built};
+use kubectl_smp::schema::{Gvk, Schema};
 use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceMap, Span};
 use kubectl_smp::validate::ValidateOptions;
 use kubectl_smp::yaml::{Node, ParseOptions, Value, parse_documents};
+
+use corpus::{Dice, builder, clean, files_of, kustomizations};
 
 /// Files that are larger together take their time for other reasons.
 const LARGEST: usize = 3_000_000;
@@ -164,38 +167,14 @@ impl Change<'_> {
     }
 }
 
-fn options(tree: Arc<dyn FileTree>) -> BuildOptions {
-    let mut options = BuildOptions::default().tree(tree);
-    options.restrict_loads = false;
-    options.offline = true;
-    options.cache = Some("/nonexistent".into());
-    options.lock = LockUse::Ignore;
-    options.histories = Histories::Kept;
-    options
-}
-
-fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> {
-    let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
-        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
-    };
-    Builder::with_chain(sources.clone(), options(tree), Box::new(chain), Targets::One).ok()
-}
-
 impl Overlay {
     fn read(target: &Path) -> Option<Self> {
-        let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
-        builder(tree.clone(), &SourceMap::default())?.build(target).ok()?;
-        let read = tree.read_set().files.into_iter();
-        let files: Vec<_> = read
-            .map(|path| fs::read_to_string(&path).ok().map(|text| (path, text)))
-            .collect::<Option<_>>()?;
-        let size: usize = files.iter().map(|(_, text)| text.len()).sum();
+        let files = files_of(target, LARGEST)?;
         let [patches, contents] = named_files(&files);
         let known = Checked::default();
         let mut overlay = Self { target: target.into(), files, known, patches, contents };
         overlay.known = overlay.checked(None);
-        (size <= LARGEST && overlay.known.built.is_some()).then_some(overlay)
+        overlay.known.built.is_some().then_some(overlay)
     }
 
     fn here(&self) -> &Path {
@@ -224,7 +203,7 @@ impl Overlay {
         let report = conclusion.report(vec![found], None);
         let told = report.findings.iter().map(|finding| {
             let places = renderer.places(finding).into_iter();
-            let places = places.map(|place| (plain(&self.here().join(&place.file)), place.line)).collect();
+            let places = places.map(|place| (clean(&self.here().join(&place.file)), place.line)).collect();
             Told { code: finding.code().name().into(), message: finding.message().into(), places }
         });
         let findings = told.collect();
@@ -261,19 +240,6 @@ impl Overlay {
     }
 }
 
-/// A path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
-        }
-    }
-    plain
-}
-
 fn is_kustomization(path: &Path) -> bool {
     path.file_name().is_some_and(|name| KUSTOMIZATION_FILES.iter().any(|known| name == *known))
 }
@@ -289,7 +255,7 @@ fn named_files(files: &[(PathBuf, String)]) -> [FxHashSet<PathBuf>; 2] {
     let (mut patches, mut contents) = (FxHashSet::default(), FxHashSet::default());
     for (path, text) in files.iter().filter(|(path, _)| is_kustomization(path)) {
         let directory = path.parent().expect("a file");
-        let file = |node: &Node| node.as_str().map(|text| plain(&directory.join(text)));
+        let file = |node: &Node| node.as_str().map(|text| clean(&directory.join(text)));
         for node in parsed(text) {
             let list = |of: &Node, field: &str| {
                 let entries = of.get(field).and_then(Node::as_list).into_iter().flatten();
@@ -302,24 +268,14 @@ fn named_files(files: &[(PathBuf, String)]) -> [FxHashSet<PathBuf>; 2] {
                 let named = ["files", "envs"].iter().flat_map(|field| list(&generator, field));
                 let paths = named.filter_map(|entry| entry.as_str().map(str::to_string));
                 let paths = paths.map(|text| text.rsplit('=').next().unwrap_or_default().to_string());
-                contents.extend(paths.map(|text| plain(&directory.join(text))));
+                contents.extend(paths.map(|text| clean(&directory.join(text))));
             }
         }
     }
     [patches, contents]
 }
 
-/// Numbers that look like chance and are the same for the same seed (xorshift).
-struct Dice(u64);
-
 impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).expect("31 bits") % end.max(1)
-    }
-
     /// A word with a letter too many or too few, or with two of them in the wrong order.
     fn misspelled(&mut self, word: &str) -> String {
         let letters: Vec<char> = word.chars().collect();
@@ -719,7 +675,7 @@ fn fresh(before: &[Told], mut now: Vec<Told>) -> Vec<Told> {
 /// Makes mistakes in an overlay, of each sort in turn.
 fn make(overlay: &Overlay, first: usize, tries: usize, seed: u64) -> Tally {
     let mut tally = Tally::default();
-    let mut dice = Dice((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut dice = Dice::new(seed);
     let schema = Schema::embedded();
     let (mut made, mut turn) = (0, first);
     while made < tries && turn < first + 3 * MISTAKES.len() {
@@ -733,17 +689,6 @@ fn make(overlay: &Overlay, first: usize, tries: usize, seed: u64) -> Tally {
         }
     }
     tally
-}
-
-fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {
-    if KUSTOMIZATION_FILES.iter().any(|name| directory.join(name).is_file()) {
-        out.push(directory.to_path_buf());
-    }
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    let mut below: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    below.sort();
-    let is_directory = |path: &&PathBuf| path.is_dir() && !path.is_symlink();
-    below.iter().filter(is_directory).for_each(|path| kustomizations(path, out));
 }
 
 #[test]

@@ -16,13 +16,17 @@ use kubectl_smp::files::{DiskTree, FileTree, MemoryTree, RecordingTree};
 use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, LockUse, Targets};
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceMap};
+use kubectl_smp::source::SourceMap;
 use kubectl_smp::yaml::{
     DuplicateKeys, Entry, Map, Node, ParseOptions, Value, parse_documents, to_documents,
     write_documents_as_written,
 };
 
+#[allow(dead_code, reason = "not every test needs all of it")]
+mod corpus;
 mod overlays;
+
+use corpus::{Dice, kustomizations};
 
 /// The longest that one build may take.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -77,21 +81,7 @@ fn build(tree: Arc<dyn FileTree>, target: &Path) -> Option<Built> {
     Builder::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One).ok()?.build(target).ok()
 }
 
-/// Numbers that look like chance and are the same for the same seed (xorshift).
-struct Dice(u64);
-
 impl Dice {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).expect("31 bits") % end.max(1)
-    }
-
     fn pick<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> &'t T {
         from[self.below(from.len())]
     }
@@ -277,20 +267,6 @@ fn children(node: &mut Node, part: Node, dice: &mut Dice) {
             }
         }
     }
-}
-
-/// All directories with a kustomization, at any depth.
-fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {
-    if KUSTOMIZATION_FILES.iter().any(|name| directory.join(name).is_file()) {
-        out.push(directory.to_path_buf());
-    }
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    let mut below: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    below.sort();
-    below
-        .iter()
-        .filter(|path| path.is_dir() && !path.is_symlink())
-        .for_each(|path| kustomizations(path, out));
 }
 
 fn corpus(made: &Path) -> Vec<Overlay> {
