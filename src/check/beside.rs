@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::files::{FileKind, FileTree};
-use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, as_seen_from};
+use crate::files::{FileKind, FileTree, clean};
+use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, as_seen_from, is_kustomization};
 
 /// The files of this machine that targets were built from.
 #[derive(Debug, Clone, Copy)]
@@ -74,10 +74,6 @@ impl LocalFiles<'_> {
     }
 }
 
-fn is_kustomization(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| KUSTOMIZATION_FILES.iter().any(|known| name == *known))
-}
-
 fn is_manifest_name(name: &OsStr) -> bool {
     let Some(text) = name.to_str() else { return false };
     let is_yaml = Path::new(text).extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
@@ -112,7 +108,7 @@ impl<'c> RunTexts<'c> {
         for id in sources.outer_texts() {
             let Some(source) = sources.get(id) else { continue };
             // Names are real paths as they are seen from here.
-            read.entry(plain(&here.join(source.name()))).or_insert(id);
+            read.entry(clean(&here.join(source.name()))).or_insert(id);
         }
         Self { files, sources, read }
     }
@@ -162,8 +158,8 @@ impl<'c> RunTexts<'c> {
     }
 }
 
-/// Takes note of the files that a text at a path names, in whatever word. Paths are taken from the directories of kustomizations, which
-/// are that of the text or above it.
+/// Takes note of the files that a text at a path names, in whatever word. Paths are taken from the directories of
+/// kustomizations, which are that of the text or above it.
 fn note_named<'p>(
     text: &str,
     at: &Path,
@@ -176,21 +172,8 @@ fn note_named<'p>(
         let name = word.rsplit('/').next().unwrap_or(word);
         let Some(wanted) = by_name.get(name) else { continue };
         for directory in at.ancestors().skip(1) {
-            let meant = plain(&directory.join(word));
+            let meant = clean(&directory.join(word));
             named.extend(wanted.iter().filter(|path| **path == meant));
         }
     }
-}
-
-/// A path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(plain.pop()),
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -8,7 +8,7 @@ use super::reference::template_labels;
 use super::target::CheckedTarget;
 use crate::cause::{Cause, History, KnownValue, Write};
 use crate::diagnostic::Diagnostic;
-use crate::path::{FieldPath, PathElement, PathValue, push_step};
+use crate::path::{FieldPath, PathElement, PathValue, is_within, pointer_to};
 use crate::resource::Resource;
 use crate::source::Span;
 use crate::validate::ViolationRule;
@@ -116,7 +116,7 @@ impl<'c> Causes<'c> {
         let volumes: Vec<SmolStr> = way[..list].iter().cloned().chain(["volumes".into()]).collect();
         let steps: Vec<&str> = way.iter().map(SmolStr::as_str).collect();
         let name = history.leaf(&steps)?.first()?.value.scalar_text()?.clone();
-        let pointer = pointer(&volumes);
+        let pointer = pointer_to(&volumes);
         let removed = history
             .removed()
             .iter()
@@ -138,7 +138,7 @@ impl<'c> Causes<'c> {
 
     /// What took a value away, or all that was in it.
     fn removal(&self, history: &History, way: &[SmolStr], resource: &Resource) -> Option<Span> {
-        let pointer = pointer(way);
+        let pointer = pointer_to(way);
         let removed =
             history.removed().iter().rev().find(|removed| {
                 is_within(&removed.pointer, &pointer) || is_within(&pointer, &removed.pointer)
@@ -208,21 +208,8 @@ fn has_keys(entry: &Node, keys: &[(SmolStr, PathValue)]) -> bool {
     keys.iter().all(known)
 }
 
-fn pointer(way: &[SmolStr]) -> String {
-    let mut pointer = String::new();
-    for step in way {
-        push_step(&mut pointer, step);
-    }
-    pointer
-}
-
 fn steps_of(pointer: &str) -> Vec<SmolStr> {
     pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~").into()).collect()
-}
-
-/// Whether a pointer leads to a value or into it.
-fn is_within(outer: &str, inner: &str) -> bool {
-    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn known_at<'h>(history: &'h History, way: &[SmolStr]) -> Option<&'h KnownValue> {

@@ -335,21 +335,26 @@ impl Agreement {
     fn of(all: &[TargetFindings], sources: &SourceMap) -> Self {
         let found: Vec<FxHashSet<FoundKey>> = all.iter().map(|one| found_in(one, sources)).collect();
         let mut readers: FxHashMap<&Path, Vec<usize>> = FxHashMap::default();
+        let mut takers: FxHashMap<&FilePlace, Vec<usize>> = FxHashMap::default();
         let mut agreement = Self::default();
         for (i, one) in all.iter().enumerate() {
             for key in &found[i] {
                 *agreement.found.entry(key.clone()).or_default() += 1;
             }
-            one.entries.iter().for_each(|place| *agreement.taken.entry(place.clone()).or_default() += 1);
+            one.entries.iter().for_each(|place| takers.entry(place).or_default().push(i));
             one.files.iter().for_each(|file| readers.entry(file).or_default().push(i));
         }
         for (i, one) in all.iter().enumerate().filter(|(i, _)| !found[*i].is_empty()) {
-            let readers = one.files.iter().filter_map(|file| readers.get(file.as_path()));
-            let readers = readers.min_by_key(|readers| readers.len()).into_iter().flatten().copied();
-            let users: Vec<usize> = readers.filter(|user| all[*user].is_built_over(one)).collect();
+            // Who is built over it has all that it has: what the fewest have, such as its own kustomization.
+            let files = one.files.iter().filter_map(|file| readers.get(file.as_path()));
+            let entries = one.entries.iter().filter_map(|place| takers.get(place));
+            let fewest = files.chain(entries).min_by_key(|targets| targets.len()).into_iter().flatten();
+            let users: Vec<usize> = fewest.copied().filter(|user| all[*user].is_built_over(one)).collect();
             let left = found[i].iter().filter(|key| users.iter().any(|user| !found[*user].contains(*key)));
             agreement.left.extend(left.map(|key| (i, key.clone())));
         }
+        let taken = takers.into_iter().map(|(place, targets)| (place.clone(), targets.len()));
+        agreement.taken = taken.collect();
         agreement
     }
 
@@ -366,7 +371,7 @@ impl Agreement {
                     Some(self.found.get(&key).is_some_and(|found| *found >= taken))
                 })
                 .unwrap_or(true),
-            RuleReach::File => keys.next().is_none_or(|key| !self.left.contains(&(target, key))),
+            RuleReach::Users => keys.next().is_none_or(|key| !self.left.contains(&(target, key))),
         }
     }
 }

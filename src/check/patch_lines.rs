@@ -4,14 +4,15 @@
 //! no place of its own. Knows patches as texts, and nothing of rules.
 
 use std::cell::RefCell;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use crate::cause::Cause;
-use crate::path::push_step;
+use crate::files::clean;
+use crate::path::{is_within, pointer_to};
 use crate::resource::Resource;
 use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::{DuplicateKeys, Node, ParseOptions, Value, parse_documents};
@@ -59,7 +60,7 @@ impl<'c> PatchLines<'c> {
             let path = self.sources.written(at)?;
             let source = self.sources.get(at.source)?;
             let directory = source.name().parent().unwrap_or(Path::new(""));
-            self.by_path(&plain(&directory.join(path.trim_matches(['"', '\'']))))
+            self.by_path(&clean(&directory.join(path.trim_matches(['"', '\'']))))
         };
         named().into_iter().collect()
     }
@@ -68,7 +69,7 @@ impl<'c> PatchLines<'c> {
         let mut known = self.by_path.borrow_mut();
         let known = known.get_or_insert_with(|| {
             let ids = self.sources.outer_texts().into_iter();
-            ids.filter_map(|id| Some((plain(self.sources.get(id)?.name()), id))).collect()
+            ids.filter_map(|id| Some((clean(self.sources.get(id)?.name()), id))).collect()
         });
         known.get(path).copied()
     }
@@ -80,20 +81,6 @@ impl<'c> PatchLines<'c> {
         };
         Arc::clone(self.read.borrow_mut().entry(id).or_insert_with(read))
     }
-}
-
-/// A path without `.`, and without `..` but at its start.
-fn plain(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        let is_below = matches!(out.components().next_back(), Some(Component::Normal(_)));
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if is_below => _ = out.pop(),
-            part => out.push(part),
-        }
-    }
-    out
 }
 
 /// Whether a document can be a patch of a resource. A document over another one is known by its place.
@@ -113,15 +100,9 @@ fn place_in(document: &Node, way: &[SmolStr]) -> Option<Span> {
 
 /// Whether an operation of a JSON patch changes a value, what is around it, or what is in it.
 fn speaks_of(operation: &Node, way: &[SmolStr]) -> bool {
-    let mut pointer = String::new();
-    for step in way {
-        push_step(&mut pointer, step);
-    }
+    let pointer = pointer_to(way);
     let is_test = operation.get("op").and_then(Node::as_str) == Some("test");
     let mut paths = ["path", "from"].into_iter().filter_map(|field| operation.get(field)?.as_str());
-    let is_within = |outer: &str, inner: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     // `-` stands for the entry behind the last one.
     let is_added_to = |path: &str| path.strip_suffix("/-").is_some_and(|list| is_within(list, &pointer));
     !is_test && paths.any(|path| is_within(path, &pointer) || is_within(&pointer, path) || is_added_to(path))

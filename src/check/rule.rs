@@ -115,8 +115,8 @@ pub enum RuleReach {
     Each,
     /// All that have the entry which it is about: what does nothing in one target may do something in another.
     Entry,
-    /// All that have something of the file which it is about: what a base lacks may come with what uses it.
-    File,
+    /// It and those that are built over it: what a base lacks may come with what uses it.
+    Users,
 }
 
 /// How a rule finds.

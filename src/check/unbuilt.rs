@@ -12,7 +12,7 @@ use super::rules::misspelled_directive;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::path::PathElement;
 use crate::schema::{Gvk, Schema};
-use crate::source::{KUSTOMIZATION_FILES, SourceMap};
+use crate::source::{SourceMap, is_kustomization};
 use crate::validate::{ValidateOptions, Violation, ViolationRule};
 use crate::yaml::{Node, ParseOptions, parse_documents};
 
@@ -24,12 +24,10 @@ pub(super) fn find(sources: &SourceMap, built: &FxHashSet<&Path>) -> Vec<Diagnos
     let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
     for id in sources.outer_texts() {
         let Some(source) = sources.get(id) else { continue };
-        let is_kustomization = source
-            .name()
-            .file_name()
-            .is_some_and(|name| KUSTOMIZATION_FILES.iter().any(|known| name == *known));
         // One text may have been read several times.
-        let is_known = is_kustomization || built.contains(source.name()) || !source.text().contains("kind");
+        let is_known = is_kustomization(source.name())
+            || built.contains(source.name())
+            || !source.text().contains("kind");
         if is_known || !seen.insert(source.name().to_path_buf()) {
             continue;
         }

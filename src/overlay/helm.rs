@@ -11,13 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::load::clean;
 use super::process;
 use super::repo_spec::without_password;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{
     Directory, DiskTree, FileTree as _, Hidden, LinkPolicy, TemporaryDirectory, WalkError, WalkOptions,
-    leads_out,
+    clean, leads_out,
 };
 use crate::resource::HeldSecrets;
 use crate::schema::Schema;

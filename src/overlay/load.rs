@@ -8,7 +8,7 @@ mod check;
 mod trail;
 
 use std::collections::hash_map::Entry;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -19,9 +19,11 @@ use super::outline::OutlineCheckout;
 use super::remote::{Checkout, Found, Remotes, is_remote_file};
 use super::repo_spec::{RepoSpec, without_password};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_finished, leads_out};
+use crate::files::{
+    Directory, DirectoryEntry, FileKind, FileTree, Located, check_finished, clean, leads_out,
+};
 use crate::resource::SimilarNames;
-use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, as_seen_from};
+use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, as_seen_from, is_kustomization};
 use crate::transform::Files;
 use crate::yaml::{self, in_place_of, nearest, style_of_written};
 
@@ -150,9 +152,7 @@ impl Reader {
         // Where the name stands is the directory, wherever a link leads.
         let named = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let root = self.open(named)?;
-        let stands_for_directory =
-            path.file_name().is_some_and(|name| KUSTOMIZATION_FILES.iter().any(|known| name == *known));
-        Ok((root, (!stands_for_directory).then(|| file.into_path())))
+        Ok((root, (!is_kustomization(path)).then(|| file.into_path())))
     }
 
     fn enter(&self, found: Located) -> Result<Root> {
@@ -602,19 +602,4 @@ fn is_text(path: &str) -> bool {
 /// A part of a path that has `..` in it and is more than that: two list entries run together.
 fn ambiguous_part(path: &str) -> Option<&str> {
     path.split('/').find(|part| *part != ".." && part.contains(".."))
-}
-
-/// Takes `.` and `..` out of a path without looking at the file system.
-pub(super) fn clean(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            part => out.push(part),
-        }
-    }
-    out
 }

@@ -1,5 +1,7 @@
 //! JSON pointers (RFC 6901), as they are written.
 
+use smol_str::SmolStr;
+
 /// Adds a step to a pointer.
 pub(crate) fn push_step(pointer: &mut String, step: &str) {
     pointer.push('/');
@@ -14,6 +16,20 @@ pub(crate) fn push_step(pointer: &mut String, step: &str) {
             c => pointer.push(c),
         }
     }
+}
+
+/// The pointer with these steps.
+pub(crate) fn pointer_to(steps: &[SmolStr]) -> String {
+    let mut pointer = String::new();
+    for step in steps {
+        push_step(&mut pointer, step);
+    }
+    pointer
+}
+
+/// Whether a pointer leads to what another one leads to, or into it.
+pub(crate) fn is_within(outer: &str, inner: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Does something with a pointer that goes one step further.

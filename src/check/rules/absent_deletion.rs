@@ -9,7 +9,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
-    reach: RuleReach::File,
+    reach: RuleReach::Users,
     why: "A strategic merge patch that sets a field to null, or deletes an entry of a list by `$patch: delete`, where there \
           is no such field or entry: often the name is misspelled, and what was to go stays.",
     bad: &[

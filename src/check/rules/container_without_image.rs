@@ -17,7 +17,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::MeansElse,
     severity: Severity::Error,
     standing: RuleStanding::On,
-    reach: RuleReach::File,
+    reach: RuleReach::Users,
     why: "Most often a patch names a container that is not there: what was to change one adds another, which has only the \
           fields of the patch. The API server refuses it, or an operator that fills in the image of its own is at work.",
     bad: &[

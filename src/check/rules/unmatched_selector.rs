@@ -21,7 +21,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::On,
-    reach: RuleReach::File,
+    reach: RuleReach::Users,
     why: "Some workload of the same namespace has all labels of the selector but one, and none has all of them: the Service \
           gets no endpoints. Of a selector of one label some workload has nearly the value, or the value under another key. \
           Selectors of which no workload has anything are taken for those of Pods from elsewhere, and labels that \

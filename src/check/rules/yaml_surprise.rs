@@ -18,7 +18,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::MeansElse,
     severity: Severity::Error,
     standing: RuleStanding::On,
-    reach: RuleReach::File,
+    reach: RuleReach::Users,
     why: "`0777`, `1.10`, `12e3`, `1_000` and `True` are numbers and a boolean, which are written in another way when a \
           server has them: `511`, `1.1`, `12000`, `1000`, `true`. `yes`, `on` and their like are booleans where kubectl reads \
           them (YAML 1.1), and texts in what a kustomization loads (YAML 1.2). A date in a kustomization becomes a time. \

@@ -4,8 +4,8 @@ use std::path::{Component, Path};
 
 use serde::Deserialize;
 
-use super::super::load::clean;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files::clean;
 use crate::source::SourceMap;
 use crate::yaml::{Node, ParseOptions, from_node, parse_one};
 

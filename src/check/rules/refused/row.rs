@@ -13,7 +13,7 @@ pub(super) const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample
         severity,
         standing: RuleStanding::On,
         // What a base lacks, its overlays may give.
-        reach: RuleReach::File,
+        reach: RuleReach::Users,
         why: "An API server that is asked strictly refuses the object. An object of a base is only told when it would be \
               refused in all targets that were looked at.",
         bad,
