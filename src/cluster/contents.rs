@@ -15,7 +15,7 @@ use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json;
 use super::listing::metadata_of;
-use super::mapping::{Mapping, encode};
+use super::mapping::{DEFINITIONS, Mapping, encode};
 use crate::diagnostic::Result;
 use crate::schema::Gvk;
 
@@ -133,8 +133,6 @@ pub(super) async fn definition_contents(
 
 /// What a listing told, or why nothing is told.
 type HeldListing = std::result::Result<Vec<HeldContent>, String>;
-
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// What a namespace holds of CRDs that discovery does not have: nothing serves them, or not yet. Their objects are kept
 /// all the same, and go with the namespace.

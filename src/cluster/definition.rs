@@ -7,7 +7,7 @@ use super::client::Cluster;
 use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json;
-use super::mapping::encode;
+use super::mapping::{DEFINITIONS, encode};
 use crate::diagnostic::Result;
 use crate::schema::openapi::read_crd;
 use crate::schema::{Gvk, TypeGraph};
@@ -37,7 +37,7 @@ pub(super) fn schema_by_definition(
         mapping.plural.to_string()
     };
     let name = encode(&format!("{plural}.{}", gvk.group));
-    let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
+    let path = format!("{DEFINITIONS}/{name}");
     let answer = cluster.wait(cluster.ask(&Ask::get(path.as_str())))?;
     let answer = match answer.accepted() {
         Ok(answer) => answer,

@@ -10,6 +10,9 @@ use smol_str::SmolStr;
 use crate::diagnostic::Diagnostic;
 use crate::schema::Gvk;
 
+/// Where CRDs are.
+pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
 /// A kind and the resource that serves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]

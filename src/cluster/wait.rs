@@ -9,7 +9,7 @@ use super::client::Cluster;
 use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json::{self, or_default};
-use super::mapping::encode;
+use super::mapping::{DEFINITIONS, encode};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 #[derive(Debug, Deserialize)]
@@ -62,7 +62,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 impl Cluster {
     /// Waits until a CRD is established.
     pub(super) async fn established(&self, name: &str, limit: Duration) -> Result<()> {
-        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", encode(name));
+        let path = format!("{DEFINITIONS}/{}", encode(name));
         let ask = Ask::get(path);
         let (start, mut pause) = (Instant::now(), PAUSES.0);
         loop {

@@ -74,16 +74,15 @@ impl OneObject<'_> {
         let last_applied = if annotated.is_some() { LastApplied::Kept } else { LastApplied::Dropped };
         let whole = annotated.as_deref().unwrap_or(body);
         // Who writes their annotation takes it from client-side appliers: they would not be known any more.
-        let body = if before.has_client_side_appliers() { body } else { whole };
+        let first = if before.has_client_side_appliers() { body } else { whole };
         let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
-        let ask = self.request(whole, force).ok_or_else(unknown)?;
-        let first = self.request(body, force).ok_or_else(unknown)?;
-        let sent = match self.send(&first).await {
-            Err(Unapplied::Refused(refusal)) if self.will_be_moved(body, &refusal, &before).await => {
-                self.send(&self.request(body, Force::Yes).unwrap_or(first)).await
+        let sent = match self.send(&self.request(first, force).ok_or_else(unknown)?).await {
+            Err(Unapplied::Refused(refusal)) if self.will_be_moved(first, &refusal, &before).await => {
+                self.send(&self.request(first, Force::Yes).ok_or_else(unknown)?).await
             }
             sent => sent,
         };
+        let ask = self.request(whole, force).ok_or_else(unknown)?;
         match sent {
             Ok(answer) => {
                 let answer = self.migrated(&path, &ask, answer, last_applied).await?;

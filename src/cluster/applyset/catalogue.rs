@@ -17,7 +17,7 @@ use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
 use crate::cluster::listing::metadata_of;
-use crate::cluster::mapping::{Mapping, encode};
+use crate::cluster::mapping::{DEFINITIONS, Mapping, encode};
 use crate::cluster::plan::Object;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -101,8 +101,7 @@ async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Valu
 
 /// The kinds whose CRDs say that they may be parents.
 async fn custom_parents(cluster: &Cluster) -> Result<Vec<Mapping>> {
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let items = labelled(cluster, path, IS_PARENT_TYPE).await?;
+    let items = labelled(cluster, DEFINITIONS, IS_PARENT_TYPE).await?;
     let known = cluster.known_mappings();
     let names = items.iter().filter_map(|item| item.pointer("/metadata/name")?.as_str()?.split_once('.'));
     let kinds = names.filter_map(|(plural, group)| {

@@ -9,12 +9,11 @@ use super::id::PART_OF;
 use super::scope::{GroupKind, SetScope};
 use crate::cluster::client::Cluster;
 use crate::cluster::listing::metadata_of;
-use crate::cluster::mapping::Mapping;
+use crate::cluster::mapping::{DEFINITIONS, Mapping};
 use crate::cluster::plan::Object;
 use crate::diagnostic::Result;
 use crate::patch::LAST_APPLIED;
 
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 /// An object that has the label of a set.

@@ -10,7 +10,7 @@ use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
-use crate::cluster::mapping::{Mapping, encode};
+use crate::cluster::mapping::{DEFINITIONS, Mapping, encode};
 use crate::cluster::plan::Object;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::NamedKind;
@@ -72,7 +72,7 @@ impl ParentRef {
             return Ok(());
         }
         let name = format!("{}.{}", self.mapping.plural, self.mapping.gvk.group);
-        let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}", encode(&name));
+        let path = format!("{DEFINITIONS}/{}", encode(&name));
         let answer = match cluster.ask(&Ask::get(path.as_str())).await?.accepted() {
             Ok(answer) => answer,
             Err(refusal) if refusal.is_not_found() => return Err(self.is_no_parent()),
