@@ -179,6 +179,16 @@ fn a_selector_of_one_label_that_is_nearly_that_of_pods_is_told() {
 }
 
 #[test]
+fn labels_that_programs_give_their_own_pods_are_not_missed() {
+    let elected =
+        WEB.replace("selector: {app: web}\n  ports", "selector: {app: web, web-active: \"true\"}\n  ports");
+    assert_eq!(told_of(&elected), [""; 0]);
+    let told =
+        told_of(&elected.replace("{labels: {app: web}}", "{labels: {app: web, web-active: \"false\"}}"));
+    assert!(told.len() == 1 && told[0].contains("web-active: true"), "{told:?}");
+}
+
+#[test]
 fn names_that_lead_to_something_else_are_told() {
     let scaler = |kind, name| {
         format!(
@@ -600,4 +610,63 @@ fn comments_silence_all_warnings_of_builds() {
     ]);
     let output = run(home.path(), &["build", "."]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn texts_for_others_have_no_comments_of_check() {
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  ci.yaml: |\n    # smp:ignore unmatched-image \
+               there\n    images: []\n    # smp:ignore nothing\n  one: \"a # smp:ignore no-effect b\" # smp:ignore no-effect here\n";
+    let home = target_of(map);
+    assert_eq!(found(home.path(), &["."]).0, ["unused-silence all.yaml:9"]);
+}
+
+/// A Deployment without an image, which somebody else may give it.
+const NO_IMAGE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
+                        template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers:\n      - {name: web, comand: [x]}\n";
+
+#[test]
+fn what_a_base_lacks_is_not_told_while_a_user_does_not_build() {
+    let home = folder(&[
+        ("base/web.yaml", NO_IMAGE),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("middle/kustomization.yaml", "resources: [../base]\n"),
+        ("prod/kustomization.yaml", "resources: [../middle/, missing.yaml]\n"),
+    ]);
+    let home = home.path();
+    let of_base = ["container-without-image base/web.yaml:10", "unknown-field base/web.yaml:10"];
+    assert_eq!(found(home, &["base", "middle"]).0, of_base);
+    let (all, _) = found(home, &["-R", "."]);
+    assert_eq!(all, ["unknown-field base/web.yaml:10", "io prod/kustomization.yaml:1"]);
+}
+
+#[test]
+fn operators_may_fill_in_images_of_what_no_patch_added() {
+    let object =
+        NO_IMAGE.replace("apps/v1", "apps.openshift.io/v1").replace("Deployment", "DeploymentConfig");
+    let patch = "resources: [web.yaml]\npatches:\n- patch: |-\n    - {op: add, path: /spec/template/spec/containers/-, value: {name: \
+                 sidecar}}\n  target: {kind: DeploymentConfig}\n";
+    let home = folder(&[
+        ("a/web.yaml", &object),
+        ("a/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("b/web.yaml", &object),
+        ("b/kustomization.yaml", patch),
+    ]);
+    assert_eq!(found(home.path(), &["a"]).0, [""; 0]);
+    assert_eq!(found(home.path(), &["b"]).0, ["container-without-image b/kustomization.yaml:4"]);
+}
+
+#[test]
+fn refusals_of_builds_name_what_caused_them() {
+    let base = NO_IMAGE.replace("comand: [x]", "image: nginx");
+    let patch = "resources: [../base]\npatches:\n- patch: |-\n    - {op: remove, path: /spec/template/metadata/labels}\n  target: \
+                 {kind: Deployment}\n";
+    let home = folder(&[
+        ("base/web.yaml", &base),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("prod/kustomization.yaml", patch),
+    ]);
+    let home = home.path();
+    let output = run(home, &["build", "prod", "--validate"]);
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(!output.status.success() && said.contains("prod/kustomization.yaml:4:7"), "{said}");
 }

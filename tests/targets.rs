@@ -128,6 +128,9 @@ fn tree() -> TempDir {
         ("plain/base/a.yaml", &cm("plain", "x")),
         ("plain/prod/a.yaml", &cm("plain", "y")),
         ("plain/prod/more/b.yaml", &cm("more", "y")),
+        ("plain/mixed/a.yaml", &cm("plain", "y")),
+        ("plain/mixed/deep/here/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("plain/mixed/deep/here/b.yaml", &cm("deep", "z")),
         ("loose/a.yaml", &cm("loose", "no base")),
         (".hidden/kustomization.yaml", "resources: []\n"),
         ("node_modules/a/kustomization.yaml", "resources: []\n"),
@@ -163,13 +166,14 @@ fn targets(home: &Path, args: &[&str]) -> Vec<String> {
 #[test]
 fn all_targets_below_a_directory_are_found() {
     let home = tree();
-    assert_eq!(targets(home.path(), &["-R"]), ["apps/web/base", "apps/web/prod", "plain/prod"]);
-    assert_eq!(targets(home.path(), &["-R", "--leaves"]), ["apps/web/prod", "plain/prod"]);
+    let deep = "plain/mixed/deep/here";
+    assert_eq!(targets(home.path(), &["-R"]), ["apps/web/base", "apps/web/prod", deep, "plain/prod"]);
+    assert_eq!(targets(home.path(), &["-R", "--leaves"]), ["apps/web/prod", deep, "plain/prod"]);
     assert_eq!(targets(home.path(), &["-R", "apps"]), ["apps/web/base", "apps/web/prod"]);
     assert_eq!(targets(&home.path().join("plain"), &["-R", "prod"]), ["prod"]);
     let built = stdout(&run(home.path(), &["build", "-R", "--leaves"], ""));
     let order: Vec<_> = built.lines().filter(|line| line.starts_with("  name:")).collect();
-    assert_eq!(order, ["  name: web", "  name: plain", "  name: more"], "sorted by target");
+    assert_eq!(order, ["  name: web", "  name: deep", "  name: plain", "  name: more"], "sorted by target");
 }
 
 #[test]
@@ -189,6 +193,6 @@ fn a_kustomization_that_cannot_be_read_is_a_target_that_fails() {
     let output = run(home.path(), &["build", "-R"], "");
     let told = stderr(&output);
     assert!(told.contains("loose/kustomization.yaml:1:1") && told.contains("= target: loose"), "{told}");
-    assert!(told.contains("error: 1 of 4 targets failed: loose"), "{told}");
+    assert!(told.contains("error: 1 of 5 targets failed: loose"), "{told}");
     assert!(!output.stdout.is_empty(), "the others are printed");
 }

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::files::{FileKind, FileTree, clean};
 use crate::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, as_seen_from, is_kustomization};
+use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
 /// The files of this machine that targets were built from.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +95,9 @@ fn is_object(text: &str) -> bool {
     !is_tool && !text.contains("{{") && !text.contains(LOCAL)
 }
 
+/// The fields in which kustomizations list others.
+const PARTS: [&str; 3] = ["resources", "bases", "components"];
+
 /// The texts that a run read.
 pub(super) struct RunTexts<'c> {
     files: LocalFiles<'c>,
@@ -122,6 +126,27 @@ impl<'c> RunTexts<'c> {
     pub(super) fn kustomizations(&self) -> impl Iterator<Item = (&Path, SourceId)> {
         let all = self.read.iter().filter(|(path, _)| is_kustomization(path));
         all.filter_map(|(path, id)| Some((path.parent()?, *id)))
+    }
+
+    /// The directories that kustomizations in some directories are made of, as far as what was read tells.
+    pub(super) fn made_of(&self, directories: impl IntoIterator<Item = PathBuf>) -> FxHashSet<PathBuf> {
+        let (mut waiting, mut found) = (Vec::from_iter(directories), FxHashSet::default());
+        while let Some(directory) = waiting.pop() {
+            let files = KUSTOMIZATION_FILES.map(|name| directory.join(name));
+            let read = files.iter().find_map(|file| self.read.get(file));
+            let parts = read.map(|id| self.parts(*id)).unwrap_or_default();
+            let parts = parts.iter().map(|part| clean(&directory.join(part)));
+            waiting.extend(parts.filter(|part| found.insert(part.clone())));
+        }
+        found
+    }
+
+    /// What a kustomization lists of others.
+    fn parts(&self, kustomization: SourceId) -> Vec<String> {
+        let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+        let documents = parse_documents(self.sources, kustomization, options).unwrap_or_default();
+        let lists = PARTS.iter().filter_map(|field| documents.first()?.get(field)?.as_list());
+        lists.flatten().filter_map(Node::as_str).map(String::from).collect()
     }
 
     /// Those of some files that a text names, or a kustomization in a directory above that was not read.

@@ -5,23 +5,22 @@ use smol_str::{SmolStr, ToSmolStr};
 
 use super::patch_lines::PatchLines;
 use super::reference::template_labels;
-use super::target::CheckedTarget;
 use crate::cause::{Cause, History, KnownValue, Write};
 use crate::diagnostic::Diagnostic;
 use crate::path::{FieldPath, PathElement, PathValue, is_within, pointer_to};
 use crate::resource::Resource;
-use crate::source::Span;
+use crate::source::{SourceMap, Span};
 use crate::validate::ViolationRule;
 use crate::yaml::{Node, Value};
 
-/// Finds what caused the findings of a target.
+/// Finds what caused the findings of a run.
 pub(super) struct Causes<'c> {
     lines: PatchLines<'c>,
 }
 
 impl<'c> Causes<'c> {
-    pub(super) fn new(target: &CheckedTarget<'c>) -> Self {
-        Self { lines: PatchLines::new(target.sources) }
+    pub(super) fn new(sources: &'c SourceMap) -> Self {
+        Self { lines: PatchLines::new(sources) }
     }
 
     /// A finding on a field, by what caused it.

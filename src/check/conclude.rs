@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::baseline::Baseline;
-use super::beside::LocalFiles;
+use super::beside::{LocalFiles, RunTexts};
 use super::config::CheckConfig;
 use super::findings::{CheckReport, main_place};
 use super::registry::{RULES, rule_of};
@@ -145,7 +145,8 @@ impl Conclusion<'_> {
     #[must_use]
     pub fn report(&self, mut all: Vec<TargetFindings>, mut baseline: Option<Baseline>) -> CheckReport {
         self.look_beside(&mut all);
-        let agreed = Agreement::of(&all, self.sources);
+        let mut agreed = Agreement::of(&all, self.sources);
+        agreed.unknown = self.used_by_unbuilt(&all);
         let unused = Unsilenced::of(&all);
         let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
         let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
@@ -185,6 +186,24 @@ impl Conclusion<'_> {
             report.findings.extend(silencing.unused(&unused, self.sources));
         }
         report
+    }
+
+    /// The positions of targets that others which do not build are made of.
+    fn used_by_unbuilt(&self, all: &[TargetFindings]) -> FxHashSet<usize> {
+        let failed: Vec<&Path> =
+            all.iter().filter(|one| one.asked.is_none()).map(|one| one.target.as_path()).collect();
+        if failed.is_empty() {
+            return FxHashSet::default();
+        }
+        let texts = RunTexts::of(self.files, self.sources);
+        let used = texts.made_of(self.files.directories_of(&failed).into_keys());
+        let targets: Vec<&Path> = all.iter().map(|one| one.target.as_path()).collect();
+        let directories = self.files.directories_of(&targets);
+        directories
+            .into_iter()
+            .filter(|(path, _)| used.contains(path))
+            .map(|(_, position)| position)
+            .collect()
     }
 
     /// What is found in manifests of targets that do not build: told of the one whose directory is nearest.
@@ -329,6 +348,8 @@ struct Agreement {
     found: FxHashMap<FoundKey, usize>,
     /// What is found in a target, by its number, and not in one that is built over it: the target leaves that to others.
     left: FxHashSet<(usize, FoundKey)>,
+    /// The targets, by their number, of which somebody who does not build may make something else.
+    unknown: FxHashSet<usize>,
 }
 
 impl Agreement {
@@ -371,7 +392,10 @@ impl Agreement {
                     Some(self.found.get(&key).is_some_and(|found| *found >= taken))
                 })
                 .unwrap_or(true),
-            RuleReach::Users => keys.next().is_none_or(|key| !self.left.contains(&(target, key))),
+            RuleReach::BuiltUsers if self.unknown.contains(&target) => false,
+            RuleReach::Users | RuleReach::BuiltUsers => {
+                keys.next().is_none_or(|key| !self.left.contains(&(target, key)))
+            }
         }
     }
 }

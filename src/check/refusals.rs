@@ -1,5 +1,6 @@
 //! What an API server would refuse of the resources of a build, or of others.
 
+use super::causes::Causes;
 use crate::diagnostic::Diagnostic;
 use crate::resource::Resource;
 use crate::schema::Schema;
@@ -40,11 +41,19 @@ pub struct ObjectJudgement<'j> {
 }
 
 impl ObjectJudgement<'_> {
-    /// What there is to say of a resource; errors are what a server refuses.
+    /// What there is to say of resources, by what caused it where their histories tell that; errors are what a server
+    /// refuses.
     #[must_use]
-    pub fn of(&self, resource: &Resource) -> Vec<Diagnostic> {
-        let violations = self.violations(resource).into_iter();
-        violations.map(|violation| violation.into_diagnostic().resource(resource.id())).collect()
+    pub fn of<'r>(&self, resources: impl IntoIterator<Item = &'r Resource>) -> Vec<Diagnostic> {
+        let causes = Causes::new(self.sources);
+        let told = |resource: &'r Resource| {
+            let causes = &causes;
+            self.violations(resource).into_iter().map(move |violation| {
+                let (rule, path) = (violation.rule, violation.path.clone());
+                causes.told(violation.into_diagnostic(), rule, &path, resource).resource(resource.id())
+            })
+        };
+        resources.into_iter().flat_map(told).collect()
     }
 
     /// The same as data.

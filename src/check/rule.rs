@@ -115,8 +115,10 @@ pub enum RuleReach {
     Each,
     /// All that have the entry which it is about: what does nothing in one target may do something in another.
     Entry,
-    /// It and those that are built over it: what a base lacks may come with what uses it.
+    /// It and those that are built over it: what is wrong in a base may be mended by what uses it.
     Users,
+    /// As for `Users`, of targets that nobody uses who does not build: what a base lacks may come with him.
+    BuiltUsers,
 }
 
 /// How a rule finds.

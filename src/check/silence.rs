@@ -1,5 +1,6 @@
 //! Comments that silence findings: `# smp:ignore CODE why`, on the line of the finding or alone on the line above.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use rustc_hash::FxHashMap;
 
 use super::registry::{code_named, nearest_code};
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::source::{Source, SourceId, SourceMap, Span};
+use crate::source::{Source, SourceId, SourceMap, Span, is_kustomization};
+use crate::yaml::comment_starts;
 
 const WORD: &str = "smp:ignore";
 
@@ -21,6 +23,8 @@ struct Silence {
     line: usize,
     at: Span,
     is_used: bool,
+    /// Whether it stands in a text that may be for others, such as one of a ConfigMap.
+    is_in_value: bool,
 }
 
 /// The comments of the texts of a run; each text is looked through when something is found in it.
@@ -73,6 +77,7 @@ impl Silences {
         }
         let told = |silence: &&Silence| {
             let unknown = silence.codes.iter().find_map(|code| code.as_ref().err());
+            let unknown = unknown.filter(|_| !silence.is_in_value);
             if let Some(name) = unknown {
                 let message = match name.as_str() {
                     "" => "this comment names no rule".to_string(),
@@ -86,7 +91,7 @@ impl Silences {
             }
             let message = "this comment silences nothing";
             let codes = || silence.codes.iter().flatten().copied();
-            (!silence.is_used && codes().all(&is_asked))
+            (!silence.is_used && !silence.is_in_value && codes().all(&is_asked))
                 .then(|| Diagnostic::warning(unused, message).at(silence.at).help("remove the comment"))
         };
         all.values().filter_map(told).collect()
@@ -105,10 +110,11 @@ pub fn unsilenced(warnings: Vec<Diagnostic>, sources: &SourceMap) -> Vec<Diagnos
     warnings.into_iter().filter(is_kept).collect()
 }
 
-/// The comments of a text, by line.
+/// The comments of a text, by line. Patches that stand in a kustomization have their own.
 fn read(id: SourceId, source: &Source) -> Vec<Silence> {
     let text = source.text();
     let mut all = Vec::new();
+    let starts = LazyCell::new(|| comment_starts(text).filter(|_| !is_kustomization(source.name())));
     for start in memmem::find_iter(text.as_bytes(), WORD) {
         let (line, _) = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
         let from = source.line_start(line);
@@ -129,6 +135,7 @@ fn read(id: SourceId, source: &Source) -> Vec<Silence> {
             line: if lead.trim().is_empty() { line + 1 } else { line },
             at: Span::new(id, from + sign, start + WORD.len()),
             is_used: false,
+            is_in_value: starts.as_ref().is_some_and(|starts| starts.binary_search(&(from + sign)).is_err()),
         });
     }
     all.sort_by_key(|silence| silence.line);

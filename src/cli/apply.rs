@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
@@ -88,7 +89,7 @@ pub(super) struct ApplyArgs {
     show_managed_fields: bool,
 
     /// Then wait until the objects are ready: all, or those of some kinds
-    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "", value_delimiter = ',')]
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     wait: Option<Vec<String>>,
 
     #[command(flatten)]

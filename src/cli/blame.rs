@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::report::{print, print_parts};
 use super::select::Selection;
-use super::target::TargetArgs;
+use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 #[cfg(feature = "cluster")]
 use crate::cluster::{Cluster, PARALLEL, live_objects};
@@ -20,7 +20,7 @@ use crate::explain::{
     blame_to_json, blame_to_yaml, blamed_json, blamed_yaml, fields_at, is_named, nearest_field,
     nearest_object, removals_at, split_field,
 };
-use crate::overlay::Built;
+use crate::overlay::{Built, Histories};
 #[cfg(feature = "cluster")]
 use crate::resource::Resource;
 use crate::source::SourceMap;
@@ -93,7 +93,8 @@ impl BlameArgs {
 /// Says where values come from.
 pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     let (target, wanted) = args.words()?;
-    let builder = args.target.builder_with_histories(sources, std::slice::from_ref(&target))?;
+    let builder =
+        args.target.builder(Histories::Kept, sources, std::slice::from_ref(&target), ClusterUse::Asked)?;
     let built = Selection::of(&target)?.build(&builder, &target)?;
     render::print_before(&built.warnings, sources)?;
     let names = render::place_names(sources);

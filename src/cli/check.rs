@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::report::print;
 use super::select::{SelectArgs, Selection, is_stream};
-use super::target::TargetArgs;
+use super::target::{ClusterUse, TargetArgs};
 use super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::{Failure, Outcome, render};
 use crate::check::report::{CheckForm, render as render_report, summary};
@@ -24,7 +24,7 @@ use crate::check::{
 };
 use crate::diagnostic::{Code, Diagnostic, Result, Severity};
 use crate::files::{DiskTree, FileTree as _, Located, replace_file};
-use crate::overlay::Builder;
+use crate::overlay::{Builder, Histories};
 use crate::source::{SourceMap, as_seen_from};
 use crate::validate::ValidateOptions;
 use crate::yaml::Node;
@@ -147,7 +147,7 @@ fn reported(
     let wanted = RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))?;
     let baseline = args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose();
     let baseline = baseline.map_err(Failure::WrongUse)?.flatten();
-    let builder = args.target.builder_with_histories(sources, &selection.targets)?;
+    let builder = args.target.builder(Histories::Kept, sources, &selection.targets, ClusterUse::Asked)?;
     let options = KubernetesVersion::options(args.kubernetes);
     let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose();
     let policies = policies.map_err(Failure::WrongUse)?;

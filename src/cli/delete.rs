@@ -204,6 +204,9 @@ fn problems(summary: &DeleteSummary, all: usize, limit: Option<Duration>) -> Vec
         let more = summary.skipped.len().saturating_sub(NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         last = last.note(format!("not tried: {}{more}", named.join(", ")));
+        if !summary.remaining.is_empty() {
+            last = last.help("what is still there may need these until it is gone: delete again then");
+        }
     }
     problems.push(last);
     problems

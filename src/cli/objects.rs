@@ -8,12 +8,12 @@ use clap::Args;
 use super::document::stdin_bytes;
 use super::select::{SelectArgs, is_stream};
 use super::target::{ClusterUse, TargetArgs, has_kustomization};
-use super::validation::Validation;
+use super::validation::{Validation, histories_for};
 use super::{Failure, render};
 use crate::cluster::ConnectOptions;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, NO_FILE, TreeWalk, WalkOptions};
-use crate::overlay::{Builder, Remotes, is_remote_file, without_secrets};
+use crate::overlay::{Builder, Histories, Remotes, is_remote_file, without_secrets};
 use crate::resource::{LabelSelector, Resource, flatten_lists};
 use crate::schema::Schema;
 use crate::schema::cache::{SchemaCache, ServerId};
@@ -97,7 +97,12 @@ impl ObjectArgs {
         sources: &SourceMap,
     ) -> std::result::Result<Vec<Resource>, Failure> {
         let selection = self.select.select(self.target.bases(), sources)?;
-        let builder = self.target.builder(sources, &selection.targets, ClusterUse::Needed)?;
+        let builder = self.target.builder(
+            histories_for(chosen.validation),
+            sources,
+            &selection.targets,
+            ClusterUse::Needed,
+        )?;
         let (mut resources, mut problems) = (Vec::new(), Vec::new());
         for target in &selection.targets {
             let of_target = |problem: Diagnostic| match selection.targets.len() {
@@ -146,7 +151,7 @@ impl ObjectArgs {
             }
         }
         if chosen.validation.is_some() {
-            let builder = self.target.builder(sources, &[], ClusterUse::Needed)?;
+            let builder = self.target.builder(Histories::Dropped, sources, &[], ClusterUse::Needed)?;
             let found = chosen.judge(&builder, Path::new("."), &resources)?;
             render::print_before(&found, sources)?;
         }

@@ -262,30 +262,19 @@ pub(super) fn has_kustomization(target: &Path) -> bool {
 }
 
 impl TargetArgs {
-    /// A builder for these arguments.
+    /// A builder for these arguments whose resources know what made their values, where that is kept.
     ///
     /// # Errors
     /// As [`Builder::new`], and overlays' rules for a kustomization, which has none.
     pub(super) fn builder(
         &self,
+        histories: Histories,
         sources: &SourceMap,
         targets: &[PathBuf],
         cluster: ClusterUse,
     ) -> Result<Builder, Failure> {
-        self.builder_by(self.lock(), sources, targets, cluster)
-    }
-
-    /// A builder for these arguments whose resources know what made their values.
-    ///
-    /// # Errors
-    /// As [`TargetArgs::builder`].
-    pub(super) fn builder_with_histories(
-        &self,
-        sources: &SourceMap,
-        targets: &[PathBuf],
-    ) -> Result<Builder, Failure> {
-        let options = BuildOptions { histories: Histories::Kept, ..self.options(self.lock()) };
-        self.builder_with(options, sources, targets, ClusterUse::Asked)
+        let options = BuildOptions { histories, ..self.options(self.lock()) };
+        self.builder_with(options, sources, targets, cluster)
     }
 
     /// A builder for these arguments that reads the files of a tree.

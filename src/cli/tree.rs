@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 
 use super::report::print;
 use super::select::Selection;
-use super::target::TargetArgs;
+use super::target::{ClusterUse, TargetArgs};
 use super::{Outcome, render};
 use crate::explain::{TreeLines, build_tree, tree_to_dot, tree_to_json, tree_to_mermaid, tree_to_text};
+use crate::overlay::Histories;
 use crate::source::SourceMap;
 
 /// Build an overlay and show what it is made of: files, bases, components, patches, generators, transformers, and
@@ -44,7 +45,8 @@ enum TreeForm {
 
 /// Shows what a target is made of.
 pub(super) fn run(args: &TreeArgs, sources: &SourceMap) -> Outcome {
-    let builder = args.target.builder_with_histories(sources, std::slice::from_ref(&args.path))?;
+    let builder =
+        args.target.builder(Histories::Kept, sources, std::slice::from_ref(&args.path), ClusterUse::Asked)?;
     let built = Selection::of(&args.path)?.build(&builder, &args.path)?;
     render::print_before(&built.warnings, sources)?;
     let tree = build_tree(&built, sources, &render::place_names(sources));

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use super::select::is_stream;
 use crate::check::{ObjectJudgement, Unfinished};
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::overlay::Builder;
+use crate::overlay::{Builder, Histories};
 use crate::package::Package;
 use crate::resource::Resource;
 use crate::schema::is_built_in_group;
@@ -163,13 +163,14 @@ impl<'s> Validation<'s> {
         let (schema, sources) = (schema.as_ref(), self.sources);
         let judgement = ObjectJudgement { schema, sources, options: &options, unfinished: self.unfinished };
         let mut unknown = FxHashSet::default();
-        for resource in judged {
+        let judged = judged.inspect(|resource| {
             let gvk = &resource.id().gvk;
             if !is_built_in_group(&gvk.group) && schema.kind(gvk).is_none() && unknown.insert(gvk) {
                 found.push(not_judged(resource));
             }
-            found.extend(judgement.of(resource));
-        }
+        });
+        let refused = judgement.of(judged);
+        found.extend(refused);
         let is_refused = found.iter().any(|problem| problem.severity() == Severity::Error);
         if is_refused { Err(found) } else { Ok(found) }
     }
@@ -181,6 +182,11 @@ impl<'s> Validation<'s> {
             |problem: &Diagnostic| problem.severity() == Severity::Note && problem.code() == Code::NoSchema;
         said.retain(|problem| !is_of_kind(problem) || unknown.insert(problem.message().to_string()));
     }
+}
+
+/// What builds keep of their resources for what judges them, if something does: what made their values.
+pub(super) fn histories_for(validation: Option<&Validation<'_>>) -> Histories {
+    if validation.is_some() { Histories::Kept } else { Histories::Dropped }
 }
 
 /// That nobody knows the kind of a resource.

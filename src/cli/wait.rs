@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
@@ -28,7 +29,7 @@ pub(super) struct WaitArgs {
     objects: ObjectArgs,
 
     /// Wait only for objects of these kinds
-    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     kinds: Vec<String>,
 
     /// Print each change of a status as a line of JSON; in the end what is not ready, and why
@@ -78,7 +79,7 @@ impl WaitFlags {
 
     pub(super) fn options(&self, kinds: &[String]) -> WaitOptions {
         WaitOptions {
-            kinds: kinds.iter().filter(|kind| !kind.is_empty()).cloned().collect(),
+            kinds: kinds.to_vec(),
             timeout: self.limit(),
             failure_grace: self.failure_grace.unwrap_or(FAILURE_GRACE),
             strictness: if self.strict_wait { Strictness::ControllerSeen } else { Strictness::Kstatus },

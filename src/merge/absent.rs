@@ -9,7 +9,7 @@ use super::entry_match::{KeyPattern, ListKeys};
 use super::identity::Identity;
 use super::rules::Rules;
 use super::trail::Trail;
-use crate::diagnostic::{Code, Diagnostic, ResourceName};
+use crate::diagnostic::{Code, Diagnostic, Excerpt, ResourceName};
 use crate::schema::Cursor;
 use crate::source::Span;
 use crate::yaml::{Map, Node, Value, nearest};
@@ -38,7 +38,11 @@ impl Absences {
         }
         *self.targets.entry(patch.span()).or_default() += 1;
         let (warnings, name) = (absent_deletions(before, patch, kind).into_iter(), object.into());
-        self.warnings.extend(warnings.map(|warning| (patch.span(), warning.resource(name.clone()))));
+        let start = before.span().at_start();
+        self.warnings.extend(warnings.map(|warning| {
+            let warning = warning.label_with(start, "the object that does not have it", Excerpt::Hidden);
+            (patch.span(), warning.resource(name.clone()))
+        }));
     }
 
     /// A warning for each place of a patch that takes away nothing from any of its objects: with one for many, that

@@ -125,13 +125,8 @@ struct SearchWalk<'s> {
 
 impl SearchWalk<'_> {
     fn visit(&mut self, root: &Root, above: Above) -> Result<()> {
-        let listed = root.directory().list();
-        let entries = listed.map_err(|error| {
-            Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", root.shown().display()))
-        })?;
-        let name = |entry: &DirectoryEntry| entry.name.to_string_lossy().into_owned();
-        let has_kustomization =
-            entries.iter().any(|e| e.kind != FileKind::Directory && KUSTOMIZATION_FILES.contains(&&*name(e)));
+        let entries = entries_of(root)?;
+        let has_kustomization = entries.iter().any(is_kustomization_file);
         if has_kustomization {
             self.kustomization(root);
         } else if above == Above::Nothing && entries.iter().any(is_manifest) && self.plain(root)? {
@@ -139,16 +134,32 @@ impl SearchWalk<'_> {
             return Ok(());
         }
         let above = if has_kustomization { Above::Kustomization } else { above };
-        for entry in entries.iter().filter(|entry| entry.kind == FileKind::Directory) {
-            let (name, path) = (name(entry), root.path().join(&entry.name));
-            if name.starts_with('.') || LEFT_OUT.contains(&&*name) || self.ignored.contains(&path) {
-                continue;
-            }
-            if let Some(below) = root.neighbour(&path)? {
-                self.visit(&below, above)?;
+        self.below(root, &entries).try_for_each(|below| self.visit(&below?, above))
+    }
+
+    /// The directories in a directory in which targets are looked for.
+    fn below(&self, root: &Root, entries: &[DirectoryEntry]) -> impl Iterator<Item = Result<Root>> + use<> {
+        let directories = entries.iter().filter(|entry| entry.kind == FileKind::Directory);
+        let below = directories.filter_map(|entry| {
+            let (name, path) = (entry.name.to_string_lossy(), root.path().join(&entry.name));
+            let is_left_out =
+                name.starts_with('.') || LEFT_OUT.contains(&&*name) || self.ignored.contains(&path);
+            if is_left_out { None } else { root.neighbour(&path).transpose() }
+        });
+        below.collect::<Vec<_>>().into_iter()
+    }
+
+    /// Whether there is a kustomization below a directory.
+    fn has_kustomizations_below(&self, root: &Root) -> Result<bool> {
+        for below in self.below(root, &entries_of(root)?) {
+            let below = below?;
+            if entries_of(&below)?.iter().any(is_kustomization_file)
+                || self.has_kustomizations_below(&below)?
+            {
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Takes note of a kustomization; one that cannot be read is a target, whose build says why.
@@ -179,11 +190,14 @@ impl SearchWalk<'_> {
         }
     }
 
-    /// Takes note of a directory of manifests, if a base is found for it.
+    /// Takes note of a directory of manifests, if a base is found for it. Kustomizations are in no plain directory.
     fn plain(&mut self, root: &Root) -> Result<bool> {
         let bases = bases_of(root, &self.search.bases)?.unwrap_or_default();
         // A base that is given is no overlay of itself.
-        if bases.is_empty() || bases.iter().any(|base| root.path().starts_with(base.path())) {
+        if bases.is_empty()
+            || bases.iter().any(|base| root.path().starts_with(base.path()))
+            || self.has_kustomizations_below(root)?
+        {
             return Ok(false);
         }
         self.found.targets.insert(root.path().to_path_buf());
@@ -197,6 +211,16 @@ fn is_component(sources: &SourceMap, source: SourceId) -> bool {
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let documents = parse_documents(sources, source, options).unwrap_or_default();
     documents.first().and_then(|node| node.get("kind")).and_then(Node::as_str) == Some("Component")
+}
+
+fn entries_of(root: &Root) -> Result<Vec<DirectoryEntry>> {
+    root.directory().list().map_err(|error| {
+        Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", root.shown().display()))
+    })
+}
+
+fn is_kustomization_file(entry: &DirectoryEntry) -> bool {
+    entry.kind != FileKind::Directory && KUSTOMIZATION_FILES.iter().any(|name| entry.name == *name)
 }
 
 fn is_manifest(entry: &DirectoryEntry) -> bool {

@@ -39,6 +39,7 @@ pub use json::to_json;
 pub(crate) use json::to_json_pretty;
 pub use meta::{Comments, Meta, Style, Tag};
 pub use node::{Entry, Key, List, Map, Node, Value};
+pub(crate) use parse::comment_starts;
 pub use parse::{
     DuplicateKeys, ParseOptions, RepeatedKey, decode, parse_documents, parse_one, parse_with_repeated_keys,
 };

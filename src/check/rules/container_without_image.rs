@@ -5,6 +5,7 @@ use crate::check::reference::pod_containers;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use crate::schema::is_built_in_group;
 use crate::yaml::Node;
 
 pub(in crate::check) static RULE: Rule = Rule {
@@ -17,9 +18,10 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::MeansElse,
     severity: Severity::Error,
     standing: RuleStanding::On,
-    reach: RuleReach::Users,
+    reach: RuleReach::BuiltUsers,
     why: "Most often a patch names a container that is not there: what was to change one adds another, which has only the \
-          fields of the patch. The API server refuses it, or an operator that fills in the image of its own is at work.",
+          fields of the patch. The API server refuses it. In custom resources an operator may fill in an image of its own, \
+          as OpenShift does in a DeploymentConfig: of these, only containers that another file added are told.",
     bad: &[
         (
             "kustomization.yaml",
@@ -46,10 +48,13 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let (mut found, causes) = (Vec::new(), Causes::new(target));
+    let (mut found, causes) = (Vec::new(), Causes::new(target.sources));
+    let file_of = |node: &Node| target.sources.outermost(node.span()).source;
     for resource in target.resources() {
+        let is_built_in = is_built_in_group(&resource.id().gvk.group);
         for container in pod_containers(resource) {
-            if !container.node.get("image").is_none_or(Node::is_null) {
+            let has_image = !container.node.get("image").is_none_or(Node::is_null);
+            if has_image || (!is_built_in && file_of(container.node) == file_of(resource.node())) {
                 continue;
             }
             let name = container.node.get("name").and_then(Node::as_str).unwrap_or_default();

@@ -17,7 +17,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::PointsNowhere,
     severity: Severity::Error,
     standing: RuleStanding::On,
-    reach: RuleReach::Users,
+    reach: RuleReach::BuiltUsers,
     why: "The ConfigMap or Secret is in the build, and `key` is none of its keys: the kubelet does not start the container \
           then, unless the reference is `optional`.",
     bad: &[

@@ -19,7 +19,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::On,
-    reach: RuleReach::Users,
+    reach: RuleReach::BuiltUsers,
     why: "A ConfigMap, Secret, ServiceAccount, PersistentVolumeClaim, Service, Role or scaled workload that is named and is \
           not in the build, while the build has one that is called much alike, has one of that name in another namespace, \
           or has what is scaled under that name as another kind. Names of which nothing in the build is like are told by \

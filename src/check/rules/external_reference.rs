@@ -15,7 +15,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::Off,
-    reach: RuleReach::Users,
+    reach: RuleReach::BuiltUsers,
     why: "Secrets above all are often made outside of a build, so this is off. Who declares all that comes from elsewhere \
           in `.smp.yaml` can select it, and is told of every name that leads nowhere.",
     bad: &[

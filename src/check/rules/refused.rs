@@ -84,7 +84,7 @@ pub(in crate::check) static RULES: [&[Rule]; 7] = [
 pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptions) -> Vec<Diagnostic> {
     let CheckedTarget { schema, sources, .. } = *target;
     let judgement = ObjectJudgement { schema, sources, options, unfinished: Unfinished::Spared };
-    let (quoting, causes) = (Quoting::new(target), Causes::new(target));
+    let (quoting, causes) = (Quoting::new(target), Causes::new(target.sources));
     let mut found = yaml_surprise::dates(target, &quoting);
     found.extend(yaml_surprise::keys(target));
     found.extend(definitions::find(target));

@@ -21,11 +21,12 @@ pub(in crate::check) static RULE: Rule = Rule {
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::On,
-    reach: RuleReach::Users,
+    reach: RuleReach::BuiltUsers,
     why: "Some workload of the same namespace has all labels of the selector but one, and none has all of them: the Service \
           gets no endpoints. Of a selector of one label some workload has nearly the value, or the value under another key. \
           Selectors of which no workload has anything are taken for those of Pods from elsewhere, and labels that \
-          controllers give to Pods, such as `statefulset.kubernetes.io/pod-name`, are not looked at.",
+          controllers give to Pods, such as `statefulset.kubernetes.io/pod-name`, or programs to their own when one is \
+          elected, are not looked at.",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
         (
@@ -154,8 +155,19 @@ fn has(labels: Option<&Node>, (key, value): LabelPair<'_>) -> bool {
 /// What programs label their own Pods with when they have elected one of them.
 const ROLES: [&str; 6] = ["leader", "master", "primary", "replica", "active", "standby"];
 
+/// Whether programs label their own Pods so: with a role, or with whether they have it under a key that no template has,
+/// such as `vault-active: "true"`.
+fn is_elected((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
+    let is_told = || labels.is_some_and(|labels| labels.get(key).is_some());
+    match value.as_str() {
+        Some("true" | "false") => !is_told(),
+        Some(value) => ROLES.contains(&value),
+        None => false,
+    }
+}
+
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    let (workloads, causes) = (Workloads::of(target.resources()), Causes::new(target));
+    let (workloads, causes) = (Workloads::of(target.resources()), Causes::new(target.sources));
     target.resources().filter_map(|resource| told(resource, &workloads, &causes)).collect()
 }
 
@@ -170,7 +182,7 @@ fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> 
     // One label that is alone says little: some Pods must have nearly the same.
     let (labels, workload) = if best == 0 { workloads.alike(namespace, wanted[0])? } else { nearest };
     let (key, value) = *wanted.iter().find(|pair| !has(labels, **pair))?;
-    if value.as_str().is_some_and(|value| ROLES.contains(&value)) {
+    if is_elected((key, value), labels) {
         return None;
     }
     let message = format!("no Pod of the build has the label `{key}: {}`", value.scalar_text()?);

@@ -13,7 +13,7 @@ use self::output::{OutputArgs, Sink};
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
 use super::select::{SelectArgs, Selection};
 use super::target::{ClusterUse, TargetArgs};
-use super::validation::{ValidateArgs, Validation};
+use super::validation::{ValidateArgs, Validation, histories_for};
 use super::{Failure, Outcome, render};
 use crate::check::{Unfinished, unsilenced};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -50,10 +50,11 @@ pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let destination = args.output.destination(targets)?;
     let confinement = args.sandbox.confinement(&args.target, targets)?;
     let cluster = if confinement == Confinement::None { ClusterUse::Asked } else { ClusterUse::Refused };
-    let builder = args.target.builder(sources, targets, cluster)?;
-    let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets };
     // Who applies what is rendered sees to what holds a place for others.
     let validation = args.validate.validation(Unfinished::Spared, sources);
+    let histories = histories_for(validation.as_ref());
+    let builder = args.target.builder(histories, sources, targets, cluster)?;
+    let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets };
     let sink = if validation.is_some() { Sink::held(destination) } else { Sink::new(destination) };
     let build = TargetRun { selection: &selection, builder: &builder, validation: validation.as_ref() };
     let (sink, failed) = sandboxed.run(confinement, || fill(sink, &build, sources))?;

@@ -63,7 +63,8 @@ pub struct DeleteSummary {
     pub failures: Vec<DeleteFailure>,
     /// Those that were still there when the time was over.
     pub remaining: Vec<RemainingObject>,
-    /// Those that were not tried: the run was stopped, or the server did not answer any more.
+    /// Those that were not tried: the run was stopped, the server did not answer any more, or something that may need them
+    /// was waited for in vain.
     pub skipped: Vec<Object>,
 }
 

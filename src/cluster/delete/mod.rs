@@ -1,7 +1,8 @@
 //! Deleting objects, in the reverse of the order in which they are applied.
 //!
-//! What one step deletes is gone before the next begins, where that is waited for. What fails stops nothing, but for one
-//! thing: a CRD stays while custom resources of the same run do, which would go with it.
+//! What one step deletes is gone before the next begins, where that is waited for; what is waited for in vain may need
+//! what comes after it, which then stays. What fails stops nothing, but for one thing: a CRD stays while custom resources
+//! of the same run do, which would go with it.
 
 mod events;
 mod gone;
@@ -33,8 +34,9 @@ use taken_along::taken_along;
 /// Deletes objects.
 ///
 /// Each is looked for first, and deleted only as the one that was found. Waves and phases are those of
-/// [`apply`](super::apply()), in reverse: what changes how others are admitted goes first, then workloads and all that is
-/// not named here, what these need, CRDs, and last namespaces that are among the objects.
+/// [`apply`](super::apply()), in reverse: what changes how others are admitted goes first, then custom resources whose
+/// CRD goes, too, workloads and all that is not named here, what these need, CRDs, and last namespaces that are among the
+/// objects.
 ///
 /// # Errors
 /// What stops the run before anything is sent.
@@ -47,8 +49,7 @@ pub fn delete(
     options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
-        let mut steps = steps(&plan, &options.waves)?;
-        steps.reverse();
+        let steps = deletion_steps(&plan, &options.waves)?;
         let until = match options.done_when {
             DoneWhen::Gone(limit) if options.dry_run == DryRun::None => Some(Instant::now() + limit),
             DoneWhen::Gone(_) | DoneWhen::Accepted => None,
@@ -60,6 +61,7 @@ pub fn delete(
             plan: &plan,
             until,
             unanswered: AtomicUsize::new(0),
+            is_late: false,
             summary,
             kept,
         };
@@ -80,9 +82,19 @@ pub fn deletion_order(
     waves: &[String],
 ) -> Result<Vec<Object>> {
     let plan = ObjectPlan::without_server(resources, options)?;
-    let steps = steps(&plan, waves)?;
-    let order = steps.into_iter().rev().flat_map(|step| step.objects);
+    let order = deletion_steps(&plan, waves)?.into_iter().flat_map(|step| step.objects);
     Ok(order.map(|index| plan.targets[index].object.clone()).collect())
+}
+
+/// The steps of an apply in reverse. Custom resources whose CRD is among the objects go before the others of their step:
+/// what takes their finalizers away may be among these.
+fn deletion_steps(plan: &ObjectPlan<'_>, waves: &[String]) -> Result<Vec<ApplyStep>> {
+    let loses_kind = |index: &usize| plan.defined.contains_key(&plan.targets[*index].object.gvk);
+    let parted = steps(plan, waves)?.into_iter().rev().flat_map(|step| {
+        let (first, then) = step.objects.into_iter().partition(loses_kind);
+        [first, then].map(|objects| ApplyStep { objects, wave: step.wave, phase: step.phase })
+    });
+    Ok(parted.filter(|step| !step.objects.is_empty()).collect())
 }
 
 /// A run over all objects.
@@ -94,8 +106,10 @@ struct DeleteRun<'a> {
     until: Option<Instant>,
     /// How many requests in a row were not answered.
     unanswered: AtomicUsize,
+    /// Whether something was waited for in vain.
+    is_late: bool,
     summary: DeleteSummary,
-    /// The CRDs of which custom resources are still there.
+    /// The CRDs of which custom resources were not deleted.
     kept: FxHashSet<SmolStr>,
 }
 
@@ -125,15 +139,13 @@ impl DeleteRun<'_> {
         let Some(until) = self.until else { return };
         let patient = Patient { until, stop: self.options.stop.as_deref() };
         let remaining = gone(self.cluster, dying, &patient, report).await;
-        for one in &remaining {
-            self.keep_definition(&one.object);
-        }
+        self.is_late |= !remaining.is_empty();
         self.summary.remaining.extend(remaining);
     }
 
     fn is_over(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        is_stopped || self.unanswered.load(Ordering::Relaxed) >= GONE
+        is_stopped || self.is_late || self.unanswered.load(Ordering::Relaxed) >= GONE
     }
 
     async fn outcome(&self, step: &ApplyStep, index: usize) -> Deletion {

@@ -82,13 +82,12 @@ fn nothing_awaited() -> Diagnostic {
 /// # Errors
 /// Neither the objects nor the server has one of them, or the objects have none of them.
 pub fn check_awaited_kinds(cluster: &Cluster, resources: &[Resource], kinds: &[String]) -> Result<()> {
-    let kinds: Vec<String> = kinds.iter().filter(|kind| !kind.is_empty()).cloned().collect();
     if kinds.is_empty() {
         return Ok(());
     }
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
-        let (words, mut problems) = (KindWords::of(&kinds, &plan), Problems::default());
+        let (words, mut problems) = (KindWords::of(kinds, &plan), Problems::default());
         for word in &words.strange {
             unheard(cluster, "--wait", word).await?.into_iter().for_each(|problem| problems.add(problem));
         }

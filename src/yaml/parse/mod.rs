@@ -12,11 +12,13 @@ mod tests;
 pub use fields::RepeatedKey;
 pub use options::{DuplicateKeys, ParseOptions};
 
+use granit_parser::Event;
+
 use self::builder::{TreeBuilder, too_deep};
-use super::events::{CommentEvents, Unreadable, read_events};
+use super::events::{CommentEvents, EventPlace, Unreadable, read_events};
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::{SourceId, SourceMap, Span};
+use crate::source::{Reading, SourceId, SourceMap, Span};
 
 /// Turns bytes into text: UTF-8 or UTF-16 with or without a byte order mark.
 ///
@@ -79,6 +81,20 @@ pub fn parse_with_repeated_keys(
         }
         Err(Unreadable::Syntax { message, at, .. }) => Err(syntax_error(id, text, &message, at)),
     }
+}
+
+/// Where the comments of a text begin, in bytes and ascending; none when it is not YAML. A `#` within a value is no
+/// comment.
+pub(crate) fn comment_starts(text: &str) -> Option<Vec<usize>> {
+    let note = |starts: &mut Vec<usize>, event: Event<'_>, place: &EventPlace| {
+        if matches!(event, Event::Comment(..)) {
+            starts.push(place.range.start);
+        }
+        Ok(())
+    };
+    let mut starts = read_events(text, CommentEvents::Shown, Reading::default(), Vec::new, note).ok()?;
+    starts.sort_unstable();
+    Some(starts)
 }
 
 fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnostic {

@@ -4,6 +4,26 @@ use crate::check::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleSt
 use crate::diagnostic::Severity;
 use crate::validate::ViolationRule;
 
+/// What a base lacks, its overlays may give.
+const fn reach(of: ViolationRule) -> RuleReach {
+    match of {
+        ViolationRule::MissingRequired
+        | ViolationRule::AccessModes
+        | ViolationRule::EnvSource
+        | ViolationRule::Image
+        | ViolationRule::IngressBackend
+        | ViolationRule::RoleRef
+        | ViolationRule::SecretType
+        | ViolationRule::SelectorMismatch
+        | ViolationRule::ServicePorts
+        | ViolationRule::StorageRequest
+        | ViolationRule::Subject
+        | ViolationRule::VolumeMount
+        | ViolationRule::VolumeSource => RuleReach::BuiltUsers,
+        _ => RuleReach::Users,
+    }
+}
+
 /// A rule that finds what violates one of `validate`.
 pub(super) const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample, good: RuleExample) -> Rule {
     Rule {
@@ -12,8 +32,7 @@ pub(super) const fn rule(of: ViolationRule, severity: Severity, bad: RuleExample
         group: RuleGroup::WouldBeRefused,
         severity,
         standing: RuleStanding::On,
-        // What a base lacks, its overlays may give.
-        reach: RuleReach::Users,
+        reach: reach(of),
         why: "An API server that is asked strictly refuses the object. An object of a base is only told when it would be \
               refused in all targets that were looked at.",
         bad,
