@@ -129,16 +129,22 @@ fn what_is_not_there_is_a_failure_that_stops_nothing() {
 
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
-fn a_definition_stays_while_its_objects_do() {
+fn what_custom_resources_may_need_stays_while_they_do() {
     let rig = Rig::new();
     rig.create_namespace();
-    rig.file(
-        "all.yaml",
-        &documents(&[CRD, &GADGET.replace("name: g,", "name: g, finalizers: [example.com/hold],")]),
-    );
+    let held = GADGET.replace("name: g,", "name: g, finalizers: [example.com/hold],");
+    rig.file("all.yaml", &documents(&[CRD, &held, DEPLOYMENT, &config_maps(1)]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     let ran = rig.smp(&["delete", "-f", "all.yaml", "--timeout=2s"]).ended(1);
-    assert!(ran.stderr.contains("custom resources of it are among the objects and still there"), "{ran:?}");
+    assert!(ran.stdout.lines().count() == 1 && ran.stdout.starts_with("gadget."), "{ran:?}");
+    let not_tried = format!(
+        "not tried: deployment.apps/web in {0}, configmap/c0 in {0}, \
+         customresourcedefinition.apiextensions.k8s.io/gadgets.{0}.example.com",
+        rig.name
+    );
+    assert!(ran.stderr.contains(&not_tried), "{ran:?}");
+    assert!(ran.stderr.contains("4 of 4 objects are not gone"), "{ran:?}");
+    assert!(rig.exists("deployment/web"), "it may be what takes the finalizer away");
     let definition = format!("gadgets.{}.example.com", rig.name);
     assert_eq!(rig.kubectl(&["get", "crd", &definition, "-o", "jsonpath={.metadata.deletionTimestamp}"]), "");
     let patch = r#"{"metadata": {"finalizers": null}}"#;

@@ -448,6 +448,7 @@ fn kinds_that_are_not_among_the_objects_are_not_waited_for_after_an_apply() {
     let rig = &sets.rig;
     rig.file("map.yaml", &maps(&["m"]));
     for (kinds, status, parts) in [
+        ("--wait=", 2, ["a value is required for '--wait[=<KINDS>]'", "error[usage]"]),
         ("--wait=TYPO", 2, ["no kind is called `TYPO`", "nothing was sent"]),
         ("--wait=configmap,TYPO", 2, ["no kind is called `TYPO`", "nothing was sent"]),
         ("--wait=statefulset", 1, ["none of the objects is of a kind that is named", "nothing was sent"]),
