@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map as CelMap};
-use kube_cel::cel::{Context, ExecutionError, FunctionContext, Program, ResolveResult, Value as CelValue};
+use kube_cel::cel::{Context, ExecutionError, FunctionContext, ResolveResult, Value as CelValue};
 
+use super::timed_cel::{TimedProgram, functions, is_too_slow};
 use crate::schema::{CelRule, Cursor, TypeKind};
 use crate::yaml::{Map, Node, Resolved, Value};
 
@@ -17,9 +18,12 @@ use crate::yaml::{Map, Node, Resolved, Value};
 const LONGEST: usize = 16 * 1024;
 const DEEPEST: usize = 64;
 
+/// How long an expression may take. Servers count steps, and take about as long for all rules of an object.
+const LIMIT: Duration = Duration::from_secs(1);
+
 /// A compiled expression, or why there is none.
 pub(super) struct Expression {
-    program: Result<Program, String>,
+    program: Result<TimedProgram, String>,
 }
 
 impl std::fmt::Debug for Expression {
@@ -55,7 +59,7 @@ impl Expression {
         let why = |error: kube_cel::cel::ParseErrors| {
             error.to_string().lines().next().unwrap_or_default().to_string()
         };
-        Self { program: Program::compile(text).map_err(why) }
+        Self { program: TimedProgram::compile(text, LIMIT).map_err(why) }
     }
 
     /// What makes a message; none where nothing does.
@@ -82,6 +86,9 @@ impl Expression {
             }
             ExecutionError::UndeclaredReference(name) => {
                 CelOutcome::Unknown(format!("`{name}` is not known"))
+            }
+            error if is_too_slow(&error) => {
+                CelOutcome::Unknown(format!("it takes longer than {} s", LIMIT.as_secs()))
             }
             // Others quote values.
             _ => CelOutcome::Unknown("it uses what is not supported here".into()),
@@ -154,7 +161,7 @@ pub(super) fn unkept<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<
 
 thread_local! {
     static CONTEXT: Context<'static> = {
-        let mut context = Context::default().with_all();
+        let mut context = functions();
         context.add_function("size", size);
         context
     };

@@ -34,6 +34,8 @@ mod policy;
 mod quantity;
 mod rules;
 mod scalar;
+#[cfg(feature = "cel")]
+pub(crate) mod timed_cel;
 mod unenforced;
 mod versions;
 mod violation;

@@ -6,12 +6,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::Builder;
+use std::time::Duration;
 
-use kube_cel::KubeCelExt as _;
 use kube_cel::cel::common::ast::{EntryExpr, Expr};
 use kube_cel::cel::objects::Key;
-use kube_cel::cel::{Context, ExecutionError, IdedExpr, Program, Value};
+use kube_cel::cel::{ExecutionError, IdedExpr, Value};
 
+use crate::validate::timed_cel::{TimedProgram, functions, is_too_slow};
 use crate::yaml::{Node, Resolved};
 
 /// The names of the object.
@@ -23,11 +24,14 @@ const LONGEST: usize = 1000;
 const DEEPEST: usize = 20;
 const STACK: usize = 64 << 20;
 
+/// How long it may take: it is asked again whenever the object changes, and others are waited for meanwhile.
+const LIMIT: Duration = Duration::from_millis(100);
+
 /// An expression that was compiled.
 #[derive(Debug, Clone)]
 pub(in crate::cluster) struct ReadyExpression {
     text: String,
-    program: Arc<Program>,
+    program: Arc<TimedProgram>,
 }
 
 impl ReadyExpression {
@@ -43,7 +47,7 @@ impl ReadyExpression {
     }
 
     fn compiled(text: &str) -> Result<Self, String> {
-        let program = Program::compile(text).map_err(|errors| {
+        let program = TimedProgram::compile(text, LIMIT).map_err(|errors| {
             let said = errors.errors.first().map_or("it cannot be read", |error| error.msg.as_str());
             format!("`{text}` is no expression in CEL: {said}")
         })?;
@@ -74,7 +78,7 @@ impl ReadyExpression {
 
     /// The errors of the language may hold values of the object, which may be secret: they are told in other words.
     fn answer(&self, object: &Value) -> Result<bool, Unanswered> {
-        let mut context = Context::default().with_all();
+        let mut context = functions();
         for name in NAMES {
             context.add_variable_from_value(name, object);
         }
@@ -90,6 +94,9 @@ impl ReadyExpression {
             }
             Err(ExecutionError::NoSuchKey(key)) => {
                 Err(Unanswered::NotYet(format!("`{text}` must be true, and the object has no `{key}` yet")))
+            }
+            Err(error) if is_too_slow(&error) => {
+                Err(Unanswered::Never(format!("`{text}` takes longer than {} ms", LIMIT.as_millis())))
             }
             Err(_) => Err(Unanswered::NotYet(format!("`{text}` must be true, and has no answer yet"))),
         }
