@@ -246,3 +246,46 @@ fn former_values_of_secrets_are_not_shown() {
     let whole = printed(home.path(), &["blame", "outer", "--removed"]);
     assert!(whole.contains("/data/k was ***"), "{whole}");
 }
+
+#[test]
+fn what_was_copied_from_secrets_is_not_shown_when_it_is_gone() {
+    let base = "\
+secretGenerator: [{name: s, literals: [p=leak-me], options: {disableNameSuffixHash: true}}]
+configMapGenerator: [{name: c, literals: [u=u0, d=a-b-c], options: {disableNameSuffixHash: true}}]
+replacements:
+- source: {kind: Secret, fieldPath: data.p}
+  targets:
+  - {select: {kind: ConfigMap}, fieldPaths: [data.u, data.n], options: {create: true}}
+  - {select: {kind: ConfigMap}, fieldPaths: [data.d], options: {delimiter: '-', index: 1}}
+";
+    let replaced = "\
+resources: [../base]
+secretGenerator: [{name: s, behavior: replace, literals: [p=new], options: {disableNameSuffixHash: true}}]
+configMapGenerator: [{name: c, behavior: replace, literals: [u=u1, d=d1], options: {disableNameSuffixHash: true}}]
+";
+    let deleted = "\
+resources: [../base]
+patches:
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: s}, $patch: delete}'
+- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, $patch: delete}'
+";
+    let home = folder(&[
+        ("base/kustomization.yaml", base),
+        ("replaced/kustomization.yaml", replaced),
+        ("deleted/kustomization.yaml", &format!("{deleted}configMapGenerator: [{{name: x}}]\n")),
+    ]);
+    let home = home.path();
+    for target in ["replaced", "deleted"] {
+        for args in
+            [&["--removed"] as &[&str], &["-o", "json", "--removed"], &["configmap/c:data", "--removed"]]
+        {
+            let text = printed(home, &[&["blame", target], args].concat());
+            assert!(!text.contains("bGVhay1tZQ") && !text.contains("leak-me"), "{target} {args:?}\n{text}");
+            assert!(text.contains("***"), "{target} {args:?}\n{text}");
+        }
+    }
+    let output = run(home, &["blame", "deleted", "configmap/c"]);
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{said}");
+    assert!(said.contains("`configmap/c` was deleted on the way") && said.contains("--removed"), "{said}");
+}

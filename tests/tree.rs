@@ -408,6 +408,14 @@ metadata:
     );
     assert_eq!((&node["changed"], &node["file"]), (&1.into(), &"up.yaml".into()), "{node}");
     assert_eq!(node["objects"].as_array().map(Vec::len), Some(1), "{node}");
+
+    // It changes `c`, deletes `d` and adds another.
+    let script = "#!/bin/sh\nsed -e '0,/  a: b/s//  a: B/' -e '/name: d/,/config.kubernetes.io/{s/name: d/name: e/;/config/d}'\n";
+    fs::write(home.path().join("up.sh"), script).expect("written");
+    let output = run(home.path(), &["tree", ".", "--enable-alpha-plugins", "--enable-exec"]);
+    let told = String::from_utf8(output.stdout).expect("text");
+    let want = "adds 1 object, deletes 1 object, changes 1 value of 1 object";
+    assert!(told.contains(want), "{told}");
 }
 
 #[test]

@@ -145,8 +145,7 @@ impl Conclusion<'_> {
     #[must_use]
     pub fn report(&self, mut all: Vec<TargetFindings>, mut baseline: Option<Baseline>) -> CheckReport {
         self.look_beside(&mut all);
-        let mut agreed = Agreement::of(&all, self.sources);
-        agreed.unknown = self.used_by_unbuilt(&all);
+        let agreed = Agreement { unknown: self.used_by_unbuilt(&all), ..Agreement::of(&all, self.sources) };
         let unused = Unsilenced::of(&all);
         let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
         let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };

@@ -130,7 +130,7 @@ impl ApplyArgs {
     /// Refuses words of `--wait` that name no kind of what is applied.
     fn check_awaited(&self, cluster: &Cluster, resources: &[Resource]) -> std::result::Result<(), Failure> {
         let kinds = self.awaited().unwrap_or_default();
-        cluster::check_awaited_kinds(cluster, resources, kinds).map_err(Failure::of_words)
+        cluster::check_awaited_kinds(cluster, resources, "--wait", kinds).map_err(Failure::of_words)
     }
 
     /// The kinds that are waited for, if it is waited: none for all. kubectl has a `--wait` that is true or false.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::connect::ConnectArgs;
 use super::objects::ObjectArgs;
-use super::prune::{ToolingArg, say};
+use super::prune::{ToolingArg, parent_name, say};
 use super::{Failure, Outcome, render};
 use crate::cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetView, Cluster, Object, OrphanedParent, PruneFailure, SetsOf,
@@ -59,7 +59,7 @@ struct SetListArgs {
 #[derive(Debug, Args)]
 struct SetViewArgs {
     /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace
-    #[arg(value_name = "PARENT")]
+    #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
     /// Output format
@@ -74,7 +74,7 @@ struct SetViewArgs {
 struct AdoptArgs {
     /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace. It is made
     /// where it is missing
-    #[arg(value_name = "PARENT")]
+    #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
     #[command(flatten)]
@@ -88,7 +88,7 @@ struct AdoptArgs {
 #[derive(Debug, Args)]
 struct OrphanArgs {
     /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace
-    #[arg(value_name = "PARENT")]
+    #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
     /// Leave the parent there, as that of an empty set
@@ -124,7 +124,8 @@ struct JsonSet<'s> {
 fn list(args: &SetListArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
     let of = if args.all_namespaces { SetsOf::AllNamespaces } else { SetsOf::Namespace };
-    let sets = cluster::applysets(&cluster, of)?;
+    let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
+    let sets = cluster::applysets(&cluster, of, &mut report)?;
     if args.output == SetFormat::Json {
         let sets = sets.iter().map(|set| JsonSet {
             parent: set.parent.to_string(),

@@ -119,7 +119,13 @@ fn run_for(wanted: &str, args: &BlameArgs, built: &Built, mut all: Blame, source
     }
     all.resources.retain(|resource| is_named(resource, object));
     look_into_cluster(args, built, &mut all, sources)?;
-    let Some(path) = field else { return show(args, &all) };
+    let Some(path) = field else {
+        let is_gone = all.resources.iter().all(|resource| resource.node.is_none());
+        return match all.resources.first() {
+            Some(first) if is_gone && !args.removed => Err(deleted(object, first).into()),
+            _ => show(args, &all),
+        };
+    };
     let missing = no_field(object, path, &all.resources);
     narrow(&mut all, path, args.removals());
     if all.resources.is_empty() {
@@ -240,6 +246,13 @@ fn no_object(object: &str, wanted: &str, all: &[ResourceBlame]) -> Diagnostic {
         None if object.contains('/') => error.help("`kubectl smp build -o name` lists what is built"),
         None => error.help("write KIND/NAME; `kubectl smp build -o name` lists what is built"),
     }
+}
+
+/// That an object is in no output any more.
+fn deleted(object: &str, resource: &ResourceBlame) -> Diagnostic {
+    let by = resource.removed.first().map_or("a step of the build", |removal| removal.by.as_str());
+    Diagnostic::error(Code::NoMatch, format!("`{object}` was deleted on the way"))
+        .help(format!("`{by}` deleted it: add `--removed` to see what it was"))
 }
 
 fn no_field(object: &str, path: &str, resources: &[ResourceBlame]) -> Diagnostic {

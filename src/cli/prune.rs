@@ -38,13 +38,29 @@ impl ToolingArg {
     }
 }
 
+/// The name of a parent.
+pub(super) fn parent_name(text: &str) -> Result<String, String> {
+    cluster::check_parent_name(text).map(|()| text.to_string()).map_err(|problem| said(&problem))
+}
+
+/// A kind whose objects may hold others.
+fn holding_kind(word: &str) -> Result<String, String> {
+    cluster::check_holding_kind(word).map(|()| word.to_string()).map_err(|problem| said(&problem))
+}
+
+/// A problem in a line.
+fn said(problem: &Diagnostic) -> String {
+    let help = problem.help_text().map(|help| format!(": {help}"));
+    format!("{}{}", problem.message(), help.unwrap_or_default())
+}
+
 /// Which set is meant.
 #[derive(Debug, Args)]
 pub(super) struct SetArgs {
     /// Parent of the ApplySet that all of it is: [RESOURCE[.GROUP]/]NAME
     ///
     /// Without a resource it is a Secret. It is in the namespace that --namespace names, and is made where it is missing.
-    #[arg(long, value_name = "PARENT")]
+    #[arg(long, value_name = "PARENT", value_parser = parent_name)]
     applyset: Option<String>,
 
     /// Tool that the set says it is kept by; others leave it alone
@@ -53,7 +69,7 @@ pub(super) struct SetArgs {
 
     /// Kinds whose objects are pruned even when they still hold others: Namespace, CustomResourceDefinition,
     /// PersistentVolumeClaim, PersistentVolume
-    #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = holding_kind, hide_short_help = true)]
     prune_holding: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ use super::progress::{LiveLines, ago, span};
 use super::{Failure, Outcome, ending, render};
 use crate::cluster::{
     Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
-    WaitedObject, wait_until_ready,
+    WaitedObject, check_awaited_kinds, wait_until_ready,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::resource::Resource;
@@ -93,6 +93,7 @@ impl WaitFlags {
 pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
+    check_awaited_kinds(&cluster, &resources, "--kinds", &args.kinds).map_err(Failure::of_words)?;
     wait(&cluster, &resources, &args.wait.options(&args.kinds), args.output, sources)
 }
 

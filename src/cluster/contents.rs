@@ -109,10 +109,23 @@ pub(super) async fn namespace_contents(
             Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
             // What cannot be listed at all is nowhere.
             Err(refusal) if refusal.http == 405 => {}
+            // Its CRD has just gone, and its objects with it.
+            Err(refusal) if refusal.is_not_found() && is_gone(cluster, &mapping.gvk).await => {}
             Err(refusal) => return Ok(WhatIsHeld::Untold(untold(&mapping.gvk, &refusal.message))),
         }
     }
     Ok(held(contents, leaving))
+}
+
+/// Whether the server does not have a kind any more; discovery learns that a little later.
+async fn is_gone(cluster: &Cluster, gvk: &Gvk) -> bool {
+    for _ in 0..ATTEMPTS {
+        if cluster.has_lost(&gvk.group, &gvk.kind).await.unwrap_or_default() {
+            return true;
+        }
+        sleep(BETWEEN_ATTEMPTS).await;
+    }
+    false
 }
 
 /// What a CRD holds, beyond what is leaving. The CRD is given whole.

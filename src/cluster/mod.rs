@@ -44,7 +44,7 @@ pub use apply::{
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
     KeptObject, OrphanedParent, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetsOf, adopt,
-    applysets, orphan, parent_of, view,
+    applysets, check_holding_kind, check_parent_name, orphan, parent_of, view,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::live_field::{LiveField, LiveState, UnbuiltField};
-use super::secret::{HIDDEN, is_held};
+use super::secret::{HIDDEN, SecretPlaces, is_held};
 use crate::cause::{Cause, KnownValue, Write};
 use crate::diagnostic::MessageRenderer;
 use crate::overlay::{Built, OutlineCheckout};
@@ -118,8 +118,9 @@ impl<'b> Blamer<'b> {
     /// What is made of each resource, in the order of printing; behind them of those that were deleted on the way. The
     /// manifests, of which those have none, stand beside what is told of them.
     pub(super) fn each<T: Send>(&self, tell: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync) -> Vec<T> {
+        let secrets = SecretPlaces::of(self.built);
         let hidden = |mut told: ResourceBlame| {
-            hide_former(&mut told);
+            hide_former(&mut told, &secrets);
             told
         };
         let present = self.built.resources.as_slice().par_iter();
@@ -133,17 +134,22 @@ impl<'b> Blamer<'b> {
     }
 }
 
-/// Hides the values of a Secret that are not in what is built: older ones, and those that were removed.
-fn hide_former(resource: &mut ResourceBlame) {
-    if !is_or_was_secret(resource) {
-        return;
+/// Hides what is not in what is built and comes of a Secret: its own older values and those that were removed, and what
+/// was copied from them.
+fn hide_former(resource: &mut ResourceBlame, secrets: &SecretPlaces) {
+    let is_secret = is_or_was_secret(resource);
+    let hide = |write: &mut BlamedWrite, pointer: &str| {
+        let at = write.at.as_ref().map(|at| at.span);
+        if (is_secret && is_held(pointer)) || secrets.may_be_copied(at, &write.by) {
+            write.value = Node::string(HIDDEN);
+        }
+    };
+    for field in &mut resource.fields {
+        field.writes.iter_mut().skip(1).for_each(|write| hide(write, &field.pointer));
     }
-    let hide = |write: &mut BlamedWrite| write.value = Node::string(HIDDEN);
-    for field in resource.fields.iter_mut().filter(|field| is_held(&field.pointer)) {
-        field.writes.iter_mut().skip(1).for_each(hide);
+    for removal in &mut resource.removed {
+        hide(&mut removal.last, &removal.pointer);
     }
-    let removed = resource.removed.iter_mut().filter(|removal| is_held(&removal.pointer));
-    removed.for_each(|removal| hide(&mut removal.last));
 }
 
 fn is_or_was_secret(resource: &ResourceBlame) -> bool {

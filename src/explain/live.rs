@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
@@ -11,7 +13,9 @@ use super::blame::{BlamedField, ResourceBlame};
 use super::live_field::{LiveField, LiveState, UnbuiltField};
 use super::secret::{HIDDEN, is_held};
 use crate::path::below;
-use crate::yaml::{Map, Node, Value};
+use crate::schema::is_built_in_group;
+use crate::validate::is_same_quantity;
+use crate::yaml::{Map, Node, Resolved, Value};
 
 /// What stands for the values of a Secret where they differ.
 const HIDDEN_BEFORE: &str = "*** (before)";
@@ -28,15 +32,46 @@ pub fn add_live(resource: &mut ResourceBlame, live: Option<&Node>) {
     let all = owners.iter().map(|(name, fields)| OwnedPart { manager: name, fields, is_whole: false });
     beside.value(Some(node), live, &all.collect::<Vec<_>>(), &mut PointerPair::default());
     let LiveWalk { fields: mut found, unbuilt } = beside;
+    let gvk = &resource.id.gvk;
+    // Of built-in kinds servers leave out what is empty.
+    let is_left_out = |field: &BlamedField| {
+        is_built_in_group(&gvk.group) && field.writes.first().is_some_and(|write| is_empty(&write.value))
+    };
     for field in &mut resource.fields {
-        let absent = || LiveField { differs: true, ..LiveField::default() };
+        let absent = || LiveField { differs: !is_left_out(field), ..LiveField::default() };
         field.live = Some(Box::new(found.remove(&field.pointer).unwrap_or_else(absent)));
     }
     resource.unbuilt = unbuilt;
-    let gvk = &resource.id.gvk;
     if gvk.group.is_empty() && gvk.kind == "Secret" {
+        find_string_data(resource, live);
         mask(&mut resource.fields, &mut resource.unbuilt);
     }
+}
+
+/// Whether a value says nothing in a field that has it for its default.
+fn is_empty(value: &Node) -> bool {
+    match value.resolve() {
+        None | Some(Resolved::Null | Resolved::Bool(false) | Resolved::Int(0)) => true,
+        Some(Resolved::Str(text)) => text.is_empty(),
+        Some(_) => false,
+    }
+}
+
+/// A live Secret has what is built as `stringData` in its `data`.
+fn find_string_data(resource: &mut ResourceBlame, live: &Node) {
+    let mut beside: FxHashMap<String, UnbuiltField> =
+        resource.unbuilt.drain(..).map(|field| (field.pointer.clone(), field)).collect();
+    for field in &mut resource.fields {
+        let Some(key) = field.pointer.strip_prefix("/stringData/") else { continue };
+        let Some(value) = live.get("data").and_then(|data| data.get(key)) else { continue };
+        let built = field.writes.first().and_then(|write| write.value.scalar_text());
+        let is_same = built.map(|text| STANDARD.encode(text.as_str())).as_deref() == value.as_str();
+        let known = beside.remove(&format!("/data/{key}"));
+        let managers = known.map(|known| known.managers).unwrap_or_default();
+        field.live = Some(Box::new(LiveField { value: Some(value.clone()), differs: !is_same, managers }));
+    }
+    resource.unbuilt = beside.into_values().collect();
+    resource.unbuilt.sort_by(|a, b| a.pointer.cmp(&b.pointer));
 }
 
 /// Hides what a live Secret holds, as comparing does.
@@ -125,7 +160,7 @@ impl LiveWalk {
                 self.list(entries, list, owners, at);
             }
             (Some(_), _) if is_end(built) => {
-                let differs = built.map(Node::to_json_value) != Some(live.to_json_value());
+                let differs = built.is_some_and(|built| !is_same(built, live, &at.built));
                 let field = LiveField { value: Some(live.clone()), differs, managers: managers(owners) };
                 self.fields.insert(at.built.clone(), field);
                 if !is_end(Some(live)) {
@@ -206,6 +241,17 @@ impl LiveWalk {
     }
 }
 
+/// The fields of amounts, which servers write in one way.
+const AMOUNTS: [&str; 6] = ["/limits/", "/requests/", "/hard/", "/capacity/", "/allocatable/", "/sizeLimit"];
+
+/// Whether a live value says the same as the one that was built at a pointer.
+fn is_same(built: &Node, live: &Node, pointer: &str) -> bool {
+    let is_amount = || AMOUNTS.iter().any(|part| pointer.contains(part));
+    let texts = || Some((built.scalar_text()?, live.scalar_text()?));
+    built.to_json_value() == live.to_json_value()
+        || (is_amount() && texts().is_some_and(|(built, live)| is_same_quantity(built, live)))
+}
+
 /// Whether a value is at the end of a path.
 fn is_end(node: Option<&Node>) -> bool {
     node.is_some_and(|node| match &node.value {
@@ -275,6 +321,7 @@ impl EntryNaming {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::blame::BlamedWrite;
     use crate::resource::ResId;
     use crate::schema::Gvk;
 
@@ -387,6 +434,28 @@ status: {ready: true}
         let resource = beside("{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}", None);
         assert_eq!(resource.live, LiveState::Absent);
         assert!(resource.fields.iter().all(|field| field.live.is_none()));
+    }
+
+    #[test]
+    fn what_servers_write_otherwise_does_not_differ() {
+        let mut secret =
+            beside("{apiVersion: v1, kind: Secret, metadata: {name: web}, stringData: {a: x, b: new}}", None);
+        let values = |resource: &mut ResourceBlame| {
+            for field in &mut resource.fields {
+                let text = if field.pointer.ends_with("/a") { "x" } else { "new" };
+                let (value, by) = (Node::string(text), SmolStr::default());
+                field.writes = vec![BlamedWrite { value, at: None, by, asked_at: None }];
+            }
+        };
+        values(&mut secret);
+        let live = "{apiVersion: v1, kind: Secret, metadata: {name: web, managedFields: [{manager: m,
+            fieldsV1: {'f:data': {'f:a': {}, 'f:b': {}}}}]}, data: {a: eA==, b: eQ==}}";
+        add_live(&mut secret, Some(&live.parse::<Node>().expect("YAML")));
+        assert_eq!(told(&secret)[3..], ["/stringData/a \"***\" m", "/stringData/b !\"*** (before)\" m"]);
+        let built = "{apiVersion: v1, kind: Pod, spec: {limits: {cpu: 1000m, memory: 1Gi}, note: 1000m}}";
+        let live = "{spec: {limits: {cpu: '1', memory: 1Mi}, note: '1'}}";
+        let want = ["/spec/limits/cpu \"1\" ", "/spec/limits/memory !\"1Mi\" ", "/spec/note !\"1\" "];
+        assert_eq!(told(&beside(built, Some(live)))[2..], want);
     }
 
     #[test]

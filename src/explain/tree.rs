@@ -43,10 +43,34 @@ pub struct TreeNode {
     pub place: Option<PartPlace>,
     /// The objects that it made, chose or changed, or that the parts in it did, as positions in [`BuildTree::objects`].
     pub objects: BTreeSet<usize>,
+    /// Those of them that it, or a part in it, changed.
+    pub altered: BTreeSet<usize>,
     /// How many of them it made.
     pub made: usize,
+    /// How many of them it deleted.
+    pub deleted: usize,
     /// How many values of them it set, or took away, after something else had made them.
     pub changed: usize,
+}
+
+impl TreeNode {
+    /// A part that did nothing yet.
+    fn of(part: OutlinePart, place: Option<PartPlace>) -> Self {
+        let (objects, altered) = (BTreeSet::new(), BTreeSet::new());
+        Self { part, place, objects, altered, made: 0, deleted: 0, changed: 0 }
+    }
+
+    /// `adds 1 object, deletes 1 object, changes 3 values of 2 objects`
+    fn effects(&self) -> String {
+        let objects =
+            |what: &str, number: usize| (number > 0).then(|| format!("{what} {}", count(number, "object")));
+        let changed = (self.changed > 0).then(|| {
+            format!("changes {} of {}", count(self.changed, "value"), count(self.altered.len(), "object"))
+        });
+        let told = [objects("adds", self.made), objects("deletes", self.deleted), changed];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        if told.is_empty() { "changes nothing".into() } else { told.join(", ") }
+    }
 }
 
 /// A target in parts.
@@ -95,11 +119,7 @@ impl BuildTree {
             }
             OutlinePartKind::Base if node.made > 0 || node.changed == 0 => count(node.made, "object"),
             OutlinePartKind::Base | OutlinePartKind::Component | OutlinePartKind::Function => {
-                let added = (node.made > 0).then(|| format!("adds {}", count(node.made, "object")));
-                let changed = (node.changed > 0)
-                    .then(|| format!("changes {} of {}", count(node.changed, "value"), objects()));
-                let told: Vec<String> = added.into_iter().chain(changed).collect();
-                let told = if told.is_empty() { "changes nothing".into() } else { told.join(", ") };
+                let told = node.effects();
                 if node.part.is_repeated { told + " (see above)" } else { told }
             }
             OutlinePartKind::Resource if node.objects.is_empty() => "no objects".into(),
@@ -226,7 +246,7 @@ impl<'p> TreePlanter<'p> {
 
     fn node(&self, part: OutlinePart) -> TreeNode {
         let place = self.place(part.at);
-        TreeNode { part, place, objects: BTreeSet::new(), made: 0, changed: 0 }
+        TreeNode::of(part, place)
     }
 
     fn place(&self, span: Span) -> Option<PartPlace> {
@@ -257,7 +277,9 @@ impl<'p> TreePlanter<'p> {
             }
         }
         if let Some(by) = deleted_by {
-            self.node_of(by, OutlinePartKind::Patch).objects.insert(object);
+            let node = self.node_of(by, OutlinePartKind::Patch);
+            node.objects.insert(object);
+            node.deleted += 1;
         }
         let is_maker =
             |cause: &Cause| maker.as_ref().is_some_and(|maker| Arc::ptr_eq(maker.writer(), cause.writer()));
@@ -265,6 +287,7 @@ impl<'p> TreePlanter<'p> {
             if !is_maker(cause) {
                 let node = self.node_of(cause, OutlinePartKind::Patch);
                 node.objects.insert(object);
+                node.altered.insert(object);
                 node.changed += 1;
             }
         };
@@ -306,7 +329,7 @@ impl<'p> TreePlanter<'p> {
         let mut part = OutlinePart::new(kind, &name, cause.at());
         part.depth = self.tree.nodes.get(directory).map_or(0, |node| node.part.depth + 1);
         part.entry = cause.name().clone();
-        self.found.push((directory, TreeNode { part, place, objects: BTreeSet::new(), made: 0, changed: 0 }));
+        self.found.push((directory, TreeNode::of(part, place)));
         self.files.insert((kind, name), first + self.found.len() - 1);
         first + self.found.len() - 1
     }
@@ -350,10 +373,12 @@ impl<'p> TreePlanter<'p> {
         }
         let mut tree = BuildTree { nodes, ..tree };
         for (parent, child) in tree.edges().into_iter().rev() {
-            let TreeNode { objects, made, changed, .. } = tree.nodes[child].clone();
+            let TreeNode { objects, altered, made, deleted, changed, .. } = tree.nodes[child].clone();
             let parent = &mut tree.nodes[parent];
             parent.objects.extend(objects);
+            parent.altered.extend(altered);
             parent.made += made;
+            parent.deleted += deleted;
             parent.changed += changed;
         }
         tree

@@ -44,6 +44,7 @@ mod walk;
 pub use options::ValidateOptions;
 #[cfg(feature = "cel")]
 pub use policy::AdmissionPolicies;
+pub(crate) use quantity::is_same_quantity;
 pub use violation::{Violation, ViolationRule};
 
 use crate::schema::{Gvk, Schema};

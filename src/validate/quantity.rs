@@ -53,6 +53,11 @@ impl Quantity {
     }
 }
 
+/// Whether two texts are quantities of the same amount.
+pub(crate) fn is_same_quantity(one: &str, other: &str) -> bool {
+    Quantity::parse(one).is_some_and(|one| Quantity::parse(other) == Some(one))
+}
+
 fn exponent(suffix: &str) -> Option<i32> {
     if let Some((_, exponent)) = DECIMAL.iter().find(|(unit, _)| *unit == suffix) {
         return Some(*exponent);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use smol_str::SmolStr;
 
+use super::events::ApplySetEvent;
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, IS_PARENT_TYPE, NAMESPACES, TOOLING};
 use super::members::{MemberQuery, collections, members};
 use super::parent::SetParent;
@@ -65,13 +66,24 @@ pub struct ApplySetView {
 /// The sets of a cluster, by the labels of their parents.
 ///
 /// # Errors
-/// Secrets, ConfigMaps, CRDs or the custom resources that may be parents cannot be listed.
-pub fn applysets(cluster: &Cluster, of: SetsOf) -> Result<Vec<ApplySetListing>> {
+/// Secrets, ConfigMaps or the custom resources that may be parents cannot be listed. That CRDs cannot be, so that parents
+/// of custom kinds are not found, is reported.
+pub fn applysets(
+    cluster: &Cluster,
+    of: SetsOf,
+    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+) -> Result<Vec<ApplySetListing>> {
     cluster.wait(async {
         cluster.discover_all().await?;
         let mut kinds: Vec<Mapping> =
             ["Secret", "ConfigMap"].iter().filter_map(|kind| cluster.mapping_of("", kind)).collect();
-        kinds.extend(custom_parents(cluster).await?);
+        match custom_parents(cluster).await {
+            Ok(custom) => kinds.extend(custom),
+            Err(problem) => {
+                let text = format!("no custom resources are looked for: {}", problem.message());
+                report(ApplySetEvent::Warning(&text));
+            }
+        }
         let mut found = Vec::new();
         for mapping in kinds {
             let place = match of {

@@ -70,6 +70,14 @@ impl HoldingKind {
     }
 }
 
+/// Makes sure that a word means a kind whose objects may hold others.
+///
+/// # Errors
+/// It does not.
+pub fn check_holding_kind(word: &str) -> Result<()> {
+    HoldingKind::called(word).map(drop)
+}
+
 /// The namespaces and CRDs that hold the objects of a run, or the parent of their set: these never go.
 #[derive(Debug, Default)]
 pub(super) struct Needed(FxHashMap<(HoldingKind, SmolStr), String>);

@@ -30,7 +30,9 @@ pub use catalogue::{ApplySetListing, ApplySetView, SetsOf, applysets, parent_of,
 pub use events::{
     ApplySetEvent, ApplySetOptions, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary,
 };
+pub use holding::check_holding_kind;
 pub use orphan::{OrphanedParent, orphan};
+pub use parent_ref::check_parent_name;
 pub use run::ApplySetRun;
 pub use scope::GroupKind;
 pub use tooling::ApplySetTooling;

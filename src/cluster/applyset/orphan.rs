@@ -8,17 +8,18 @@ use super::claim::{CLAIM, RENEW, SetWork};
 use super::events::{ApplySetEvent, ApplySetOptions, PruneFailure};
 use super::hold::{SetHold, StillHeld};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, TOOLING};
-use super::members::{MemberQuery, SetMember, collections, members};
+use super::members::{MemberQuery, SetMember, collections, members, undefined};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::prune::taken;
+use super::run::unsent;
 use super::scope::SetScope;
 use crate::cluster::client::Cluster;
 use crate::cluster::exchange::Ask;
 use crate::cluster::failure::not_understood;
 use crate::cluster::json;
-use crate::cluster::mapping::encode;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::cluster::mapping::{Mapping, encode};
+use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::path::push_step;
 
 /// What becomes of the parent of a set that is given up.
@@ -44,7 +45,8 @@ pub fn orphan(
     cluster.wait(async {
         let at = ParentRef::resolve(cluster, &options.parent).await?;
         let parent = SetParent { at, tooling: options.tooling };
-        parent.read(cluster).await?.ok_or_else(|| no_set(&parent.at.object()))?;
+        let live = parent.read(cluster).await?.ok_or_else(|| no_set(&parent.at.object()))?;
+        refuse_unserved(cluster, &parent, &live.state.scope).await?;
         let mut hold =
             SetHold::take(cluster, &parent, SetWork::Pruning, &SetScope::default(), report).await?;
         let scope = hold.scope().clone();
@@ -71,16 +73,9 @@ async fn unlabelled(
     options: &ApplySetOptions,
     report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
 ) -> Result<Vec<PruneFailure>> {
-    let mut mappings = Vec::new();
-    for kind in &hold.scope().kinds {
-        if cluster.mapping_of(&kind.group, &kind.kind).is_none()
-            && cluster.has_lost(&kind.group, &kind.kind).await?
-        {
-            let text = format!("the server has no kind {kind} any more, of which the ApplySet had members");
-            report(ApplySetEvent::Warning(&text));
-        }
-        mappings.extend(cluster.mapping_of(&kind.group, &kind.kind));
-    }
+    let kinds = hold.scope().kinds.iter();
+    let mappings: Vec<Mapping> =
+        kinds.filter_map(|kind| cluster.mapping_of(&kind.group, &kind.kind)).collect();
     let id = parent.at.id();
     let places = collections(&mappings, hold.scope());
     let found = members(cluster, &places, MemberQuery::Of(&id), options.parallel).await?;
@@ -99,6 +94,30 @@ async fn unlabelled(
         }
     }
     Ok(failures)
+}
+
+/// Members of a kind that nothing serves for now would keep the label of a set that is no more.
+async fn refuse_unserved(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
+    let mut lost = Vec::new();
+    for kind in &scope.kinds {
+        if cluster.mapping_of(&kind.group, &kind.kind).is_none()
+            && cluster.has_lost(&kind.group, &kind.kind).await?
+        {
+            lost.push(kind.clone());
+        }
+    }
+    let gone = undefined(cluster, &lost).await;
+    let mut problems = Problems::default();
+    for kind in lost.iter().filter(|kind| !gone.contains(kind)) {
+        let message =
+            format!("the server does not serve the kind {kind}, of which the ApplySet may have members");
+        let help = format!(
+            "run it again when it is served; if there are none, take it out of the annotation {GROUP_KINDS} of {}",
+            parent.at.object()
+        );
+        problems.add(Diagnostic::error(Code::ApplySet, message).help(help));
+    }
+    problems.or(()).map_err(unsent)
 }
 
 /// Takes the label off an object, if it is still that one and still in the set.

@@ -31,12 +31,8 @@ impl ParentRef {
     /// # Errors
     /// Nothing or several things are called so, objects of the kind are no parents, the namespace is missing.
     pub(super) async fn resolve(cluster: &Cluster, text: &str) -> Result<Self> {
+        check_parent_name(text)?;
         let (word, name) = text.split_once('/').unwrap_or(("secrets", text));
-        if name.is_empty() || name.contains('/') {
-            let message = format!("`{text}` names no parent of an ApplySet");
-            return Err(Diagnostic::error(Code::InvalidValue, message)
-                .help("it is NAME for a Secret, or RESOURCE[.GROUP]/NAME, such as configmaps/shop"));
-        }
         cluster.discover_all().await?;
         let mapping = named(cluster, word)?;
         if mapping.namespaced && !cluster.namespace_is_enforced() {
@@ -92,6 +88,20 @@ impl ParentRef {
             ),
         )
     }
+}
+
+/// Makes sure that a text names a parent: `[RESOURCE[.GROUP]/]NAME`.
+///
+/// # Errors
+/// It does not.
+pub fn check_parent_name(text: &str) -> Result<()> {
+    let parts: Vec<&str> = text.split('/').collect();
+    if parts.len() <= 2 && !parts.contains(&"") {
+        return Ok(());
+    }
+    let message = format!("`{text}` names no parent of an ApplySet");
+    Err(Diagnostic::error(Code::InvalidValue, message)
+        .help("it is NAME for a Secret, or RESOURCE[.GROUP]/NAME, such as configmaps/shop"))
 }
 
 pub(super) fn is_built_in(mapping: &Mapping) -> bool {

@@ -60,6 +60,15 @@ fn wave(metadata: &Value, annotations: &[String]) -> i32 {
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
+/// Those of objects that are being deleted which do not go by themselves.
+fn held_back(mut dying: Vec<SetMember>) -> Vec<SetMember> {
+    let has_finalizers = |member: &SetMember| {
+        member.metadata.get("finalizers").and_then(Value::as_array).is_some_and(|all| !all.is_empty())
+    };
+    dying.retain(has_finalizers);
+    dying
+}
+
 /// What becomes of one object.
 #[derive(Debug)]
 enum PruneDeletion {
@@ -127,21 +136,37 @@ impl PruneRun<'_> {
                     due.push(member);
                 }
             }
-            if self.options.mode == PruneMode::Show {
-                for member in due {
-                    self.done(member, PruneDeletion::Done, report);
-                }
-                continue;
-            }
-            dying.append(&mut self.delete(due, report).await?);
-            let left = self.watch(dying, until, report).await?;
-            self.is_late |= until.is_some() && !left.is_empty();
+            let left = self.taken((due, dying), until, report).await?;
             let loses_kind = |member: &SetMember| definitions.contains(&member.definition());
             let hanging = left.into_iter().find(loses_kind);
             let is_free = self.holding.contains(&HoldingKind::Definition);
             self.hanging = self.hanging.take().or(hanging.filter(|_| !is_free).map(|member| member.object));
         }
         Ok(())
+    }
+
+    /// Deletes what is due beside what is being deleted already, or only tells it. Returns what is still there.
+    async fn taken(
+        &mut self,
+        (due, mut dying): (Vec<SetMember>, Vec<SetMember>),
+        until: Option<Instant>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Vec<SetMember>> {
+        match self.options.mode {
+            PruneMode::Delete => {
+                dying.append(&mut self.delete(due, report).await?);
+                let left = self.watch(dying, until, report).await?;
+                self.is_late |= until.is_some() && !left.is_empty();
+                return Ok(left);
+            }
+            PruneMode::ServerDryRun => drop(self.delete(due, report).await?),
+            PruneMode::Show => {
+                for member in due {
+                    self.done(member, PruneDeletion::Done, report);
+                }
+            }
+        }
+        Ok(held_back(dying))
     }
 
     fn is_over(&self) -> bool {

@@ -1,5 +1,7 @@
 //! An apply of a set, from the first look at the parent to its last write.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
@@ -236,12 +238,10 @@ impl<'c> ApplySetRun<'c> {
         let lost = self.kept_kinds(lost, report).await;
         let parent_uid = hold.as_ref().map(|hold| hold.parent_uid().to_string());
         let found = self.listed(&mappings, scope).await?;
-        let deletes = self.options.prune.mode == PruneMode::Delete;
         let leavers = found.into_iter().filter(|member| {
             let is_applied =
                 self.uids.contains(&member.uid) || self.keys.contains(&object_key(&member.object));
-            let is_told = deletes || !member.is_being_deleted();
-            !is_applied && is_told && Some(&member.uid) != parent_uid.as_ref()
+            !is_applied && Some(&member.uid) != parent_uid.as_ref()
         });
         let leavers = without_controlled(leavers.collect(), self.options.prune.cascade, report);
         let scopes: FxHashMap<Object, SetScope> =
@@ -264,7 +264,9 @@ impl<'c> ApplySetRun<'c> {
         let kept = summary.kept.iter().map(|kept| &kept.object);
         let left = kept.chain(summary.failures.iter().map(|failure| &failure.object)).chain(&summary.skipped);
         let left = left.chain(summary.ending.iter().chain(&summary.remaining).map(|one| &one.object));
-        let lost = SetScope { kinds: lost.into_iter().collect(), ..SetScope::default() };
+        // Where the objects of a kind are that nothing serves, nobody tells.
+        let namespaces = if lost.is_empty() { BTreeSet::new() } else { scope.namespaces.clone() };
+        let lost = SetScope { kinds: lost.into_iter().collect(), namespaces };
         let rest = left.filter_map(|object| scopes.get(object)).fold(lost, |all, one| all.with(one));
         Ok((summary, rest))
     }

@@ -14,13 +14,15 @@ pub(in crate::cluster) enum ObjectContent {
     Whole,
     /// Metadata alone: Secrets and ConfigMaps may be large, and are nobody's business.
     Metadata,
+    /// Metadata alone, but all of an object that has an annotation.
+    MetadataUnless(&'static str),
 }
 
 impl ObjectContent {
     pub(super) fn of_list(self) -> &'static str {
         match self {
             Self::Whole => "application/json",
-            Self::Metadata => {
+            Self::Metadata | Self::MetadataUnless(_) => {
                 "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
             }
         }
@@ -29,7 +31,9 @@ impl ObjectContent {
     pub(super) fn of_changes(self) -> &'static str {
         match self {
             Self::Whole => "application/json",
-            Self::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+            Self::Metadata | Self::MetadataUnless(_) => {
+                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+            }
         }
     }
 }

@@ -104,8 +104,37 @@ impl Follower<'_> {
         let version = version.filter(|version| !version.is_empty()).map(str::to_string);
         let version = version.ok_or_else(|| strange(&"it is no list"))?;
         let items = list.get_mut("items").and_then(Node::as_list_mut).map(std::mem::take);
-        self.tell(Sight::Listed(items.unwrap_or_default()));
+        let mut objects = Vec::new();
+        for item in items.unwrap_or_default() {
+            match self.completed(item).await {
+                Ok(object) => objects.push(object),
+                Err(Sight::Gone(_)) => {}
+                Err(sight) => return Err(sight),
+            }
+        }
+        self.tell(Sight::Listed(objects));
         Ok(version)
+    }
+
+    /// An object of which as much is known as is wanted, now that its metadata are.
+    async fn completed(&self, object: Node) -> Result<Node, Sight> {
+        let ObjectContent::MetadataUnless(annotation) = self.collection.content else { return Ok(object) };
+        let name = object.get_path(&["metadata", "name"]).and_then(Node::as_str);
+        let Some(name) = name.filter(|_| object.get_path(&["metadata", "annotations", annotation]).is_some())
+        else {
+            return Ok(object);
+        };
+        let path = self.collection.mapping.path(&self.collection.namespace, name);
+        let answer = self.cluster.ask(&Ask::object(path.as_str())).await.map_err(Sight::Lost)?;
+        match answer.accepted() {
+            Ok(answer) => json::read_object(&answer.body)
+                .map_err(|error| Sight::Refused(not_understood(&self.cluster.endpoint, &path, &error))),
+            Err(refusal) => Err(match refusal.http {
+                404 => Sight::Gone(object),
+                429 | 500.. => Sight::Lost(refusal.diagnostic(&self.cluster.endpoint)),
+                _ => Sight::Refused(refusal.diagnostic(&self.cluster.endpoint)),
+            }),
+        }
     }
 
     /// Tells what changes after a version, until the collection has to be listed again.
@@ -122,7 +151,10 @@ impl Follower<'_> {
                     Ok(Some((change, at))) => {
                         version = at;
                         match change {
-                            WatchedChange::Now(object) => self.tell(Sight::Now(object)),
+                            WatchedChange::Now(object) => match self.completed(object).await {
+                                Ok(object) => self.tell(Sight::Now(object)),
+                                Err(sight) => self.tell(sight),
+                            },
                             WatchedChange::Gone(object) => self.tell(Sight::Gone(object)),
                             WatchedChange::None => {}
                         }

@@ -256,6 +256,10 @@ impl<'a> Judge<'a> {
             one.belongings = belongings;
         }
         for position in 0..self.objects.len() {
+            // Rules take their time.
+            if self.is_late() || self.is_stopped() {
+                break;
+            }
             let one = &self.objects[position];
             if one.live.is_some() && !one.is_hidden && one.status.readiness != Readiness::Current {
                 self.review(position, report);
@@ -276,20 +280,26 @@ impl<'a> Judge<'a> {
         if self.objects.iter().all(|one| one.status.readiness == Readiness::Current) {
             return Some(WaitEnd::Ready);
         }
+        match () {
+            () if self.objects.iter().any(has_failed) => Some(WaitEnd::Failed),
+            () if self.is_stopped() => Some(WaitEnd::Stopped),
+            () if self.is_late() => Some(WaitEnd::TimedOut),
+            () => None,
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    fn is_late(&self) -> bool {
         let own = self.outlook.collections.iter().enumerate().filter(|(_, c)| c.gate.is_none());
         let is_first_look = || own.clone().any(|(number, _)| !self.seen.contains(&number));
         let limit = match self.options.timeout {
             Duration::ZERO if is_first_look() => FIRST_LOOK,
             limit => limit,
         };
-        match () {
-            () if self.objects.iter().any(has_failed) => Some(WaitEnd::Failed),
-            () if self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) => {
-                Some(WaitEnd::Stopped)
-            }
-            () if now.duration_since(self.start) >= limit => Some(WaitEnd::TimedOut),
-            () => None,
-        }
+        self.start.elapsed() >= limit
     }
 
     pub(super) fn verdict(self, end: WaitEnd) -> WaitVerdict {

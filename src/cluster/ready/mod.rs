@@ -77,11 +77,17 @@ fn nothing_awaited() -> Diagnostic {
     Diagnostic::error(Code::NoMatch, message).help("name kinds that are among the objects")
 }
 
-/// Says what is wrong with the kinds that are to be waited for, before anything is applied; none are all.
+/// Says what is wrong with the kinds that are to be waited for and that a flag names, before anything is applied; none are
+/// all.
 ///
 /// # Errors
 /// Neither the objects nor the server has one of them, or the objects have none of them.
-pub fn check_awaited_kinds(cluster: &Cluster, resources: &[Resource], kinds: &[String]) -> Result<()> {
+pub fn check_awaited_kinds(
+    cluster: &Cluster,
+    resources: &[Resource],
+    flag: &str,
+    kinds: &[String],
+) -> Result<()> {
     if kinds.is_empty() {
         return Ok(());
     }
@@ -89,7 +95,7 @@ pub fn check_awaited_kinds(cluster: &Cluster, resources: &[Resource], kinds: &[S
         let plan = ObjectPlan::make(cluster, resources).await?;
         let (words, mut problems) = (KindWords::of(kinds, &plan), Problems::default());
         for word in &words.strange {
-            unheard(cluster, "--wait", word).await?.into_iter().for_each(|problem| problems.add(problem));
+            unheard(cluster, flag, word).await?.into_iter().for_each(|problem| problems.add(problem));
         }
         nothing_sent(problems)?;
         let is_awaited = plan.targets.iter().any(|target| words.has(&target.object.gvk));

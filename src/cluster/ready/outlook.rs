@@ -58,12 +58,8 @@ impl Outlook {
     fn add(&mut self, position: usize, target: &PlannedObject<'_>) {
         let Some(mapping) = &target.mapping else { return };
         let (object, namespace) = (&target.object, target.object.namespace.clone());
-        let has_rule = target.resource.node().get_path(&["metadata", "annotations", READY]).is_some();
-        let content = if is_always_ready(&object.gvk) && !has_rule {
-            ObjectContent::Metadata
-        } else {
-            ObjectContent::Whole
-        };
+        let is_ready = is_always_ready(&object.gvk);
+        let content = if is_ready { ObjectContent::MetadataUnless(READY) } else { ObjectContent::Whole };
         let Some(&place) = self.places.get(&(object.gvk.clone(), namespace.clone())) else {
             let name = Some(object.name.clone());
             let collection =
@@ -73,9 +69,6 @@ impl Outlook {
             return;
         };
         self.collections[place].name = None;
-        if content == ObjectContent::Whole {
-            self.collections[place].content = content;
-        }
         self.wanted[place].insert(object.name.clone(), position);
     }
 
@@ -102,7 +95,7 @@ impl Outlook {
     }
 }
 
-/// Kinds of which being there is all.
+/// Kinds of which being there is all, unless a rule asks for more.
 fn is_always_ready(gvk: &Gvk) -> bool {
     gvk.group.is_empty() && matches!(gvk.kind.as_str(), "ConfigMap" | "Secret")
 }
