@@ -174,7 +174,7 @@ target prod                                              4 objects
 │  ├─ crd crd.json
 │  ├─ generator cfg (configMapGenerator[0])              ConfigMap/p-cfg-4h2mbtbbt6
 │  └─ var HOST
-├─ component ../outer                                    adds 1 object, changes 1 value of 2 objects
+├─ component ../outer                                    adds 1 object, changes 1 value of 1 object
 │  ├─ resource extra.yaml                                ConfigMap/p-extra
 │  └─ component ../inner                                 changes 1 value of 1 object
 │     └─ patch patchesStrategicMerge[0]                  Service/q-p-svc: 1 value
@@ -410,7 +410,8 @@ metadata:
     assert_eq!(node["objects"].as_array().map(Vec::len), Some(1), "{node}");
 
     // It changes `c`, deletes `d` and adds another.
-    let script = "#!/bin/sh\nsed -e '0,/  a: b/s//  a: B/' -e '/name: d/,/config.kubernetes.io/{s/name: d/name: e/;/config/d}'\n";
+    let script = "#!/bin/sh\nawk '/^- apiVersion/{n++} /^functionConfig/{n=0; print \"- {apiVersion: v1, kind: ConfigMap, \
+                  metadata: {name: e}}\"} n<2{sub(\"    a: b\", \"    a: B\"); print}'\n";
     fs::write(home.path().join("up.sh"), script).expect("written");
     let output = run(home.path(), &["tree", ".", "--enable-alpha-plugins", "--enable-exec"]);
     let told = String::from_utf8(output.stdout).expect("text");
