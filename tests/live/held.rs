@@ -188,11 +188,38 @@ fn custom_resources_go_before_their_operator_and_their_definition() {
         assert!(rig.exists("deployment/an-operator") && is_free(), "{time}");
         assert_eq!(kinds(), all, "{time}");
     }
+    for dry in ["--prune-dry-run", "--dry-run=server", "--dry-run=client"] {
+        let ran = sets.smp("shop", &maps(&["a"]), &[dry]).ended(0);
+        assert!(!ran.stdout.contains("pruned"), "{dry}: {ran:?}");
+        assert!(ran.stderr.contains("deployment.apps/an-operator is not pruned"), "{dry}: {ran:?}");
+    }
     patch(rig, &object, RELEASE);
     let ran = sets.smp("shop", &maps(&["a"]), &["--wait", "--timeout=30s"]).ended(0);
     assert!(ran.stdout.contains("deployment.apps/an-operator pruned"), "{ran:?}");
     assert!(ran.stdout.contains(&format!("{definition} pruned")), "{ran:?}");
     assert_eq!(kinds(), "ConfigMap");
+}
+
+#[test]
+#[ignore = "needs an API server, see .ci/tools"]
+fn a_kind_that_is_not_served_for_now_keeps_its_namespaces() {
+    let shelf = Shelf::new();
+    let (rig, inner) = (&shelf.sets.rig, &shelf.inner);
+    shelf.apply(&(space(inner) + &shelf.within("a")), &[]).ended(0);
+    rig.kubectl(&[
+        "annotate",
+        &shelf.set,
+        "--overwrite",
+        "applyset.kubernetes.io/contains-group-kinds=ConfigMap,Gone.apps,Namespace",
+    ]);
+    for _ in 0..2 {
+        shelf.apply(&(space(inner) + &maps(&["outer"])), &[]).ended(0);
+        let want = ["ConfigMap,Gone.apps,Namespace".to_string(), format!("{},{inner}", rig.name)];
+        assert_eq!(shelf.places(), want);
+    }
+    let ran = rig.smp(&["applyset", "orphan", &shelf.set]).ended(1);
+    assert!(ran.stderr.contains("does not serve the kind Gone.apps") && ran.stdout.is_empty(), "{ran:?}");
+    assert!(rig.smp(&["applyset", "view", &shelf.set]).ended(0).stdout.contains("outer"));
 }
 
 #[test]

@@ -225,6 +225,8 @@ fn words_that_do_not_fit_are_refused() {
     usage(&["--prune", "--applyset=shop"], "give it with --namespace");
     usage(&["--prune", "--applyset=shop", "-n", namespace, "-l", "a=b"], "--selector");
     usage(&["--prune", "--applyset=shop", "-n", namespace, "--prune-holding=Pod"], "hold no others");
+    let status = |args: &[&str]| rig.smp(&[&["apply", "-f", "new.yaml"], args].concat()).status;
+    assert_eq!(status(&["--prune", "--applyset=shop", "-n", namespace, "--prune-holding=Pod"]), 2);
 }
 
 #[test]
@@ -243,7 +245,8 @@ fn each_refusal_comes_before_anything_is_sent() {
     let unsent = "nothing was sent to the cluster";
     refused("deployments.apps/shop", &new, &[], 1, &["cannot be the parent", unsent]);
     refused("nonsense/shop", &new, &[], 1, &["no resource `nonsense`", unsent]);
-    refused("secrets/", &new, &[], 1, &["names no parent"]);
+    refused("secrets/", &new, &[], 2, &["names no parent"]);
+    refused("x/y/z", &new, &[], 2, &["names no parent"]);
     let label =
         new.replace("namespace: NAME}", "namespace: NAME, labels: {applyset.kubernetes.io/part-of: x}}");
     refused("shop", &label, &[], 1, &["stands in the manifest", unsent]);
@@ -509,6 +512,15 @@ fn objects_are_adopted() {
     let words: Vec<_> = line.split_whitespace().collect();
     assert_eq!(words, [&rig.name, "secret/shop", "kubectl/v1.36", "ConfigMap", &rig.name]);
     assert!(rig.smp(&["applyset", "list", "-A", "-o", "json"]).ended(0).stdout.contains(&rig.name));
+    let proxy = Proxy::start(rig, |request| {
+        if request.contains("/customresourcedefinitions") {
+            return Answer::Instead("403 Forbidden", &[], r#"{"message":"not yours","reason":"Forbidden"}"#);
+        }
+        Answer::Real
+    });
+    let ran = rig.smp(&["applyset", "list", "-n", &rig.name, "--server", &proxy.url()]).ended(0);
+    assert!(ran.stdout.contains("secret/shop"), "{ran:?}");
+    assert!(ran.stderr.contains("no custom resources are looked for: not yours"), "{ran:?}");
     let viewed = rig.smp(&["applyset", "view", "shop", "-n", &rig.name, "-o", "json"]).ended(0).stdout;
     let viewed: Value = serde_json::from_str(&viewed).expect("JSON");
     assert_eq!(

@@ -423,6 +423,27 @@ fn what_is_not_there_is_waited_for_and_a_rule_of_its_own_counts() {
         r#"{"data": {"phase": "done"}}"#,
     ]);
     wait.end().ended(0);
+
+    // The rule may be the live object's alone.
+    rig.file("plain.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: NAME}\n");
+    rig.smp(&["wait", "-f", "plain.yaml", "--timeout=10s"]).ended(0);
+    let slow = (0..9).fold("true".to_string(), |inner, i| format!("[0,1,2,3,4,5,6,7,8,9].all(v{i},{inner})"));
+    let rules =
+        [("!has(object.data)", "is false, and must be true"), (slow.as_str(), "takes longer than 100 ms")];
+    for (rule, part) in rules {
+        rig.kubectl(&[
+            "-n",
+            &rig.name,
+            "annotate",
+            "--overwrite",
+            "configmap/m",
+            &format!("smp.kubectl.dev/ready={rule}"),
+        ]);
+        let start = Instant::now();
+        let ran = rig.smp(&["wait", "-f", "plain.yaml", "--timeout=1s"]).ended(1);
+        assert!(ran.stderr.contains(part), "{part}: {ran:?}");
+        assert!(start.elapsed() < Duration::from_secs(10), "{part}");
+    }
 }
 
 #[test]
