@@ -82,20 +82,58 @@ fn the_operation_that_took_something_away_is_named() {
     let home = over_web(&[("a/kustomization.yaml", OPERATIONS), ("a/ports.yaml", ports)]);
     let (all, _) = found(home.path(), &["a"]);
     for want in [
-        "container-without-image a/kustomization.yaml:5",
-        "volume-mount a/kustomization.yaml:7",
-        "unknown-field a/kustomization.yaml:9",
-        "unknown-field a/kustomization.yaml:12",
-        "service-ports a/ports.yaml:4",
+        "container-without-image a/kustomization.yaml:6",
+        "volume-mount a/kustomization.yaml:8",
+        "unknown-field a/kustomization.yaml:10",
+        "unknown-field a/kustomization.yaml:14",
+        "service-ports a/ports.yaml:5",
     ] {
         assert!(all.contains(&want.to_string()), "{want}: {all:?}");
     }
     assert_eq!(all.len(), 5, "{all:?}");
-    let silenced = OPERATIONS.replace("    - op: add", "    # smp:ignore unknown-field later\n    - op: add");
+    let silenced = OPERATIONS.replace("path: /spec/typ", "path: /spec/typ # smp:ignore unknown-field later");
     let home = over_web(&[("a/kustomization.yaml", &silenced), ("a/ports.yaml", ports)]);
     let (all, _) = found(home.path(), &["a"]);
     assert!(!all.iter().any(|told| told.ends_with(":10")), "{all:?}");
     assert_eq!(all.len(), 4, "{all:?}");
+}
+
+/// A kustomization over that base with the operations of a patch, each in block style.
+fn operations(kind: &str, operations: &str) -> String {
+    format!("resources: [../base]\npatches:\n- target: {{kind: {kind}}}\n  patch: |-\n{operations}")
+}
+
+#[test]
+fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
+    let labels = "    - op: replace\n      path: /spec/template/metadata/labels\n      value:\n        tier: x\n        app: wob\n";
+    let label = "    - op: replace\n      path: /spec/template/metadata/labels/app\n      value: wob\n";
+    let container = "    - op: add\n      path: /spec/template/spec/containers/-\n      value:\n        name: b\n        \
+                     image: b\n        imgae: b\n";
+    let lost = "    - op: replace\n      path: /spec/template/spec/containers\n      value:\n      - name: web\n        \
+                imgae: b\n";
+    let moved = "    - op: move\n      from: /spec/selector\n      path: /spec/slector\n";
+    for (wrong, want) in [
+        (
+            "    - op: replace\n      path: /spec/replcas\n      value: 3\n",
+            &["adding-replace 6", "unknown-field 6"][..],
+        ),
+        (
+            "    - value: wrong\n      op: replace\n      path: /spec/replicas\n",
+            &["wrong-type 5", "adding-replace 7"],
+        ),
+        (labels, &["unmatched-selector 9", "selector-mismatch 9"]),
+        (label, &["unmatched-selector 7", "selector-mismatch 7"]),
+        (container, &["unknown-field 10"]),
+        (lost, &["container-without-image 8", "unknown-field 9"]),
+        (moved, &["missing-required 6", "unknown-field 7"]),
+        ("    - op: remove\n      path: /spec/nothing\n", &["missing-field 6"]),
+        ("    - op: copy\n      from: /spec/a/b\n      path: /spec/c\n", &["missing-field 6"]),
+        ("    - op: copy\n      path: /spec/a/c\n      from: /spec/replicas\n", &["missing-field 6"]),
+    ] {
+        let home = over_web(&[("a/kustomization.yaml", &operations("Deployment", wrong))]);
+        let want: Vec<_> = want.iter().map(|told| told.replace(' ', " a/kustomization.yaml:")).collect();
+        assert_eq!(found(home.path(), &["a"]).0, want, "{wrong}");
+    }
 }
 
 #[test]
@@ -668,5 +706,5 @@ fn refusals_of_builds_name_what_caused_them() {
     let home = home.path();
     let output = run(home, &["build", "prod", "--validate"]);
     let said = String::from_utf8(output.stderr).expect("text");
-    assert!(!output.status.success() && said.contains("prod/kustomization.yaml:4:7"), "{said}");
+    assert!(!output.status.success() && said.contains("prod/kustomization.yaml:4:26"), "{said}");
 }

@@ -405,7 +405,7 @@ const MEANT: [(&str, &str, &[&str]); 11] = [
     ),
     (
         "resources: [settings.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: remove\n      path: /metadata/labls/x\n",
-        "app/kustomization.yaml:5:7",
+        "app/kustomization.yaml:6:13",
         &["did you mean `/metadata/labels/x`?"],
     ),
     (
@@ -511,7 +511,7 @@ fn inline_patches_have_their_places_in_the_kustomization() {
         ),
         (
             "- target: {kind: ConfigMap}\n  patch: |-\n    - op: add\n      path: /data/x\n      value: y\n    - op: remove\n      path: /nope\n",
-            "8:7",
+            "9:13",
         ),
         (
             "- patch: |\n    kind: ConfigMap\n    apiVersion: v1\n    metadata:\n      name: a\n    data:\n      x: 1\n      x: 2\n",

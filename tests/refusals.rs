@@ -75,7 +75,7 @@ fn a_replace_of_what_is_not_there_is_warned_of() {
         &told,
         &[
             "`/spec/replica` is not there, so that `replace` adds it",
-            "typo/kustomization.yaml:8:7",
+            "typo/kustomization.yaml:9:13",
             "did you mean `/spec/replicas`?",
         ],
     );

@@ -3,7 +3,7 @@
 
 use smol_str::{SmolStr, ToSmolStr};
 
-use super::patch_lines::PatchLines;
+use super::patch_lines::{OperationPart, PatchLines};
 use super::reference::template_labels;
 use crate::cause::{Cause, History, KnownValue, Write};
 use crate::diagnostic::Diagnostic;
@@ -34,7 +34,7 @@ impl<'c> Causes<'c> {
         let way = way_of(resource.node(), path);
         let Some(history) = resource.history.as_deref() else { return finding };
         let finding = if finding.labels().is_empty() {
-            finding.at(self.place(history, &way, resource).unwrap_or_default())
+            finding.at(self.place(history, &way, resource, OperationPart::Path).unwrap_or_default())
         } else {
             finding
         };
@@ -90,7 +90,7 @@ impl<'c> Causes<'c> {
         let way: Vec<SmolStr> = above.chain([label.into()]).collect();
         let steps: Vec<&str> = way.iter().map(SmolStr::as_str).collect();
         match history.leaf(&steps) {
-            Some(writes) if writes.len() > 1 => self.place(history, &way, workload),
+            Some(writes) if writes.len() > 1 => self.place(history, &way, workload, OperationPart::Value),
             Some(_) => None,
             None => self.removal(history, &way, workload),
         }
@@ -148,15 +148,21 @@ impl<'c> Causes<'c> {
     }
 
     /// Where the value of a field comes from: the line of the patch that made it, its own place, what asked for it.
-    fn place(&self, history: &History, way: &[SmolStr], resource: &Resource) -> Option<Span> {
+    fn place(
+        &self,
+        history: &History,
+        way: &[SmolStr],
+        resource: &Resource,
+        part: OperationPart,
+    ) -> Option<Span> {
         let write = first_write(known_at(history, way)?)?;
-        let line = self.lines.of(&write.by, way, resource);
+        let line = self.lines.of(&write.by, way, resource, part);
         let own = Some(write.at).filter(|at| !at.is_none());
         line.or(own).or(Some(write.by.at())).filter(|at| !at.is_none())
     }
 
     fn place_of(&self, cause: &Cause, way: &[SmolStr], resource: &Resource) -> Option<Span> {
-        let line = self.lines.of(cause, way, resource);
+        let line = self.lines.of(cause, way, resource, OperationPart::Path);
         line.or(Some(cause.at())).filter(|at| !at.is_none())
     }
 }

@@ -20,6 +20,15 @@ use crate::yaml::{DuplicateKeys, Node, ParseOptions, Value, parse_documents};
 /// The fields of kustomizations that are patches, and what a document over another one is called.
 const PATCHES: [&str; 4] = ["patches", "patchesStrategicMerge", "patchesJson6902", "overlay"];
 
+/// What of an operation of a JSON patch is asked for, where it speaks of just the field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OperationPart {
+    /// The path, by which the field is there or is not.
+    Path,
+    /// What the field gets.
+    Value,
+}
+
 /// The patches of a run; each is read when somebody asks for its lines.
 pub(super) struct PatchLines<'c> {
     sources: &'c SourceMap,
@@ -38,14 +47,20 @@ impl<'c> PatchLines<'c> {
     }
 
     /// The place in a patch that speaks of a field of a resource.
-    pub(super) fn of(&self, cause: &Cause, way: &[SmolStr], resource: &Resource) -> Option<Span> {
+    pub(super) fn of(
+        &self,
+        cause: &Cause,
+        way: &[SmolStr],
+        resource: &Resource,
+        part: OperationPart,
+    ) -> Option<Span> {
         let step = cause.writer();
         let is_patch = PATCHES.iter().any(|field| step.name.split('[').next() == Some(*field));
         let texts = if is_patch { self.texts(cause.at()) } else { Vec::new() };
         texts.into_iter().find_map(|id| {
             let documents = self.documents(id);
             let own = documents.iter().filter(|document| is_meant(document, resource, cause.at()));
-            own.filter_map(|document| place_in(document, way)).next_back()
+            own.filter_map(|document| place_in(document, way, part)).next_back()
         })
     }
 
@@ -90,22 +105,70 @@ fn is_meant(document: &Node, resource: &Resource, at: Span) -> bool {
     is_own && kind.is_none_or(|kind| kind == resource.id().gvk.kind)
 }
 
-fn place_in(document: &Node, way: &[SmolStr]) -> Option<Span> {
+fn place_in(document: &Node, way: &[SmolStr], part: OperationPart) -> Option<Span> {
     match &document.value {
-        Value::List(operations) => operations.iter().rev().find(|one| speaks_of(one, way)).map(Node::span),
+        Value::List(operations) => {
+            let operation = operations.iter().rev().find(|one| speaks_of(one, way))?;
+            Some(place_in_operation(operation, way, part))
+        }
         Value::Map(_) => place_in_map(document, way),
         Value::Scalar(_) => None,
     }
 }
 
+fn is_test(operation: &Node) -> bool {
+    operation.get("op").and_then(Node::as_str) == Some("test")
+}
+
 /// Whether an operation of a JSON patch changes a value, what is around it, or what is in it.
 fn speaks_of(operation: &Node, way: &[SmolStr]) -> bool {
+    !is_test(operation) && named_by(operation, way).is_some()
+}
+
+/// The path of an operation that leads to a value, around it or into it.
+fn named_by<'n>(operation: &'n Node, way: &[SmolStr]) -> Option<&'n Node> {
     let pointer = pointer_to(way);
-    let is_test = operation.get("op").and_then(Node::as_str) == Some("test");
-    let mut paths = ["path", "from"].into_iter().filter_map(|field| operation.get(field)?.as_str());
-    // `-` stands for the entry behind the last one.
-    let is_added_to = |path: &str| path.strip_suffix("/-").is_some_and(|list| is_within(list, &pointer));
-    !is_test && paths.any(|path| is_within(path, &pointer) || is_within(&pointer, path) || is_added_to(path))
+    let mut paths = ["path", "from"].into_iter().filter_map(|field| operation.get(field));
+    paths.find(|path| {
+        let Some(path) = path.as_str() else { return false };
+        is_within(path, &pointer) || is_within(&pointer, path) || is_added_to(path, &pointer)
+    })
+}
+
+/// Whether something is in an entry that is added: `-` stands for the entry behind the last one.
+fn is_added_to(path: &str, pointer: &str) -> bool {
+    path.strip_suffix("/-").is_some_and(|list| is_within(list, pointer))
+}
+
+/// The place in an operation that speaks of a field: what it has of it in its value, or else its path.
+fn place_in_operation(operation: &Node, way: &[SmolStr], part: OperationPart) -> Span {
+    let Some(path) = named_by(operation, way) else { return operation.span() };
+    let steps = path.as_str().unwrap_or_default().matches('/').count();
+    let is_own = operation.get("path").is_some_and(|own| std::ptr::eq(own, path));
+    let value = operation.get("value").filter(|_| is_own);
+    match (value, way.get(steps..)) {
+        (Some(value), Some(rest)) if !rest.is_empty() => place_in_value(value, rest),
+        (Some(value), Some(_)) if part == OperationPart::Value => value.span(),
+        _ => path.span(),
+    }
+}
+
+/// The deepest place on the way to a field that a value has.
+fn place_in_value(value: &Node, way: &[SmolStr]) -> Span {
+    let Some((step, rest)) = way.split_first() else { return value.span() };
+    let (here, below) = match &value.value {
+        Value::Map(map) => {
+            let entry = map.entry(step);
+            (entry.map(|entry| entry.key.meta.span), entry.map(|entry| &entry.value))
+        }
+        Value::List(list) => (None, step.parse::<usize>().ok().and_then(|position| list.get(position))),
+        Value::Scalar(_) => (None, None),
+    };
+    match (here, below) {
+        (Some(key), _) if rest.is_empty() => key,
+        (_, Some(below)) => place_in_value(below, rest),
+        _ => value.span(),
+    }
 }
 
 /// The deepest place on the way to a field at which a strategic merge patch says something: the field, or a null or a

@@ -9,7 +9,7 @@ mod pointer;
 
 use smol_str::SmolStr;
 
-use self::operation::{Document, Operation};
+use self::operation::{Document, Operation, OperationPlaces};
 use self::pointer::{Standard, steps};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::yaml::{FieldPositions, Map, Node, Value, as_yaml_1_1};
@@ -88,7 +88,12 @@ pub fn parse_json_patch(node: &Node) -> Result<JsonPatch> {
         let text = |key: &str| map.get(key).and_then(Node::as_str).map(SmolStr::from);
         let value = map.get("value").map(as_yaml_1_1);
         let (op, path, from) = (text("op"), text("path"), text("from"));
-        Ok(Operation { op, path, from, value, span: entry.span() })
+        let place = |key: &str| {
+            let place = map.get(key).map(Node::span).filter(|place| !place.is_none());
+            place.unwrap_or_else(|| entry.span())
+        };
+        let places = OperationPlaces { path: place("path"), from: place("from") };
+        Ok(Operation { op, path, from, value, places, span: entry.span() })
     };
     Ok(JsonPatch { operations: list.iter().map(operation).collect::<Result<_>>()? })
 }

@@ -17,12 +17,27 @@ pub(super) struct Operation {
     pub(super) path: Option<SmolStr>,
     pub(super) from: Option<SmolStr>,
     pub(super) value: Option<Node>,
+    pub(super) places: OperationPlaces,
     pub(super) span: Span,
+}
+
+/// Where the pointers of an operation stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OperationPlaces {
+    pub(super) path: Span,
+    pub(super) from: Span,
 }
 
 impl Operation {
     pub(super) fn is_one_of(&self, ops: &[&str]) -> bool {
         self.op.as_deref().is_some_and(|op| ops.contains(&op))
+    }
+
+    /// Where the pointer stands that leads to a path.
+    fn place_of(&self, path: &[SmolStr], standard: Standard) -> Span {
+        let from = self.from.as_deref().filter(|_| self.is_one_of(&["move", "copy"]));
+        let is_from = from.and_then(|from| steps(from, standard)).is_some_and(|from| from == path);
+        if is_from { self.places.from } else { self.places.path }
     }
 
     /// Whether it changes one place: what is moved is taken from another one.
@@ -73,14 +88,14 @@ impl<'d> Document<'d> {
         Patched { copied: self.copied, warnings: self.warnings, cut_paths: self.cut_paths }
     }
 
-    fn forgive(&mut self, message: String, operation: &Operation) {
-        self.warnings.push(forgiven(message, operation));
+    fn forgive(&mut self, message: String, at: Span) {
+        self.warnings.push(forgiven(message, at));
     }
 
     /// Takes note of a `replace` of what is not there: it adds it, under a name that nothing may read.
     fn forgive_new(&mut self, path: &[SmolStr], meant: Option<SmolStr>, operation: &Operation) {
         let message = format!("{} is not there, so that `replace` adds it", named(path));
-        let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.span);
+        let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.places.path);
         let meant = meant.zip(path.split_last()).map(|(meant, (_, parents))| {
             let path: Vec<SmolStr> = parents.iter().cloned().chain([meant]).collect();
             format!("did you mean `{}`?", show(&path))
@@ -190,19 +205,20 @@ impl<'d> Document<'d> {
 
     fn pointer(&mut self, field: &str, pointer: Option<&str>, operation: &Operation) -> Result<Vec<SmolStr>> {
         let pointer = pointer.ok_or_else(|| missing(field, operation))?;
+        let at = if field == "from" { operation.places.from } else { operation.places.path };
         let found = steps(pointer, self.standard);
         // Only `replace` and `test` can be about the whole document there.
         let whole = matches!(operation.op.as_deref(), Some("replace" | "test")) && pointer.is_empty();
         let root = self.standard == Standard::Rfc6902 || whole;
         let found = found.filter(|steps| root || !steps.is_empty()).ok_or_else(|| {
             Diagnostic::error(Code::InvalidValue, format!("`{pointer}` is no path to a field"))
-                .at(operation.span)
+                .at(at)
                 .help("a path begins with `/`; within its steps `~` is written `~0`, and `/` is written `~1`")
         })?;
         if !pointer.is_empty() && !pointer.starts_with('/') {
             let message =
                 format!("`{pointer}` begins without `/`, so that it is taken for `{}`", show(&found));
-            self.cut_paths.push(forgiven(message, operation));
+            self.cut_paths.push(forgiven(message, at));
         }
         Ok(found)
     }
@@ -212,7 +228,7 @@ impl<'d> Document<'d> {
             Some(value) => Ok(value.clone()),
             None if self.standard == Standard::Kubernetes => {
                 let message = format!("this `{}` has no `value`, so that it writes null", op(operation));
-                self.forgive(message, operation);
+                self.forgive(message, operation.span);
                 Ok(Node::null())
             }
             None => Err(missing("value", operation)),
@@ -335,7 +351,10 @@ impl<'d> Document<'d> {
         let value = match value {
             Some(value) => value,
             None if self.standard == Standard::Kubernetes => {
-                self.forgive(format!("{} is not there, so that null is copied", named(&from)), operation);
+                self.forgive(
+                    format!("{} is not there, so that null is copied", named(&from)),
+                    operation.places.from,
+                );
                 Node::null()
             }
             None => return Err(self.parent(&from, operation)?.1.missing()),
@@ -427,7 +446,8 @@ impl Last<'_> {
     }
 
     fn error(&self, message: String) -> Diagnostic {
-        Diagnostic::error(Code::MissingField, message).at(self.operation.span).field(show(self.path))
+        let place = self.operation.place_of(self.path, self.standard);
+        Diagnostic::error(Code::MissingField, message).at(place).field(show(self.path))
     }
 }
 
@@ -466,9 +486,9 @@ fn check_depth(path: &[SmolStr], value: &Node, operation: &Operation) -> Result<
     Err(Diagnostic::error(Code::LimitExceeded, message).at(operation.span))
 }
 
-fn forgiven(message: String, operation: &Operation) -> Diagnostic {
+fn forgiven(message: String, at: Span) -> Diagnostic {
     Diagnostic::warning(Code::InvalidValue, message)
-        .at(operation.span)
+        .at(at)
         .help("the API server takes this, and RFC 6902 does not: say what is meant")
 }
 
