@@ -137,6 +137,26 @@ fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
 }
 
 #[test]
+fn a_test_is_an_effect() {
+    let same = "    - op: add\n      path: /spec/type\n      value: ClusterIP\n    - op: remove\n      path: /spec/type\n";
+    let guard = "    - op: test\n      path: /spec/ports/0/port\n      value: 80\n";
+    for (patch, want) in
+        [(same, &["no-effect a/kustomization.yaml:5"][..]), (guard, &[]), (&format!("{guard}{same}"), &[])]
+    {
+        let home = over_web(&[
+            ("a/kustomization.yaml", &operations("Service", patch)),
+            (
+                "b/kustomization.yaml",
+                "resources: [../base]\npatches:\n- target: {kind: Service}\n  path: p.yaml\n",
+            ),
+            ("b/p.yaml", patch.replace("\n    ", "\n").trim_start()),
+        ]);
+        assert_eq!(found(home.path(), &["a"]).0, want, "{patch}");
+        assert_eq!(found(home.path(), &["b"]).0.len(), want.len(), "{patch}");
+    }
+}
+
+#[test]
 fn the_patch_that_took_something_away_is_named() {
     let merged = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: null\n";
     let labels = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    metadata:\n      \

@@ -64,6 +64,15 @@ impl<'c> PatchLines<'c> {
         })
     }
 
+    /// Whether the patch that is asked for at a place is one in JSON that tests something.
+    pub(super) fn tests(&self, at: Span) -> bool {
+        self.texts(at).into_iter().any(|id| {
+            let documents = self.documents(id);
+            let mut operations = documents.iter().filter_map(Node::as_list).flatten();
+            operations.any(is_test)
+        })
+    }
+
     /// The texts of the patch that is asked for at a place: one that stands there, the file that is named there, or the
     /// text itself.
     fn texts(&self, at: Span) -> Vec<SourceId> {

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use crate::cause::{Cause, History, KnownValue, Writer, WriterEntry};
+use crate::check::patch_lines::PatchLines;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -22,7 +23,8 @@ pub(in crate::check) static RULE: Rule = Rule {
     reach: RuleReach::Entry,
     why: "An entry of `images`, `replicas`, `replacements`, `labels`, `commonLabels` or `commonAnnotations`, or a patch, \
           that finds its target and writes what is there already. It looks as if it decided something. An entry of a \
-          component or base is only told when it does nothing in all targets that were looked at.",
+          component or base is only told when it does nothing in all targets that were looked at, and a JSON patch never that \
+          holds a `test`: it guards what it was made for.",
     bad: &[
         (
             "kustomization.yaml",
@@ -78,12 +80,17 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         .iter()
         .flat_map(|warning| warning.labels().iter().map(|label| label.span))
         .collect();
-    let mut told = FxHashSet::default();
+    let (mut told, lines) = (FxHashSet::default(), PatchLines::new(target.sources));
     let entries = resources.writers().iter().flat_map(|writer| entries(writer));
     let idle = entries.filter(|(places, name)| {
         places.iter().all(|place| !effective.contains(&(*place, name.clone())) && !unmatched.contains(place))
     });
     let idle = idle.filter(|(places, name)| told.insert((places[0], name.clone())));
+    // What holds when a patch is there keeps a target from being built when it does not.
+    let is_guard = |places: &[Span], name: &str| {
+        name.starts_with("patches") && places.iter().any(|place| lines.tests(*place))
+    };
+    let idle = idle.filter(|(places, name)| !is_guard(places, name));
     idle.map(|(places, name)| {
         let message = format!("{name} changes nothing: what it sets is so already");
         Diagnostic::warning(RULE.code, message).at(places[0]).help("remove it, or correct what it says")
