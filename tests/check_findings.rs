@@ -279,6 +279,219 @@ fn names_that_lead_to_something_else_are_told() {
     assert_eq!(told_of(&format!("{mount}{dashboards}")), [""; 0]);
 }
 
+/// Everything that names something, and what it means. Each line that says `name: web-...` is a name.
+const NAMES: &str = "apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  serviceAccountName: web-user
+  imagePullSecrets: [{name: web-secret}]
+  volumes:
+  - name: a
+    configMap: {name: web-config}
+  - name: b
+    persistentVolumeClaim: {claimName: web-claim}
+  - name: c
+    projected: {sources: [{secret: {name: web-secret}}]}
+  containers:
+  - name: web
+    image: nginx
+    envFrom: [{configMapRef: {name: web-config}}]
+    env: [{name: A, valueFrom: {secretKeyRef: {name: web-secret, key: a}}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web-config}
+data: {a: b}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: web-secret}
+stringData: {a: b}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: web-user, namespace: shop}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: web-claim}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec:
+  defaultBackend: {service: {name: web-service, port: {number: 80}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web-service}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: web, namespace: shop}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: web-role}
+subjects:
+- kind: ServiceAccount
+  name: web-user
+  namespace: shop
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: web-role, namespace: shop}
+rules: []
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  maxReplicas: 3
+  scaleTargetRef:
+    apiVersion: apps/v1
+    kind: Deployment
+    name: web-server
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web-server}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+";
+
+/// What a kustomization may do to names.
+const RENAMINGS: [&str; 5] = [
+    "",
+    "namePrefix: dev-\n",
+    "nameSuffix: -dev\n",
+    "namespace: shop\n",
+    "namespace: test\nnamePrefix: a-b-\n",
+];
+
+/// What is found in targets of the same manifests, one for each of these kustomizations.
+fn found_renamed(manifests: &str, renamings: &[&str]) -> Vec<String> {
+    let of = |(i, renaming): (usize, &&str)| {
+        let kustomization = format!("resources: [all.yaml]\n{renaming}");
+        [(format!("{i}/kustomization.yaml"), kustomization), (format!("{i}/all.yaml"), manifests.to_string())]
+    };
+    let files: Vec<_> = renamings.iter().enumerate().flat_map(of).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    found(folder(&files).path(), &["-R", "."]).0
+}
+
+#[test]
+fn misspelled_names_are_told_whatever_becomes_of_the_right_ones() {
+    let names =
+        ["web-config", "web-secret", "web-claim", "web-user", "web-service", "web-role", "web-server"];
+    let mistakes = names.into_iter().map(|name| (name, format!("{}{}", &name[..5], &name[6..])));
+    let more = [
+        ("kind: Deployment", "kind: StatefulSet"),
+        ("kind: Deployment", "kind: Deploymnt"),
+        ("namespace: shop", "namespace: shopp"),
+    ];
+    let lines: Vec<&str> = NAMES.lines().collect();
+    for (right, wrong) in mistakes.chain(more.map(|(right, wrong)| (right, wrong.into()))) {
+        let is_own = |line: &str| line.starts_with("metadata") || line.starts_with("kind");
+        let named = lines.iter().enumerate().filter(|(_, line)| line.contains(right) && !is_own(line));
+        for (i, line) in named {
+            let (mut lines, changed) = (lines.clone(), line.replace(right, &wrong));
+            lines[i] = &changed;
+            // A Pod of no namespace has its account in any.
+            let renamings = if right == "web-user" && i < 10 { &RENAMINGS[3..] } else { &RENAMINGS };
+            let numbers = 0..renamings.len();
+            let want: Vec<_> =
+                numbers.map(|n| format!("dangling-reference {n}/all.yaml:{}", i + 1)).collect();
+            assert_eq!(found_renamed(&lines.join("\n"), renamings), want, "{changed}");
+        }
+    }
+}
+
+#[test]
+fn names_that_are_right_or_lead_outside_are_not_told() {
+    // What is said of others' objects, and what no step renames.
+    let others = NAMES.replace("{configMapRef: {name: web-config}}", "{configMapRef: {name: other}}");
+    let annotated = NAMES.replace("{name: web-server}", "{name: web-server, annotations: {see: web-config}}");
+    for manifests in [NAMES, &others, &annotated] {
+        assert_eq!(found_renamed(manifests, &RENAMINGS), [""; 0]);
+    }
+    let old = "resources: [all.yaml, old.yaml]\n";
+    let user = |namespace: &str| {
+        let named = format!("  namespace: {namespace}\n---");
+        NAMES.replace("  namespace: shop\n---", &named)
+    };
+    for (manifests, want) in [
+        (user("others"), 0),
+        (user("shopp"), 1),
+        (NAMES.replace("web-user\n  namespace: shop\n---", "web-user\n  namespace: default\n---"), 1),
+    ] {
+        let home = folder(&[("kustomization.yaml", old), ("all.yaml", &manifests), ("old.yaml", DEFAULT)]);
+        assert_eq!(found(home.path(), &["."]).0.len(), want);
+    }
+}
+
+/// An object of another namespace.
+const DEFAULT: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: default}\ndata: {a: b}\n";
+
+#[test]
+fn names_of_what_is_generated_are_told() {
+    let kustomization = "resources: [all.yaml]\nconfigMapGenerator:\n- {name: web-env, literals: [a=b]}\n";
+    let pod = |name: &str| {
+        let both = format!(
+            "{{name: web, image: nginx, envFrom: [{{configMapRef: {{name: {name}}}}}, {{configMapRef: {{name: web-env}}}}]}}"
+        );
+        POD.replace("{name: web, image: nginx}", &both)
+    };
+    for (name, want) in
+        [("web-envs", &["dangling-reference all.yaml:6"][..]), ("web-env", &[]), ("other", &[])]
+    {
+        let home = folder(&[("kustomization.yaml", kustomization), ("all.yaml", &pod(name))]);
+        assert_eq!(found(home.path(), &["."]).0, want, "{name}");
+    }
+}
+
+#[test]
+fn keys_of_volumes_are_told() {
+    let volumes = [
+        "configMap: {name: web-config, items: [{key: KEY, path: a}]}",
+        "secret: {secretName: web-secret, items: [{key: KEY, path: a}]}",
+        "projected: {sources: [{configMap: {name: web-config, items: [{key: KEY, path: a}]}}]}",
+        "projected: {sources: [{secret: {name: web-secret, items: [{key: a, path: b}, {key: KEY, path: a}]}}]}",
+        "configMap: {name: web-made, items: [{key: KEY, path: a}]}",
+    ];
+    let generator =
+        "resources: [all.yaml]\nnamePrefix: x-\nconfigMapGenerator:\n- {name: web-made, literals: [a=b]}\n";
+    for volume in volumes {
+        for (key, renaming, want) in [("a", "", 0), ("aa", "", 1), ("aa", "optional: true, ", 0)] {
+            let volume = volume.replace("KEY", key).replace("items", &format!("{renaming}items"));
+            let pod = NAMES.replace("configMap: {name: web-config}\n", &format!("{volume}\n"));
+            let pod = pod.replace("envFrom: [", "envFrom: [{configMapRef: {name: web-made}}, ");
+            let home = folder(&[("kustomization.yaml", generator), ("all.yaml", &pod)]);
+            let told = ["dangling-key all.yaml:9"];
+            assert_eq!(found(home.path(), &["."]).0, told[..want], "{volume}");
+        }
+    }
+    // What a controller fills in, nobody knows.
+    let made = "---\napiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: x}\nspec: {target: {name: web-secret}}\n";
+    let asked = NAMES.replace("key: a}", "key: c}");
+    assert_eq!(told_of(&asked), ["dangling-key: the Secret `web-secret` has no key `c`"]);
+    assert_eq!(told_of(&format!("{asked}{made}")), [""; 0]);
+    let token = "type: kubernetes.io/service-account-token\nstringData";
+    let injected = "metadata: {name: web-secret, annotations: {example.com/inject-ca: \"true\"}}";
+    for (known, unknown) in [
+        ("stringData: {a: b}", "type: Opaque"),
+        ("stringData", token),
+        ("metadata: {name: web-secret}", injected),
+    ] {
+        let told = told_of(&asked.replace(known, unknown));
+        assert!(!told.iter().any(|one| one.starts_with("dangling-key")), "{told:?}");
+    }
+}
+
 #[test]
 fn one_mistake_is_told_once() {
     let named =

@@ -13,6 +13,9 @@ use crate::source::{SourceMap, Span};
 use crate::validate::ViolationRule;
 use crate::yaml::{Node, Value};
 
+/// The steps that change names, and with them what refers to these.
+const RENAMING: [&str; 5] = ["namePrefix", "nameSuffix", "namespace", "nameHash", "nameReference"];
+
 /// Finds what caused the findings of a run.
 pub(super) struct Causes<'c> {
     lines: PatchLines<'c>,
@@ -100,6 +103,21 @@ impl<'c> Causes<'c> {
     pub(super) fn is_first(resource: &Resource, way: &[&str]) -> bool {
         let writes = resource.history.as_deref().and_then(|history| history.leaf(way));
         writes.is_some_and(|writes| writes.len() == 1)
+    }
+
+    /// Where a value was written that something may have carried a change of names into: what changed the name is asked
+    /// for elsewhere, and who wrote the value has to correct it.
+    pub(super) fn written_at(resource: &Resource, value: &Node) -> Span {
+        let mut way = Vec::new();
+        let mut written = || {
+            let history = resource.history.as_deref()?;
+            way_to(resource.node(), value, &mut way).then_some(())?;
+            let steps: Vec<&str> = way.iter().map(SmolStr::as_str).collect();
+            let is_own =
+                |write: &&Write| !RENAMING.contains(&write.by.writer().name.as_str()) && !write.at.is_none();
+            history.leaf(&steps)?.iter().find(is_own).map(|write| write.at)
+        };
+        written().unwrap_or_else(|| value.span())
     }
 
     /// The label of the template that a selector misses, where it was changed and the selector was not.

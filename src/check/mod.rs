@@ -13,6 +13,7 @@ mod definitions;
 mod findings;
 mod fix;
 mod names;
+mod objects;
 mod outside;
 mod patch_lines;
 mod quoting;

@@ -1,15 +1,12 @@
-//! What objects say of others by their names, and what a build has that is called so.
+//! What objects say of others by their names.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
-use super::names::is_slip;
+use super::objects::{Objects, namespace_of};
 use super::outside::Outside;
 use crate::cause::Write;
-use crate::resource::{ResId, Resource, SimilarNames};
+use crate::resource::Resource;
 use crate::source::Span;
 use crate::yaml::{Node, Value};
 
@@ -24,10 +21,21 @@ pub(super) struct ObjectReference<'n> {
     pub name: &'n Node,
     /// Its namespace: that of the object that has the reference unless it says another; empty when nobody says.
     pub namespace: SmolStr,
-    /// The key in it that is meant.
-    pub key: Option<&'n Node>,
+    /// What says the kind and the namespace beside the name, where something does.
+    pub beside: BesideName<'n>,
+    /// The keys in it that are meant, each with where that is said.
+    pub keys: Vec<(&'n Node, String)>,
     /// Where the name is.
     pub field: String,
+}
+
+/// What stands beside the name of another object.
+#[derive(Debug, Default)]
+pub(super) struct BesideName<'n> {
+    /// Its kind.
+    pub kind: Option<&'n Node>,
+    /// Its namespace.
+    pub namespace: Option<&'n Node>,
 }
 
 impl ObjectReference<'_> {
@@ -145,19 +153,14 @@ struct ReferenceFinder<'n> {
 }
 
 impl<'n> ReferenceFinder<'n> {
-    fn add(&mut self, kind: &str, name: Option<&'n Node>, field: String) {
+    /// Takes note of a name, where there is one.
+    fn add(&mut self, kind: &str, name: Option<&'n Node>, field: String) -> Option<&mut ObjectReference<'n>> {
         let namespace = namespace_of(self.from.id()).into();
-        let Some(name) = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty())) else {
-            return;
-        };
-        self.found.push(ObjectReference {
-            from: self.from,
-            kind: kind.into(),
-            name,
-            namespace,
-            key: None,
-            field,
-        });
+        let name = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty()))?;
+        let (beside, keys) = (BesideName::default(), Vec::new());
+        let (from, kind) = (self.from, kind.into());
+        self.found.push(ObjectReference { from, kind, name, namespace, beside, keys, field });
+        self.found.last_mut()
     }
 
     fn pod(&mut self, template: &PodTemplate<'n>) {
@@ -173,15 +176,24 @@ impl<'n> ReferenceFinder<'n> {
     }
 
     fn volume(&mut self, volume: &'n Node, path: &str) {
-        self.unless_optional("ConfigMap", volume.get("configMap"), "name", &format!("{path}.configMap"));
-        self.unless_optional("Secret", volume.get("secret"), "secretName", &format!("{path}.secret"));
+        self.files("ConfigMap", volume.get("configMap"), "name", &format!("{path}.configMap"));
+        self.files("Secret", volume.get("secret"), "secretName", &format!("{path}.secret"));
         let claim = volume.get_path(&["persistentVolumeClaim", "claimName"]);
         self.add("PersistentVolumeClaim", claim, format!("{path}.persistentVolumeClaim.claimName"));
         for (i, source) in entries(volume.get_path(&["projected", "sources"])) {
             for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
                 let path = format!("{path}.projected.sources[{i}].{field}");
-                self.unless_optional(kind, source.get(field), "name", &path);
+                self.files(kind, source.get(field), "name", &path);
             }
+        }
+    }
+
+    /// An object whose keys become files: those that are named, or all.
+    fn files(&mut self, kind: &str, from: Option<&'n Node>, field: &str, path: &str) {
+        let items = entries(from.and_then(|from| from.get("items")));
+        let key = |(i, item): (usize, &'n Node)| Some((item.get("key")?, format!("{path}.items[{i}].key")));
+        if let Some(reference) = self.unless_optional(kind, from, field, path) {
+            reference.keys.extend(items.filter_map(key));
         }
     }
 
@@ -191,10 +203,9 @@ impl<'n> ReferenceFinder<'n> {
             for (field, kind) in kinds {
                 let from = variable.get("valueFrom").and_then(|from| from.get(field));
                 let path = format!("{path}.env[{}].valueFrom.{field}", shown(i, variable));
-                self.unless_optional(kind, from, "name", &path);
                 let key = from.and_then(|from| from.get("key"));
-                if let Some(last) = self.found.last_mut().filter(|last| last.field.starts_with(&path)) {
-                    last.key = key;
+                if let Some(reference) = self.unless_optional(kind, from, "name", &path) {
+                    reference.keys.extend(key.map(|key| (key, format!("{path}.key"))));
                 }
             }
         }
@@ -205,12 +216,18 @@ impl<'n> ReferenceFinder<'n> {
         }
     }
 
-    fn unless_optional(&mut self, kind: &str, from: Option<&'n Node>, field: &str, path: &str) {
+    fn unless_optional(
+        &mut self,
+        kind: &str,
+        from: Option<&'n Node>,
+        field: &str,
+        path: &str,
+    ) -> Option<&mut ObjectReference<'n>> {
         let is_optional = |from: &&Node| {
             from.get("optional").and_then(Node::scalar_text).is_some_and(|optional| optional == "true")
         };
         let from = from.filter(|from| !is_optional(from));
-        self.add(kind, from.and_then(|from| from.get(field)), format!("{path}.{field}"));
+        self.add(kind, from.and_then(|from| from.get(field)), format!("{path}.{field}"))
     }
 
     fn names(&mut self, list: Option<&'n Node>, kind: &str, path: &str) {
@@ -221,27 +238,28 @@ impl<'n> ReferenceFinder<'n> {
 
     /// An object that is named with its kind.
     fn target(&mut self, target: Option<&'n Node>, path: &str) {
-        let kind = target.and_then(|target| target.get("kind")).and_then(Node::as_str);
-        if let Some(kind) = kind {
-            self.add(kind, target.and_then(|target| target.get("name")), format!("{path}.name"));
+        let said = target.and_then(|target| target.get("kind"));
+        let Some(kind) = said.and_then(Node::as_str) else { return };
+        let name = target.and_then(|target| target.get("name"));
+        if let Some(reference) = self.add(kind, name, format!("{path}.name")) {
+            reference.beside.kind = said;
         }
     }
 
     fn ingress(&mut self, node: &'n Node) {
-        let backend = |backend: Option<&'n Node>| {
-            backend.and_then(|b| b.get_path(&["service", "name"]).or(b.get("serviceName")))
-        };
-        self.add(
-            "Service",
-            backend(node.get_path(&["spec", "defaultBackend"])),
-            "spec.defaultBackend.service.name".into(),
-        );
+        self.backend(node.get_path(&["spec", "defaultBackend"]), "spec.defaultBackend");
         for (i, rule) in entries(node.get_path(&["spec", "rules"])) {
             for (j, path) in entries(rule.get_path(&["http", "paths"])) {
-                let field = format!("spec.rules[{i}].http.paths[{j}].backend.service.name");
-                self.add("Service", backend(path.get("backend")), field);
+                self.backend(path.get("backend"), &format!("spec.rules[{i}].http.paths[{j}].backend"));
             }
         }
+    }
+
+    /// What an Ingress leads to, as it is said now or was before `networking.k8s.io/v1`.
+    fn backend(&mut self, backend: Option<&'n Node>, path: &str) {
+        let Some(backend) = backend else { return };
+        let name = backend.get_path(&["service", "name"]).or(backend.get("serviceName"));
+        self.add("Service", name, format!("{path}.service.name"));
     }
 
     fn binding(&mut self, node: &'n Node) {
@@ -250,10 +268,10 @@ impl<'n> ReferenceFinder<'n> {
             if subject.get("kind").and_then(Node::as_str) != Some("ServiceAccount") {
                 continue;
             }
-            self.add("ServiceAccount", subject.get("name"), format!("subjects[{i}].name"));
-            let namespace = subject.get("namespace").and_then(Node::as_str);
-            if let (Some(namespace), Some(last)) = (namespace, self.found.last_mut()) {
-                last.namespace = namespace.into();
+            let said = subject.get("namespace");
+            let reference = self.add("ServiceAccount", subject.get("name"), format!("subjects[{i}].name"));
+            if let (Some(namespace), Some(reference)) = (said.and_then(Node::as_str), reference) {
+                (reference.namespace, reference.beside.namespace) = (namespace.into(), said);
             }
         }
     }
@@ -269,94 +287,6 @@ fn shown(position: usize, entry: &Node) -> String {
         Some(name) => format!("name={name}"),
         None => position.to_string(),
     }
-}
-
-/// The objects of a kind in a namespace, by name; none for what a controller makes.
-type ObjectsByName<'n> = BTreeMap<SmolStr, Option<&'n Resource>>;
-
-/// What is called by a name.
-pub(super) enum FoundObject<'n> {
-    /// An object of the build.
-    Built(&'n Resource),
-    /// One that a controller makes.
-    Made,
-    /// Nothing.
-    Absent,
-}
-
-/// Objects by kind and namespace.
-#[derive(Default)]
-pub(super) struct Objects<'n> {
-    by_kind: FxHashMap<(SmolStr, SmolStr), ObjectsByName<'n>>,
-    /// Their names by what they are like, made when somebody asks.
-    similar: RefCell<FxHashMap<(SmolStr, SmolStr), SimilarNames>>,
-    namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
-}
-
-impl<'n> Objects<'n> {
-    /// Those of a build, with those that controllers make of them.
-    pub fn of(resources: impl Iterator<Item = &'n Resource>, outside: &Outside) -> Self {
-        let mut objects = Self::default();
-        for resource in resources {
-            let id = resource.id();
-            objects.add(&id.gvk.kind, namespace_of(id), &id.name, Some(resource));
-            for (kind, name) in super::controllers::made_of(resource, outside) {
-                objects.add(kind.as_str(), namespace_of(id), &name, None);
-            }
-        }
-        objects
-    }
-
-    fn add(&mut self, kind: &str, namespace: &str, name: &str, resource: Option<&'n Resource>) {
-        let names = self.by_kind.entry((kind.into(), namespace.into())).or_default();
-        if resource.is_some() || !names.contains_key(name) {
-            names.insert(name.into(), resource);
-        }
-        self.namespaces.entry((kind.into(), name.into())).or_default().push(namespace.into());
-    }
-
-    /// What is called so. What says no namespace may be in any.
-    pub fn find(&self, kind: &str, namespace: &str, name: &str) -> FoundObject<'n> {
-        let mut namespaces = self.namespaces_of(kind, name).iter();
-        let found = namespaces.find(|own| namespace.is_empty() || own.is_empty() || *own == namespace);
-        let named = found.and_then(|own| self.by_kind.get(&(kind.into(), own.clone()))?.get(name));
-        match named {
-            Some(Some(resource)) => FoundObject::Built(resource),
-            Some(None) => FoundObject::Made,
-            None => FoundObject::Absent,
-        }
-    }
-
-    /// The objects of a kind in a namespace.
-    pub fn of_kind(&self, kind: &str, namespace: &str) -> impl Iterator<Item = &SmolStr> {
-        self.by_kind.get(&(kind.into(), namespace.into())).into_iter().flat_map(|names| names.keys())
-    }
-
-    /// The name of an object that differs from this one by a slip, or by a word at the end such as the hash of what was
-    /// generated.
-    pub fn similar(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
-        let key = (SmolStr::from(kind), SmolStr::from(namespace));
-        let names = self.by_kind.get(&key)?;
-        let longer = format!("{name}-");
-        let behind = names.range(SmolStr::from(longer.as_str())..).next().map(|(known, _)| known);
-        let has_word = |known: &&SmolStr| {
-            name.contains('-') && known.strip_prefix(&longer).is_some_and(|word| !word.contains('-'))
-        };
-        let mut similar = self.similar.borrow_mut();
-        let similar = similar.entry(key).or_insert_with(|| names.keys().collect());
-        let near = similar.nearest(name).filter(|near| is_slip(name, near));
-        near.or_else(|| behind.filter(has_word).cloned())
-    }
-
-    /// The namespaces in which there is an object of a kind that is called so.
-    pub fn namespaces_of(&self, kind: &str, name: &str) -> &[SmolStr] {
-        self.namespaces.get(&(kind.into(), name.into())).map(Vec::as_slice).unwrap_or_default()
-    }
-}
-
-/// The namespace that an object says it is in; empty when it says nothing, as many bases do.
-pub(super) fn namespace_of(id: &ResId) -> &str {
-    if id.cluster_scoped { "" } else { &id.namespace }
 }
 
 /// What the objects of a build are called, and which names they have of others.

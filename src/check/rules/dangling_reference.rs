@@ -2,11 +2,15 @@
 
 use smol_str::SmolStr;
 
+use crate::check::causes::Causes;
 use crate::check::controllers::{is_everywhere, similar_everywhere};
-use crate::check::reference::{FoundObject, ObjectReference, Objects};
+use crate::check::names::is_slip;
+use crate::check::objects::{FoundObject, Objects};
+use crate::check::reference::ObjectReference;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use crate::yaml::{Node, nearest};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -22,8 +26,9 @@ pub(in crate::check) static RULE: Rule = Rule {
     reach: RuleReach::BuiltUsers,
     why: "A ConfigMap, Secret, ServiceAccount, PersistentVolumeClaim, Service, Role or scaled workload that is named and is \
           not in the build, while the build has one that is called much alike, has one of that name in another namespace, \
-          or has what is scaled under that name as another kind. Names of which nothing in the build is like are told by \
-          `external-reference`.",
+          or has what is scaled under that name as another kind. Names that objects had before prefixes, suffixes and hashes \
+          were added count as well: a misspelled name gets none of these. Names of which nothing in the build is like, and \
+          those in a namespace of which the build has nothing, are told by `external-reference`.",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
         (
@@ -105,19 +110,47 @@ fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Meant
     let default = Some(DEFAULT_NAMESPACE).filter(|_| namespace.is_empty() && !is_cluster_wide(kind));
     let own = if is_cluster_wide(kind) { "" } else { namespace };
     let mut namespaces = [own].into_iter().chain(default);
-    if let Some(near) = namespaces.find_map(|namespace| objects.similar(kind, namespace, name)) {
+    if let Some(near) = namespaces.clone().find_map(|namespace| objects.similar(kind, namespace, name)) {
         return Some(Meant::Name(near));
     }
-    let elsewhere = objects.namespaces_of(kind, name).first();
-    if let Some(elsewhere) = elsewhere {
-        return Some(Meant::Namespace(elsewhere.clone()));
+    if let Some(elsewhere) = elsewhere(reference, objects) {
+        return Some(Meant::Namespace(elsewhere));
     }
     if let Some(similar) = similar_everywhere(kind, name) {
         return Some(Meant::Name(similar.into()));
     }
-    let is_built = |kind: &str| matches!(objects.find(kind, namespace, name), FoundObject::Built(_));
-    let others = || SCALED.into_iter().find(|other| is_built(other)).map(Meant::Kind);
-    if SCALED.contains(&kind) { others() } else { None }
+    if let Some(other) = other_kind(reference, objects) {
+        return Some(Meant::Kind(other));
+    }
+    // What is misspelled was not renamed with what it means. A name that something had is not misspelled.
+    let former = namespaces.find_map(|namespace| objects.similar_former(kind, namespace, name));
+    let moved = || objects.similar_moved(kind, namespace, name);
+    let is_said = reference.beside.namespace.is_some();
+    former.or_else(|| is_said.then(moved).flatten()).map(Meant::Name)
+}
+
+/// The namespace that was most likely meant, if the one that is looked in is of this build or nearly so: whatever is in
+/// others is made elsewhere.
+fn elsewhere(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<SmolStr> {
+    let (kind, name) = (reference.kind.as_str(), reference.text());
+    let now = objects.namespaces_of(kind, name);
+    let former = objects.former_namespaces_of(kind, name);
+    // What is said nowhere moved with the object that has the reference.
+    let former = former.iter().filter(|_| reference.beside.namespace.is_some());
+    let near = now.iter().chain(former).find(|known| is_slip(&reference.namespace, known));
+    let first = || now.first().filter(|_| objects.has_namespace(&reference.namespace));
+    near.or_else(first).cloned()
+}
+
+/// The kind of the object of that name that can be scaled, where the one that is said cannot, or is not there.
+fn other_kind(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<&'static str> {
+    let kind = reference.kind.as_str();
+    let is_scaled = SCALED.contains(&kind) || nearest(kind, &SCALED).is_some();
+    let is_built = |kind: &&str| {
+        let found = objects.find(kind, &reference.namespace, reference.text());
+        matches!(found, FoundObject::Built(_))
+    };
+    SCALED.into_iter().find(is_built).filter(|_| is_scaled)
 }
 
 fn told(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
@@ -133,8 +166,18 @@ fn told(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
         Meant::Kind(kind) => format!("the one of that name is a {kind}"),
     };
     Diagnostic::warning(RULE.code, format!("there is no {kind} `{name}` in the build"))
-        .at(reference.name.span())
+        .at(Causes::written_at(reference.from, wrong(reference, meant)))
         .resource(reference.from.id())
         .field(&reference.field)
         .help(help)
+}
+
+/// What of a reference is wrong: the name, or what is said beside it.
+fn wrong<'n>(reference: &ObjectReference<'n>, meant: &Meant) -> &'n Node {
+    let beside = match meant {
+        Meant::Name(_) => None,
+        Meant::Namespace(_) => reference.beside.namespace,
+        Meant::Kind(_) => reference.beside.kind,
+    };
+    beside.unwrap_or(reference.name)
 }

@@ -1,6 +1,7 @@
 //! A name that nothing in the build has.
 
 use super::dangling_reference::missing;
+use crate::check::causes::Causes;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
@@ -43,7 +44,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let told = outside.map(|(reference, _)| {
         let message = format!("there is no {} `{}` in the build", reference.kind, reference.text());
         Diagnostic::warning(RULE.code, message)
-            .at(reference.name.span())
+            .at(Causes::written_at(reference.from, reference.name))
             .resource(reference.from.id())
             .field(&reference.field)
             .help("declare it under `check.external` in .smp.yaml if somebody else makes it")

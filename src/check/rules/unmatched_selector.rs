@@ -4,7 +4,8 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use crate::check::causes::Causes;
-use crate::check::reference::{namespace_of, pod_template};
+use crate::check::objects::namespace_of;
+use crate::check::reference::pod_template;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
