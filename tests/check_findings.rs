@@ -492,6 +492,95 @@ fn keys_of_volumes_are_told() {
     }
 }
 
+/// A Deployment with ports, and what leads to them.
+const PORTS: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: other
+        image: nginx
+        ports: [{name: admin, containerPort: 81}]
+      - name: web
+        image: nginx
+        ports: [{name: http, containerPort: 80}]
+        livenessProbe: {httpGet: {path: /, port: http}}
+        startupProbe: {tcpSocket: {port: 80}}
+        lifecycle: {preStop: {httpGet: {path: /, port: http}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{name: main, port: 8080, targetPort: http}]
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec:
+  defaultBackend: {service: {name: web, port: {name: main}}}
+  rules:
+  - http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 8080}}}}
+";
+
+#[test]
+fn ports_that_are_not_there_are_told() {
+    let told = |wrong: &[(&str, &str)]| {
+        let changed = wrong.iter().fold(PORTS.to_string(), |text, (a, b)| text.replacen(a, b, 1));
+        assert_ne!(changed, PORTS, "{wrong:?}");
+        let home = folder(&[("kustomization.yaml", "resources: [all.yaml]\n"), ("all.yaml", &changed)]);
+        found(home.path(), &["."]).0
+    };
+    for (right, wrong, line) in [
+        (
+            "livenessProbe: {httpGet: {path: /, port: http}}",
+            "livenessProbe: {httpGet: {path: /, port: admin}}",
+            16,
+        ),
+        ("port: 80}}\n", "port: htpp}}\n", 17),
+        ("preStop: {httpGet: {path: /, port: http}}", "preStop: {tcpSocket: {port: htpp}}", 18),
+        ("targetPort: http", "targetPort: htpp", 25),
+        ("port: {name: main}", "port: {name: mian}", 31),
+        ("port: {number: 8080}", "port: {number: 8081}", 35),
+    ] {
+        assert_eq!(told(&[(right, wrong)]), [format!("dangling-port all.yaml:{line}")], "{wrong}");
+    }
+    let unnamed = ("        ports: [{name: http, containerPort: 80}]\n", "");
+    assert_eq!(told(&[unnamed]).len(), 3, "a container without ports has none of that name");
+}
+
+#[test]
+fn ports_that_something_else_may_have_are_not_told() {
+    let wrong = ("targetPort: http", "targetPort: htpp");
+    let sidecar = "metadata: {labels: {app: web}, annotations: {sidecar.istio.io/inject: \"true\"}}";
+    let second =
+        PORTS.replace("{name: web}", "{name: second}").replace("http, containerPort", "htpp, containerPort");
+    let second = second.split("        livenessProbe").next().expect("a Deployment").to_string();
+    for (changes, more) in [
+        (&[("targetPort: http", "targetPort: admin")][..], ""),
+        (&[("targetPort: http", "targetPort: 9000")], ""),
+        (&[("selector: {app: web}\n  ports", "selector: {app: api, x: y}\n  ports"), wrong], ""),
+        (&[("metadata: {labels: {app: web}}", sidecar), wrong], ""),
+        (&[("apps/v1", "example.com/v1"), ("kind: Deployment", "kind: Web"), wrong], ""),
+        (&[wrong], second.as_str()),
+        (&[("name: web, port: {name: main}", "name: api, port: {name: main}")], ""),
+        (&[("port: {name: main}", "port: {name: use-annotation}")], ""),
+        (&[("targetPort: http", "targetPort: \"${PORT}\"")], ""),
+        (&[("{name: main, port", "{name: \"${PORT}\", port"), ("number: 8080", "number: 1")], ""),
+        (&[("port: {number: 8080}", "port: {number: 80}"), ("targetPort: http", "targetPort: 80")], ""),
+    ] {
+        let text = changes.iter().fold(PORTS.to_string(), |text, (a, b)| text.replacen(a, b, 1));
+        assert_eq!(told_of(&format!("{text}---\n{more}")), [""; 0], "{changes:?}");
+    }
+}
+
 #[test]
 fn one_mistake_is_told_once() {
     let named =

@@ -29,6 +29,7 @@ mod target;
 mod twins;
 mod unbuilt;
 mod walk;
+mod workloads;
 
 pub use self::baseline::{Baseline, BaselineHome};
 pub use self::beside::LocalFiles;

@@ -25,6 +25,8 @@ pub(super) struct ObjectReference<'n> {
     pub beside: BesideName<'n>,
     /// The keys in it that are meant, each with where that is said.
     pub keys: Vec<(&'n Node, String)>,
+    /// The port of it that is meant, and where that is said.
+    pub port: Option<(&'n Node, String)>,
     /// Where the name is.
     pub field: String,
 }
@@ -49,6 +51,8 @@ impl ObjectReference<'_> {
 pub(super) struct PodTemplate<'n> {
     /// Its labels.
     pub labels: Option<&'n Node>,
+    /// Its annotations.
+    pub annotations: Option<&'n Node>,
     spec: &'n Node,
     path: &'static str,
 }
@@ -67,6 +71,7 @@ pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
     if resource.id().gvk.kind == "Pod" {
         return Some(PodTemplate {
             labels: node.get_path(&["metadata", "labels"]),
+            annotations: node.get_path(&["metadata", "annotations"]),
             spec: node.get("spec")?,
             path: "spec",
         });
@@ -74,7 +79,8 @@ pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
     TEMPLATES.iter().find_map(|(path, shown)| {
         let template = node.get_path(path).filter(|template| of(template))?;
         let labels = template.get_path(&["metadata", "labels"]);
-        Some(PodTemplate { labels, spec: template.get("spec")?, path: shown })
+        let annotations = template.get_path(&["metadata", "annotations"]);
+        Some(PodTemplate { labels, annotations, spec: template.get("spec")?, path: shown })
     })
 }
 
@@ -159,7 +165,7 @@ impl<'n> ReferenceFinder<'n> {
         let name = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty()))?;
         let (beside, keys) = (BesideName::default(), Vec::new());
         let (from, kind) = (self.from, kind.into());
-        self.found.push(ObjectReference { from, kind, name, namespace, beside, keys, field });
+        self.found.push(ObjectReference { from, kind, name, namespace, beside, keys, port: None, field });
         self.found.last_mut()
     }
 
@@ -258,8 +264,16 @@ impl<'n> ReferenceFinder<'n> {
     /// What an Ingress leads to, as it is said now or was before `networking.k8s.io/v1`.
     fn backend(&mut self, backend: Option<&'n Node>, path: &str) {
         let Some(backend) = backend else { return };
+        let now: &[(&[&str], &str)] =
+            &[(&["service", "port", "name"], "name"), (&["service", "port", "number"], "number")];
+        let port = now
+            .iter()
+            .find_map(|(way, field)| Some((backend.get_path(way)?, format!("{path}.service.port.{field}"))));
+        let port = port.or_else(|| Some((backend.get("servicePort")?, format!("{path}.servicePort"))));
         let name = backend.get_path(&["service", "name"]).or(backend.get("serviceName"));
-        self.add("Service", name, format!("{path}.service.name"));
+        if let Some(reference) = self.add("Service", name, format!("{path}.service.name")) {
+            reference.port = port;
+        }
     }
 
     fn binding(&mut self, node: &'n Node) {
@@ -277,12 +291,13 @@ impl<'n> ReferenceFinder<'n> {
     }
 }
 
-fn entries(list: Option<&Node>) -> impl Iterator<Item = (usize, &Node)> {
+/// The entries of a list with their positions.
+pub(super) fn entries(list: Option<&Node>) -> impl Iterator<Item = (usize, &Node)> {
     list.and_then(Node::as_list).into_iter().flatten().enumerate()
 }
 
 /// An entry of a list as a path names it.
-fn shown(position: usize, entry: &Node) -> String {
+pub(super) fn shown(position: usize, entry: &Node) -> String {
     match entry.get("name").and_then(Node::as_str) {
         Some(name) => format!("name={name}"),
         None => position.to_string(),

@@ -30,6 +30,7 @@ static OWN: &[&Rule] = &[
     &rules::yaml_surprise::RULE,
     &rules::dangling_reference::RULE,
     &rules::dangling_key::RULE,
+    &rules::dangling_port::RULE,
     &rules::external_reference::RULE,
     &rules::unmatched_selector::RULE,
     &rules::unused_silence::RULE,

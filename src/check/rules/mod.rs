@@ -5,6 +5,7 @@ pub(super) mod adding_replace;
 pub(super) mod changed_selector;
 pub(super) mod container_without_image;
 pub(super) mod dangling_key;
+pub(super) mod dangling_port;
 pub(super) mod dangling_reference;
 pub(super) mod external_reference;
 pub(super) mod ignored_document;

@@ -1,16 +1,13 @@
 //! A selector that no Pod of the build has the labels of.
 
-use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
-
 use crate::check::causes::Causes;
 use crate::check::objects::namespace_of;
-use crate::check::reference::pod_template;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
+use crate::check::workloads::{LabelPair, Workloads, has};
 use crate::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use crate::resource::Resource;
-use crate::yaml::{Map, Node, nearest};
+use crate::yaml::{Node, nearest};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -70,69 +67,6 @@ fn selector(resource: &Resource) -> Option<(&Node, &'static str)> {
     Some((labels, shown))
 }
 
-/// How many workloads are looked at for one selector: more that have one of its labels say nothing.
-const CANDIDATES: usize = 1000;
-
-/// The workloads of a build by the labels of their Pods.
-#[derive(Default)]
-struct Workloads<'n> {
-    all: Vec<(Option<&'n Node>, &'n Resource)>,
-    /// The positions of those that have a label, by namespace, key and value.
-    by_label: FxHashMap<(&'n str, &'n str, &'n str), Vec<usize>>,
-    /// Those of a namespace.
-    by_namespace: FxHashMap<&'n str, Vec<usize>>,
-}
-
-impl<'n> Workloads<'n> {
-    fn of(resources: impl Iterator<Item = &'n Resource>) -> Self {
-        let mut workloads = Self::default();
-        for resource in resources {
-            let Some(template) = pod_template(resource) else { continue };
-            let (namespace, position) = (namespace_of(resource.id()), workloads.all.len());
-            workloads.all.push((template.labels, resource));
-            workloads.by_namespace.entry(namespace).or_default().push(position);
-            for (key, value) in template.labels.and_then(Node::as_map).into_iter().flat_map(Map::iter) {
-                let Some(value) = value.scalar_text() else { continue };
-                workloads.by_label.entry((namespace, key, value.as_str())).or_default().push(position);
-            }
-        }
-        workloads
-    }
-
-    /// The workload that has most labels of a selector, and how many; none when there is nothing to say of it.
-    fn nearest(&self, namespace: &str, wanted: &[LabelPair<'_>]) -> Option<(usize, WorkloadLabels<'n>)> {
-        let mut lists: Vec<&[usize]> = Vec::new();
-        for (key, value) in wanted {
-            let value = value.scalar_text().map_or("", SmolStr::as_str);
-            lists.extend(self.by_label.get(&(namespace, *key, value)).map(Vec::as_slice));
-        }
-        let fewest = lists.iter().min_by_key(|list| list.len());
-        let candidates = fewest.copied().or_else(|| Some(self.here(namespace)?.as_slice()))?;
-        if candidates.len() > CANDIDATES {
-            return None;
-        }
-        let count = |labels: Option<&Node>| wanted.iter().filter(|pair| has(labels, **pair)).count();
-        let counted = candidates.iter().map(|i| (count(self.all[*i].0), self.all[*i]));
-        counted.max_by_key(|(n, _)| *n)
-    }
-
-    /// The workload that has a label which is nearly the one that is wanted, or its value under another key.
-    fn alike(&self, namespace: &str, wanted: LabelPair<'_>) -> Option<WorkloadLabels<'n>> {
-        let here = self.here(namespace).filter(|here| here.len() <= CANDIDATES)?;
-        here.iter().map(|i| self.all[*i]).find(|(labels, _)| is_alike(wanted, *labels))
-    }
-
-    fn here(&self, namespace: &str) -> Option<&Vec<usize>> {
-        self.by_namespace.get(namespace)
-    }
-}
-
-/// A label.
-type LabelPair<'n> = (&'n str, &'n Node);
-
-/// The labels of a workload's Pods, and the workload.
-type WorkloadLabels<'n> = (Option<&'n Node>, &'n Resource);
-
 /// Labels that controllers give to Pods; no template has them.
 const CONTROLLERS: [&str; 7] = [
     "apps.kubernetes.io/pod-index",
@@ -146,11 +80,6 @@ const CONTROLLERS: [&str; 7] = [
 
 fn is_of_controller(key: &str) -> bool {
     CONTROLLERS.contains(&key) || key.starts_with("batch.kubernetes.io/")
-}
-
-/// Whether labels have a pair.
-fn has(labels: Option<&Node>, (key, value): LabelPair<'_>) -> bool {
-    labels.and_then(|labels| labels.get(key)).and_then(Node::scalar_text) == value.scalar_text()
 }
 
 /// What programs label their own Pods with when they have elected one of them.
@@ -181,7 +110,8 @@ fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> 
         return None;
     }
     // One label that is alone says little: some Pods must have nearly the same.
-    let (labels, workload) = if best == 0 { workloads.alike(namespace, wanted[0])? } else { nearest };
+    let alike = || workloads.any(namespace, |labels| is_alike(wanted[0], labels));
+    let (labels, workload) = if best == 0 { alike()? } else { nearest };
     let (key, value) = *wanted.iter().find(|pair| !has(labels, **pair))?;
     if is_elected((key, value), labels) {
         return None;
