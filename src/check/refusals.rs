@@ -1,12 +1,14 @@
 //! What an API server would refuse of the resources of a build, or of others.
 
+use rustc_hash::FxHashSet;
+
 use super::causes::Causes;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::resource::Resource;
 use crate::schema::Schema;
-use crate::source::SourceMap;
+use crate::source::{SourceMap, Span};
 use crate::validate::{ValidateOptions, Violation, ViolationRule, validate};
-use crate::yaml::Node;
+use crate::yaml::{Node, Value};
 
 /// The version of configurations of kustomize's own plugins, which some directories hold alone.
 const PLUGINS: &str = "builtin";
@@ -53,7 +55,7 @@ impl ObjectJudgement<'_> {
                 causes.told(violation.into_diagnostic(), rule, &path, resource).resource(resource.id())
             })
         };
-        resources.into_iter().flat_map(told).collect()
+        patterns_once(resources.into_iter().flat_map(told).collect())
     }
 
     /// The same as data.
@@ -70,19 +72,36 @@ impl ObjectJudgement<'_> {
             violations.retain(|violation| {
                 // Whoever decrypts an object does not change its kind.
                 let is_kept = !is_encrypted || violation.rule == ViolationRule::UnknownKind;
-                is_kept && !is_plugin && !self.holds_place(violation)
+                is_kept && !is_plugin && !self.holds_place(node, violation)
             });
         }
         violations
     }
 
-    fn holds_place(&self, violation: &Violation) -> bool {
+    fn holds_place(&self, node: &Node, violation: &Violation) -> bool {
         let written = self.sources.written(violation.at).unwrap_or_default();
-        HOLDERS.iter().any(|begin| written.contains(begin)) && is_scalar_place(&written)
+        HOLDERS.iter().any(|begin| written.contains(begin))
+            && !written.contains('\n')
+            && !is_collection(node, violation.at)
     }
 }
 
-/// Whether what is written at a place is one value: of a map or list, one of many may hold a place.
-fn is_scalar_place(written: &str) -> bool {
-    !written.contains('\n') && !written.trim_start().starts_with(['{', '['])
+/// Whether a map or list stands at a place. One of its values may hold a place for another, which makes no text of it.
+fn is_collection(node: &Node, at: Span) -> bool {
+    match &node.value {
+        Value::Map(map) => node.span() == at || map.iter().any(|(_, value)| is_collection(value, at)),
+        Value::List(list) => node.span() == at || list.iter().any(|entry| is_collection(entry, at)),
+        Value::Scalar(_) => false,
+    }
+}
+
+/// Findings with one note for each pattern that cannot be asked: no object is at fault, however many have its value.
+pub(super) fn patterns_once(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen = FxHashSet::default();
+    found.retain(|diagnostic| {
+        let is_pattern = diagnostic.code() == ViolationRule::Pattern.diagnostic_code();
+        let is_note = is_pattern && diagnostic.severity() == Severity::Note;
+        !is_note || seen.insert(diagnostic.message().to_string())
+    });
+    found
 }

@@ -18,6 +18,8 @@ use crate::yaml::{Node, Resolved, Value};
 pub(super) struct Demands {
     pub(super) own: Constraints,
     pattern: Option<Regex>,
+    /// The patterns that cannot be compiled, with the reasons; of the alternatives, too.
+    pub(super) unread: Vec<(SmolStr, String)>,
     all_of: Vec<Demands>,
     any_of: Vec<Demands>,
     one_of: Vec<Demands>,
@@ -40,8 +42,13 @@ impl Demands {
     fn of(mut own: Constraints) -> Self {
         let all = |list: &mut Vec<Constraints>| std::mem::take(list).into_iter().map(Self::of).collect();
         let one = |boxed: Option<Box<Constraints>>| boxed.map(|inner| Box::new(Self::of(*inner)));
-        Self {
-            pattern: own.pattern.as_deref().and_then(|pattern| regexp::compile(pattern).ok()),
+        let (pattern, unread) = match own.pattern.as_deref().map(regexp::compile) {
+            Some(Err(why)) => (None, vec![(own.pattern.clone().unwrap_or_default(), why)]),
+            pattern => (pattern.and_then(Result::ok), Vec::new()),
+        };
+        let demands = Self {
+            pattern,
+            unread,
             all_of: all(&mut own.all_of),
             any_of: all(&mut own.any_of),
             one_of: all(&mut own.one_of),
@@ -54,7 +61,22 @@ impl Demands {
             #[cfg(feature = "cel")]
             rules: super::cel::compile_rules(&own.rules),
             own,
-        }
+        };
+        demands.with_unread_alternatives()
+    }
+
+    fn with_unread_alternatives(mut self) -> Self {
+        let lists = [&self.all_of, &self.any_of, &self.one_of].into_iter().flatten();
+        let all =
+            lists.chain(self.not.as_deref()).chain(self.items.as_deref()).chain(self.properties.values());
+        let unread: Vec<_> = all.flat_map(|inner| inner.unread.clone()).collect();
+        self.unread.extend(unread);
+        self
+    }
+
+    /// Whether nobody can tell which alternatives are met.
+    fn has_unread_alternative(&self) -> bool {
+        self.unread.len() > usize::from(self.own.pattern.is_some() && self.pattern.is_none())
     }
 
     /// What the value does not meet, of the alternatives, too.
@@ -161,6 +183,9 @@ impl Demands {
     }
 
     fn combination(&self, node: &Node) -> Option<Unmet> {
+        if self.has_unread_alternative() {
+            return None;
+        }
         let told = |text: &str| Some((ViolationRule::Combination, text.to_string()));
         if !self.all_of.iter().all(|part| part.holds(node)) {
             return told("this does not meet all that `allOf` of its definition demands");

@@ -27,8 +27,16 @@ pub(super) enum Decoding {
 /// A step from a value to one below it, without taking memory.
 #[derive(Clone, Copy)]
 enum WalkStep<'n> {
-    Field(&'n str),
-    Entry { index: usize, entry: &'n Node, keys: Cursor<'n> },
+    /// A field of a type.
+    Field {
+        name: &'n str,
+        of: Cursor<'n>,
+    },
+    Entry {
+        index: usize,
+        entry: &'n Node,
+        keys: Cursor<'n>,
+    },
 }
 
 struct SchemaWalk<'n> {
@@ -155,8 +163,7 @@ impl<'n> SchemaWalk<'n> {
         let Some(text) = cursor.constraints_text().filter(|_| !self.in_status) else { return };
         let demands = self.options.demands(text);
         let unmet = match self.decoding {
-            // An empty text is no value there, and what is required is asked elsewhere.
-            Decoding::BuiltIn if node.as_str() == Some("") => Vec::new(),
+            Decoding::BuiltIn if node.as_str() == Some("") && self.is_empty_free() => Vec::new(),
             Decoding::BuiltIn => demands.enumeration(node).into_iter().collect(),
             Decoding::Structural => demands.unmet(node),
         };
@@ -166,8 +173,31 @@ impl<'n> SchemaWalk<'n> {
             let help = node.as_str().and_then(|text| suggestion(text, &possible));
             self.tell(rule, node.span(), message).help = help;
         }
-        if self.decoding == Decoding::Structural && !demands.own.rules.is_empty() {
-            self.expressions(node, cursor, &demands);
+        if self.decoding == Decoding::Structural {
+            self.unread(node, &demands);
+            if !demands.own.rules.is_empty() {
+                self.expressions(node, cursor, &demands);
+            }
+        }
+    }
+
+    /// Patterns that cannot be compiled, each once in an object.
+    fn unread(&mut self, node: &Node, demands: &Demands) {
+        for (pattern, why) in &demands.unread {
+            let message = format!("the pattern `{pattern}` of the definition was not checked: {why}");
+            if self.found.iter().all(|violation| violation.message != message) {
+                let violation = self.tell(ViolationRule::Pattern, node.span(), message);
+                violation.severity = Severity::Note;
+                violation.help = Some("check the value by hand, or ask a server for a dry run".into());
+            }
+        }
+    }
+
+    /// Whether an empty text is the same as none here. Entries of lists are always asked.
+    fn is_empty_free(&self) -> bool {
+        match self.steps.last() {
+            Some(WalkStep::Field { name, of }) => unenforced::is_empty_free(*of, name),
+            _ => false,
         }
     }
 
@@ -213,7 +243,7 @@ impl<'n> SchemaWalk<'n> {
             }
             let status = self.steps.is_empty() && name == "status";
             self.in_status |= status;
-            self.steps.push(WalkStep::Field(name));
+            self.steps.push(WalkStep::Field { name, of: cursor });
             self.field(&entry.value, below);
             self.steps.pop();
             self.in_status &= !status;
@@ -300,8 +330,9 @@ impl<'n> SchemaWalk<'n> {
         let before = self.found.len();
         self.faults(faults);
         // A CronJob is taken, whatever the metadata of its jobs are; the jobs are not. Nobody looks at selectors of metrics.
-        if let [.., WalkStep::Field("jobTemplate"), WalkStep::Field("metadata")]
-        | [.., WalkStep::Field("metric"), WalkStep::Field("selector")] = self.steps[..]
+        if let [.., WalkStep::Field { name: "jobTemplate", .. }, WalkStep::Field { name: "metadata", .. }]
+        | [.., WalkStep::Field { name: "metric", .. }, WalkStep::Field { name: "selector", .. }] =
+            self.steps[..]
         {
             self.found[before..].iter_mut().for_each(|violation| violation.severity = Severity::Warning);
         }
@@ -369,7 +400,7 @@ impl<'n> SchemaWalk<'n> {
 
     fn last_field(&self) -> &'n str {
         let last = self.steps.iter().rev().find_map(|step| match step {
-            WalkStep::Field(name) => Some(*name),
+            WalkStep::Field { name, .. } => Some(*name),
             WalkStep::Entry { .. } => None,
         });
         last.unwrap_or_default()
@@ -416,7 +447,7 @@ fn help_for_type(node: &Node, wanted: &str) -> Option<String> {
 impl WalkStep<'_> {
     fn element(&self) -> PathElement {
         let (index, entry, list) = match self {
-            Self::Field(name) => return PathElement::Field((*name).into()),
+            Self::Field { name, .. } => return PathElement::Field((*name).into()),
             Self::Entry { index, entry, keys } => (*index, entry, keys),
         };
         let names: Vec<&str> = match list.patch_merge_key() {

@@ -9,7 +9,7 @@ use super::{misspelled_directive, yaml_surprise};
 use crate::check::causes::Causes;
 use crate::check::definitions;
 use crate::check::quoting::Quoting;
-use crate::check::refusals::{ObjectJudgement, Unfinished};
+use crate::check::refusals::{ObjectJudgement, Unfinished, patterns_once};
 use crate::check::rule::Rule;
 use crate::check::target::CheckedTarget;
 use crate::diagnostic::Diagnostic;
@@ -104,7 +104,7 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
             causes.told(finding, rule, &path, resource).resource(resource.id()).field(path)
         }));
     }
-    found
+    patterns_once(found)
 }
 
 /// The values of a resource by where they stand, with their types.

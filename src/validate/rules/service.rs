@@ -127,10 +127,6 @@ fn addresses(of: Subject<'_>, faults: &mut Faults) {
 }
 
 fn sources(of: Subject<'_>, faults: &mut Faults) {
-    if of.get("sessionAffinityConfig").is_some() && of.text("sessionAffinity") != Some("ClientIP") {
-        let message = "`sessionAffinityConfig` needs `sessionAffinity: ClientIP`";
-        faults.field(ViolationRule::ServiceType, of, "sessionAffinityConfig", message);
-    }
     for (i, entry) in of.list("loadBalancerSourceRanges").iter().enumerate() {
         if entry.as_str().is_some_and(|text| !super::super::formats::is_cidr(text.trim())) {
             let path = [Below::Field("loadBalancerSourceRanges"), Below::Entry(i)];

@@ -159,9 +159,19 @@ fn job(of: Subject<'_>, faults: &mut Faults) {
             "a job with `completionMode: Indexed` needs `completions`",
         );
     }
-    if of.get("selector").is_some() && !of.is_true("manualSelector") {
+    let is_refused = |selector: &Node| {
+        of.kind() == "CronJob" || (selects_something(selector) && !of.is_true("manualSelector"))
+    };
+    if of.get("selector").is_some_and(is_refused) {
         faults.field(ViolationRule::Job, of, "selector", "the selector of a job is made for it");
     }
+}
+
+/// A server adds its own label to the selector of a job, which makes an empty one right.
+fn selects_something(selector: &Node) -> bool {
+    let labels = selector.get("matchLabels").and_then(Node::as_map);
+    let expressions = selector.get("matchExpressions").and_then(Node::as_list);
+    !(labels.is_none_or(Map::is_empty) && expressions.is_none_or(Vec::is_empty))
 }
 
 fn cron(of: Subject<'_>, faults: &mut Faults) {
