@@ -918,6 +918,40 @@ fn places_for_other_values_are_spared() {
     assert_eq!(told_of(map).len(), 1);
 }
 
+#[test]
+fn a_list_or_map_is_no_place_for_another_value() {
+    let pod = |field: &str| {
+        let head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n";
+        told_of(&format!("{head}    {field}\n"))
+    };
+    let of_list = "wrong-type: this must be a string and is a list";
+    assert_eq!(pod("args:\n    - - $(REDIRECT_URI)"), [of_list]);
+    assert_eq!(pod("args: [[\"${A}\"]]"), [of_list]);
+    let of_map = "missing-required: the required field `containerPort` is missing";
+    assert_eq!(pod("ports:\n    - hostPort: ${PORT}"), [of_map], "the map is not the place");
+    assert_eq!(pod("ports:\n    - containerPort: ${PORT}"), [""; 0]);
+}
+
+#[cfg(feature = "cel")]
+#[test]
+fn a_pattern_that_cannot_be_asked_is_noted_once() {
+    let of_pattern = |pattern: &str| {
+        told_of(&format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: foos.example.com}}\nspec:\n  \
+             group: example.com\n  names: {{kind: Foo, plural: foos}}\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
+             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          \
+             spec:\n            type: object\n            properties: {{a: {{type: string, pattern: '{pattern}'}}}}\n---\n\
+             apiVersion: example.com/v1\nkind: Foo\nmetadata: {{name: x}}\nspec: {{a: b}}\n---\napiVersion: \
+             example.com/v1\nkind: Foo\nmetadata: {{name: y}}\nspec: {{a: c}}\n"
+        ))
+    };
+    assert_eq!(of_pattern("^[a-z]$"), [""; 0]);
+    let large = of_pattern("^[\\p{L}\\p{N} ]{1,1000}$");
+    assert!(large.len() == 1 && large[0].ends_with("was not checked: it is too large"), "{large:?}");
+    let ahead = of_pattern("^(?!x)");
+    assert!(ahead.iter().any(|told| told.starts_with("definition-schema: ")), "{ahead:?}");
+}
+
 const WEB_BASE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
                         template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: web, image: nginx}]}\n";
 

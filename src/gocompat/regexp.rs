@@ -6,7 +6,7 @@
 
 use std::fmt::{self, Write as _};
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 /// How often Go repeats at most.
 const MOST: u32 = 1000;
@@ -23,16 +23,39 @@ const NAMED_CLASSES: [&str; 14] = [
 /// What Go refuses, with the reason; and a repetition right behind flags, as in `a(?i)*`, which Go takes for one
 /// of what stands in front of them.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+    Regex::new(&translation(pattern)?).map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => "it is too large".to_string(),
+        error => reason(&error),
+    })
+}
+
+/// Why Go refuses a regular expression; none where it reads it. It is not compiled, which can take long.
+pub(crate) fn refusal(pattern: &str) -> Option<String> {
+    let translated = match translation(pattern) {
+        Ok(translated) => translated,
+        Err(why) => return Some(why.into()),
+    };
+    // What is wrong is told before what is too large.
+    match RegexBuilder::new(&translated).size_limit(0).build() {
+        Err(regex::Error::CompiledTooBig(_)) | Ok(_) => None,
+        // Go takes a repetition behind flags for one of what stands in front of them.
+        Err(_) if pattern.contains(")*") && pattern.contains("(?") => None,
+        Err(error) => Some(reason(&error)),
+    }
+}
+
+fn translation(pattern: &str) -> Translated<String> {
     let mut translation =
         Translation { rest: pattern, out: String::new(), repeated: false, has_named_classes: true };
     while !translation.rest.is_empty() {
         translation.piece()?;
     }
-    Regex::new(&translation.out).map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => "it is too large".to_string(),
-        // The last line says why; those before show the translation.
-        error => error.to_string().lines().last().unwrap_or_default().replace("error: ", ""),
-    })
+    Ok(translation.out)
+}
+
+/// The last line says why; those before show the translation.
+fn reason(error: &regex::Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().replace("error: ", "")
 }
 
 /// A piece of the translation, or why Go refuses it.

@@ -43,17 +43,32 @@ pub(super) enum CelOutcome {
     Unknown(String),
 }
 
+/// Whether it would take too much of the stack to read an expression.
+fn is_too_large(text: &str) -> bool {
+    let deepest = text.bytes().scan(0_usize, |depth, byte| {
+        match byte {
+            b'(' | b'[' | b'{' => *depth += 1,
+            b')' | b']' | b'}' => *depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some(*depth)
+    });
+    text.len() > LONGEST || deepest.max().unwrap_or(0) > DEEPEST
+}
+
+/// Whether a text can be an expression. What the crate does not read of the language (`a.?b`, `a[?b]`) can.
+pub(super) fn may_be_expression(text: &str) -> bool {
+    if is_too_large(text) {
+        return true;
+    }
+    let Err(errors) = TimedProgram::compile(text, LIMIT) else { return true };
+    let errors = errors.to_string();
+    errors.contains("unsupported syntax") || !errors.contains("Syntax error")
+}
+
 impl Expression {
     pub(super) fn compile(text: &str) -> Self {
-        let deepest = text.bytes().scan(0_usize, |depth, byte| {
-            match byte {
-                b'(' | b'[' | b'{' => *depth += 1,
-                b')' | b']' | b'}' => *depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            Some(*depth)
-        });
-        if text.len() > LONGEST || deepest.max().unwrap_or(0) > DEEPEST {
+        if is_too_large(text) {
             return Self { program: Err("it is too long, or nested too deeply".into()) };
         }
         let why = |error: kube_cel::cel::ParseErrors| {
@@ -373,6 +388,17 @@ mod tests {
             let text: String = (0..=next(9)).map(|_| PIECES[next(32)]).collect();
             let _ = outcome(&text, "{a: [1, b, {c: 2}], b: null}");
         }
+    }
+
+    #[test]
+    fn what_no_server_reads_is_no_expression() {
+        for text in ["object.", "(object", "\"a", "a b", "true ? 1", "object..a", "'\\d'", "self ==", "#"] {
+            assert!(!may_be_expression(text), "{text}");
+        }
+        for text in ["object.?a.orValue(1)", "a[?0]", "[?a.?b]", "{?'a': a.?b}", "nobody(self)", "r'\\d'"] {
+            assert!(may_be_expression(text), "{text}");
+        }
+        assert!(may_be_expression(&"(".repeat(100_000)), "not known");
     }
 
     #[test]

@@ -338,6 +338,11 @@ fn mistakes() -> Vec<(&'static str, &'static str, String)> {
             ),
         ),
         ("definition-name", "metadata.name", crd("other.example.com", true)),
+        (
+            "definition-schema",
+            "spec.versions[0].schema.openAPIV3Schema.type",
+            crd("things.example.com", true).replace("type: object", "type: ''"),
+        ),
         ("definition-versions", "spec.versions", crd("things.example.com", false)),
     ]
 }
@@ -352,6 +357,8 @@ fn schema() -> Schema {
                     "x-kubernetes-validations": [{"rule": "self.size != 5", "message": "five is too odd"}],
                     "properties": {
                         "name": {"type": "string", "pattern": "^[a-z]*$"},
+                        "large": {"type": "string", "pattern": r"^[\p{L}\p{N} ]{1,1000}$"},
+                        "not_large": {"type": "string", "not": {"pattern": "(?!a)"}},
                         "size": {"type": "integer", "maximum": 10},
                         "either": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
                             "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
@@ -450,6 +457,18 @@ fn definitions_say_more_of_custom_resources() {
         assert_eq!((five[0].message.as_str(), five[0].severity), ("five is too odd", Severity::Error));
     } else {
         assert_eq!(five[0].severity, Severity::Note, "never passed in silence");
+    }
+}
+
+#[test]
+fn patterns_that_cannot_be_asked_are_noted() {
+    for field in ["large: abc", "not_large: abc"] {
+        let found =
+            found(&manifest("Thing", &format!("spec: {{size: 1, {field}}}")), &ValidateOptions::default());
+        let [note] = found.as_slice() else { panic!("{field}: {found:?}") };
+        assert_eq!((note.rule, note.severity), (ViolationRule::Pattern, Severity::Note));
+        assert!(note.message.contains("was not checked: ") && note.help.is_some() && !note.at.is_none());
+        assert!(!note.message.contains("abc"), "it quotes no value");
     }
 }
 

@@ -109,6 +109,7 @@ rules! {
     LimitOrder "limit-order" "Least, default and most amounts are in order."
     Webhook "webhook" "Webhooks are complete."
     DefinitionName "definition-name" "Definitions and API services are called after what they define."
+    DefinitionSchema "definition-schema" "The schema of a definition is structural: it says the type of each field, and what a server can check."
     DefinitionVersions "definition-versions" "One version of a definition is stored."
 }
 

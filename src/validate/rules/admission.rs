@@ -11,6 +11,8 @@ pub(super) const RULES: &[(&str, RuleOfType)] = &[
     ("WebhookClientConfig", client),
     ("RuleWithOperations", operations),
     ("NamedRuleWithOperations", operations),
+    ("ValidatingAdmissionPolicySpec", policy),
+    ("MutatingAdmissionPolicySpec", matched),
     ("CustomResourceDefinition", definition),
     ("CustomResourceDefinitionSpec", versions),
     ("APIService", api_service),
@@ -57,6 +59,32 @@ fn operations(of: Subject<'_>, faults: &mut Faults) {
             faults.field(ViolationRule::Webhook, of, field, format!("a rule needs `{field}`"));
         }
     }
+    all_alone(of, &["apiGroups", "apiVersions", "operations"], ViolationRule::Webhook, faults);
+    // The core group has an empty name; nothing else has.
+    for field in ["apiVersions", "resources"] {
+        for (i, entry) in of.list(field).iter().enumerate().filter(|(_, entry)| entry.as_str() == Some("")) {
+            let path = [Below::Field(field), Below::Entry(i)];
+            faults.below(ViolationRule::Webhook, &path, entry.span(), "this must not be empty");
+        }
+    }
+}
+
+/// A policy says something, and of some resources.
+fn policy(of: Subject<'_>, faults: &mut Faults) {
+    if of.list("validations").is_empty() && of.list("auditAnnotations").is_empty() {
+        let message = "a policy needs `validations` or `auditAnnotations`";
+        faults.field(ViolationRule::MissingRequired, of, "validations", message);
+    }
+    matched(of, faults);
+}
+
+fn matched(of: Subject<'_>, faults: &mut Faults) {
+    let Some(constraints) = of.get("matchConstraints") else { return };
+    if constraints.get("resourceRules").and_then(Node::as_list).is_none_or(Vec::is_empty) {
+        let path = [Below::Field("matchConstraints"), Below::Field("resourceRules")];
+        let message = "a policy needs the resources that it is about";
+        faults.below(ViolationRule::MissingRequired, &path, constraints.span(), message);
+    }
 }
 
 fn definition(of: Subject<'_>, faults: &mut Faults) {
@@ -76,15 +104,15 @@ fn definition(of: Subject<'_>, faults: &mut Faults) {
 
 /// A star stands for all, and alone.
 fn star(of: Subject<'_>, faults: &mut Faults) {
-    for field in ["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"] {
+    let fields = ["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"];
+    all_alone(of, &fields, ViolationRule::PolicyRule, faults);
+}
+
+fn all_alone(of: Subject<'_>, fields: &[&str], rule: ViolationRule, faults: &mut Faults) {
+    for field in fields {
         let entries = of.list(field);
         if entries.len() > 1 && entries.iter().any(|entry| entry.as_str() == Some("*")) {
-            faults.field(
-                ViolationRule::PolicyRule,
-                of,
-                field,
-                "`*` stands for all and goes with no other entry",
-            );
+            faults.field(rule, of, field, "`*` stands for all and goes with no other entry");
         }
     }
 }

@@ -38,10 +38,12 @@ pub(in crate::validate) enum ValueForm {
     DataKeys,
     /// An amount that is not negative, or amounts.
     Amount,
-    /// A list with an entry at least.
+    /// A list or a map with an entry at least.
     Entries,
-    /// A list of texts of this form.
+    /// A list of texts of this form, none of them empty.
     Texts(TextForm),
+    /// One of these words.
+    Word(&'static [&'static str]),
 }
 
 /// A form of texts, what it is called, and the rule that it is part of.
@@ -62,6 +64,12 @@ const SUBDOMAIN: TextForm =
 const PATH_SEGMENT: TextForm = (is_path_segment, "a name without `/` and `%`", ViolationRule::ReferenceName);
 const QUALIFIED: TextForm =
     (is_qualified_name, "a name such as `app` or `example.com/app`", ViolationRule::QualifiedName);
+/// A server makes the letters small before it looks.
+const QUALIFIED_IN_SMALL: TextForm = (
+    |text| is_qualified_name(&text.to_lowercase()),
+    "a name such as `app` or `example.com/app`",
+    ViolationRule::QualifiedName,
+);
 const PORT_NAME: TextForm = (
     is_port_name,
     "a name of small letters, digits and `-`, of at most 15 characters",
@@ -81,6 +89,28 @@ const ACCESS_MODE: TextForm = (
     "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`",
     ViolationRule::AccessModes,
 );
+
+const LIMIT_TYPE: TextForm = (
+    |text| {
+        matches!(text, "Pod" | "Container" | "PersistentVolumeClaim")
+            || (text.contains('/') && is_qualified_name(text))
+    },
+    "`Pod`, `Container`, `PersistentVolumeClaim`, or a name such as `example.com/Image`",
+    ViolationRule::Enum,
+);
+const LIFECYCLE_MODE: TextForm =
+    (|text| matches!(text, "Persistent" | "Ephemeral"), "`Persistent` or `Ephemeral`", ViolationRule::Enum);
+
+const EXPRESSION: TextForm = (is_expression, "an expression of CEL", ViolationRule::Cel);
+
+#[cfg(feature = "cel")]
+use super::super::cel::may_be_expression as is_expression;
+
+/// Without CEL nothing is known of them.
+#[cfg(not(feature = "cel"))]
+fn is_expression(_: &str) -> bool {
+    true
+}
 
 fn is_identifier(text: &str) -> bool {
     !text.starts_with(|c: char| c.is_ascii_digit())
@@ -103,7 +133,7 @@ const POSITIVE: ValueForm = ValueForm::Int(1, i64::MAX);
 
 use ValueForm::{
     Amount, Annotations, DataKeys, Entries, Filled, FilledText, Int, IntOrPercent, Labels, PortOrName, Text,
-    Texts,
+    Texts, Word,
 };
 
 /// The last part of the name of a type, its field, and what that takes.
@@ -122,11 +152,20 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("PodSpec", "hostname", Text(LABEL)),
     ("PodSpec", "subdomain", Text(LABEL)),
     ("PodSpec", "priorityClassName", Text(SUBDOMAIN)),
+    ("PodSpec", "runtimeClassName", FilledText(SUBDOMAIN)),
+    ("PodSpec", "hostnameOverride", Filled),
     ("PodSpec", "terminationGracePeriodSeconds", COUNT),
     ("PodSpec", "activeDeadlineSeconds", Int(1, 2_147_483_647)),
     ("PodReadinessGate", "conditionType", FilledText(QUALIFIED)),
+    ("PodSchedulingGate", "name", FilledText(QUALIFIED)),
+    ("PodResourceClaim", "name", FilledText(LABEL)),
+    ("PodDNSConfigOption", "name", Filled),
+    ("PodOS", "name", Word(&["linux", "windows"])),
     ("Container", "name", FilledText(LABEL)),
     ("Container", "image", Filled),
+    ("Container", "restartPolicy", Word(&["Always", "Never", "OnFailure"])),
+    ("ContainerResizePolicy", "resourceName", Filled),
+    ("ContainerResizePolicy", "restartPolicy", Word(&["NotRequired", "RestartContainer"])),
     ("EphemeralContainer", "name", FilledText(LABEL)),
     ("ContainerPort", "name", Text(PORT_NAME)),
     ("ContainerPort", "containerPort", PORT),
@@ -141,6 +180,7 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("SecretEnvSource", "name", FilledText(SUBDOMAIN)),
     ("VolumeMount", "name", Filled),
     ("VolumeMount", "mountPath", Filled),
+    ("VolumeMount", "recursiveReadOnly", Word(&["Disabled", "Enabled", "IfPossible"])),
     ("VolumeDevice", "name", Filled),
     ("VolumeDevice", "devicePath", Filled),
     ("Volume", "name", FilledText(LABEL)),
@@ -182,6 +222,35 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("PersistentVolumeClaimVolumeSource", "claimName", Filled),
     ("NFSVolumeSource", "server", Filled),
     ("NFSVolumeSource", "path", Filled),
+    ("AWSElasticBlockStoreVolumeSource", "volumeID", Filled),
+    ("AzureDiskVolumeSource", "diskName", Filled),
+    ("AzureDiskVolumeSource", "diskURI", Filled),
+    ("AzureFileVolumeSource", "secretName", Filled),
+    ("AzureFileVolumeSource", "shareName", Filled),
+    ("AzureFilePersistentVolumeSource", "secretName", Filled),
+    ("AzureFilePersistentVolumeSource", "shareName", Filled),
+    ("CephFSVolumeSource", "monitors", Entries),
+    ("CephFSPersistentVolumeSource", "monitors", Entries),
+    ("CinderVolumeSource", "volumeID", Filled),
+    ("CinderPersistentVolumeSource", "volumeID", Filled),
+    ("FlexVolumeSource", "driver", Filled),
+    ("FlexPersistentVolumeSource", "driver", Filled),
+    ("GCEPersistentDiskVolumeSource", "pdName", Filled),
+    ("GlusterfsVolumeSource", "endpoints", Filled),
+    ("GlusterfsVolumeSource", "path", Filled),
+    ("GlusterfsPersistentVolumeSource", "endpoints", Filled),
+    ("GlusterfsPersistentVolumeSource", "path", Filled),
+    ("ISCSIVolumeSource", "iqn", Filled),
+    ("ISCSIVolumeSource", "targetPortal", Filled),
+    ("ISCSIPersistentVolumeSource", "iqn", Filled),
+    ("ISCSIPersistentVolumeSource", "targetPortal", Filled),
+    ("LocalVolumeSource", "path", Filled),
+    ("PortworxVolumeSource", "volumeID", Filled),
+    ("RBDVolumeSource", "image", Filled),
+    ("RBDVolumeSource", "monitors", Entries),
+    ("RBDPersistentVolumeSource", "image", Filled),
+    ("RBDPersistentVolumeSource", "monitors", Entries),
+    ("VsphereVirtualDiskVolumeSource", "volumePath", Filled),
     ("HostPathVolumeSource", "path", Filled),
     ("EmptyDirVolumeSource", "sizeLimit", Amount),
     ("CSIVolumeSource", "driver", Filled),
@@ -191,6 +260,7 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("PodSecurityContext", "runAsUser", Int(0, 2_147_483_647)),
     ("PodSecurityContext", "runAsGroup", Int(0, 2_147_483_647)),
     ("PodSecurityContext", "fsGroup", Int(0, 2_147_483_647)),
+    ("PodSecurityContext", "seLinuxChangePolicy", Filled),
     ("SecurityContext", "runAsUser", Int(0, 2_147_483_647)),
     ("SecurityContext", "runAsGroup", Int(0, 2_147_483_647)),
     ("DeploymentSpec", "replicas", COUNT),
@@ -219,19 +289,29 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("JobSpec", "backoffLimitPerIndex", COUNT),
     ("JobSpec", "maxFailedIndexes", COUNT),
     ("JobSpec", "ttlSecondsAfterFinished", COUNT),
+    ("JobSpec", "managedBy", Filled),
+    ("PodFailurePolicyOnExitCodesRequirement", "values", Entries),
+    ("SuccessPolicy", "rules", Entries),
     ("CronJobSpec", "startingDeadlineSeconds", COUNT),
+    ("CronJobSpec", "timeZone", Filled),
     ("CronJobSpec", "successfulJobsHistoryLimit", COUNT),
     ("CronJobSpec", "failedJobsHistoryLimit", COUNT),
     ("ServiceSpec", "selector", Labels),
     ("ServiceSpec", "externalIPs", Texts(ADDRESS)),
     ("ServiceSpec", "healthCheckNodePort", PORT_OR_NONE),
     ("ServiceSpec", "loadBalancerClass", FilledText(QUALIFIED)),
+    ("ServiceSpec", "trafficDistribution", Filled),
     ("ServicePort", "name", Text(LABEL)),
     ("ServicePort", "port", PORT),
     ("ServicePort", "targetPort", ValueForm::TargetPort),
-    ("ServicePort", "appProtocol", Text(QUALIFIED)),
+    ("ServicePort", "appProtocol", FilledText(QUALIFIED)),
     ("ClientIPConfig", "timeoutSeconds", Int(1, 86_400)),
     ("EndpointAddress", "hostname", Text(LABEL)),
+    ("Endpoint", "addresses", Entries),
+    ("Endpoint", "hostname", FilledText(LABEL)),
+    ("Endpoint", "nodeName", FilledText(SUBDOMAIN)),
+    ("IngressSpec", "ingressClassName", FilledText(SUBDOMAIN)),
+    ("HTTPIngressRuleValue", "paths", Entries),
     ("IngressServiceBackend", "name", FilledText(LABEL)),
     ("ServiceBackendPort", "name", Text(PORT_NAME)),
     ("ServiceBackendPort", "number", PORT_OR_NONE),
@@ -240,6 +320,7 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("IngressClassParametersReference", "kind", FilledText(PATH_SEGMENT)),
     ("IngressClassParametersReference", "name", FilledText(PATH_SEGMENT)),
     ("IngressClassParametersReference", "namespace", FilledText(LABEL)),
+    ("IngressClassParametersReference", "scope", Word(&["Cluster", "Namespace"])),
     ("TypedLocalObjectReference", "kind", Filled),
     ("TypedLocalObjectReference", "name", Filled),
     ("NetworkPolicyPort", "port", PortOrName),
@@ -261,9 +342,11 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("ContainerResourceMetricSource", "container", Filled),
     ("MetricTarget", "averageUtilization", POSITIVE),
     ("HPAScalingPolicy", "value", POSITIVE),
+    ("HPAScalingPolicy", "type", Word(&["Percent", "Pods"])),
     ("HPAScalingPolicy", "periodSeconds", Int(1, 1800)),
     ("HPAScalingRules", "stabilizationWindowSeconds", Int(0, 3600)),
     ("HPAScalingRules", "policies", Entries),
+    ("HPAScalingRules", "selectPolicy", Word(&["Disabled", "Max", "Min"])),
     ("PodDisruptionBudgetSpec", "minAvailable", IntOrPercent),
     ("PodDisruptionBudgetSpec", "maxUnavailable", IntOrPercent),
     ("ResourceRequirements", "limits", Amount),
@@ -275,12 +358,15 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("PersistentVolumeSpec", "storageClassName", Text(SUBDOMAIN)),
     ("PersistentVolumeClaimSpec", "accessModes", Texts(ACCESS_MODE)),
     ("PersistentVolumeClaimSpec", "storageClassName", Text(SUBDOMAIN)),
-    ("StorageClass", "provisioner", FilledText(QUALIFIED)),
+    ("StorageClass", "provisioner", FilledText(QUALIFIED_IN_SMALL)),
     ("TopologySelectorLabelRequirement", "key", FilledText(QUALIFIED)),
     ("TopologySelectorLabelRequirement", "values", Entries),
     ("CSIStorageCapacity", "storageClassName", FilledText(SUBDOMAIN)),
     ("CSIStorageCapacity", "capacity", Amount),
     ("VolumeAttributesClass", "driverName", Filled),
+    ("VolumeAttributesClass", "parameters", Entries),
+    ("CSIDriverSpec", "fsGroupPolicy", Word(&["File", "None", "ReadWriteOnceWithFSType"])),
+    ("CSIDriverSpec", "volumeLifecycleModes", Texts(LIFECYCLE_MODE)),
     ("VolumeAttachmentSpec", "attacher", Filled),
     ("VolumeAttachmentSpec", "nodeName", Filled),
     ("CSINodeDriver", "name", Filled),
@@ -292,11 +378,20 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("Secret", "stringData", DataKeys),
     ("LeaseSpec", "leaseDurationSeconds", POSITIVE),
     ("LeaseSpec", "leaseTransitions", COUNT),
-    ("LimitRangeItem", "type", FilledText(QUALIFIED)),
+    ("LimitRangeItem", "type", FilledText(LIMIT_TYPE)),
     ("ResourceQuotaSpec", "hard", Amount),
     ("PriorityClass", "value", Int(-2_147_483_648, 1_000_000_000)),
     ("FlowSchemaSpec", "matchingPrecedence", Int(1, 10_000)),
     ("PriorityLevelConfigurationReference", "name", FilledText(SUBDOMAIN)),
+    ("PriorityLevelConfigurationSpec", "type", Word(&["Exempt", "Limited"])),
+    ("LimitResponse", "type", Word(&["Queue", "Reject"])),
+    ("FlowDistinguisherMethod", "type", Word(&["ByNamespace", "ByUser"])),
+    ("PolicyRulesWithSubjects", "subjects", Entries),
+    ("ResourcePolicyRule", "apiGroups", Entries),
+    ("ResourcePolicyRule", "resources", Entries),
+    ("ResourcePolicyRule", "verbs", Entries),
+    ("NonResourcePolicyRule", "nonResourceURLs", Entries),
+    ("NonResourcePolicyRule", "verbs", Entries),
     ("GroupSubject", "name", Filled),
     ("UserSubject", "name", Filled),
     ("ServiceAccountSubject", "name", FilledText(SUBDOMAIN)),
@@ -309,18 +404,32 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
     ("APIServiceSpec", "version", FilledText(LABEL_1035)),
     ("CustomResourceDefinitionVersion", "name", FilledText(LABEL_1035)),
     ("CustomResourceDefinitionSpec", "group", FilledText(SUBDOMAIN)),
+    ("CustomResourceDefinitionSpec", "scope", Word(&["Cluster", "Namespaced"])),
+    ("CustomResourceDefinitionSpec", "versions", Entries),
+    ("CustomResourceConversion", "strategy", Word(&["None", "Webhook"])),
+    ("WebhookConversion", "conversionReviewVersions", Entries),
+    ("CustomResourceDefinitionNames", "shortNames", Texts(LABEL_1035)),
+    ("CustomResourceDefinitionNames", "categories", Texts(LABEL_1035)),
     ("CustomResourceDefinitionNames", "plural", FilledText(LABEL_1035)),
     ("CustomResourceDefinitionNames", "kind", Filled),
     ("CustomResourceColumnDefinition", "name", Filled),
     ("CustomResourceColumnDefinition", "jsonPath", Filled),
+    ("CustomResourceColumnDefinition", "type", Word(&["boolean", "date", "integer", "number", "string"])),
+    ("CustomResourceDefinitionVersion", "deprecationWarning", Filled),
+    ("CustomResourceSubresourceScale", "specReplicasPath", Filled),
+    ("CustomResourceSubresourceScale", "statusReplicasPath", Filled),
     ("ValidatingWebhook", "timeoutSeconds", Int(1, 30)),
     ("MutatingWebhook", "timeoutSeconds", Int(1, 30)),
-    ("ValidatingAdmissionPolicySpec", "validations", Entries),
-    ("Validation", "expression", Filled),
+    ("Validation", "expression", FilledText(EXPRESSION)),
+    ("Validation", "messageExpression", Text(EXPRESSION)),
+    ("ValidationRule", "rule", FilledText(EXPRESSION)),
+    ("ValidationRule", "messageExpression", Text(EXPRESSION)),
     ("MatchCondition", "name", FilledText(QUALIFIED)),
-    ("MatchCondition", "expression", Filled),
+    ("MatchCondition", "expression", FilledText(EXPRESSION)),
     ("Variable", "name", FilledText(IDENTIFIER)),
-    ("Variable", "expression", Filled),
+    ("Variable", "expression", FilledText(EXPRESSION)),
+    ("AuditAnnotation", "valueExpression", FilledText(EXPRESSION)),
+    ("AggregationRule", "clusterRoleSelectors", Entries),
     ("ValidatingAdmissionPolicyBindingSpec", "policyName", FilledText(SUBDOMAIN)),
     ("ValidatingAdmissionPolicyBindingSpec", "validationActions", Entries),
     ("CertificateSigningRequestSpec", "signerName", Filled),
@@ -331,15 +440,27 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
 ];
 
 /// Types and fields that a server demands and no schema does.
-pub(super) const NEEDED: [(&str, &str); 8] = [
+pub(super) const NEEDED: [(&str, &str); 20] = [
+    ("AggregationRule", "clusterRoleSelectors"),
     ("ConfigMapEnvSource", "name"),
     ("ConfigMapKeySelector", "name"),
     ("ConfigMapProjection", "name"),
     ("ConfigMapVolumeSource", "name"),
+    ("CustomResourceDefinitionVersion", "schema"),
+    ("CustomResourceValidation", "openAPIV3Schema"),
+    ("IngressClassSpec", "controller"),
+    ("JobTemplateSpec", "spec"),
+    ("ParamKind", "apiVersion"),
+    ("ParamKind", "kind"),
+    ("PodTemplateSpec", "spec"),
+    ("ReplicaSetSpec", "template"),
+    ("ReplicationControllerSpec", "template"),
     ("SecretEnvSource", "name"),
     ("SecretKeySelector", "name"),
     ("SecretProjection", "name"),
     ("SecretVolumeSource", "secretName"),
+    ("ValidatingAdmissionPolicySpec", "matchConstraints"),
+    ("VolumeNodeAffinity", "required"),
 ];
 
 impl ValueForm {
@@ -350,7 +471,10 @@ impl ValueForm {
             Filled if value.as_str() == Some("") => {
                 faults.below(ViolationRule::MissingRequired, &here, value.span(), "this must not be empty");
             }
-            Entries if value.as_list().is_some_and(Vec::is_empty) => {
+            Entries
+                if value.as_list().is_some_and(Vec::is_empty)
+                    || value.as_map().is_some_and(Map::is_empty) =>
+            {
                 faults.below(
                     ViolationRule::MissingRequired,
                     &here,
@@ -366,9 +490,11 @@ impl ValueForm {
             }
             Texts(form) => {
                 for (i, entry) in value.as_list().into_iter().flatten().enumerate() {
-                    text(entry, form, &[Below::Field(field), Below::Entry(i)], faults);
+                    let path = [Below::Field(field), Below::Entry(i)];
+                    text_or_empty(entry, form, &path, faults);
                 }
             }
+            Word(words) => word(value, words, &here, faults),
             Int(least, most) => int(value, (least, most), &here, faults),
             ValueForm::TargetPort if matches!(value.scalar_text().map(SmolStr::as_str), Some("" | "0")) => {}
             PortOrName | ValueForm::TargetPort => port_or_name(value, &here, faults),
@@ -381,9 +507,23 @@ impl ValueForm {
     }
 }
 
-fn text(value: &Node, (form, wanted, rule): TextForm, here: &[Below<'_>], faults: &mut Faults) {
-    if value.as_str().is_some_and(|text| !text.is_empty() && !form(text)) {
+fn text(value: &Node, form: TextForm, here: &[Below<'_>], faults: &mut Faults) {
+    if value.as_str() != Some("") {
+        text_or_empty(value, form, here, faults);
+    }
+}
+
+fn text_or_empty(value: &Node, (form, wanted, rule): TextForm, here: &[Below<'_>], faults: &mut Faults) {
+    if value.as_str().is_some_and(|text| !form(text)) {
         faults.below(rule, here, value.span(), format!("this must be {wanted}"));
+    }
+}
+
+fn word(value: &Node, words: &[&str], here: &[Below<'_>], faults: &mut Faults) {
+    if value.as_str().is_some_and(|text| !words.contains(&text)) {
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        let message = format!("this must be one of {}", words.join(", "));
+        faults.below(ViolationRule::Enum, here, value.span(), message);
     }
 }
 

@@ -60,12 +60,13 @@ pub(in crate::validate) fn name(object: &Node, faults: &mut Faults) {
 }
 
 /// Kinds that a server refuses without a `spec`, though no schema says so.
-const WITH_SPEC: [&str; 13] = [
+const WITH_SPEC: [&str; 14] = [
     "CronJob",
     "DaemonSet",
     "Deployment",
     "HorizontalPodAutoscaler",
     "Ingress",
+    "IngressClass",
     "Job",
     "PersistentVolume",
     "PersistentVolumeClaim",

@@ -6,6 +6,7 @@
 mod admission;
 mod autoscaling;
 mod container;
+mod definition;
 mod forms;
 mod metadata;
 mod network;
@@ -33,7 +34,7 @@ use super::violation::ViolationRule;
 #[derive(Default)]
 struct OfType {
     forms: Vec<(&'static str, ValueForm)>,
-    needed: Option<&'static str>,
+    needed: Vec<&'static str>,
     rules: Vec<RuleOfType>,
 }
 
@@ -43,12 +44,13 @@ static TYPES: LazyLock<FxHashMap<&'static str, OfType>> = LazyLock::new(|| {
         types.entry(name).or_default().forms.push((field, *form));
     }
     for (name, field) in forms::NEEDED {
-        types.entry(name).or_default().needed = Some(field);
+        types.entry(name).or_default().needed.push(field);
     }
     let groups = [
         admission::RULES,
         autoscaling::RULES,
         container::RULES,
+        definition::RULES,
         metadata::RULES,
         network::RULES,
         pod::RULES,
@@ -74,7 +76,7 @@ pub(super) fn judge(type_name: &str, subject: Subject<'_>) -> Vec<RuleFault> {
         let Some(value) = subject.get(field) else { continue };
         form.check(value, field, &mut faults);
     }
-    if let Some(field) = of_type.needed.filter(|field| subject.get(field).is_none()) {
+    for field in of_type.needed.iter().filter(|field| subject.get(field).is_none()) {
         let message = format!("the required field `{field}` is missing");
         faults.field(ViolationRule::MissingRequired, subject, field, message);
     }
@@ -83,3 +85,6 @@ pub(super) fn judge(type_name: &str, subject: Subject<'_>) -> Vec<RuleFault> {
     }
     faults.0
 }
+
+#[cfg(test)]
+mod tests;

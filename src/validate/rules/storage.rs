@@ -121,6 +121,9 @@ const SECRET_KEYS: [(&str, &[&str]); 5] = [
     ("kubernetes.io/basic-auth", &[]),
 ];
 
+/// The annotation that names the service account of a token.
+const ACCOUNT: &str = "kubernetes.io/service-account.name";
+
 fn secret(of: Subject<'_>, faults: &mut Faults) {
     let maps: Vec<&Map> = ["data", "stringData"].iter().filter_map(|field| of.get(field)?.as_map()).collect();
     let has = |key: &str| maps.iter().any(|map| map.contains_key(key));
@@ -134,6 +137,13 @@ fn secret(of: Subject<'_>, faults: &mut Faults) {
         if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
             let message = "a secret of this type must have the key `username` or `password`";
             faults.field(ViolationRule::SecretType, of, "type", message);
+        }
+    } else if kind == "kubernetes.io/service-account-token" {
+        let account = of.node.get_path(&["metadata", "annotations", ACCOUNT]);
+        if account.is_none_or(|account| account.is_null() || account.as_str() == Some("")) {
+            let path = [Below::Field("metadata"), Below::Field("annotations"), Below::Field(ACCOUNT)];
+            let message = format!("a secret of this type must have the annotation `{ACCOUNT}`");
+            faults.below(ViolationRule::SecretType, &path, of.place("type"), message);
         }
     }
 }

@@ -156,7 +156,8 @@ fn missing_required(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> 
 
 fn wrong_enum(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Option<Mutation> {
     let site = pick(sites, dice, |site| !site.here.constraints().enumeration.is_empty())?;
-    set(object, site, "enum", json!("Bogus"))
+    let to = if dice.one_in(2) { "" } else { "Bogus" };
+    set(object, site, "enum", json!(to))
 }
 
 fn wrong_name(object: &mut Value, sites: &[Site<'_>], dice: &mut Dice) -> Option<Mutation> {
