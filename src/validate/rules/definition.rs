@@ -20,7 +20,17 @@ const ALTERNATIVES: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 const OUTSIDE_ALONE: [&str; 5] = ["type", "title", "description", "default", "additionalProperties"];
 
 fn schema(of: Subject<'_>, faults: &mut Faults) {
-    let Some(root) = of.node.get_path(&["schema", "openAPIV3Schema"]) else { return };
+    // Those of v1beta1 might be without.
+    if of.object.get("apiVersion").and_then(Node::as_str) != Some("apiextensions.k8s.io/v1") {
+        return;
+    }
+    let root =
+        of.get("schema").and_then(|schema| schema.get("openAPIV3Schema")).filter(|root| !root.is_null());
+    let Some(root) = root else {
+        let path = [Below::Field("schema"), Below::Field("openAPIV3Schema")];
+        let message = "the schema of this version is missing";
+        return faults.below(ViolationRule::DefinitionSchema, &path, of.place("schema"), message);
+    };
     let path = vec![Below::Field("schema"), Below::Field("openAPIV3Schema")];
     let mut walk = SchemaOfDefinition { path, faults };
     if root.get("type").and_then(Node::as_str).is_some_and(|name| TYPES.contains(&name) && name != "object") {
@@ -145,7 +155,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
             let Some(name) = key.as_str() else { continue };
             let field = items.get_path(&["properties", name]);
             let is_sure = required.iter().any(|field| field.as_str() == Some(name))
-                || field.is_some_and(|field| is_there(field, "default"));
+                || field.and_then(|field| field.get("default")).is_some_and(|default| !default.is_null());
             let message = match field {
                 None => "the entries have no such field",
                 Some(_) if !is_sure => "a field that is a key must be in `required`, or have a `default`",
@@ -196,7 +206,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
                     }
                 }
                 None => {
-                    self.within(&[Below::Field(keyword)], |walk| walk.alternative(value, is_number_or_text))
+                    self.within(&[Below::Field(keyword)], |walk| walk.alternative(value, is_number_or_text));
                 }
             }
         }

@@ -440,14 +440,12 @@ pub(super) const FORMS: &[(&str, &str, ValueForm)] = &[
 ];
 
 /// Types and fields that a server demands and no schema does.
-pub(super) const NEEDED: [(&str, &str); 20] = [
+pub(super) const NEEDED: [(&str, &str); 18] = [
     ("AggregationRule", "clusterRoleSelectors"),
     ("ConfigMapEnvSource", "name"),
     ("ConfigMapKeySelector", "name"),
     ("ConfigMapProjection", "name"),
     ("ConfigMapVolumeSource", "name"),
-    ("CustomResourceDefinitionVersion", "schema"),
-    ("CustomResourceValidation", "openAPIV3Schema"),
     ("IngressClassSpec", "controller"),
     ("JobTemplateSpec", "spec"),
     ("ParamKind", "apiVersion"),

@@ -41,7 +41,9 @@ fn range(of: Subject<'_>, faults: &mut Faults) {
         }
     }
     if matches!(of.text("type"), Some("Pod" | "Container")) {
-        LIMITS.iter().for_each(|field| limited(of, field, faults));
+        for field in LIMITS {
+            limited(of, field, faults);
+        }
     }
 }
 

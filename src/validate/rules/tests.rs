@@ -136,8 +136,8 @@ const REFUSED: [(&str, &str, &str); 56] = [
         "apiGroups: [''], apiVersions: [v1], operations: ['*', CREATE], resources: [pods]",
         "webhook webhooks[name=a.b.c].rules[0].operations",
     ),
-    ("CRD", "", "missing-required spec.versions[0].schema"),
-    ("CRD", ", schema: {}", "missing-required spec.versions[0].schema.openAPIV3Schema"),
+    ("CRD", "", "definition-schema spec.versions[0].schema.openAPIV3Schema"),
+    ("CRD", ", schema: {}", "definition-schema spec.versions[0].schema.openAPIV3Schema"),
     ("SCHEMA", "", "definition-schema .type"),
     ("SCHEMA", "type: string", "definition-schema .type"),
     ("SCHEMA", "type: object, properties: {a: {type: ''}}", "definition-schema .properties.a.type"),
@@ -197,7 +197,7 @@ const REFUSED: [(&str, &str, &str); 56] = [
 ];
 
 /// The kind, and what stands beside its name.
-const TAKEN: [(&str, &str); 16] = [
+const TAKEN: [(&str, &str); 17] = [
     (
         "batch/v1 Job",
         "spec: {podFailurePolicy: {}, selector: {}, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}",
@@ -236,6 +236,10 @@ const TAKEN: [(&str, &str); 16] = [
         "type: object, anyOf: [{required: [a]}, {properties: {a: {pattern: a}}}], not: {required: [b]}",
     ),
     ("SCHEMA", "type: object, properties: {a: {type: string, pattern: '^[\\p{L}\\p{N} ]{1,1000}$'}}"),
+    (
+        "SCHEMA",
+        "type: object, properties: {a: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [b], items: {type: object, properties: {b: {type: string, default: ''}}}}}",
+    ),
     ("SCHEMA", "type: object, properties: {a: {type: string, pattern: 'a(?i)*'}}"),
     ("SCHEMA", "type: object, x-kubernetes-map-type: granular"),
 ];
