@@ -10,7 +10,7 @@ use std::time::Duration;
 use kube_cel::cel::objects::{Key, Map as CelMap};
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, ResolveResult, Value as CelValue};
 
-use super::timed_cel::{TimedProgram, functions, is_too_slow};
+use super::timed_cel::{TimedProgram, depth, functions, is_too_slow};
 use crate::schema::{CelRule, Cursor, TypeKind};
 use crate::yaml::{Map, Node, Resolved, Value};
 
@@ -45,15 +45,7 @@ pub(super) enum CelOutcome {
 
 /// Whether it would take too much of the stack to read an expression.
 fn is_too_large(text: &str) -> bool {
-    let deepest = text.bytes().scan(0_usize, |depth, byte| {
-        match byte {
-            b'(' | b'[' | b'{' => *depth += 1,
-            b')' | b']' | b'}' => *depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        Some(*depth)
-    });
-    text.len() > LONGEST || deepest.max().unwrap_or(0) > DEEPEST
+    text.len() > LONGEST || depth(text) > DEEPEST
 }
 
 /// Whether a text can be an expression. What the crate does not read of the language (`a.?b`, `a[?b]`) can.

@@ -76,6 +76,20 @@ pub(crate) fn is_too_slow(error: &ExecutionError) -> bool {
     matches!(error, ExecutionError::FunctionError { function, .. } if function == IN_TIME)
 }
 
+/// How deep brackets are nested; those in texts are counted, too.
+pub(crate) fn depth(text: &str) -> usize {
+    let mut depth: usize = 0;
+    let depths = text.bytes().map(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth
+    });
+    depths.max().unwrap_or_default()
+}
+
 /// Has all loops ask for the time before each turn.
 fn time_loops(expression: &mut IdedExpr) {
     match &mut expression.expr {

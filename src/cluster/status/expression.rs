@@ -12,7 +12,7 @@ use kube_cel::cel::common::ast::{EntryExpr, Expr};
 use kube_cel::cel::objects::Key;
 use kube_cel::cel::{ExecutionError, IdedExpr, Value};
 
-use crate::validate::timed_cel::{TimedProgram, functions, is_too_slow};
+use crate::validate::timed_cel::{TimedProgram, depth, functions, is_too_slow};
 use crate::yaml::{Node, Resolved};
 
 /// The names of the object.
@@ -114,20 +114,6 @@ enum Unanswered {
 /// Does something with enough stack; none where the system refuses that.
 fn on_its_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok()?.join().ok())
-}
-
-/// How deep brackets are nested; those in texts are counted, too.
-fn depth(text: &str) -> usize {
-    let mut depth: usize = 0;
-    let depths = text.bytes().map(|byte| {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth
-    });
-    depths.max().unwrap_or_default()
 }
 
 /// The first name that is not in scope.
