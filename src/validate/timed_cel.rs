@@ -37,7 +37,8 @@ impl TimedProgram {
         Ok(Self { root, limit, is_slow: AtomicBool::new(false) })
     }
 
-    /// The expression.
+    /// The expression, for who looks at its names.
+    #[cfg(feature = "cluster")]
     pub(crate) fn expression(&self) -> &IdedExpr {
         &self.root
     }
