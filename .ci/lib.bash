@@ -89,10 +89,10 @@ seed() { # folder
   done
 }
 
-# Runs pieces, each in a process of its own: those that were asked for, or all, in the order of `pieces`.
-# One that hangs is ended after `limit`, so that what it printed last can be read.
+# Runs the named pieces, or all in the order of `pieces`, each in a process of its own, and prints how long each took.
+# A piece that hangs is stopped after `limit`, so that its last output can be read.
 run_pieces() {
-  local piece start status took=
+  local piece start status=0
   (($#)) || set -- "${pieces[@]}"
   for piece in "$@"; do
     if [[ " ${pieces[*]} " != *" $piece "* ]]; then
@@ -105,14 +105,17 @@ run_pieces() {
     "$1"
     return
   fi
+  durations=()
   for piece in "$@"; do
-    start=$SECONDS status=0
+    start=$SECONDS
     timeout "$limit" bash ".ci/${0##*/}" "$piece" || status=$?
-    took+=", $piece $((SECONDS - start)) s"
-    if ((status)); then
-      echo "== $piece failed with status $status; 124 means: not done within $limit (${took#, })" >&2
-      exit "$status"
-    fi
+    durations+=("$(printf '%-12s %5d s' "$piece" $((SECONDS - start)))")
+    ((status == 0)) || break
   done
-  printf '\n== done: %s\n' "${took#, }"
+  printf '\n== time\n'
+  printf '%s\n' "${durations[@]}" "$(printf '%-12s %5d s' total "$SECONDS")"
+  if ((status)); then
+    echo "== $piece failed with status $status (124: not finished within $limit)" >&2
+    exit "$status"
+  fi
 }
