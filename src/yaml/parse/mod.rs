@@ -4,6 +4,7 @@
 
 mod builder;
 mod fields;
+mod foreign;
 mod options;
 mod tags;
 #[cfg(test)]
@@ -74,12 +75,14 @@ pub fn parse_with_repeated_keys(
     let comments = if options.comments { CommentEvents::Shown } else { CommentEvents::PassedOver };
     match read_events(text, comments, options.reading, start, TreeBuilder::event) {
         Ok(builder) => Ok((builder.documents, builder.repeated)),
-        Err(Unreadable::Refused(diagnostic)) => Err(diagnostic),
+        Err(Unreadable::Refused(diagnostic)) => Err(foreign::explained(diagnostic, id, text)),
         // The scanner counts levels, too, and has its own word for too many.
         Err(Unreadable::Syntax { message, at, .. }) if message.contains("recursion limit") => {
             Err(too_deep().at(Span::new(id, at, at)))
         }
-        Err(Unreadable::Syntax { message, at, .. }) => Err(syntax_error(id, text, &message, at)),
+        Err(Unreadable::Syntax { message, at, .. }) => {
+            Err(foreign::explained(syntax_error(id, text, &message, at), id, text))
+        }
     }
 }
 
