@@ -24,6 +24,7 @@
 mod cel;
 mod defaults;
 mod demands;
+mod depth;
 mod formats;
 mod labels;
 mod lists;

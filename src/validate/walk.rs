@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 
 use super::defaults::filled;
 use super::demands::{Demands, equal_entry};
+use super::depth;
 use super::options::ValidateOptions;
 use super::scalar;
 use super::violation::{Violation, ViolationRule};
@@ -14,6 +15,9 @@ use crate::path::{FieldPath, PathElement, PathValue};
 use crate::schema::{Cursor, ListType, TypeKind};
 use crate::source::Span;
 use crate::yaml::{Entry, Map, Node, Value, suggestion};
+
+/// For how many unknown fields of an object it is looked up where they belong.
+const MOST_LOOKED_UP: usize = 20;
 
 /// How a server reads the objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -298,11 +302,32 @@ impl<'n> SchemaWalk<'n> {
         let all = || {
             (!names.is_empty() && names.len() <= 12).then(|| format!("possible here: {}", names.join(", ")))
         };
-        let help = suggestion(name, &names).or_else(all);
+        let elsewhere = || self.right_depth(name, cursor);
+        let help = suggestion(name, &names).or_else(elsewhere).or_else(all);
         let path = self.path().field(name);
         let message = format!("there is no field `{name}` here");
         let violation = Violation::error(ViolationRule::UnknownField, path, entry.key.meta.span, message);
         self.found.push(violation.help(help));
+    }
+
+    /// Says where a field belongs that stands at the wrong depth.
+    fn right_depth(&self, name: &str, cursor: Cursor<'n>) -> Option<String> {
+        if self.found.len() >= MOST_LOOKED_UP {
+            return None;
+        }
+        let path = |depth: usize| match depth {
+            0 => String::new(),
+            _ => self.steps[..depth].iter().map(WalkStep::element).collect::<FieldPath>().to_string(),
+        };
+        let mut around = vec![(path(self.steps.len()), cursor)];
+        around.extend(self.steps.iter().enumerate().rev().filter_map(|(depth, step)| match step {
+            WalkStep::Field { of, .. } => Some((path(depth), *of)),
+            WalkStep::Entry { .. } => None,
+        }));
+        let path = depth::right_path(&around, name)?;
+        let place =
+            if path.is_empty() { "at the top of the object".into() } else { format!("under `{path}`") };
+        Some(format!("`{name}` belongs {place}"))
     }
 
     fn required(&mut self, node: &Node, map: &Map, cursor: Cursor<'n>) {
