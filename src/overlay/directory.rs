@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 use super::added::judge;
 use super::build::{self, BuildContext};
 use super::load::{Reader, Root};
+use super::nearby::nearest_kustomizations;
 use super::options::Built;
 use super::outline::{BuildOutline, OutlinePart, OutlinePartKind};
 use super::types::{KindUse, KindUses, TypesInBuild, WantedTypes};
@@ -191,14 +192,24 @@ impl Directories<'_> {
     }
 
     /// The manifests of a directory and all below it, sorted by path.
+    ///
+    /// # Errors
+    /// One of them is wrong. A directory that has none itself, and kustomizations below it, is the wrong one.
     fn manifests(&self, root: &Root) -> Result<Vec<Resource>> {
+        self.manifests_below(root).map_err(|error| {
+            let entries = root.directory().list().unwrap_or_default();
+            let has_own = entries.iter().any(|entry| is_manifest(Path::new(&entry.name)));
+            if has_own { error } else { wrong_directory(root).unwrap_or(error) }
+        })
+    }
+
+    fn manifests_below(&self, root: &Root) -> Result<Vec<Resource>> {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
         let mut resources = Vec::new();
         for walked in root.directory().walk(options) {
             let walked = walked.map_err(|error| root.not_walked(&error))?;
             let is_directory = walked.kind == FileKind::Directory;
-            let is_manifest =
-                walked.path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
+            let is_manifest = is_manifest(&walked.path);
             if is_directory || is_manifest {
                 root.check_walked(&walked)?;
             }
@@ -351,8 +362,24 @@ pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root
     })
 }
 
+/// Whether a file has a name that manifests have.
+fn is_manifest(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json")
+}
+
+/// A directory without a kustomization, where others near it have one.
+fn wrong_directory(root: &Root) -> Option<Diagnostic> {
+    let (shown, nearest) = (root.shown(), nearest_kustomizations(root)?);
+    let message = format!("no kustomization.yaml in {}; the nearest are in {nearest}", shown.display());
+    let error = Diagnostic::error(Code::MissingField, message);
+    Some(error.help("name one of them, or search the directory for all targets with --recursive"))
+}
+
 /// A directory that says nothing: what lies beside it is not meant by its name.
 fn no_manifests(root: &Root) -> Diagnostic {
+    if let Some(error) = wrong_directory(root) {
+        return error;
+    }
     let message = format!("{} has no kustomization file and no manifests", root.shown().display());
     let error = Diagnostic::error(Code::MissingField, message);
     let entries = root.directory().list().unwrap_or_default();

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use super::kustomization::{Kustomization, Readable};
 use super::load::{Root, Target};
+use super::nearby::kustomizations_below;
 use super::tree::{Item, Plugins, SharedTrees, Tree, find, inline_manifests, manifests};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::source::{SourceId, Span};
@@ -152,12 +153,12 @@ impl Loading<'_> {
     /// Begins with a directory: reads its kustomization.
     fn open(root: Root, role: Role, at: Span) -> Result<OpenTree> {
         let Some(file) = root.kustomization_file()? else {
-            return Err(Diagnostic::error(
-                Code::Io,
-                format!("{} has no kustomization file", root.shown().display()),
-            )
-            .at(at)
-            .help("add a kustomization.yaml there, or name the files in it one by one"));
+            let message = format!("{} has no kustomization file", root.shown().display());
+            let error = Diagnostic::error(Code::Io, message)
+                .at(at)
+                .help("add a kustomization.yaml there, or name the files in it one by one");
+            let nearest = kustomizations_below(&root).map(|nearest| format!("the nearest are in {nearest}"));
+            return Err(nearest.into_iter().fold(error, Diagnostic::note));
         };
         let source = root.text_at(&file)?;
         let Readable { kustomization, mut problems } =

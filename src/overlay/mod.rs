@@ -15,6 +15,7 @@ mod kustomization;
 mod load;
 mod loading;
 mod lock;
+mod nearby;
 mod options;
 mod origin;
 mod outline;
