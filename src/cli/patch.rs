@@ -19,7 +19,7 @@ use crate::package::{
     recover_target, write_files,
 };
 use crate::patch::{PatchType, check_built_in};
-use crate::resource::LabelSelector;
+use crate::resource::{LabelSelector, ObjectWords};
 use crate::schema::SchemaChoice;
 use crate::source::{Reading, SourceMap, Span};
 use crate::yaml::{self, Node};
@@ -58,12 +58,12 @@ pub(super) struct PatchArgs {
     #[arg(long)]
     in_place: bool,
 
-    /// Patch documents of this kind alone, such as Deployment or Deployment.apps
+    /// Patch documents of this kind alone, such as Deployment, deploy or deployments.apps
     #[arg(long, value_name = "KIND[.GROUP]", conflicts_with = "all")]
     kind: Option<SmolStr>,
 
-    /// Patch documents of this name alone
-    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    /// Patch documents of this name alone, such as web or deploy/web
+    #[arg(long, value_name = "[KIND/]NAME", conflicts_with = "all")]
     name: Option<SmolStr>,
 
     /// Patch documents with these labels alone
@@ -180,10 +180,18 @@ impl PatchArgs {
             ("--name", self.name.as_deref()),
             ("--selector", self.selector.as_deref()),
         ];
+        if self.kind.is_some() && self.object().is_some() {
+            return Err(Failure::Usage("--name KIND/NAME names the kind: leave out --kind".into()));
+        }
         match given.into_iter().find(|(_, value)| value.is_some_and(|value| value.trim().is_empty())) {
             Some((flag, _)) => Err(Failure::Usage(format!("{flag} is empty: use --all for all documents"))),
             None => Ok(()),
         }
+    }
+
+    /// What `--name` names, if it names a kind, too.
+    fn object(&self) -> Option<ObjectWords<'_>> {
+        self.name.as_deref().and_then(ObjectWords::parse)
     }
 
     fn options(&self) -> Result<PackagePatchOptions> {
@@ -195,6 +203,11 @@ impl PatchArgs {
         options.selection.all = self.all;
         #[cfg(feature = "cluster")]
         options.selection.namespace.clone_from(&self.schema.connect.namespace().map(Into::into));
+        if let Some(ObjectWords { kind, namespace, name }) = self.object() {
+            let selection = &mut options.selection;
+            (selection.kind, selection.name) = (Some(kind.into()), Some(name.into()));
+            selection.namespace = namespace.map(Into::into).or(selection.namespace.take());
+        }
         options.type_name.clone_from(&self.schema_type);
         if names_schema(&self.schema, self.schema_type.as_deref()) {
             options.custom_kinds = CustomKinds::Patched;

@@ -3,36 +3,8 @@
 use smol_str::SmolStr;
 
 use super::blame::ResourceBlame;
-use crate::resource::ResId;
-use crate::schema::names_kind;
+use crate::resource::ObjectWords;
 use crate::yaml::nearest;
-
-/// A resource as somebody names it: `KIND/NAME` or `KIND/NAMESPACE/NAME`, the kind as kubectl takes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct ObjectWords<'w> {
-    kind: Vec<&'w str>,
-    namespace: Option<&'w str>,
-    name: &'w str,
-}
-
-impl<'w> ObjectWords<'w> {
-    fn parse(text: &'w str) -> Option<Self> {
-        let (kind, rest) = text.split_once('/')?;
-        let (namespace, name) = match rest.split_once('/') {
-            Some((namespace, name)) => (Some(namespace), name),
-            None => (None, rest),
-        };
-        Some(Self { kind: kind.split('.').collect(), namespace, name })
-    }
-
-    fn is_in(&self, id: &ResId) -> bool {
-        self.namespace.is_none_or(|name| id.namespace == name || id.effective_namespace() == name)
-    }
-
-    fn means(&self, id: &ResId) -> bool {
-        id.name == self.name && self.is_in(id) && names_kind(&id.gvk, &self.kind)
-    }
-}
 
 /// Whether a resource is meant by `deployment/web`, `deploy.apps/web` or `deployment/shop/web`.
 #[must_use]
@@ -59,8 +31,7 @@ pub fn split_field<'w>(resources: &[ResourceBlame], wanted: &'w str) -> (&'w str
 pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<String> {
     let words = ObjectWords::parse(object);
     let name = words.as_ref().map_or(object, |words| words.name);
-    let is_of_kind =
-        |one: &&ResourceBlame| words.as_ref().is_some_and(|words| names_kind(&one.id.gvk, &words.kind));
+    let is_of_kind = |one: &&ResourceBlame| words.as_ref().is_some_and(|words| words.is_kind(&one.id.gvk));
     let (mut of_kind, others): (Vec<&ResourceBlame>, Vec<&ResourceBlame>) =
         resources.iter().partition(is_of_kind);
     // Of those that are called alike, one in the namespace is nearer.
@@ -69,7 +40,7 @@ pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<Strin
     let found = found.or_else(|| {
         let namesakes = called(&others, name);
         let kinds: Vec<&str> = namesakes.iter().map(|one| &*one.id.gvk.kind).collect();
-        let kind = words.as_ref().and_then(|words| nearest(words.kind[0], &kinds));
+        let kind = words.as_ref().and_then(|words| nearest(words.kind.split('.').next()?, &kinds));
         namesakes.iter().find(|one| Some(&*one.id.gvk.kind) == kind).or(namesakes.first()).copied()
     });
     let shown = |one: &ResourceBlame| shown(one, resources, words.as_ref());

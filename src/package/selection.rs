@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use super::manifest::{GroupKindName, Manifest, gvk_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::resource::LabelSelector;
+use crate::resource::{LabelSelector, is_kind};
 use crate::schema::Gvk;
 use crate::yaml::{Node, suggestion};
 
@@ -19,7 +19,7 @@ const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ManifestSelection {
-    /// Of this kind: `Deployment`, or with its group `Deployment.apps`.
+    /// Of this kind, as kubectl takes it: `Deployment`, `deploy`, with its group `deployments.apps`.
     pub kind: Option<SmolStr>,
     /// Of this name.
     pub name: Option<SmolStr>,
@@ -45,18 +45,13 @@ impl ManifestSelection {
 
     fn selects(&self, manifest: &Manifest<'_>) -> bool {
         let name = GroupKindName::of(manifest.node).name;
-        let Gvk { group, kind, .. } = &manifest.gvk;
         // What labels do not say may be said of anything.
         if !self.all && self.kind.is_none() && self.name.is_none() && !is_usual(manifest) {
             return false;
         }
-        let of_kind = |wanted: &SmolStr| match wanted.split_once('.') {
-            Some((wanted, of_group)) => kind == wanted && group == of_group,
-            None => kind == wanted,
-        };
         let labels = manifest.node.get_path(&["metadata", "labels"]);
         let label = |key: &str| labels?.get(key)?.scalar_text().map(SmolStr::as_str);
-        self.kind.as_ref().is_none_or(of_kind)
+        self.kind.as_ref().is_none_or(|wanted| is_kind(&manifest.gvk, wanted))
             && self.name.as_ref().is_none_or(|wanted| name == *wanted)
             && self.labels.as_ref().is_none_or(|selector| selector.matches(label))
     }

@@ -968,7 +968,7 @@ fn errors_say_of_which_patch_and_which_file() {
     let said = fail(files.path(), &["patch", "-f", "app", "--patch-file", "patch.yaml"]);
     assert!(said.contains("patch.yaml:") && said.contains("Deployment db in db.yaml"), "{said}");
     let said =
-        fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--kind", "deployment"]);
+        fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--kind", "deploymet"]);
     assert!(said.contains("did you mean `Deployment`?"), "{said}");
     let said = fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--name", "wbe"]);
     assert!(said.contains("did you mean `web`?"), "{said}");

@@ -152,3 +152,18 @@ fn the_text_of_a_file_entry_is_not_shown() {
     let told = fail(files.path(), &["build", "."]);
     assert!(told.contains("has more than one `=`") && !told.contains("marked"), "{told}");
 }
+
+#[test]
+fn a_resource_is_named_with_its_kind() {
+    let other = WORKLOAD.replace("kind: Deployment", "kind: StatefulSet");
+    let home = folder(&[("all.yaml", &format!("{WORKLOAD}---\n{other}"))]);
+    for named in [&["--name", "deploy/web"][..], &["--name", "web", "--kind", "deployments.apps"]] {
+        let args = [&["patch", "-f", "all.yaml", "-p", "{spec: {replicas: 7}}"], named].concat();
+        let (stdout, _) = succeed(home.path(), &args);
+        assert_eq!(stdout.matches("replicas: 7").count(), 1, "{named:?}:\n{stdout}");
+        let changed = stdout.split("---\n").next().unwrap_or_default();
+        assert!(changed.contains("kind: Deployment") && changed.contains("replicas: 7"), "{stdout}");
+    }
+    let both = ["patch", "-f", "all.yaml", "-p", "{}", "--name", "deploy/web", "--kind", "Deployment"];
+    assert!(fail(home.path(), &both).contains("leave out --kind"));
+}
