@@ -20,9 +20,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use self::code::{Code, RuleText};
-pub(crate) use self::escape::escaped;
+#[cfg(feature = "cluster")]
+pub(crate) use self::escape::guarded;
 #[cfg(feature = "cluster")]
 pub(crate) use self::escape::without_quoted;
+pub(crate) use self::escape::{
+    escaped, escaped_json, escaped_line, escaped_markdown, escaped_xml, markdown_code, quoted_path,
+};
 pub use self::fix::{Applicability, Fix};
 pub use self::name::{ObjectName, ResourceName};
 pub(crate) use self::problems::Problems;

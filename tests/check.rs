@@ -583,3 +583,28 @@ fn labels_that_an_elected_pod_has_are_not_missed() {
     assert_eq!(found(home.path(), &["a"]).0, [""; 0]);
     assert_eq!(found(home.path(), &["b"]).0, ["unmatched-selector b/service.yaml:6"]);
 }
+
+#[test]
+#[cfg(unix)]
+fn reports_escape_names_by_their_form() {
+    let home = folder(&[
+        ("k/kustomization.yaml", "resources: [\"a\\\\b`|\\e[31m\\u202e\\r.yaml\"]\n"),
+        (
+            "k/a\\b`|\u{1b}[31m\u{202e}\r.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspc: 1\n",
+        ),
+    ]);
+    let told = |form: &str| {
+        let output = run(home.path(), &["check", "k", "-o", form]);
+        String::from_utf8(output.stdout).expect("text")
+    };
+    for form in ["text", "short", "json", "sarif", "junit", "github", "markdown"] {
+        let text = told(form);
+        let raw = text.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
+        assert_eq!(raw, None, "{form}: {text}");
+    }
+    let sarif = told("sarif");
+    assert!(sarif.contains("\"k/a%5Cb%60%7C%1B%5B31m%E2%80%AE%0D.yaml\""), "{sarif}");
+    let markdown = told("markdown");
+    assert!(markdown.contains("<code>k/a&#92;b&#96;&#124;&#92;x1b&#91;31m"), "{markdown}");
+}

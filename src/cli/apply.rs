@@ -1,7 +1,7 @@
 //! `kubectl smp apply`: server-side apply of built overlays or plain manifests.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use super::ending::{stop_at_first_signal, stop_at_second_signal};
 use super::form::{Joined, OutputForm};
 use super::objects::ObjectArgs;
 use super::prune::{self, PruneArgs, SetTeller};
+use super::report::print_line;
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, unused, wait_quietly};
 use super::{Failure, Outcome, ending, render};
@@ -23,7 +24,7 @@ use crate::cluster::{
     DoneWhen, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, PruneSummary,
     ServerSideApplyOptions,
 };
-use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::resource::Resource;
 use crate::schema::Schema;
 use crate::schema::openapi::is_crd;
@@ -363,7 +364,7 @@ fn show_only(
         None => {
             for resource in &planned {
                 let name = resource.id().gvk.object_name(&resource.id().name);
-                writeln!(io::stdout(), "{} serverside-applied (dry run)", escaped(&name))?;
+                print_line(&format!("{name} serverside-applied (dry run)"))?;
             }
         }
     }
@@ -424,7 +425,7 @@ impl<'a> AppliedOutput<'a> {
             None => format!("{name} {}", applied.change.word()),
         };
         if self.printed.is_ok() {
-            self.printed = writeln!(io::stdout(), "{}", escaped(&line));
+            self.printed = print_line(&line);
         }
     }
 

@@ -9,11 +9,12 @@ use serde::Serialize;
 use super::connect::ConnectArgs;
 use super::objects::ObjectArgs;
 use super::prune::{ToolingArg, parent_name, say};
+use super::report::print_json;
 use super::{Failure, Outcome, render};
 use crate::cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetView, Cluster, Object, OrphanedParent, PruneFailure, SetsOf,
 };
-use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::diagnostic::{Code, Diagnostic, escaped, escaped_line};
 use crate::source::SourceMap;
 
 /// Look at ApplySets, and change what is in them.
@@ -134,7 +135,8 @@ fn list(args: &SetListArgs, sources: &SourceMap) -> Outcome {
             kinds: &set.kinds,
             namespaces: &set.namespaces,
         });
-        return print_json(&sets.collect::<Vec<_>>());
+        print_json(&sets.collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
     }
     let mut rows = vec![["NAMESPACE", "PARENT", "TOOLING", "KINDS", "NAMESPACES"].map(String::from)];
     rows.extend(sets.iter().map(|set| {
@@ -174,7 +176,8 @@ fn view(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
     let view = cluster::view(&cluster, &args.parent)?;
     if args.output == SetFormat::Json {
-        return print_json(&json_view(&view));
+        print_json(&json_view(&view))?;
+        return Ok(ExitCode::SUCCESS);
     }
     let mut rows = vec![["KIND", "NAMESPACE", "NAME", "STATUS"].map(String::from)];
     rows.extend(view.members.iter().map(|(object, is_deleting)| {
@@ -252,12 +255,6 @@ fn ended(failures: &[PruneFailure], what: &str, sources: &SourceMap) -> ExitCode
     ExitCode::FAILURE
 }
 
-fn print_json(value: &impl Serialize) -> Outcome {
-    let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
-    writeln!(io::stdout(), "{text}")?;
-    Ok(ExitCode::SUCCESS)
-}
-
 /// Prints rows in columns, as kubectl does: three spaces behind the widest.
 fn print_rows<const N: usize>(rows: &[[String; N]]) -> Result<ExitCode, Failure> {
     let rows: Vec<Vec<String>> =
@@ -267,7 +264,7 @@ fn print_rows<const N: usize>(rows: &[[String; N]]) -> Result<ExitCode, Failure>
     let mut stdout = io::stdout().lock();
     for row in &rows {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        writeln!(stdout, "{}", cells.collect::<Vec<_>>().join("   ").trim_end())?;
+        writeln!(stdout, "{}", escaped_line(cells.collect::<Vec<_>>().join("   ").trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 #[cfg(feature = "cluster")]
 use crate::cluster::{Cluster, PARALLEL, live_objects};
-use crate::diagnostic::{Code, Diagnostic, MessageRenderer, escaped};
+use crate::diagnostic::{Code, Diagnostic, MessageRenderer, escaped_line};
 #[cfg(feature = "cluster")]
 use crate::explain::add_live;
 use crate::explain::{
@@ -143,7 +143,7 @@ fn stories(all: &Blame, removals: Removals, sources: &SourceMap) -> String {
     let mut out = String::new();
     for resource in &all.resources {
         if all.resources.len() > 1 {
-            out.extend([&*escaped(&resource.id.to_string()), "\n"]);
+            out.extend([&*escaped_line(&resource.id.to_string()), "\n"]);
         }
         out.extend(resource.fields.iter().map(|field| blame_of_field(field, sources)));
         if removals == Removals::Told {

@@ -11,6 +11,7 @@ use clap::builder::OsStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use super::report::{print_json, print_line};
 use super::{Failure, Outcome};
 use crate::diagnostic::{Code, Diagnostic, escaped};
 use crate::files::{CacheEntry, CacheKind, Cleared, user_cache};
@@ -81,7 +82,7 @@ pub(super) fn run(args: &CacheCommand) -> Outcome {
     };
     let failed = || format!("{} cannot be written to", root.display());
     match &args.command {
-        CacheSubcommand::Path => writeln!(io::stdout(), "{}", root.display())?,
+        CacheSubcommand::Path => print_line(&root.display().to_string())?,
         CacheSubcommand::List(list) => caches.list(list.output)?,
         CacheSubcommand::Clear => {
             let remote = caches.remote.clear().with_context(failed)?;
@@ -103,9 +104,9 @@ struct Caches {
 impl Caches {
     fn list(&self, format: CacheListFormat) -> Result<(), Failure> {
         let entries = [self.remote.list(), self.schema.list()].concat();
-        let mut stdout = io::stdout().lock();
         match format {
             CacheListFormat::Text => {
+                let mut stdout = io::stdout().lock();
                 let columns = entries.iter().map(|entry| {
                     let used = rfc3339(entry.used);
                     (word(entry.kind), bytes(entry.size), used, described(entry))
@@ -119,8 +120,7 @@ impl Caches {
             }
             CacheListFormat::Json => {
                 let entries: Vec<_> = entries.iter().map(EntryText::new).collect();
-                let text = serde_json::to_string_pretty(&entries).context("the list cannot be printed")?;
-                writeln!(stdout, "{text}")?;
+                print_json(&entries)?;
             }
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! `kubectl smp delete`: the objects of a target or of manifests, in the reverse of the order of `apply`.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,13 +11,14 @@ use super::connect::duration;
 use super::ending::stop_at_first_signal;
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, span};
+use super::report::print_line;
 use super::wait::name;
 use super::{Failure, Outcome, ending, render};
 use crate::cluster::{
     self, Absent, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen, DryRun,
     Object, PARALLEL, RemainingObject, TakenAlong,
 };
-use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::resource::Resource;
 use crate::source::SourceMap;
 
@@ -116,7 +116,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
             match event {
                 // Nobody may be reading any more; that is no reason to stop half-way.
                 DeleteEvent::Deleted(object) if printed.is_ok() => {
-                    printed = writeln!(io::stdout(), "{}", escaped(&args.line(object)));
+                    printed = print_line(&args.line(object));
                 }
                 DeleteEvent::Failed(failure) => {
                     render::print(std::slice::from_ref(&failure.problem), sources);
@@ -146,7 +146,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
 fn show_only(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap) -> Outcome {
     let waves = DeleteOptions::default().waves;
     for object in cluster::deletion_order(resources, &args.objects.connect(sources), &waves)? {
-        writeln!(io::stdout(), "{}", escaped(&args.line(&object)))?;
+        print_line(&args.line(&object))?;
         if object.gvk.is_crd() || (object.gvk.group.is_empty() && object.gvk.kind == "Namespace") {
             let message = format!("no server was asked what goes with {object}");
             let problem = Diagnostic::warning(Code::TakenAlong, message);

@@ -11,7 +11,7 @@ use super::report::print;
 use super::select::{SelectArgs, Selection, is_stream};
 use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity, quoted_path};
 use crate::explain::{TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make};
 use crate::files::{DiskTree, FileTree as _, RecordingTree};
 use crate::overlay::Builder;
@@ -61,7 +61,7 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
         return Err(Failure::Usage(message.into()));
     }
     let read: Vec<_> = targets.par_iter().map(|target| reads(args, &selection, target, sources)).collect();
-    let (mut all, mut failed) = (Vec::new(), Vec::new());
+    let (mut all, mut failed, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
     for (target, read) in targets.iter().zip(read) {
         match read {
             Ok((reads, warnings)) => {
@@ -69,12 +69,13 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
                 all.push(reads);
             }
             Err(Failure::Problems(problems)) => {
-                render::print(&of_target(problems, target, targets.len()), sources);
+                wrong.extend(of_target(problems, target, targets.len()));
                 failed.push(target.display().to_string());
             }
             Err(other) => return Err(other),
         }
     }
+    render::print(&wrong, sources);
     if failed.len() < targets.len() {
         print(&text(args, &all)?)?;
     }
@@ -141,7 +142,12 @@ fn text(args: &DepsArgs, all: &[TargetReads]) -> Result<String, Diagnostic> {
             let values = values.collect::<Result<Vec<_>, Diagnostic>>()?;
             Ok(match values.as_slice() {
                 [(_, value)] => format!("{value}\n"),
-                several => several.iter().flat_map(|(target, value)| [*target, "\t", value, "\n"]).collect(),
+                several => several
+                    .iter()
+                    .flat_map(|(target, value)| {
+                        [&*quoted_path(target), "\t", value, "\n"].map(str::to_string)
+                    })
+                    .collect(),
             })
         }
     }

@@ -15,7 +15,7 @@ use crate::cluster::{
     self, ApplyConflict, ApplySetOptions, ApplySetRun, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
     Object, ObjectDiff, PARALLEL, ServerSideApplyOptions,
 };
-use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::diagnostic::{Code, Diagnostic, escaped, guarded};
 use crate::diff::unified;
 use crate::resource::Resource;
 use crate::source::SourceMap;
@@ -181,9 +181,10 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
         let (old, new) = (format!("LIVE/{old}"), format!("MERGED/{}", diff.object.file_name()));
         writeln!(stdout, "diff -u -N {} {}", escaped(&old), escaped(&new))?;
         for line in unified(&old, &new, &before, &after).lines() {
+            let line = guarded(line);
             let shown: Vec<_> = line.split('\t').map(escaped).collect();
             let shown = shown.join("\t");
-            match style(line).filter(|_| colour) {
+            match style(&line).filter(|_| colour) {
                 Some(code) => writeln!(stdout, "\x1b[{code}m{shown}\x1b[0m")?,
                 None => writeln!(stdout, "{shown}")?,
             }

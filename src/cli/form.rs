@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::ValueEnum;
 
 use crate::cli::Failure;
-use crate::diagnostic::escaped;
+use crate::diagnostic::escaped_line;
 use crate::resource::Resource;
 use crate::yaml;
 
@@ -67,7 +67,7 @@ impl<W: Write> Joined<W> {
                 let names: String = resources
                     .into_iter()
                     .map(|resource| {
-                        escaped(&resource.id().gvk.object_name(&resource.id().name)).into_owned() + "\n"
+                        escaped_line(&resource.id().gvk.object_name(&resource.id().name)).into_owned() + "\n"
                     })
                     .collect();
                 self.to.write_all(names.as_bytes())?;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 #[cfg(feature = "cluster")]
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +10,7 @@ use clap::Args;
 #[cfg(feature = "cluster")]
 use clap::ValueEnum;
 
+use super::report::print_line;
 use super::select::{SelectArgs, Selection, is_stream};
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
@@ -68,10 +68,12 @@ pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
         let lock = lock_of(args, &file, (&selection, &targets), sources)?;
         texts.push((lock.to_text()?, lock, file));
     }
-    for (text, lock, file) in texts {
-        replace_file(&file, text.as_bytes())?;
+    for (text, _, file) in &texts {
+        replace_file(file, text.as_bytes())?;
+    }
+    for (_, lock, file) in &texts {
         let (remotes, schemas) = (count(lock.remotes.len(), "remote"), count(lock.schemas.len(), "schema"));
-        writeln!(io::stdout(), "{}: {remotes}, {schemas}", shown(&file).display())?;
+        print_line(&format!("{}: {remotes}, {schemas}", shown(file).display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,6 @@
 //! The flags of `apply` and `diff` for ApplySets, and what is said of pruning.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,13 +9,14 @@ use clap::{Args, ValueEnum};
 use super::cascade::CascadeArg;
 use super::delete::{held, still_there, waiting};
 use super::progress::LiveLines;
+use super::report::print_line_or_note;
 use super::wait::name;
 use super::{Failure, render};
 use crate::cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySummary, Cluster, DoneWhen, KeptObject,
     Object, PruneFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
-use crate::diagnostic::{Code, Diagnostic, escaped};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::source::SourceMap;
 
 /// Which tool a set says that it is kept by.
@@ -214,8 +214,7 @@ pub(super) fn say(event: &ApplySetEvent<'_>, pruned: Option<&str>, sources: &Sou
         _ => None,
     };
     if let Some(line) = line {
-        // Nobody may be reading any more; that is no reason to stop half-way.
-        let _unread = writeln!(io::stdout(), "{}", escaped(&line));
+        print_line_or_note(&line);
     }
 }
 

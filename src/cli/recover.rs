@@ -1,12 +1,12 @@
 //! `kubectl smp recover`: ends changes to a directory that a stopped program began.
 
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::Outcome;
+use super::report::print_line;
 use crate::files::{Recovery, Waiting, recover};
 
 /// End the changes to a directory that a stopped program began: all are made, or taken back.
@@ -26,6 +26,6 @@ pub(super) fn run(args: &RecoverArgs) -> Outcome {
         Recovery::Finished(count) => format!("the changes of {} are made", files(count)),
         Recovery::TakenBack(count) => format!("the changes of {} are taken back", files(count)),
     };
-    writeln!(io::stdout(), "{shown}: {done}")?;
+    print_line(&format!("{shown}: {done}"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,12 +1,13 @@
 //! What a merge changed and what was in conflict, for people and for programs.
 
 use std::io::{self, BufWriter, Write as _};
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{Failure, render};
-use crate::diagnostic::escaped;
+use crate::diagnostic::{escaped_json, escaped_line};
 use crate::merge::ConflictSide;
 use crate::package::{
     ChangeKind, ChangeOrigin, ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict,
@@ -42,7 +43,7 @@ impl ReportTo {
             Self::Stdout => {
                 let mut out = String::new();
                 let conflicts = conflicts.iter().filter_map(|one| render::shown(one, sources, &io::stdout()));
-                for line in conflicts.chain(lines.iter().map(|line| escaped(line).into_owned())) {
+                for line in conflicts.chain(lines.iter().map(|line| escaped_line(line).into_owned())) {
                     out.push_str(&line);
                     out.push('\n');
                 }
@@ -58,6 +59,38 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     stdout.write_all(text.as_bytes())?;
     stdout.flush()?;
     Ok(())
+}
+
+/// Prints a line on standard output, in which nothing steers a terminal or is a command for a CI system.
+pub(super) fn print_line(line: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", escaped_line(line))
+}
+
+/// Why a line could not be printed while there was other work to do.
+static UNPRINTED: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints a line as [`print_line`] does. A failure does not stop the work: the command reports it at its end.
+#[cfg(feature = "cluster")]
+pub(super) fn print_line_or_note(line: &str) {
+    let mut unprinted = UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if unprinted.is_none() {
+        *unprinted = print_line(line).err();
+    }
+}
+
+/// Writes what is still buffered for standard output.
+///
+/// # Errors
+/// This, or a line before it, could not be written.
+pub(super) fn finish_printing() -> io::Result<()> {
+    let unprinted = UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    unprinted.map_or_else(|| io::stdout().flush(), Err)
+}
+
+/// Prints a value as JSON on standard output.
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
+    Ok(writeln!(io::stdout(), "{}", escaped_json(&text))?)
 }
 
 /// Prints the parts of a long text on standard output.
@@ -185,7 +218,8 @@ pub(super) fn json_report(
     let conflicts = changed.conflicts.iter().map(|conflict| json_conflict(conflict, written, sources));
     let origins = changed.origins.as_deref();
     let origins = origins.map(|all| all.iter().map(|origin| json_origin(origin, sources)).collect());
-    serde_json::to_string(&JsonReport { changed: changes.collect(), conflicts: conflicts.collect(), origins })
+    let report = JsonReport { changed: changes.collect(), conflicts: conflicts.collect(), origins };
+    serde_json::to_string(&report).map(|text| escaped_json(&text))
 }
 
 fn json_origin<'c>(origin: &'c ChangeOrigin, sources: &SourceMap) -> JsonOrigin<'c> {

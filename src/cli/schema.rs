@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use super::report::{print_json, print_line};
 use super::target::SchemaArgs;
 use super::{Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result, Severity, escaped};
+use crate::diagnostic::{Code, Diagnostic, Result, Severity, escaped_line};
 use crate::files::{DiskTree, FileKind, FileTree as _, replace_file};
 use crate::overlay::ChainUse;
 use crate::schema::{Gvk, Model, NamedKind, Scope, compile, is_compiled, lint, read_model, show};
@@ -144,14 +144,10 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
     match args.output {
         ShowFormat::Text => {
             for line in description.to_string().lines() {
-                writeln!(stdout, "{}", escaped(line))?;
+                writeln!(stdout, "{}", escaped_line(line))?;
             }
         }
-        ShowFormat::Json => {
-            let text =
-                serde_json::to_string_pretty(&description).context("the description cannot be printed")?;
-            writeln!(stdout, "{text}")?;
-        }
+        ShowFormat::Json => print_json(&description)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -198,13 +194,10 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
                     None => "-",
                 };
                 let line = format!("{} {} {scope} {}", kind.api_version, kind.kind, kind.source);
-                writeln!(stdout, "{}", escaped(&line))?;
+                writeln!(stdout, "{}", escaped_line(&line))?;
             }
         }
-        ShowFormat::Json => {
-            let text = serde_json::to_string_pretty(&kinds).context("the kinds cannot be printed")?;
-            writeln!(stdout, "{text}")?;
-        }
+        ShowFormat::Json => print_json(&kinds)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -245,7 +238,7 @@ fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
             FetchedFrom::Server => "fetched",
         };
         let kinds = graph.kinds().count();
-        writeln!(stdout, "{}", escaped(&format!("{version}: {kinds} kinds, {from}")))?;
+        writeln!(stdout, "{}", escaped_line(&format!("{version}: {kinds} kinds, {from}")))?;
     }
     if problems.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(problems.into()) }
 }
@@ -277,7 +270,7 @@ fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     let bytes = graph.to_bytes();
     replace_file(&args.output, &bytes)?;
     let (kinds, size) = (graph.kinds().count(), bytes.len());
-    writeln!(io::stdout(), "{}: {kinds} kinds, {size} bytes", args.output.display())?;
+    print_line(&format!("{}: {kinds} kinds, {size} bytes", args.output.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -332,7 +325,7 @@ fn lint_files(args: &LintArgs, sources: &SourceMap) -> Outcome {
         let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
         let warnings = findings.len() - errors;
         let (errors_are, warnings_are) = (counted(errors, "error"), counted(warnings, "warning"));
-        writeln!(io::stdout(), "{}: {errors_are}, {warnings_are}", path.display())?;
+        print_line(&format!("{}: {errors_are}, {warnings_are}", path.display()))?;
         if errors > 0 {
             status = ExitCode::FAILURE;
         }

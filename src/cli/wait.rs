@@ -1,6 +1,6 @@
 //! `kubectl smp wait`, and `--wait` of others: waiting until objects are ready.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
@@ -13,12 +13,13 @@ use super::connect::duration;
 use super::ending::stop_at_first_signal;
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, ago, span};
+use super::report::print_line;
 use super::{Failure, Outcome, ending, render};
 use crate::cluster::{
     Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
     WaitedObject, check_awaited_kinds, wait_until_ready,
 };
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, escaped_json};
 use crate::resource::Resource;
 use crate::source::SourceMap;
 
@@ -123,7 +124,7 @@ fn wait(
     printed?;
     if form == Some(WaitForm::Json) && !verdict.is_ready() {
         for line in closing_lines(&verdict, options) {
-            writeln!(io::stdout(), "{line}")?;
+            print_line(&escaped_json(&line.to_string()))?;
         }
     }
     Ok(conclude(&verdict, options, sources))
@@ -142,7 +143,7 @@ impl Teller {
         match event {
             WaitEvent::Changed(object) => match self.form {
                 Some(WaitForm::Json) if self.printed.is_ok() => {
-                    self.printed = writeln!(io::stdout(), "{}", json_line(object));
+                    self.printed = print_line(&escaped_json(&json_line(object).to_string()));
                 }
                 Some(WaitForm::Json) => {}
                 None if self.progress.is_live() => {}

@@ -1,7 +1,11 @@
-//! What of a foreign text is not shown as it is: characters that steer a terminal, and what others' messages quote.
+//! Escapes foreign text for each output format: terminals and logs, JSON, XML, Markdown, URIs, lists of paths.
+//!
+//! File names and names of resources come from repositories of others. None of them may steer a terminal, reverse the
+//! text around it, or become a command of the CI system that reads the log.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Whether a character changes how the text around it is shown: control characters of both sets, breaks of
 /// lines, marks and overrides of direction, characters without a width, tags.
@@ -11,19 +15,21 @@ pub(crate) fn steers(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A text in which such characters are written as YAML escapes them: `\n`, `\x1b`, `\u202e`.
+/// Escapes such characters as YAML does (`\n`, `\x1b`, `\u202e`), and the `##name[` of a CI command.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !text.chars().any(steers) {
+    let is_ascii = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if (is_ascii || !text.chars().any(steers)) && !text.contains("##") {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
+    for (i, c) in text.char_indices() {
         let code = u32::from(c);
         // Writing to a string cannot fail.
         let _ = match c {
             '\n' => out.write_str("\\n"),
             '\r' => out.write_str("\\r"),
             '\t' => out.write_str("\\t"),
+            '#' if is_command(&text[i..]) => out.write_str("\\x23"),
             _ if !steers(c) => out.write_char(c),
             _ if code <= 0xff => write!(out, "\\x{code:02x}"),
             _ if code <= 0xffff => write!(out, "\\u{code:04x}"),
@@ -31,6 +37,160 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
         };
     }
     Cow::Owned(out)
+}
+
+/// Whether a text begins with what Azure Pipelines, GitHub and TeamCity look for anywhere in a line: `##vso[`, `##[`.
+fn is_command(text: &str) -> bool {
+    let name = text.strip_prefix("##").unwrap_or_default();
+    name.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('[')
+}
+
+/// Escapes a text that is printed as a line of its own: a GitHub command (`::error::`) may not begin it.
+pub(crate) fn escaped_line(text: &str) -> Cow<'_, str> {
+    match guarded(text) {
+        Cow::Borrowed(text) => escaped(text),
+        Cow::Owned(text) => escaped(&text).into_owned().into(),
+    }
+}
+
+/// A line of which the `::` at its start is escaped; GitHub skips blanks before it.
+pub(crate) fn guarded(line: &str) -> Cow<'_, str> {
+    let start = line.trim_start_matches(|c: char| c.is_whitespace() || steers(c));
+    match start.strip_prefix("::") {
+        Some(rest) => format!("{}\\x3a:{rest}", &line[..line.len() - start.len()]).into(),
+        None => line.into(),
+    }
+}
+
+/// Escapes JSON, in whose strings alone such characters can stand: it means the same.
+pub(crate) fn escaped_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for (i, c) in json.char_indices() {
+        let is_layout = c == '\n';
+        if (steers(c) && !is_layout) || (c == '#' && is_command(&json[i..])) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Escapes a text of several lines for XML, in attributes and elements.
+pub(crate) fn escaped_xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (i, line) in text.split('\n').enumerate() {
+        if i > 0 {
+            out.push_str("&#10;");
+        }
+        for c in escaped_line(line).chars() {
+            match c {
+                '&' => out.push_str("&amp;"),
+                '<' => out.push_str("&lt;"),
+                '>' => out.push_str("&gt;"),
+                '"' => out.push_str("&quot;"),
+                // XML has no such characters.
+                '\u{fffe}' | '\u{ffff}' => {}
+                c => out.push(c),
+            }
+        }
+    }
+    out
+}
+
+/// Escapes a text of several lines for a cell of a Markdown table; what stands between backticks stays code.
+pub(crate) fn escaped_markdown(text: &str) -> String {
+    let cells = text.split('\n').map(|line| {
+        let line = escaped(line);
+        let parts: Vec<&str> = line.split('`').collect();
+        // A backtick that nothing closes is one.
+        let closed = parts.len() - usize::from(parts.len() % 2 == 0);
+        let parts = parts.iter().enumerate().map(|(i, part)| match i {
+            i if i >= closed => format!("&#96;{}", markdown_text(part)),
+            i if i % 2 == 1 => markdown_code(part),
+            _ => markdown_text(part),
+        });
+        parts.collect::<String>()
+    });
+    cells.collect::<Vec<_>>().join("<br>")
+}
+
+/// Escapes a text for Markdown: entities, since backslashes are shown in some places.
+fn markdown_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Mentions of people are found in the text that is shown.
+            '@' => out.push_str("&#64;<!-- -->"),
+            c if is_plain_in_markdown(c) => out.push(c),
+            // Writing to a string cannot fail.
+            c => _ = write!(out, "&#{};", u32::from(c)),
+        }
+    }
+    out
+}
+
+fn is_plain_in_markdown(c: char) -> bool {
+    !c.is_ascii_punctuation()
+        || matches!(c, '.' | ',' | ':' | ';' | '/' | '-' | '(' | ')' | '\'' | '"' | '?' | '=')
+}
+
+/// Code in Markdown; backticks, pipes and backslashes mean something in the code of a table.
+pub(crate) fn markdown_code(text: &str) -> String {
+    let text = escaped(text);
+    if text.is_empty() || !text.contains(['`', '|', '\\']) {
+        return format!("`{text}`");
+    }
+    format!("<code>{}</code>", markdown_text(&text))
+}
+
+/// A path as a relative or `file:` URI.
+pub(crate) fn path_uri(path: &Path) -> String {
+    let text = path.as_os_str().as_encoded_bytes();
+    let mut uri = String::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push('/'),
+            byte if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=@".contains(byte) => {
+                uri.push(char::from(*byte));
+            }
+            // Writing to a string cannot fail.
+            byte => _ = write!(uri, "%{byte:02X}"),
+        }
+    }
+    if path.is_absolute() {
+        format!("file://{}{uri}", if uri.starts_with('/') { "" } else { "/" })
+    } else {
+        uri
+    }
+}
+
+/// A path on a line of its own, for programs: one that needs it stands between quotes, as git writes it.
+pub(crate) fn quoted_path(path: &str) -> Cow<'_, str> {
+    if matches!(escaped_line(path), Cow::Borrowed(_)) && !path.starts_with('"') {
+        return path.into();
+    }
+    let mut out = String::from('"');
+    for (i, c) in path.char_indices() {
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '\n' => out.write_str("\\n"),
+            '\r' => out.write_str("\\r"),
+            '\t' => out.write_str("\\t"),
+            '"' | '\\' => write!(out, "\\{c}"),
+            c if steers(c) || (c == '#' && is_command(&path[i..])) => {
+                let mut bytes = [0; 4];
+                c.encode_utf8(&mut bytes).bytes().try_for_each(|byte| write!(out, "\\{byte:03o}"))
+            }
+            c => out.write_char(c),
+        };
+    }
+    out.push('"');
+    out.into()
 }
 
 /// A text of another program's in which nothing is left of what stood between quotes: such as the value that
@@ -67,9 +227,76 @@ mod tests {
             ("\x1b[31m\u{9b}2J", "\\x1b[31m\\x9b2J"),
             ("\u{202e}\u{2066}\u{2028}", "\\u202e\\u2066\\u2028"),
             ("\u{e0041}", "\\U000e0041"),
+            ("a ##vso[x] ##[b] ## c #[d]", "a \\x23#vso[x] \\x23#[b] ## c #[d]"),
         ];
         for (text, want) in table {
             assert_eq!(escaped(text), want);
+        }
+    }
+
+    #[test]
+    fn lines_begin_no_command() {
+        let table = [
+            ("::error::x", "\\x3a:error::x"),
+            (" \u{a0}::x", " \u{a0}\\x3a:x"),
+            ("\u{200b}::x", "\\u200b\\x3a:x"),
+            ("a::b", "a::b"),
+            (":a", ":a"),
+        ];
+        for (text, want) in table {
+            assert_eq!(escaped_line(text), want);
+        }
+    }
+
+    #[test]
+    fn json_means_the_same() {
+        let json = "{\n  \"a\": \"\u{202e}##vso[x]\u{1f600}\"\n}";
+        let escaped = escaped_json(json);
+        assert_eq!(escaped, "{\n  \"a\": \"\\u202e\\u0023#vso[x]\u{1f600}\"\n}");
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(value(&escaped), value(json));
+    }
+
+    #[test]
+    fn xml_has_no_characters_that_steer() {
+        assert_eq!(escaped_xml("a<\u{202e}\u{1b}>\n::b&\""), "a&lt;\\u202e\\x1b&gt;&#10;\\x3a:b&amp;&quot;");
+    }
+
+    #[test]
+    fn markdown_keeps_code_and_nothing_else() {
+        let table = [
+            ("no image `a_b` *x*", "no image `a_b` &#42;x&#42;"),
+            ("`a`b`", "`a`b&#96;"),
+            ("`a|b` c|d", "<code>a&#124;b</code> c&#124;d"),
+            ("\r\u{1b}[0m\n@me", "&#92;r&#92;x1b&#91;0m<br>&#64;<!-- -->me"),
+        ];
+        for (text, want) in table {
+            assert_eq!(escaped_markdown(text), want);
+        }
+        assert_eq!(markdown_code("a`|.yaml:1:2"), "<code>a&#96;&#124;.yaml:1:2</code>");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn uris_have_the_bytes_of_paths() {
+        let table = [("a\\b c.yaml", "a%5Cb%20c.yaml"), ("/x/é\n", "file:///x/%C3%A9%0A"), ("a:b", "a%3Ab")];
+        for (path, want) in table {
+            assert_eq!(path_uri(Path::new(path)), want);
+        }
+    }
+
+    #[test]
+    fn paths_are_quoted_as_git_quotes_them() {
+        let table = [
+            ("a b/é\\c.yaml", "a b/é\\c.yaml"),
+            ("a\nb\\", "\"a\\nb\\\\\""),
+            ("::error::x", "\"::error::x\""),
+            ("\u{202e}\"", "\"\\342\\200\\256\\\"\""),
+            ("\"a", "\"\\\"a\""),
+            ("x##vso[y]", "\"x\\043#vso[y]\""),
+        ];
+        for (path, want) in table {
+            assert_eq!(quoted_path(path), want);
         }
     }
 

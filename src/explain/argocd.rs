@@ -1,9 +1,10 @@
 //! Inputs as Argo CD wants to know them.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use super::reads::{ReadKind, TargetReads};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, escaped};
 
 /// The value of Argo CD's annotation `argocd.argoproj.io/manifest-generate-paths` for an application whose path is the
 /// directory of a target: paths from there, such that each input lies below one of them.
@@ -39,9 +40,13 @@ pub fn reads_to_argocd(target: &TargetReads) -> Result<String> {
     Ok(told.join(";"))
 }
 
-/// The path itself, or the nearest one above it that needs no semicolon: nothing can quote one there.
+/// The path itself, or the nearest one above it without a semicolon or control characters: nothing can quote one there.
 fn quotable<'p>(application: &Path, path: &'p Path) -> &'p Path {
-    path.ancestors().find(|above| !from(application, above).contains(';')).unwrap_or(path)
+    let is_plain = |above: &&Path| {
+        let path = from(application, above);
+        !path.contains(';') && matches!(escaped(&path), Cow::Borrowed(_))
+    };
+    path.ancestors().find(is_plain).unwrap_or(path)
 }
 
 /// A path from a directory, both absolute.

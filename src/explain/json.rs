@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
 use super::live_field::{LiveField, LiveState, UnbuiltField};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, escaped_json};
 use crate::yaml::{Node, Resolved};
 
 #[derive(Serialize)]
@@ -145,7 +145,7 @@ fn element(blame: &ResourceBlame) -> Result<String> {
     layout.begin_array(&mut io::sink()).map_err(|error| failed(&error))?;
     let mut serializer = Serializer::with_formatter(&mut text, layout);
     resource(blame).serialize(&mut serializer).map_err(|error| failed(&error))?;
-    String::from_utf8(text).map_err(|error| failed(&error))
+    String::from_utf8(text).map(|text| escaped_json(&text)).map_err(|error| failed(&error))
 }
 
 fn resource(resource: &ResourceBlame) -> JsonBlame<'_> {

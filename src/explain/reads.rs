@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::diagnostic::{Code, Diagnostic, Result, escaped};
+use crate::diagnostic::{Code, Diagnostic, Result, escaped_json, quoted_path};
 use crate::files::{JOURNAL, ReadSet};
 use crate::overlay::RemoteReference;
 use crate::source::as_seen_from;
@@ -100,7 +100,8 @@ fn remote(reference: &RemoteReference, version: &str) -> ReadInput {
 }
 
 /// All inputs of all targets, each once, a line for each: what is not there is left out, directories end with a slash,
-/// repositories are told as the reference to the commit that was used.
+/// repositories are told as the reference to the commit that was used. A path with control characters, or that could
+/// be a command for a CI system, stands between quotes, as in the output of git.
 #[must_use]
 pub fn reads_to_lines(all: &[TargetReads]) -> String {
     let reads = all.iter().flat_map(|target| &target.reads);
@@ -113,9 +114,11 @@ pub fn reads_to_lines(all: &[TargetReads]) -> String {
 
 fn line(read: &ReadInput) -> String {
     match (read.kind, &read.version) {
-        (ReadKind::Directory, _) => format!("{}/", escaped(&read.path)),
-        (ReadKind::Repository, Some(commit)) => format!("{}?ref={commit}", read.path),
-        _ => escaped(&read.path).into_owned(),
+        (ReadKind::Directory, _) => quoted_path(&format!("{}/", read.path)).into_owned(),
+        (ReadKind::Repository, Some(commit)) => {
+            quoted_path(&format!("{}?ref={commit}", read.path)).into_owned()
+        }
+        _ => quoted_path(&read.path).into_owned(),
     }
 }
 
@@ -156,6 +159,6 @@ pub fn reads_to_json(all: &[TargetReads]) -> Result<String> {
         .map(|one| JsonReads { target: &one.target, reads: one.reads.iter().map(JsonRead::of).collect() })
         .collect();
     serde_json::to_string_pretty(&targets)
-        .map(|text| text + "\n")
+        .map(|text| escaped_json(&text) + "\n")
         .map_err(|error| Diagnostic::error(Code::InvalidValue, format!("this is no JSON: {error}")))
 }

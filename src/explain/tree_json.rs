@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::tree::{BuildTree, TreeNode};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, escaped_json};
 use crate::overlay::OutlinePartKind;
 
 #[derive(Serialize)]
@@ -74,7 +74,7 @@ pub fn tree_to_json(tree: &BuildTree) -> Result<String> {
         }
     }
     (0..open).for_each(|_| out.push_str("]}"));
-    Ok(out + "\n")
+    Ok(escaped_json(&out) + "\n")
 }
 
 fn json_node<'t>(tree: &'t BuildTree, node: &'t TreeNode) -> JsonNode<'t> {

@@ -1,7 +1,7 @@
 //! What a target is made of, for people: a node on each line.
 
 use super::tree::{BuildTree, count, title};
-use crate::diagnostic::escaped;
+use crate::diagnostic::{escaped, escaped_line};
 
 /// The characters that lines are drawn with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +42,7 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
             left.push_str(if is_last { last } else { more });
         }
         way.push(is_last);
-        left.push_str(&escaped(&title(&node.part)));
+        left.push_str(&escaped_line(&title(&node.part)));
         told.push((left, escaped(&tree.told(node)).into_owned()));
     }
     let width = |left: &str| left.chars().count();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::check::findings::{CheckReport, main_place};
-use crate::diagnostic::{Diagnostic, MessageRenderer};
+use crate::diagnostic::{Diagnostic, MessageRenderer, escaped_xml};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
     let mut suites: BTreeMap<String, Vec<&Diagnostic>> =
@@ -22,7 +22,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
         all.max(suites.len())
     );
     for (target, findings) in &suites {
-        let (name, count) = (escape(target), findings.len());
+        let (name, count) = (escaped_xml(target), findings.len());
         let _ =
             writeln!(out, "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{count}\">", count.max(1));
         if findings.is_empty() {
@@ -40,31 +40,13 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 fn case(finding: &Diagnostic, target: &str, renderer: &MessageRenderer<'_>) -> String {
     let place = main_place(finding, renderer);
     let at = place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column)).unwrap_or_default();
-    let (code, message) = (finding.code(), escape(&renderer.shown(&finding.to_string())));
-    let help = finding.help_text().map(|help| escape(&renderer.shown(help))).unwrap_or_default();
+    let (code, message) = (finding.code(), escaped_xml(&renderer.shown(&finding.to_string())));
+    let help = finding.help_text().map(|help| escaped_xml(&renderer.shown(help))).unwrap_or_default();
     let severity = finding.severity().name();
     format!(
         "    <testcase classname=\"{target}\" name=\"{code} {}\">\n      <failure type=\"{severity}\" \
          message=\"{message}\">{}\n{help}</failure>\n    </testcase>\n",
-        escape(&at),
-        escape(&at),
+        escaped_xml(&at),
+        escaped_xml(&at),
     )
-}
-
-/// A text as XML has it; what XML cannot have is left out.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#10;"),
-            '\u{fffe}' | '\u{ffff}' => {}
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
-    }
-    out
 }

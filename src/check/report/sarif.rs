@@ -1,7 +1,6 @@
 //! SARIF 2.1.0 (OASIS), as code scanning reads it: one run, paths relative to the working directory.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -9,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::check::findings::CheckReport;
 use crate::check::registry::rule_of;
 use crate::check::rule::Rule;
-use crate::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity};
+use crate::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity, escaped_json};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -52,7 +51,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
         }],
     });
     // Texts and numbers can always be written.
-    serde_json::to_string_pretty(&log).unwrap_or_default() + "\n"
+    escaped_json(&serde_json::to_string_pretty(&log).unwrap_or_default()) + "\n"
 }
 
 fn rule(code: Code) -> Json {
@@ -96,7 +95,7 @@ fn result(finding: &Diagnostic, rule_index: usize, renderer: &MessageRenderer<'_
 
 fn location(place: &RenderedPlace, id: Option<usize>) -> Json {
     let mut location = json!({"physicalLocation": {
-        "artifactLocation": artifact(&place.file),
+        "artifactLocation": {"uri": place.uri},
         "region": region(place),
     }});
     if let Some(id) = id {
@@ -117,24 +116,10 @@ fn region(place: &RenderedPlace) -> Json {
     })
 }
 
-/// A path as a URI; one that is not below the working directory stays what it is.
-fn artifact(path: &str) -> Json {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.replace('\\', "/").bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=@".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    if path.starts_with('/') { json!({"uri": format!("file://{uri}")}) } else { json!({ "uri": uri }) }
-}
-
 fn fix(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<Json> {
     let (place, replacement) = renderer.fix(finding)?;
     Some(json!({"artifactChanges": [{
-        "artifactLocation": artifact(&place.file),
+        "artifactLocation": {"uri": place.uri},
         "replacements": [{
             "deletedRegion": region(&place),
             "insertedContent": {"text": replacement},

@@ -5,9 +5,8 @@ use crate::diagnostic::{MessageFormat, MessageRenderer, Severity};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
     let renderer = renderer.clone().format(MessageFormat::Text);
-    let paragraphs: Vec<String> =
-        report.findings.iter().map(|finding| renderer.render(finding) + "\n").collect();
-    paragraphs.join("\n")
+    let paragraphs = renderer.render_all(&report.findings).into_iter().map(|paragraph| paragraph + "\n");
+    paragraphs.collect::<Vec<_>>().join("\n")
 }
 
 /// A line on how many findings there are, of which sort, and in how many targets.

@@ -1,11 +1,9 @@
 //! For programs: one JSON object a line.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 
 use super::layout::{MessageLayout, ShownPlace, clean};
-use crate::diagnostic::escape::steers;
+use crate::diagnostic::escape::escaped_json;
 use crate::diagnostic::{Diagnostic, Fix, ObjectName};
 use crate::source::without_passwords;
 
@@ -102,22 +100,5 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         fix: problem.known_fix().and_then(|fix| JsonFix::new(fix, how)),
     };
     // Texts and numbers can always be written.
-    ascii_only(&serde_json::to_string(&message).unwrap_or_default())
-}
-
-/// JSON in which characters that steer a terminal are escaped; they can stand only in its strings.
-fn ascii_only(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if steers(c) {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{unit:04x}");
-            }
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    escaped_json(&serde_json::to_string(&message).unwrap_or_default())
 }

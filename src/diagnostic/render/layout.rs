@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::escape::escaped;
+use crate::diagnostic::escape::{escaped, guarded, path_uri};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Label};
 use crate::source::{Source, SourceMap, Span, as_seen_from, without_passwords};
 
@@ -46,7 +46,8 @@ impl MessageLayout<'_> {
     pub(super) fn place(&self, span: Span) -> Option<TextPlace> {
         let span = self.sources.outermost(span);
         let source = self.sources.get(span.source)?;
-        Some(TextPlace { file: self.path(source.name()), span, source })
+        let (file, uri) = (self.path(source.name()), self.uri(source.name()));
+        Some(TextPlace { file, uri, span, source })
     }
 
     /// Whether all that a span has may be seen, in its own text and in the file.
@@ -62,11 +63,24 @@ impl MessageLayout<'_> {
         };
         escaped(&without_passwords(&shown.display().to_string())).into_owned()
     }
+
+    /// The same path as a URI.
+    pub(super) fn uri(&self, path: &Path) -> String {
+        let seen = match &self.directory {
+            Some(directory) => as_seen_from(path, directory),
+            None => Cow::Borrowed(path),
+        };
+        match without_passwords(&seen.display().to_string()) {
+            Cow::Borrowed(_) => path_uri(&seen),
+            Cow::Owned(text) => path_uri(Path::new(&text)),
+        }
+    }
 }
 
 /// A part of a text that is known.
 pub(super) struct TextPlace {
     pub file: String,
+    pub uri: String,
     pub span: Span,
     pub source: Arc<Source>,
 }
@@ -139,8 +153,8 @@ fn push_ends(out: &mut String, text: &str, longest: usize) {
 
 /// As [`one_line`] for each line of a text, with spaces before those behind the first.
 pub(super) fn lines(text: &str) -> String {
-    let clean: Vec<String> = text.trim_end().lines().map(one_line).collect();
-    clean.join("\n")
+    let clean = text.trim_end().lines().map(|line| guarded(&one_line(line)).into_owned());
+    clean.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether it speaks of the command as a whole, or of what was told before: nobody looks that up.

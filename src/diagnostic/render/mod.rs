@@ -4,6 +4,7 @@
 //! and lines that hold secrets.
 
 mod github;
+mod group;
 mod json;
 mod layout;
 mod short;
@@ -35,6 +36,8 @@ pub enum MessageFormat {
 pub struct RenderedPlace {
     /// The path, as seen from the directory.
     pub file: String,
+    /// The path as a URI: relative to the directory, or `file:`.
+    pub uri: String,
     /// The line of the first character.
     pub line: usize,
     /// Its column.
@@ -50,7 +53,8 @@ pub struct RenderedPlace {
 impl RenderedPlace {
     fn new(place: &TextPlace, label: &str) -> Self {
         let ((line, column), (end_line, end_column)) = (place.start(), place.end());
-        Self { file: place.file.clone(), line, column, end_line, end_column, label: clean(label) }
+        let (file, uri) = (place.file.clone(), place.uri.clone());
+        Self { file, uri, line, column, end_line, end_column, label: clean(label) }
     }
 }
 
@@ -122,6 +126,19 @@ impl<'s> MessageRenderer<'s> {
     #[must_use]
     pub fn file(&self, source: SourceId) -> Option<String> {
         Some(self.layout.path(self.layout.sources.get(source)?.name()))
+    }
+
+    /// Diagnostics in the chosen form, each without a line break at its end. For people, many equal ones become one that
+    /// says where the others are.
+    #[must_use]
+    pub fn render_all(&self, problems: &[Diagnostic]) -> Vec<String> {
+        match self.format {
+            MessageFormat::Text => {
+                let shown = group::grouped(problems, &self.layout);
+                shown.iter().map(|problem| self.render(problem)).collect()
+            }
+            _ => problems.iter().map(|problem| self.render(problem)).collect(),
+        }
     }
 
     /// A diagnostic in the chosen form, without a line break at its end.

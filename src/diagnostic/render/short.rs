@@ -2,6 +2,7 @@
 
 use super::layout::{MessageLayout, is_remark, one_line};
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::escape::guarded;
 
 pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     let what = match problem.severity().name() {
@@ -11,7 +12,8 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     match how.places(problem).next() {
         Some(place) => {
             let message = one_line(problem.message());
-            format!("{}:{}:{}: {what}: {message}", place.text.file, place.line, place.column)
+            let line = format!("{}:{}:{}: {what}: {message}", place.text.file, place.line, place.column);
+            guarded(&line).into_owned()
         }
         // Without a place its resource and field say where.
         None => format!("{what}: {}", one_line(&problem.to_string())),

@@ -85,7 +85,7 @@ fn element(place: ShownPlace<'_>, headings: &mut Vec<Heading>) -> Element<'stati
 /// What of a line is shown, and where in that a part of it is then.
 fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
     if text.len() <= LONGEST_EXCERPT {
-        return escaped_line(text, part);
+        return escaped_excerpt(text, part);
     }
     let boundary = |mut i: usize| {
         while !text.is_char_boundary(i) {
@@ -96,7 +96,7 @@ fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
     let start = boundary(part.start.saturating_sub(BEFORE_PART));
     let end = boundary((start + LONGEST_EXCERPT).min(text.len()));
     let window = text.get(start..end).unwrap_or_default();
-    let (line, part) = escaped_line(window, part.start - start..part.end.min(end) - start);
+    let (line, part) = escaped_excerpt(window, part.start - start..part.end.min(end) - start);
     let before = if start > 0 { CUT } else { "" };
     let behind = if end < text.len() { CUT } else { "" };
     (format!("{before}{line}{behind}"), part.start + before.len()..part.end + before.len())
@@ -128,8 +128,8 @@ fn within_line(place: &ShownPlace<'_>, text: &str) -> Range<usize> {
 }
 
 /// A line whose characters steer nothing, and where in it a part is then; tabs stay.
-fn escaped_line(line: &str, part: Range<usize>) -> (String, Range<usize>) {
-    if !line.chars().any(|c| c != '\t' && steers(c)) {
+fn escaped_excerpt(line: &str, part: Range<usize>) -> (String, Range<usize>) {
+    if !line.contains("##") && !line.chars().any(|c| c != '\t' && steers(c)) {
         return (line.to_string(), part);
     }
     let clean = |text: &str| {
