@@ -228,3 +228,68 @@ fn names_of_resources_steer_no_terminal() {
         }
     }
 }
+
+/// Whether GitHub, Azure Pipelines or TeamCity take a line for a command.
+fn is_command(line: &str) -> bool {
+    let github = line.trim_start().strip_prefix("::");
+    let is_named = github.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+    is_named || line.contains("##[") || line.contains("##vso[")
+}
+
+#[test]
+#[cfg(unix)]
+fn names_are_no_commands_for_ci_systems() {
+    let home = home();
+    let names = ["::error title=a::b.yaml", "##vso[task.x]y.yaml", "##[error]z.yaml"];
+    let list = names.map(|name| format!("{name:?}")).join(", ");
+    let kustomization = format!("resources: [{list}]\nimages: [{{name: nope, newTag: '1'}}]\n");
+    fs::create_dir_all(home.path().join("::warning::w")).expect("made");
+    for (i, name) in names.iter().enumerate() {
+        let text = CM.replace("name: a", &format!("name: 'x{i} ##vso[task.x]'"));
+        fs::write(home.path().join("::warning::w").join(name), text).expect("written");
+    }
+    fs::write(home.path().join("::warning::w/kustomization.yaml"), kustomization).expect("written");
+    let target = "::warning::w";
+    for args in [
+        &["check", target][..],
+        &["check", target, "-o", "short"],
+        &["check", target, "-o", "json"],
+        &["check", target, "-o", "sarif"],
+        &["check", target, "-o", "junit"],
+        &["check", target, "-o", "markdown"],
+        &["tree", target],
+        &["tree", target, "-o", "json"],
+        &["tree", target, "-o", "dot"],
+        &["deps", target],
+        &["deps", target, "-o", "json"],
+        &["deps", target, "base", "-o", "argocd"],
+        &["build", target, "-o", "name", "--message-format", "short"],
+        &["build", target, "-o", "name", "--message-format", "json"],
+    ] {
+        let output = run(home.path(), args);
+        for bytes in [&output.stdout, &output.stderr] {
+            let text = String::from_utf8(bytes.clone()).expect("text");
+            let command = text.lines().find(|line| is_command(line));
+            assert_eq!(command, None, "{args:?}\n{text}");
+        }
+        assert!(!output.stdout.is_empty(), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn many_equal_errors_become_one_with_a_count() {
+    let home = home();
+    fs::write(home.path().join("base/a.yaml"), "kind: [\n").expect("written");
+    for i in 0..67 {
+        let directory = home.path().join(format!("all/{i:02}"));
+        fs::create_dir_all(&directory).expect("made");
+        fs::write(directory.join("kustomization.yaml"), "resources: [../../base]\n").expect("written");
+    }
+    let output = run(home.path(), &["build", "-R", "all"]);
+    let text = stderr(&output);
+    assert_eq!((output.status.code(), text.matches("error[syntax]").count()), (Some(1), 1), "{text}");
+    assert!(text.contains("and 66 more: all/01, all/02, all/03, ..."), "{text}");
+    assert!(text.contains("67 of 67 targets failed"), "{text}");
+    let json = stderr(&run(home.path(), &["build", "-R", "all", "--message-format", "json"]));
+    assert_eq!(json.lines().filter(|line| line.contains("\"syntax\"")).count(), 67, "programs get all");
+}

@@ -532,3 +532,36 @@ fn messages_say_what_was_recovered() {
     writeln!(why, "{}", fail(home.path(), &["recover", "missing"])).expect("a string");
     assert!(why.contains("missing"), "{why}");
 }
+
+#[test]
+fn a_bound_on_the_size_of_files_leaves_nothing_behind() {
+    let home = targets();
+    many(&home.path().join("many"), 3000, "one");
+    let limited = |line: &str| {
+        let script = format!("ulimit -f 8; exec '{PROGRAM}' {line}");
+        Command::new("sh").args(["-c", &script]).current_dir(home.path()).output().expect("a shell")
+    };
+    for (line, message) in [
+        ("build many -o out.yaml", "out.yaml cannot be written: File too large"),
+        ("build many >printed.yaml", "standard output cannot be written: File too large"),
+    ] {
+        let output = limited(line);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
+        assert!(stderr.contains(message), "{line}: {stderr}");
+    }
+    let names = fs::read_dir(home.path()).expect("there").map(|entry| entry.expect("one").file_name());
+    let left: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with(".kubectl-smp-")).collect();
+    assert!(left.is_empty() && !home.path().join("out.yaml").exists(), "{left:?}");
+}
+
+#[test]
+fn messages_that_cannot_be_written_are_no_success() {
+    let home = targets();
+    let images = "resources: [x.yaml]\nimages: [{name: nope, newTag: '1'}]\n";
+    fs::write(home.path().join("a/kustomization.yaml"), images).expect("written");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("there");
+    let output = program(home.path(), &["build", "a"]).stderr(full).output().expect("runs");
+    assert_eq!(output.status.code(), Some(1), "the warning is lost");
+    assert!(!output.stdout.is_empty());
+}

@@ -58,10 +58,12 @@ pub(super) fn stop_at_second_signal() -> Arc<AtomicBool> {
 /// From now on, signals that end the program do so when what it left for a while is removed.
 #[cfg(unix)]
 pub(super) fn on_signals() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
+    // A write beyond `ulimit -f` then fails as one to a full disk does, and what it left is removed.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     // `nohup` and shells without a terminal have some of them ignored, which stays so.
     let ignored = ignored_signals();
     let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);

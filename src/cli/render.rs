@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use clap::{Args, ValueEnum};
 use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, escaped};
+use crate::diagnostic::{Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, escaped_line};
 use crate::files::{DiskTree, FileTree as _};
 use crate::schema::Gvk;
 use crate::source::SourceMap;
@@ -62,6 +62,10 @@ enum ColorArg {
 }
 
 impl MessageForm {
+    fn is_for_people(self) -> bool {
+        matches!(self, Self::Text | Self::Short)
+    }
+
     fn format(self) -> MessageFormat {
         match self {
             Self::Text => MessageFormat::Text,
@@ -130,6 +134,8 @@ struct Speaker {
     repeated: usize,
     /// Errors that would be warnings.
     refused: usize,
+    /// Whether something could not be written to stderr.
+    unwritten: bool,
 }
 
 static SPEAKER: LazyLock<Mutex<Speaker>> = LazyLock::new(Mutex::default);
@@ -139,6 +145,11 @@ fn speaker() -> MutexGuard<'static, Speaker> {
 }
 
 impl Speaker {
+    /// Writes a line to stderr. A failure can be reported nowhere but by the exit status.
+    fn write(&mut self, line: &str) {
+        self.unwritten |= writeln!(io::stderr(), "{line}").is_err();
+    }
+
     /// A problem as it is to be said; none when it is not.
     fn heard(&mut self, problem: &Diagnostic, sources: &SourceMap) -> Option<Diagnostic> {
         match problem.severity() {
@@ -187,11 +198,10 @@ impl Speaker {
 /// Says what is wrong, or worth knowing, on stderr.
 pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
     let mut speaker = speaker();
-    for problem in problems.iter().flat_map(each) {
-        if let Some(problem) = speaker.heard(problem, sources) {
-            // When stderr is closed there is nobody left to tell.
-            let _ = writeln!(io::stderr(), "{}", rendered(&problem, sources, speaker.args, &io::stderr()));
-        }
+    let each = problems.iter().flat_map(each);
+    let shown: Vec<Diagnostic> = each.filter_map(|problem| speaker.heard(problem, sources)).collect();
+    for text in renderer(sources, speaker.args, &io::stderr()).render_all(&shown) {
+        speaker.write(&text);
     }
 }
 
@@ -222,7 +232,7 @@ pub(super) fn refuse(warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// Whether there were warnings that `--strict` refuses.
+/// Whether there were warnings that `--strict` refuses, or messages that could not be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refused {
     None,
@@ -231,15 +241,14 @@ pub(super) enum Refused {
 
 /// Says what all warnings come to.
 pub(super) fn print_summary() -> Refused {
-    let (summary, is_refused) = {
-        let speaker = speaker();
-        (speaker.summary(), if speaker.refused > 0 { Refused::Some } else { Refused::None })
-    };
-    if let Some(summary) = summary.filter(|_| is_for_people()) {
+    let summary = speaker().summary();
+    let mut speaker = speaker();
+    if let Some(summary) = summary.filter(|_| speaker.args.message_format.is_for_people()) {
         let sources = SourceMap::default();
-        let _ = writeln!(io::stderr(), "{}", rendered(&summary, &sources, speaker().args, &io::stderr()));
+        let text = renderer(&sources, speaker.args, &io::stderr()).render(&summary);
+        speaker.write(&text);
     }
-    is_refused
+    if speaker.refused > 0 || speaker.unwritten { Refused::Some } else { Refused::None }
 }
 
 /// Says which source answered for the schema of which kind, to those who ask for it and to programs.
@@ -278,7 +287,7 @@ pub(super) fn print_plain(severity: Severity, message: &str) {
 
 /// Whether messages are read by people, and not by programs.
 pub(super) fn is_for_people() -> bool {
-    matches!(speaker().args.message_format, MessageForm::Text | MessageForm::Short)
+    speaker().args.message_format.is_for_people()
 }
 
 /// Whether nothing but errors is said.
@@ -292,9 +301,7 @@ pub(super) fn print_change(line: &str) {
     let args = speaker().args;
     match args.message_format {
         _ if args.quiet => {}
-        MessageForm::Text | MessageForm::Short => {
-            let _ = writeln!(io::stderr(), "{}", escaped(line));
-        }
+        MessageForm::Text | MessageForm::Short => speaker().write(&escaped_line(line)),
         MessageForm::Json | MessageForm::Github => print_note(line),
     }
 }
@@ -303,7 +310,7 @@ pub(super) fn print_change(line: &str) {
 pub(super) fn shown(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerminal) -> Option<String> {
     let mut speaker = speaker();
     let problem = speaker.heard(problem, sources)?;
-    Some(rendered(&problem, sources, speaker.args, out))
+    Some(renderer(sources, speaker.args, out).render(&problem))
 }
 
 /// Whether warnings are taken for errors.
@@ -334,7 +341,7 @@ fn seen_from_here(renderer: MessageRenderer<'_>) -> MessageRenderer<'_> {
     }
 }
 
-fn rendered(problem: &Diagnostic, sources: &SourceMap, args: MessageArgs, out: &impl IsTerminal) -> String {
+fn renderer<'s>(sources: &'s SourceMap, args: MessageArgs, out: &impl IsTerminal) -> MessageRenderer<'s> {
     let renderer = MessageRenderer::new(sources, args.message_format.format()).coloring(args.coloring(out));
-    seen_from_here(renderer).render(problem)
+    seen_from_here(renderer)
 }

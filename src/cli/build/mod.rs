@@ -95,14 +95,35 @@ impl TargetRun<'_> {
     }
 }
 
-/// Builds all targets into the output; returns those that failed, too.
+/// Builds all targets into the output; returns those that failed, too. What is wrong with them is printed at the end, where
+/// equal errors of many targets are known to be equal.
 fn fill<'b>(
     mut sink: Sink,
     build: &TargetRun<'b>,
     sources: &SourceMap,
 ) -> Result<(Sink, Vec<&'b PathBuf>), Failure> {
+    let mut failed = FailedTargets::default();
+    let filled = fill_windows(&mut sink, build, &mut failed, sources);
+    render::print(&failed.problems, sources);
+    filled?;
+    render::print_schema_sources(&build.builder.schema_sources());
+    Ok((sink, failed.targets))
+}
+
+/// Targets that failed, and why.
+#[derive(Debug, Default)]
+struct FailedTargets<'b> {
+    targets: Vec<&'b PathBuf>,
+    problems: Vec<Diagnostic>,
+}
+
+fn fill_windows<'b>(
+    sink: &mut Sink,
+    build: &TargetRun<'b>,
+    failed: &mut FailedTargets<'b>,
+    sources: &SourceMap,
+) -> Result<(), Failure> {
     let TargetRun { selection, builder, .. } = *build;
-    let mut failed = Vec::new();
     let count = Targets::count(selection.targets.len());
     for window in selection.targets.chunks(WINDOW) {
         let built = build.build_window(window);
@@ -113,22 +134,22 @@ fn fill<'b>(
                 validation.once(built.as_mut().map_or_else(|problems| problems, |built| &mut built.warnings));
             }
             let added =
-                built.map_err(Failure::from).and_then(|built| add(&mut sink, count, target, built, sources));
+                built.map_err(Failure::from).and_then(|built| add(sink, count, target, built, sources));
             match added {
                 Ok(()) => {}
-                Err(Failure::Problems(mut problems)) => {
-                    if count == Targets::Many {
-                        problems = problems.into_iter().map(|problem| problem.target(target)).collect();
-                    }
-                    render::print(&problems, sources);
-                    failed.push(target);
+                Err(Failure::Problems(problems)) => {
+                    let of_target = |problem: Diagnostic| match count {
+                        Targets::One => problem,
+                        Targets::Many => problem.target(target),
+                    };
+                    failed.problems.extend(problems.into_iter().map(of_target));
+                    failed.targets.push(target);
                 }
                 Err(other) => return Err(other),
             }
         }
     }
-    render::print_schema_sources(&builder.schema_sources());
-    Ok((sink, failed))
+    Ok(())
 }
 
 /// Adds what was built of one target to the output, its warnings first.
