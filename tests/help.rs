@@ -221,3 +221,23 @@ fn two_examples_of_each_command_run() {
         }
     }
 }
+
+#[test]
+fn habits_of_other_tools_work() {
+    let home = fixture();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+        command.args(args).current_dir(home.path()).env("KUBECONFIG", "/dev/null").output().expect("runs")
+    };
+    for (alias, name) in [("render", "build"), ("lint", "check"), ("why", "blame")] {
+        let (alias_of, of) = (run(&[alias, "overlays/prod"]), run(&[name, "overlays/prod"]));
+        assert_eq!((alias_of.status.code(), alias_of.stdout), (Some(0), of.stdout), "{alias}");
+        assert!(help("", "-h").contains(&format!("[alias: {alias}]")), "{alias}");
+    }
+    let wrong = run(&["build", "--watch"]);
+    let message = String::from_utf8_lossy(&wrong.stderr);
+    assert!(
+        message.contains("unexpected argument '--watch'") && !message.contains("as a value"),
+        "{message}"
+    );
+}

@@ -317,7 +317,11 @@ fn groups(command: &Command) -> String {
     for (heading, names) in GROUPS {
         let about = |name: &'static str| {
             let found = command.get_subcommands().find(|below| below.get_name() == name)?;
-            Some((name, found.get_about().map(ToString::to_string).unwrap_or_default()))
+            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
+            Some((
+                name,
+                found.get_visible_aliases().fold(about, |about, alias| format!("{about} [alias: {alias}]")),
+            ))
         };
         let known: Vec<_> = names.iter().copied().filter_map(about).collect();
         if known.is_empty() {

@@ -13,6 +13,7 @@ mod cache;
 #[cfg(feature = "cluster")]
 mod cascade;
 mod check;
+mod commands;
 #[cfg(feature = "cluster")]
 mod connect;
 mod create_patch;
@@ -56,73 +57,11 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-
+use self::commands::{Command, ParsedLine};
 use self::outcome::{Failure, Outcome, report};
 use self::render::{MessageArgs, Refused};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::SourceMap;
-
-/// Strategic merge, overlays and server-side apply for Kubernetes.
-#[derive(Debug, Parser)]
-#[command(name = "kubectl smp", bin_name = "kubectl smp", version, about, max_term_width = 100)]
-struct Args {
-    #[command(flatten)]
-    messages: MessageArgs,
-
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Render overlays: kustomizations, or plain directories over a base
-    Build(build::BuildArgs),
-    /// Say of each value of an overlay where it was written, and what it was before
-    #[command(visible_alias = "why")]
-    Blame(blame::BlameArgs),
-    /// Say what is wrong with overlays, though they build
-    Check(check::CheckArgs),
-    /// Show what an overlay is made of, and what each part made and changed
-    Tree(tree::TreeArgs),
-    /// List what the build of an overlay reads: files, directories, and what comes from elsewhere
-    Deps(deps::DepsArgs),
-    /// Build an overlay and apply it to the cluster, server-side
-    #[cfg(feature = "cluster")]
-    Apply(apply::ApplyArgs),
-    /// Build an overlay and show what applying it would change in the cluster
-    #[cfg(feature = "cluster")]
-    Diff(diff::DiffArgs),
-    /// Wait until the objects of an overlay are ready in the cluster
-    #[cfg(feature = "cluster")]
-    Wait(wait::WaitArgs),
-    /// Delete the objects of an overlay from the cluster
-    #[cfg(feature = "cluster")]
-    Delete(delete::DeleteArgs),
-    /// Look at ApplySets, and change what is in them
-    #[cfg(feature = "cluster")]
-    Applyset(applyset::ApplySetCommand),
-    /// Merge manifests over others, whose comments and layout stay
-    Merge(merge::MergeArgs),
-    /// Merge what changed between two versions of manifests into a third
-    Merge3(merge::Merge3Args),
-    /// Patch manifests in files, without a cluster
-    Patch(patch::PatchArgs),
-    /// Make the patch that turns one manifest into another
-    CreatePatch(create_patch::CreatePatchArgs),
-    /// End the changes to a directory that a stopped program began: all are made, or taken back
-    Recover(recover::RecoverArgs),
-    /// Look at merge schemas, and compile them
-    Schema(schema::SchemaCommand),
-    /// Write down what remote references are now, for builds that must not change by themselves
-    Lock(lock::LockCommand),
-    /// Look at what was fetched and kept, and take it out
-    Cache(cache::CacheCommand),
-    /// List the flags of all commands
-    Options,
-    /// Print the version, and what the program was built from
-    Version(version::VersionArgs),
-}
 
 /// Runs a command line, whose first word is the program's name, and returns its exit status:
 /// 0 for success, 1 for failure, 2 for a wrong command line, 3 for a merge with conflicts under
@@ -131,29 +70,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = args.into_iter().collect();
     let messages = MessageArgs::of_any_line(&words);
     messages.take_effect();
-    let command = help::with_help(Args::command().color(messages.clap_coloring()));
-    let parse = |words: &[OsString]| {
-        let matches = command.clone().try_get_matches_from(words)?;
-        Ok((Args::from_arg_matches(&matches)?, matches))
-    };
-    let (args, matches) = match parse(&words) {
-        Ok(parsed) => parsed,
-        // Words that steer a terminal, and documents, are told as messages tell them, and are as wrong then.
-        Err(error) => {
-            let shown: Vec<_> =
-                words.iter().map(|word| words::shown(&word.to_string_lossy()).into()).collect();
-            return not_run(&parse(&shown).err().unwrap_or(error));
-        }
+    let line = match ParsedLine::parse(&words, messages.clap_coloring()) {
+        Ok(line) => line,
+        Err(error) => return not_run(&error),
     };
     ending::on_signals();
-    args.messages.take_effect();
+    line.args.messages.take_effect();
     let sources = SourceMap::default();
-    if let Some(problem) = words::document_for_path(&command, &matches) {
+    if let Some(problem) = words::document_for_path(&line.command, &line.matches) {
         return report(&problem, &sources);
     }
-    let outcome = execute(args.command, &command, &sources);
+    let outcome = execute(line.args.command, &sources);
     // What is still on its way is part of the outcome.
-    let outcome = outcome.and_then(|status| Ok(io::stdout().flush().map(|()| status)?));
+    let outcome = outcome.and_then(|status| Ok(report::finish_printing().map(|()| status)?));
     let status = outcome.unwrap_or_else(|failure| report(&failure, &sources));
     match render::print_summary() {
         Refused::Some if status == ExitCode::SUCCESS => ExitCode::FAILURE,
@@ -161,7 +90,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcome {
+fn execute(command: Command, sources: &SourceMap) -> Outcome {
     match command {
         Command::Build(args) => build::run(&args, sources),
         Command::Blame(args) => blame::run(&args, sources),
@@ -186,7 +115,7 @@ fn execute(command: Command, all: &clap::Command, sources: &SourceMap) -> Outcom
         Command::Schema(args) => schema::run(&args, sources),
         Command::Lock(args) => lock::run(&args, sources),
         Command::Cache(args) => cache::run(&args),
-        Command::Options => package::print(&help::options(all)).map(|()| ExitCode::SUCCESS),
+        Command::Options => package::print(&help::options(&commands::all())).map(|()| ExitCode::SUCCESS),
         Command::Version(args) => version::run(&args),
     }
 }
@@ -203,7 +132,10 @@ fn not_run(error: &clap::Error) -> ExitCode {
         let text = error.render().to_string();
         let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
         let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
-        let mut help: Vec<&str> = rest.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines = rest.lines().map(str::trim);
+        // Nobody who mistypes a flag means a file of that name.
+        let mut help: Vec<&str> =
+            lines.filter(|line| !line.is_empty() && !line.starts_with("tip: to pass '")).collect();
         if let Some(forgotten) = words::lack_of_flag(error, &text) {
             help.retain(|line| !line.starts_with("tip:"));
             help.insert(0, forgotten);
