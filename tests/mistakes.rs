@@ -880,3 +880,85 @@ fn locks_are_made_of_all_that_builds_take() {
         fs::remove_file(home.path().join("a/smp.lock")).expect("there");
     }
 }
+
+#[test]
+fn conflict_markers_and_templates_are_recognised() {
+    let conflict = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data:
+<<<<<<< HEAD
+  a: b
+=======
+  a: c
+>>>>>>> branch
+";
+    let expression = cm("a").replace("a: b", "a: {{ .Values.a }}");
+    let statement = cm("a").replace("data:", "{{- if .Values.a }}\ndata:");
+    let alert = cm("a").replace("a: b", "a: |\n    {{ $labels.pod }}\n  b: [");
+    let home = folder(&[
+        ("base/x.yaml", &cm("x")),
+        ("conflict/a.yaml", conflict),
+        ("expression/a.yaml", &expression),
+        ("statement/a.yaml", &statement),
+        ("alert/a.yaml", &alert),
+    ]);
+    let told = refused(home.path(), &["build", "conflict"]);
+    says(&told, &["this file has git conflict markers", "conflict/a.yaml:5:1", "resolve the conflict"]);
+    for target in ["expression", "statement"] {
+        says(&refused(home.path(), &["build", target]), &["looks like a Helm template", "`helmCharts`"]);
+    }
+    let told = refused(home.path(), &["build", "alert"]);
+    assert!(!told.contains("Helm"), "templates in texts are not wrong:\n{told}");
+}
+
+#[test]
+fn a_field_at_the_wrong_depth_is_sent_where_it_belongs() {
+    let wrong = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+replicas: 2
+spec:
+  labels: {a: b}
+  containers: []
+  selector: {matchLabels: {app: web}}
+  template:
+    replicas: 1
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: 'web:1', hostNetwork: true}]
+";
+    let home = folder(&[("k/kustomization.yaml", "resources: [a.yaml]\n"), ("k/a.yaml", wrong)]);
+    let output = run(home.path(), &["check", "k"]);
+    let told = String::from_utf8(output.stdout).expect("text");
+    says(
+        &told,
+        &[
+            "`replicas` belongs under `spec`",
+            "`labels` belongs under `metadata`",
+            "`containers` belongs under `spec.template.spec`",
+            "`hostNetwork` belongs under `spec.template.spec`",
+        ],
+    );
+    assert_eq!(told.matches("`replicas` belongs under `spec`").count(), 2, "from above and below:\n{told}");
+}
+
+#[test]
+fn a_wrong_directory_names_the_nearest_ones() {
+    let home = folder(&[
+        ("apps/base/kustomization.yaml", "resources: [x.yaml]\n"),
+        ("apps/base/x.yaml", &cm("x")),
+        ("apps/overlays/dev/kustomization.yaml", "resources: [../../base]\n"),
+        ("apps/overlays/prod/kustomization.yaml", "resources: [../../base]\n"),
+        ("apps/overlays/test/kustomization.yaml", "resources: [../../base]\n"),
+        ("apps/base/docs/README.md", ""),
+    ]);
+    let told = refused(home.path(), &["build", "apps"]);
+    let nearest = "no kustomization.yaml in apps; the nearest are in apps/base, apps/overlays/dev, apps/overlays/prod \
+                   and 1 more";
+    says(&told, &[nearest, "--recursive"]);
+    let told = refused(home.path(), &["build", "apps/base/docs"]);
+    says(&told, &["no kustomization.yaml in apps/base/docs; the nearest are in apps/base"]);
+}
