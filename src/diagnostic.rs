@@ -59,7 +59,7 @@ impl Severity {
 }
 
 /// A place and what it has to do with the problem.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Label {
     /// The place.
     pub span: Span,
@@ -70,7 +70,7 @@ pub struct Label {
 }
 
 /// Whether the text at a place may be shown. What may hold secrets by its looks never is, whatever this says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Excerpt {
     /// As it stands there.
     #[default]

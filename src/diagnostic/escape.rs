@@ -108,7 +108,7 @@ pub(crate) fn escaped_markdown(text: &str) -> String {
         let line = escaped(line);
         let parts: Vec<&str> = line.split('`').collect();
         // A backtick that nothing closes is one.
-        let closed = parts.len() - usize::from(parts.len() % 2 == 0);
+        let closed = parts.len() - usize::from(parts.len().is_multiple_of(2));
         let parts = parts.iter().enumerate().map(|(i, part)| match i {
             i if i >= closed => format!("&#96;{}", markdown_text(part)),
             i if i % 2 == 1 => markdown_code(part),

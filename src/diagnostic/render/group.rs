@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use super::layout::MessageLayout;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic, Label};
 
 /// How many messages have to be equal to become one.
 const MANY: usize = 4;
@@ -13,26 +13,28 @@ const MANY: usize = 4;
 /// How many of the others are located.
 const LOCATED: usize = 3;
 
-/// The diagnostics, in their order. Of many that differ only in their location, resource, field and target, the first
-/// stands for all.
+/// The diagnostics, in their order. Of many that differ only in their main location, resource, field and target, the first
+/// stands for all. Each conflict is to be resolved by itself, so none stands for others.
 pub(super) fn grouped<'d>(problems: &'d [Diagnostic], how: &MessageLayout<'_>) -> Vec<Cow<'d, Diagnostic>> {
-    let mut groups: FxHashMap<_, Vec<&Diagnostic>> = FxHashMap::default();
-    for problem in problems {
+    let mut groups: FxHashMap<Key<'_>, Vec<&Diagnostic>> = FxHashMap::default();
+    for problem in problems.iter().filter(|problem| problem.code() != Code::Conflict) {
         groups.entry(key(problem)).or_default().push(problem);
     }
-    let shown = problems.iter().filter_map(|problem| match groups.get(&key(problem))?.as_slice() {
-        few if few.len() < MANY => Some(Cow::Borrowed(problem)),
-        [first, others @ ..] if std::ptr::eq(*first, problem) => {
-            Some(Cow::Owned(problem.clone().note(others_of(first, others, how))))
-        }
-        _ => None,
+    let shown = problems.iter().filter_map(|problem| match groups.get(&key(problem)).map(Vec::as_slice) {
+        Some([first, others @ ..]) if others.len() + 1 >= MANY => std::ptr::eq(*first, problem)
+            .then(|| Cow::Owned(problem.clone().note(others_of(first, others, how)))),
+        _ => Some(Cow::Borrowed(problem)),
     });
     shown.collect()
 }
 
-fn key(problem: &Diagnostic) -> (&str, &str, &str, Option<&str>, &[String]) {
+/// What equal messages have in common.
+type Key<'d> = (&'d str, &'d str, &'d str, Option<&'d str>, &'d [String], &'d [Label]);
+
+fn key(problem: &Diagnostic) -> Key<'_> {
     let (severity, code) = (problem.severity().name(), problem.code().name());
-    (severity, code, problem.message(), problem.help_text(), problem.notes())
+    let others = problem.labels().get(1..).unwrap_or_default();
+    (severity, code, problem.message(), problem.help_text(), problem.notes(), others)
 }
 
 /// `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`
